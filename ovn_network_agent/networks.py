@@ -19,6 +19,8 @@ from ovn_network_agent import iptext
 # A driver reads each address several times, and parsing would take a third of
 # the driver's time.
 _REMEMBERED = 4096
+# The most addresses of some networks that are remembered.
+_MOST = 65536
 _parsed = functools.lru_cache(_REMEMBERED)(iptext.address)
 
 
@@ -126,6 +128,32 @@ def inside(address, networks):
     """
     ip = _parsed(address)
     return ip.version == 6 or any(ip in network for network in networks)
+
+
+@functools.lru_cache(_REMEMBERED)
+def _known_inside(networks):
+    """The addresses that are known to be in networks, a set that grows."""
+    return set()
+
+
+def outside(addresses, networks):
+    """The addresses that :func:`inside` is false for.
+
+    A driver asks again after each change of one of thousands of addresses.
+    So the addresses that were inside are remembered.
+
+    :param addresses: set of IP addresses, text
+    :param networks: iterable of IPv4Network
+    :returns: set
+    """
+    known = _known_inside(tuple(networks))
+    unknown = addresses - known
+    found = {address for address in unknown
+             if not inside(address, networks)}
+    if len(known) > _MOST:
+        known.clear()
+    known |= unknown - found
+    return found
 
 
 def owner(address, ports):

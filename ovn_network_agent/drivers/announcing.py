@@ -17,6 +17,7 @@ new owner has the proof.  So the proof is wanted only without any doubt, and
 requires all resources of the router.
 """
 
+import bisect
 import dataclasses
 
 from ovn_network_agent import iptext
@@ -54,16 +55,42 @@ def port_targets(router, port, nets):
     addresses = {nat.external_ip for nat in router.nats
                  if not nat.distributed_mac}
     addresses.update(_balanced(router, port))
-    if len(router.ports) > 1:
-        # Another port may be on another chassis, which answers for it.
-        addresses = {a for a in addresses
-                     if networks.owner(a, router.ports) is port}
+    addresses = {a for a in addresses if _owns(router, port, a)}
     addresses.update(port.nat_addresses)
     addresses = {a for a in addresses if networks.inside(a, nets)}
     addresses.update(_own(port, nets))
     withheld = dict(router.withheld)
     return tuple(Target(a, port.mac, withheld.get(a, ''))
                  for a in sorted(addresses))
+
+
+def nat_targets(router, port, nets, nat):
+    """The address of a NAT row, if a served port answers for it.
+
+    :param nat: :class:`model.Nat`; likewise :func:`port_targets`
+    :returns: tuple of :class:`Target`, at most one
+    """
+    address = nat.external_ip
+    if (nat.distributed_mac or not _owns(router, port, address) or
+            not networks.inside(address, nets)):
+        return ()
+    return (Target(address, port.mac, _withheld(router, address)),)
+
+
+def _withheld(router, address):
+    """The reason why an address is not announced on purpose, or ''."""
+    at = bisect.bisect_left(router.withheld, (address,))
+    found = router.withheld[at:at + 1]
+    return found[0][1] if found and found[0][0] == address else ''
+
+
+def _owns(router, port, address):
+    """Whether a port answers for an address that is not its own.
+
+    Another port may be on another chassis, which then answers.
+    """
+    return (len(router.ports) == 1 or
+            networks.owner(address, router.ports) is port)
 
 
 def _balanced(router, port):
@@ -145,9 +172,23 @@ def proofs(router, node, wanted):
 
     :param router: :class:`model.Router`
     :param node: :class:`model.Node`
-    :param wanted: list of all resources that are wanted for the router
+    :param wanted: function that returns a list of all resources that are
+        wanted for the router
     :returns: iterable of :class:`resources.Advertised`, at most one
     """
+    if any(route.managed and route.chassis == node.hostname and
+           route.advertised == node.hostname
+           for route in router.default_routes):
+        # Nothing is to be proved.  The proof is wanted as it is, and requires
+        # itself: should it vanish, the view of that has the prerequisites.
+        yield resources.Advertised(
+            router.uuid, node.hostname, requires=(resources.Ref(
+                resources.Advertised.kind, (router.uuid,)),))
+        return
+    yield from _new_proofs(router, node, wanted())
+
+
+def _new_proofs(router, node, wanted):
     routes, announced, addresses, following = [], {}, set(), []
     withheld = {networks.host_prefix(address)
                 for address, _reason in router.withheld}

@@ -123,6 +123,26 @@ class Driver(abc.ABC):
         """
         return ()
 
+    #: For a driver whose answers about the NAT rows of a router depend on one
+    #: row each: a method for_nat(router, nat, node), which returns an iterable
+    #: of :class:`resources.Resource`, and whose router has no NAT rows.  The
+    #: core then calls :meth:`for_rest` and this method in the place of
+    #: :meth:`for_router`, which has to give the same resources in one answer.
+    #: So one floating IP more costs the same beside ten and beside thousands.
+    for_nat = None
+
+    def for_rest(self, router, node):
+        """Resources of one router but for those of single NAT rows.
+
+        Asked only with :attr:`for_nat`, and again after each change of a NAT
+        row.
+
+        :param router: :class:`model.Router`, with its NAT rows
+        :param node: :class:`model.Node`
+        :returns: iterable of :class:`resources.Resource`
+        """
+        return ()
+
     def for_forwards(self, forwards, node):
         """Resources of all port forwards.
 

@@ -18,6 +18,7 @@ each other, what BGP announces, and, because the provider network has no
 gateway, the default route of the router in OVN.
 """
 
+import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
@@ -81,14 +82,44 @@ class FipRouteDriver(base.Driver):
         :param router: :class:`model.Router`
         :param node: :class:`model.Node`
         :returns: iterator of :class:`resources.Resource`, with a
-            :class:`resources.Problem` for addresses that are left out; the
-            proof that the router is announced comes last
+            :class:`resources.Problem` for addresses that are left out
         """
-        wanted = list(self._wanted(router, node))
-        yield from wanted
-        yield from announcing.proofs(router, node, wanted)
+        # Several NAT rows may have one address.
+        yield from dict.fromkeys((*self.for_rest(router, node),
+                                  *self._of_nats(router, node)))
 
-    def _wanted(self, router, node):
+    def for_nat(self, router, nat, node):
+        """The resources of the address of one NAT row.
+
+        :param router: :class:`model.Router` without NAT rows
+        :param nat: :class:`model.Nat`
+        :param node: :class:`model.Node`
+        :returns: iterator of :class:`resources.Resource`
+        """
+        for port in router.served_ports:
+            nets = self._networks(port)
+            yield from self._targets(port, announcing.nat_targets(
+                router, port, nets, nat), node)
+
+    def for_rest(self, router, node):
+        """The resources of the router itself, and the proof.
+
+        :param router: :class:`model.Router`
+        :param node: :class:`model.Node`
+        :returns: iterator of :class:`resources.Resource`; the proof that the
+            router is announced comes last
+        """
+        wanted = list(self._rest(router, node))
+        yield from wanted
+        yield from announcing.proofs(router, node, lambda: [
+            *wanted, *self._of_nats(router, node)])
+
+    def _of_nats(self, router, node):
+        bare = dataclasses.replace(router, nats=())
+        for nat in router.nats:
+            yield from self.for_nat(bare, nat, node)
+
+    def _rest(self, router, node):
         if router.routed_by_ovn:
             return
         if router.local_ports:
@@ -96,31 +127,41 @@ class FipRouteDriver(base.Driver):
             yield from self._left_out(router)
         else:
             yield from gatewayless.handed_over(router)
+        bare = dataclasses.replace(router, nats=())
         for port in router.served_ports:
-            yield from self._port(router, port, node)
+            nets = self._networks(port)
+            yield from self._port(port, nets, node)
+            yield from self._targets(port, announcing.port_targets(
+                bare, port, nets), node)
 
     # -- one gateway port -------------------------------------------------
 
-    def _port(self, router, port, node):
-        nets = networks.provider_networks(port.networks,
+    def _networks(self, port):
+        return networks.provider_networks(port.networks,
                                           self.settings.network_cidr)
-        wanted = announcing.port_targets(router, port, nets)
-        announced = port.handover is not model.Handover.FORWARD
+
+    def _port(self, port, nets, node):
+        """What all addresses of a port have in common."""
         yield from self._device(port.segment, node)
-        if announced:
+        if _announced(port):
             yield from self._prefix_list(nets)
+        if self._passable(port) and port.segment.patch_port:
+            yield from self._mac_tweak(port.segment)
+
+    def _targets(self, port, targets, node):
+        """The resources of some addresses of a port."""
+        announced = _announced(port)
         if not self._passable(port):
             if announced:
                 yield from self._keep(
-                    [target for target in wanted if not target.withheld],
+                    [target for target in targets if not target.withheld],
                     node)
             return
         requires = segments.prerequisites(port.segment)
         if port.segment.patch_port:
-            mac_tweak = tuple(self._mac_tweak(port.segment))
-            yield from mac_tweak
-            requires += tuple(flow.ref for flow in mac_tweak)
-        for target in wanted:
+            requires += tuple(
+                flow.ref for flow in self._mac_tweak(port.segment))
+        for target in targets:
             if port.local:
                 yield self._hairpin(port.segment, target)
             # Routers of this chassis reach each other in any case; see
@@ -149,8 +190,8 @@ class FipRouteDriver(base.Driver):
 
     def _left_out(self, router):
         """Problems of a router's addresses that are not announced."""
-        distributed = tuple(sorted(
-            nat.external_ip for nat in router.nats if nat.distributed_mac))
+        distributed = tuple(sorted([
+            nat.external_ip for nat in router.nats if nat.distributed_mac]))
         if distributed:
             yield resources.Problem(
                 f'router {router.called}: {len(distributed):d} distributed '
@@ -171,9 +212,7 @@ class FipRouteDriver(base.Driver):
         # An address that is no floating IP may be a tenant's.
         external.update(each.address for each in router.balanced
                         if each.floating)
-        outside = sorted(address for address in external
-                         if address not in withheld and
-                         not networks.inside(address, nets))
+        outside = sorted(networks.outside(external, nets) - withheld.keys())
         if outside and not any(not p.local for p in router.ports):
             some = ', '.join(outside[:_NAMED])
             yield resources.Problem(
@@ -278,3 +317,8 @@ class FipRouteDriver(base.Driver):
             yield resources.Keep(resources.Ref(
                 resources.Announcement.kind,
                 (self.settings.frr.vrf_name, dst)))
+
+
+def _announced(port):
+    """Whether the addresses of a served port are announced."""
+    return port.handover is not model.Handover.FORWARD

@@ -96,7 +96,7 @@ def handed_over(router):
 
 def _user(router, port, nexthop):
     """The user of the virtual gateway's address, in words, or ''."""
-    if any(nat.external_ip == nexthop for nat in router.nats):
+    if nexthop in [nat.external_ip for nat in router.nats]:
         return 'a NAT row of this router'
     if any(each.address == nexthop for each in router.balanced):
         return 'a load balancer of this router'

@@ -26,6 +26,7 @@ import time
 
 from oslo_log import log as logging
 
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.engine import drift
 from ovn_network_agent.engine import health
@@ -88,6 +89,8 @@ class Backends:
         self._known = {b.name: _Known(b) for b in backends}
         self._owners = {k.kind: b.name for b in backends for k in b.kinds}
         self._stages = {k.kind: k.stage for b in backends for k in b.kinds}
+        self._of_stage = {stage: [b for b in backends if any(
+            k.stage is stage for k in b.kinds)] for stage in resources.Stage}
         self._tracker = tracker
         self._retries = retries
         self._beside = beside
@@ -135,8 +138,7 @@ class Backends:
 
     def backends_at(self, stage):
         """Backends with a kind of a stage, in the order of registration."""
-        return [known.backend for known in self._known.values()
-                if any(k.stage is stage for k in known.backend.kinds)]
+        return self._of_stage[stage]
 
     def delta(self, backend, stage):
         """The changes that a backend has to make in a stage.

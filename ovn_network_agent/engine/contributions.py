@@ -10,16 +10,22 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The contributions of the drivers, asked for only where an input changed.
+"""The answers of the drivers: asked for changed input only, and merged.
 
 Pure.  A driver may be foreign code.  When a driver raises, its former
 contribution stays, and the other contributions are not affected.
+
+A contribution about a router may have parts: that of the router itself, and
+one of each NAT row.  After a change of a NAT row, the driver is asked only
+about this row and about the router itself.
 """
 
 import dataclasses
+import operator
 
 from oslo_log import log as logging
 
+from ovn_network_agent import identity
 from ovn_network_agent import model
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
@@ -32,6 +38,21 @@ _NAMED = 10
 
 # Kinds that are statements of a driver and have no backend.
 _STATEMENTS = (resources.Keep.kind, resources.Problem.kind)
+
+
+@dataclasses.dataclass(slots=True)
+class _Divided:
+    """A contribution about a router, in parts.
+
+    :ivar common: the input that all parts have in common: (settings, router
+        without NAT rows, node); None when all parts are to be asked for
+    :ivar nats: :class:`identity.Parts`, the NAT rows of the last answers
+    :ivar names: set of the names of the parts that are contributed
+    """
+
+    common: tuple | None = None
+    nats: identity.Parts = None
+    names: set = dataclasses.field(default_factory=set)
 
 
 class Contributions:
@@ -50,8 +71,14 @@ class Contributions:
         self._kinds = kinds
         self._state = desired.DesiredState(tracker)
         self._memo = {}
+        self._divided = {}
         self._problems = {}
         self._known_problems = frozenset()
+        # The common input of all answers, and the parts of the last view.
+        self._common = None
+        self._routers = identity.Parts(operator.attrgetter('uuid'))
+        self._groups = identity.Parts(
+            operator.attrgetter('table', 'key'))
         self.broken = {}
 
     @property
@@ -69,6 +96,9 @@ class Contributions:
     def forget(self):
         """Ask every driver again at the next update."""
         self._memo.clear()
+        for divided in self._divided.values():
+            divided.common = None
+        self._common = None
 
     def update(self, snapshot):
         """Ask the drivers about each input that changed since the last time.
@@ -79,27 +109,63 @@ class Contributions:
         if forwards is not None:
             node = dataclasses.replace(
                 node, extent=port_forwards.extent(forwards))
-        present = set()
-        computed = []
-        for driver in self.drivers:
-            for about, method, *part in _questions(driver, snapshot):
-                contributor = (driver.name, about)
-                present.add(contributor)
-                if self._ask(contributor, method, node.phase,
-                             (driver.settings, *part, node)):
-                    computed.append(contributor)
-        self._drop_all_but(present)
+        common = node, forwards, [driver.settings for driver in self.drivers]
+        whole = common != self._common
+        # An exception must not lose what has come.
+        self._common = None
+        if whole:
+            # Each input is then compared by its value.
+            self._routers.forget()
+            self._groups.forget()
+        routers, gone = self._routers.take(snapshot.routers)
+        groups, gone_groups = self._groups.take(snapshot.groups)
+        routers += self._broken_ones(snapshot.routers, _name_of_router)
+        groups += self._broken_ones(snapshot.groups, _name_of_group)
+        computed = [
+            contributor for driver in self.drivers
+            for contributor in self._ask_about(driver, node, forwards,
+                                               groups, routers)]
+        if whole:
+            self._drop_all_but(snapshot)
+        else:
+            self._drop({*map(_name_of_router, gone),
+                        *map(_name_of_group, gone_groups)})
+        self._common = common
         self._report_problems()
-        LOG.debug('Computed %d of %d contributions: %s',
-                  len(computed), len(present),
+        LOG.debug('Computed %d of %d contributions: %s', len(computed),
+                  len(self.drivers) * (1 + (forwards is not None) + len(
+                      self._routers) + len(self._groups)),
                   ', '.join('/'.join(c) for c in computed[:_NAMED]))
 
-    def _drop_all_but(self, present):
-        for contributor in self._state.contributors() - present:
-            self._state.contribute(contributor, ())
-        for known in (self._memo, self.broken, self._problems):
-            for contributor in known.keys() - present:
-                del known[contributor]
+    def _broken_ones(self, parts, name):
+        """The parts about which a driver has raised; it is asked again."""
+        names = {about for _driver, about in self.broken}
+        return [part for part in parts if name(part) in names] if names else []
+
+    def _ask_about(self, driver, node, forwards, groups, routers):
+        """Ask a driver about everything that may have changed.
+
+        :returns: iterator of the contributors that were asked
+        """
+        phase = node.phase
+        questions = [('node', driver.for_node)]
+        if forwards is not None:
+            questions.append(('forwards', driver.for_forwards, forwards))
+        questions += [(_name_of_group(group), driver.for_group, group)
+                      for group in groups]
+        if driver.for_nat is None:
+            questions += [(router.uuid, driver.for_router, router)
+                          for router in routers]
+        for about, method, *part in questions:
+            if self._ask((driver.name, about), method, phase,
+                         (driver.settings, *part, node)):
+                yield driver.name, about
+        if driver.for_nat is not None:
+            for router in routers:
+                if self._ask_in_parts(driver, router, node):
+                    yield driver.name, router.uuid
+
+    # -- one contribution -------------------------------------------------
 
     def _ask(self, contributor, method, phase, known):
         """Make a driver contribute, unless its input is the same.
@@ -115,23 +181,93 @@ class Contributions:
         try:
             wanted = self._understood(method(*arguments))
         except Exception as e:
-            # The last contribution stays, so that a bug in a driver does not
-            # withdraw what works.
-            self._failed(contributor, f'{type(e).__name__}: {e}')
-            if phase is not model.Phase.STOPPED:
-                return True
-            wanted = self._state.contributed(contributor)
-        else:
-            self._memo[contributor] = known
+            self._failed(contributor, e, phase)
+            return True
         self.broken.pop(contributor, None)
         self._take(contributor, wanted, phase)
+        self._memo[contributor] = known
         return True
 
-    def _failed(self, contributor, why):
-        """Log a failure once, though each pass asks the driver again."""
+    def _ask_in_parts(self, driver, router, node):
+        """Likewise about a router and its NAT rows."""
+        contributor = driver.name, router.uuid
+        known = driver.settings, router, node
+        if self._memo.get(contributor) == known:
+            self.broken.pop(contributor, None)
+            return False
+        bare = dataclasses.replace(router, nats=())
+        common = driver.settings, bare, node
+        divided = self._divided.setdefault(contributor, _Divided())
+        if divided.common != common:
+            divided.nats = identity.Parts(operator.attrgetter(
+                'external_ip', 'type', 'logical_ip', 'distributed_mac'))
+        # An exception must not lose what has come.
+        divided.common = None
+        come, gone = divided.nats.take(router.nats)
+        try:
+            wanted = self._understood(driver.for_rest(router, node))
+            parts = {_name_of_nat(nat): self._understood(
+                driver.for_nat(bare, nat, node)) for nat in come}
+        except Exception as e:
+            self._failed(contributor, e, node.phase)
+            return True
+        self.broken.pop(contributor, None)
+        unwanted = set(map(_name_of_nat, gone)) if len(come) < len(
+            router.nats) else divided.names - parts.keys()
+        divided.names |= parts.keys()
+        self._take(contributor, wanted, node.phase)
+        for name, wanted in parts.items():
+            self._take((*contributor, name), wanted, node.phase)
+        for name in unwanted:
+            self._take((*contributor, name), (), node.phase)
+        divided.names -= unwanted
+        divided.common = common
+        self._memo[contributor] = known
+        return True
+
+    def _failed(self, contributor, error, phase):
+        """Note that a driver has raised; its last contribution stays.
+
+        So a bug in a driver does not withdraw what works, but for the end of
+        the agent.
+        """
+        why = f'{type(error).__name__}: {error}'
         if self.broken.get(contributor) != why:
+            # Once, though each pass asks the driver again.
             LOG.exception('Driver %s failed on %s', *contributor)
         self.broken[contributor] = why
+        if phase is model.Phase.STOPPED:
+            del self.broken[contributor]
+            for each in self._with_parts(contributor):
+                self._take(each, self._state.contributed(each), phase)
+
+    def _with_parts(self, contributor):
+        """A contributor and those of its parts, a list."""
+        divided = self._divided.get(contributor)
+        return [contributor, *((*contributor, name) for name in
+                               (divided.names if divided else ()))]
+
+    def _drop_all_but(self, snapshot):
+        present = {'node', *map(_name_of_router, snapshot.routers),
+                   *map(_name_of_group, snapshot.groups)}
+        if snapshot.forwards is not None:
+            present.add('forwards')
+        self._drop({contributor[1] for known in (
+            self._state.contributors(), self._memo, self.broken)
+            for contributor in known} - present)
+
+    def _drop(self, abouts):
+        """Drop all contributions about parts of the view that are gone.
+
+        :param abouts: iterable of their names
+        """
+        for contributor in ((driver.name, about) for about in abouts
+                            for driver in self.drivers):
+            for each in self._with_parts(contributor):
+                self._state.contribute(each, ())
+                self._problems.pop(each, None)
+            for known in (self._memo, self._divided, self.broken):
+                known.pop(contributor, None)
 
     def _take(self, contributor, wanted, phase):
         if phase is model.Phase.STOPPED:
@@ -140,8 +276,12 @@ class Contributions:
             # agent is left that could resolve the doubt.
             wanted = [r for r in wanted if r.kind == resources.Keep.kind
                       and r.theirs]
-        self._problems[contributor] = tuple(
+        problems = tuple(
             r for r in wanted if r.kind == resources.Problem.kind)
+        if problems:
+            self._problems[contributor] = problems
+        else:
+            self._problems.pop(contributor, None)
         self._state.contribute(contributor, [
             r for r in wanted if r.kind != resources.Problem.kind])
 
@@ -173,17 +313,14 @@ class Contributions:
         self._known_problems = problems
 
 
-def _questions(driver, snapshot):
-    """The questions to a driver: (subject, method, arguments but the node).
+def _name_of_router(router):
+    return router.uuid
 
-    :param driver: :class:`drivers.base.Driver`
-    :param snapshot: :class:`model.Snapshot`
-    :returns: iterator of such tuples
-    """
-    yield 'node', driver.for_node
-    if snapshot.forwards is not None:
-        yield 'forwards', driver.for_forwards, snapshot.forwards
-    for group in snapshot.groups:
-        yield f'{group.table} {group.key}', driver.for_group, group
-    for router in snapshot.routers:
-        yield router.uuid, driver.for_router, router
+
+def _name_of_group(group):
+    return f'{group.table} {group.key}'
+
+
+def _name_of_nat(nat):
+    return ' '.join((nat.external_ip, nat.type, nat.logical_ip,
+                     nat.distributed_mac))

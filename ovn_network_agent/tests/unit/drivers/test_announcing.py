@@ -106,6 +106,21 @@ class ProofTest(fip_routes.FipRouteTestCase):
 
     def test_it_is_pure(self):
         wanted = self.wants(world.router(fips=[FIP]))
-        rest = [r for r in wanted if r.kind != 'advertised']
-        self.assertEqual(wanted[-1:], list(announcing.proofs(
-            world.router(fips=[FIP]), world.node(), rest)))
+        proof, = (r for r in wanted if r.kind == 'advertised')
+        rest = [r for r in wanted if r is not proof]
+        self.assertEqual([proof], list(announcing.proofs(
+            world.router(fips=[FIP]), world.node(), lambda: rest)))
+
+    def test_what_is_proved_is_not_proved_again(self):
+        """Then no address is looked at, and the proof is never created."""
+        def proved(chassis=world.HOSTNAME, advertised=world.HOSTNAME):
+            return self.proofs(world.router(
+                fips=[FIP], default_routes=(model.NbDefaultRoute(
+                    '198.51.100.254', 'lrp-1', True, chassis, advertised),)))
+
+        known, = proved()
+        self.assertEqual(((), (known.ref,)),
+                         (known.prefixes, known.requires))
+        for other in (proved(advertised='gw2'), proved(advertised='')):
+            self.assertEqual([known], other)
+            self.assertEqual((OWN, FIP + '/32'), other[0].prefixes)

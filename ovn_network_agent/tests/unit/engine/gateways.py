@@ -37,13 +37,20 @@ class Counting(fip_route.FipRouteDriver):
     def __init__(self, name, conf):
         super().__init__(name, conf)
         self.asked = []
+        self.asked_nats = []
         self.raises_for = set()
 
-    def for_router(self, router, node):
+    def for_rest(self, router, node):
         self.asked.append(router.uuid)
         if router.uuid in self.raises_for:
             raise RuntimeError('a bug')
-        yield from super().for_router(router, node)
+        yield from super().for_rest(router, node)
+
+    def for_nat(self, router, nat, node):
+        self.asked_nats.append(nat.external_ip)
+        if nat.external_ip in self.raises_for:
+            raise RuntimeError('a bug')
+        yield from super().for_nat(router, nat, node)
 
 
 class Gateway:

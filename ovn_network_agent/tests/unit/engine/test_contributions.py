@@ -51,6 +51,42 @@ class DriverTest(gateways.ReconcilerTestCase):
         self.assertEqual(3, outcome.changes)
         self.assertEqual([], gateway.world.reads)
 
+    def test_an_event_on_one_address_costs_that_address(self):
+        # A router whose proof is there: before, all addresses count.
+        gateway = self.gateway()
+        proved = (model.NbDefaultRoute('198.51.100.254', 'lrp-1', True,
+                                       worlds.HOSTNAME, worlds.HOSTNAME),)
+        nats = tuple(worlds.fip(f'198.51.100.{n}') for n in range(10, 200))
+        for wanted, asked in (
+                (nats, nats), (nats[1:], ()), (nats[1:100] + nats[101:], ()),
+                (nats, (nats[0], nats[100])), (nats, ()), ((), ())):
+            del gateway.fip_route.asked_nats[:]
+            gateway.run(worlds.router(nats=wanted, default_routes=proved))
+            self.assertCountEqual([nat.external_ip for nat in asked],
+                                  gateway.fip_route.asked_nats)
+            self.assertEqual(
+                {'198.51.100.1/32', *(nat.external_ip + '/32'
+                                      for nat in wanted)},
+                gateway.addresses())
+
+    def test_an_address_on_which_a_driver_raises_changes_nothing(self):
+        gateway = self.gateway()
+        one, two = worlds.fip(FIP), worlds.fip('198.51.100.20')
+        gateway.run(worlds.router(nats=(one,)))
+        gateway.fip_route.raises_for.add(two.external_ip)
+        router = worlds.router(nats=(two,))
+        self.assertIn('a bug', gateway.run(router).broken[
+            'fip_route', router.uuid])
+        self.assertIn(DST, gateway.addresses())
+        self.assertNotIn('198.51.100.20/32', gateway.addresses())
+        # Nor at the end of the agent does anything stay.
+        gateway.run(router, phase=model.Phase.STOPPED)
+        self.assertEqual(set(), gateway.addresses())
+        gateway.fip_route.raises_for.clear()
+        self.assertTrue(gateway.run(router).settled)
+        self.assertEqual({'198.51.100.1/32', '198.51.100.20/32'},
+                         gateway.addresses())
+
     def test_a_gateway_that_dies_costs_no_other_router(self):
         # Its relays answer no more at the moment when others take over.
         gateway = self.gateway()

@@ -69,6 +69,8 @@ class Outcome:
     :ivar streaks: dict of backend name to the number of its readings in a
         row that found such objects, at least 1
     :ivar held: :class:`Held`
+    :ivar touched: tuple of Ref: the keys whose desired or actual resource may
+        be another one than after the pass before
     """
 
     changes: int = 0
@@ -83,6 +85,7 @@ class Outcome:
     lost: tuple = ()
     streaks: dict = dataclasses.field(default_factory=dict)
     held: Held = Held()
+    touched: tuple = ()
 
     @property
     def problems(self):

@@ -105,7 +105,8 @@ class Reconciler:
         self._retries.note(
             self._ledger.troubled() | set(self._backends.unreadable),
             self._backends.names)
-        self._note_moments()
+        touched = self.tracker.take_changed()
+        self._note_moments(touched)
         failures = {**self._ledger.failures, **self._wanted.conflicts}
         self.health = self._backends.health(failures)
         return outcome.Outcome(
@@ -115,7 +116,7 @@ class Reconciler:
             tuple(self._work.applied),
             (('drivers and reading', prepared), *self._work.seconds),
             tuple(self._backends.readings), tuple(self._backends.lost),
-            self._backends.streaks, self._guard.held)
+            self._backends.streaks, self._guard.held, tuple(touched))
 
     def rows(self, chosen=lambda ref: True):
         """The state of each resource after the last pass.
@@ -152,12 +153,11 @@ class Reconciler:
                            self._wanted.broken, self._backends.unreadable,
                            self._guard.held.text)
 
-    def _note_moments(self):
+    def _note_moments(self, touched):
         """Note the resources whose state this pass has changed."""
         now = self._table()
-        self._moments.note(
-            {*self.tracker.take_changed(), *self._ledger.noted,
-             *now.conflicts}, now.state, ledger.State.IN_PLACE)
+        self._moments.note({*touched, *self._ledger.noted, *now.conflicts},
+                           now.state, ledger.State.IN_PLACE)
 
     def _withdraw(self, forwards):
         """Withdraw the VIPs that have no living destination.

@@ -16,9 +16,9 @@ import time
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.metrics import objects
 from ovn_network_agent.runtime import record
 
-_ANNOUNCING = (resources.Announcement.kind, resources.AnnouncedRoute.kind)
 _FLOWS = {ownership.COOKIE_HAIRPIN: 'hairpin',
           ownership.COOKIE_MAC_TWEAK: 'mactweak',
           ownership.COOKIE_RELAY: 'relay'}
@@ -58,7 +58,9 @@ class Collection(record.Record):
         self._takeover = None
         self._failures = frozenset()
         self._unreadable = frozenset()
-        self._uncounted = True
+        self._objects = objects.Objects()
+        # Refs of objects that are to be counted, or all objects.
+        self._uncounted, self._uncounted_all = set(), True
 
     # -- what the loop tells ----------------------------------------------
 
@@ -192,38 +194,25 @@ class Collection(record.Record):
             'last_reconcile_timestamp_seconds': self._wall()}
 
     def _count_objects(self, passed):
-        """Count the objects of kinds that may have changed.
+        """Count the objects that may have changed.
 
         A pass that announces first leaves the count to the next pass.
         """
         outcome = passed.outcome
-        kinds = {resource.kind for _verb, resource in outcome.applied}
-        kinds.update(ref.kind for ref in (*outcome.failures, *outcome.lost))
-        self._uncounted = (
-            self._uncounted or passed.full or bool(outcome.pending) or
-            not kinds.isdisjoint((*_ANNOUNCING, resources.Flow.kind)))
-        if self._uncounted and 'announcing' not in outcome.pending:
-            self._uncounted = False
-            self._set(**_objects(passed.tracker))
+        self._uncounted.update(outcome.touched)
+        self._uncounted_all |= passed.full
+        if 'announcing' in outcome.pending:
+            return
+        if self._uncounted_all:
+            self._objects.count_all(passed.tracker)
+        elif self._uncounted:
+            self._objects.count(passed.tracker, self._uncounted)
+        if self._uncounted_all or self._uncounted:
+            self._set(**self._objects.gauges)
+        self._uncounted, self._uncounted_all = set(), False
 
     def _set(self, **gauges):
         self.gauges = {**self.gauges, **gauges}
-
-
-def _objects(tracker):
-    """The gauges of objects that are counted one by one, a dict."""
-    desired = {}
-    for resource in tracker.wanted(_ANNOUNCING):
-        is_there = tracker.in_sync(resource.ref)
-        desired[resource.subject] = (
-            desired.get(resource.subject, False) or is_there)
-    hairpins = [flow for flow in tracker.wanted((resources.Flow.kind,))
-                if flow.cookie == ownership.COOKIE_HAIRPIN]
-    return {'desired_ips': len(desired),
-            'announced_ips': sum(desired.values()),
-            'hairpin_flows_desired': len(hairpins),
-            'hairpin_flows_installed': sum(
-                1 for flow in hairpins if tracker.in_sync(flow.ref))}
 
 
 def _flow(ref, tracker):

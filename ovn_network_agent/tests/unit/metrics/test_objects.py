@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+import hypothesis
+from hypothesis import strategies
+from oslotest import base
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.engine import tracking
+from ovn_network_agent.metrics import objects
+from ovn_network_agent.tests import budget
+
+
+def made(number, cookie):
+    """A resource that counts, or one that does not."""
+    prefix = f'198.51.100.{number % 3:d}/32'
+    return (resources.Announcement('', prefix, 'br-ex'),
+            resources.AnnouncedRoute(254, prefix, 'br-ex'),
+            resources.KernelRoute(254, prefix, 'br-ex'),
+            resources.Flow('br-ex', cookie, 910, 3, 4, prefix))[number % 4]
+
+
+class ObjectsTest(base.BaseTestCase):
+
+    @hypothesis.settings(max_examples=budget.examples(100), deadline=None,
+                         database=None)
+    @hypothesis.given(strategies.lists(strategies.tuples(
+        strategies.sampled_from(['want', 'unwant', 'found', 'gone', 'look']),
+        strategies.integers(0, 11), strategies.sampled_from([
+            ownership.COOKIE_HAIRPIN, ownership.COOKIE_MAC_TWEAK]))))
+    def test_it_equals_a_count_of_all(self, steps):
+        tracker, kept = tracking.Tracker(), objects.Objects()
+        for verb, number, cookie in (*steps, ('look', 0, 0)):
+            resource = made(number, cookie)
+            if verb in ('want', 'found'):
+                getattr(tracker, verb)(resource)
+            elif verb != 'look':
+                getattr(tracker, verb)(resource.ref)
+            else:
+                kept.count(tracker, tracker.take_changed())
+                fresh = objects.Objects()
+                fresh.count_all(tracker)
+                self.assertEqual(fresh.gauges, kept.gauges)
+                wanted = tracker.wanted(['announcement', 'announced_route'])
+                self.assertEqual(len({r.subject for r in wanted}),
+                                 kept.gauges['desired_ips'])
+                self.assertEqual(
+                    len({r.subject for r in wanted
+                         if tracker.in_sync(r.ref)}),
+                    kept.gauges['announced_ips'])

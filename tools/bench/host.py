@@ -103,9 +103,10 @@ class Host:
                'external_ids:ovn-bridge-mappings=physnet1:' + BRIDGE)
         self._start_frr()
         for number in range(routers):
+            high, low = divmod(number, 250)
             self.cloud.add_router(
-                f'r{number}', [f'198.18.255.{number + 1}/16'],
-                clouds.CHASSIS, mac=f'fa:16:3e:00:01:{number:02x}')
+                f'r{number}', [f'198.18.{255 - high}.{low + 1}/16'],
+                clouds.CHASSIS, mac=f'fa:16:3e:00:{high + 1:02x}:{low:02x}')
 
     def close(self):
         """Take away the files; the programs end with the namespace."""
@@ -177,12 +178,15 @@ veth_leak_enabled = false
         """Start the real program; returns the monotonic time before."""
         with open(CONFIG, 'w') as opened:
             opened.write(self._configuration(method))
-        script = os.path.join(os.path.dirname(sys.executable),
-                              'ovn-network-agent')
         started = time.monotonic()
-        self._agent = self._spawn([script, '--config-file', CONFIG],
+        self._agent = self._spawn([*self._program(), '--config-file', CONFIG],
                                   'agent')
         return started
+
+    def _program(self):
+        """The command that starts the agent, a list."""
+        return [os.path.join(os.path.dirname(sys.executable),
+                             'ovn-network-agent')]
 
     def stop_agent(self):
         """End it in good order, with its clean-up."""
@@ -210,7 +214,7 @@ veth_leak_enabled = false
         self._spawn(['ovsdb-server', database,
                      '--remote=punix:/run/openvswitch/db.sock',
                      '--pidfile'], 'ovsdb-server')
-        _wait_for('/run/openvswitch/db.sock')
+        wait_for('/run/openvswitch/db.sock')
         _vsctl('--no-wait', 'init')
         self._spawn(['ovs-vswitchd', '--disable-system', '--pidfile'],
                     'ovs-vswitchd')
@@ -233,7 +237,7 @@ veth_leak_enabled = false
         self._start_spine()
         for name in ('zebra', 'staticd', 'bgpd'):
             self._spawn(['/usr/lib/frr/' + name, '-A', '127.0.0.1'], name)
-            _wait_for(f'/run/frr/{name}.vty')
+            wait_for(f'/run/frr/{name}.vty')
         _run('vtysh', '-b')
 
     def _start_spine(self):
@@ -257,7 +261,7 @@ veth_leak_enabled = false
              path, '-z', os.path.join(_SPINE, 'zserv.api'), '-i',
              os.path.join(_SPINE, 'bgpd.pid'), '--vty_socket', _SPINE, '-A',
              '127.0.0.1'], 'spine')
-        _wait_for(os.path.join(_SPINE, 'bgpd.vty'))
+        wait_for(os.path.join(_SPINE, 'bgpd.vty'))
 
 
 @contextlib.contextmanager
@@ -278,7 +282,8 @@ def _vsctl(*args):
     _run('ovs-vsctl', *args)
 
 
-def _wait_for(path):
+def wait_for(path):
+    """Wait until a file appears."""
     deadline = time.monotonic() + 10
     while not os.path.exists(path):
         if time.monotonic() > deadline:

@@ -140,16 +140,17 @@ def _change(world, some, repeat, what):
         one.report()
 
 
-def start(world, method, present):
+def start(world, method, present, patience=60):
     """Start the agent and wait until everything is in place.
 
+    :param patience: seconds
     :returns: (started, found, launched)
     """
     with contextlib.closing(world.observer()) as observer:
         before = world.launched()
         others = observer.in_rib() + world.along
         started = world.start_agent(method)
-        found = observer.wait(present, True, others)
+        found = observer.wait(present, True, others, patience)
     time.sleep(_QUIET)
     return started, found, world.launched() - before
 

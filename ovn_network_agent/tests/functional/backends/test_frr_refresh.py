@@ -48,6 +48,7 @@ class TestRefresh(static_routes.StaticTestCase):
         return self.frr.refreshes() - self.before
 
     def test_no_change_waits_for_it(self):
+        """Trap T30: but the refresh waits for bgpd."""
         self.slow_down(10000)
         self.assertEqual({}, self.delete(static_routes.route(1)))
         self.assertIn(static_routes.route(1).prefix, self.in_bgp())
@@ -60,7 +61,7 @@ class TestRefresh(static_routes.StaticTestCase):
                          self.in_bgp())
 
     def test_after_each_of_several_withdrawals(self):
-        """The last refresh comes after the last of them."""
+        """Trap T30: the last refresh comes after the last of them."""
         self.delete(static_routes.route(1))
         self.delete(static_routes.route(2))
         self.wait_refreshed()

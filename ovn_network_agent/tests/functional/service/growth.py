@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Counts what an agent does for one event, beside few and beside many."""
+
+import collections
+import contextlib
+import threading
+
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+
+class Calls:
+    """Counts the calls of Python functions, on threads that begin later.
+
+    :param case: the test at whose end the counting ends
+    :ivar found: dict of (name of the thread, file, function) to their number
+    """
+
+    def __init__(self, case):
+        self.found = collections.Counter()
+        self._counts = False
+        threading.setprofile(self._profile)
+        case.addCleanup(threading.setprofile, None)
+
+    def _profile(self, frame, event, _arg):
+        if event == 'call' and self._counts:
+            code = frame.f_code
+            self.found[threading.get_ident(), code.co_filename,
+                       code.co_qualname] += 1
+
+    @contextlib.contextmanager
+    def counted(self):
+        """Count while the block runs.
+
+        :returns: context with a dict as :attr:`found`
+        """
+        names = {thread.ident: thread.name for thread in threading.enumerate()}
+        self.found = collections.Counter()
+        found = collections.Counter()
+        self._counts = True
+        try:
+            yield found
+        finally:
+            self._counts = False
+            for (ident, *where), number in self.found.items():
+                found[names.get(ident, ''), *where] += number
+
+
+def add_routers(world, numbers, addresses):
+    """Make routers that this chassis has, each with addresses.
+
+    :param world: :class:`cloud.Cloud`
+    :param numbers: range of the numbers of the routers
+    :param addresses: number of the floating IPs of each router
+    """
+    for number in numbers:
+        high, low = divmod(number, 250)
+        name = f'g{number:d}'
+        world.add_router(
+            name, [f'198.18.{255 - high}.{low + 1}/16'], cloud.CHASSIS,
+            mac=f'fa:16:3e:00:{high + 1:02x}:{low:02x}')
+        add(world.nb, name, range(256 + number * addresses,
+                                  256 + (number + 1) * addresses))
+
+
+def address(number):
+    """An address of the provider network 198.18.0.0/16."""
+    return f'198.18.{number >> 8}.{number & 255}'
+
+
+def add(nb, router, numbers):
+    """Floating IPs of a router in one transaction."""
+    nb.transact(*(ovsdb.insert(
+        'NAT', f'nat{n}', type='dnat_and_snat', external_ip=address(n),
+        logical_ip='10.0.0.5') for n in numbers), ovsdb.mutate(
+            'Logical_Router', {'name': 'neutron-' + router}, 'nat', 'insert',
+            ovsdb.ovsdb_set(['named-uuid', f'nat{n}'] for n in numbers)))
+
+
+def remove(nb, router, number):
+    """The reverse of :func:`add` for one floating IP."""
+    row, = nb.rows('NAT', '_uuid',
+                   where=ovsdb.clauses({'external_ip': address(number)}))
+    nb.transact(ovsdb.mutate(
+        'Logical_Router', {'name': 'neutron-' + router}, 'nat', 'delete',
+        row['_uuid']))
+
+
+def prove(nb, hostname):
+    """The proof on each managed default route, as the agent writes it."""
+    nb.transact(ovsdb.update(
+        'Logical_Router_Static_Route', {}, external_ids=ovsdb.ovsdb_dict({
+            ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+            ownership.EXT_ID_CHASSIS: hostname,
+            ownership.EXT_ID_ADVERTISED: hostname})))

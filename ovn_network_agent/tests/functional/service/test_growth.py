@@ -1,0 +1,116 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""An event costs the same beside few and beside many, see property 6."""
+
+import socket
+
+from ovn_network_agent import resources
+from ovn_network_agent.drivers import gateway_drain
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.service import base
+from ovn_network_agent.tests.functional.service import growth
+
+# The most by which the count of calls may grow.
+LIMIT = 1.3
+# Routers, addresses of each, and how many more there are then.
+FEW, EACH = 4, 5
+ADDRESSES, ROUTERS = 120, 60
+
+
+class GrowthTest(base.ServiceTestCase):
+    """Calls of Python functions, from the replicas to the backends."""
+
+    drivers = {**base.ServiceTestCase.drivers,
+               'gateway_drain': gateway_drain.GatewayDrainDriver}
+
+    def setUp(self):
+        super().setUp()
+        self.calls = growth.Calls(self)
+        growth.add_routers(self.cloud, range(FEW), EACH)
+        self.gateway = self.agent(
+            drivers=list(self.drivers), reconcile_interval=3600,
+            gateway_drain__drain_on_shutdown=False,
+            metrics__listen=self.unused())
+        self.rest(FEW * (EACH + 1), FEW)
+
+    @staticmethod
+    def unused():
+        """An address and port that nobody listens at."""
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            return '{}:{}'.format(*server.getsockname())
+
+    def rest(self, addresses, routers):
+        """Wait until everything is in place, with the proofs."""
+        self.eventually(lambda: len(self.announced()) == addresses,
+                        f'{addresses} addresses', 120)
+        self.eventually(lambda: len(self.routes()) == routers, 'routes', 60)
+        self.proofs.put(*(
+            resources.Advertised(row['_uuid'][1], cloud.HOSTNAME)
+            for row in self.nb.rows('Logical_Router', '_uuid')))
+        growth.prove(self.nb, cloud.HOSTNAME)
+        self.eventually(lambda: all(
+            route.advertised for seen in self.gateway._view.last.routers
+            for route in seen.default_routes), 'proofs')
+
+    def one_event(self):
+        """The calls for one address added, and for one removed.
+
+        :returns: list of two dicts, see :attr:`growth.Calls.found`
+        """
+        found = [], []
+        # The states of the gateways come to rest with equal views, and the
+        # last rows of NB may come late.  So the smallest counts are kept.
+        for _attempt in range(4):
+            for comes, kept in zip((True, False), found, strict=True):
+                with self.calls.counted() as counts:
+                    self.change(comes)
+                kept.append(counts)
+        return [min(kept, key=lambda counts: counts.total())
+                for kept in found]
+
+    def change(self, comes):
+        """Add or remove an address, and wait until the pass has ended."""
+        passes = self.gateway._loop.passes
+        before = passes.last
+        if comes:
+            growth.add(self.nb, 'g0', [0])
+        else:
+            growth.remove(self.nb, 'g0', 0)
+        prefix = growth.address(0) + '/32'
+        self.eventually(lambda: (prefix in self.announced()) == comes and
+                        passes.last is not before and passes.running is None,
+                        prefix)
+
+    def compare(self, before):
+        """Fail when the calls have grown, and name where."""
+        for few, many in zip(before, self.one_event(), strict=True):
+            grown = many.copy()
+            grown.subtract(few)
+            self.assertLess(many.total(), LIMIT * few.total(),
+                            grown.most_common(20))
+
+    def test_beside_many_addresses(self):
+        """Also of the same router."""
+        before = self.one_event()
+        for number in range(FEW):
+            growth.add(self.nb, f'g{number}', range(
+                5000 + number * ADDRESSES, 5000 + (number + 1) * ADDRESSES))
+        self.rest(FEW * (EACH + ADDRESSES + 1), FEW)
+        self.compare(before)
+
+    def test_beside_many_routers(self):
+        before = self.one_event()
+        growth.add_routers(self.cloud, range(FEW, FEW + ROUTERS), EACH)
+        routers = FEW + ROUTERS
+        self.rest(routers * (EACH + 1), routers)
+        self.compare(before)

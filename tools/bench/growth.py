@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What one event costs beside few and beside many: tools.bench.growth, root.
+
+The world is that of tools.bench.endtoend: python3 -m tools.bench.growth.  One
+address comes and goes beside 100 and beside 10,000 addresses.  The bench
+counts calls of Python functions, received rows, messages and launched
+processes, in all processes of the agent, and fails when a count grows by more
+than the limit.  Counts do not depend on other work on the machine.
+"""
+
+import argparse
+import collections
+import contextlib
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+
+from tools.bench import counted
+from tools.bench import host as hosts
+from tools.bench import samples
+
+# The most growth of a count, and a difference that is no growth: a message may
+# come in two parts, and a watch may ask once more.
+LIMIT = 1.3
+_SMALL = 10
+# Seconds from an event until its consequences are over, the same for all
+# events: watches ask again and again.  Seconds between looks at an agent that
+# starts.
+_WINDOW = 4.0
+_LOOK = 2.0
+# Clock ticks of the processor in a look, below which the agent is idle.
+_IDLE = 30
+# Looks in a row until the agent counts as idle.
+_CALM = 4
+_PATIENCE = 600
+
+
+class CountedHost(hosts.Host):
+    """A host whose agent counts.
+
+    :param directory: where the counts go
+    """
+
+    def __init__(self, routers, directory):
+        super().__init__(routers)
+        self._directory = directory
+
+    def _program(self):
+        return [sys.executable, '-m', 'tools.bench.counted', self._directory]
+
+    def _configuration(self, method):
+        # No full comparison comes between, and no look of a watch.
+        return super()._configuration(method).replace(
+            '[DEFAULT]\n', '[DEFAULT]\nreconcile_interval = 86400\n').replace(
+                '[frr]\n', '[frr]\nfrr_watch = false\n')
+
+    def wait_until_idle(self):
+        """Wait until the agent has nothing to do."""
+        deadline = time.monotonic() + _PATIENCE
+        calm = 0
+        while calm < _CALM:
+            before = self._ticks()
+            time.sleep(_LOOK)
+            calm = calm + 1 if self._ticks() - before < _IDLE else 0
+            if time.monotonic() > deadline:
+                raise RuntimeError('the agent does not come to rest:\n' +
+                                   self.log('agent')[-2000:])
+
+    def _ticks(self):
+        total = 0
+        for pid in self._processes():
+            with open(f'/proc/{pid:d}/stat') as opened:
+                fields = opened.read().rpartition(')')[2].split()
+            total += int(fields[11]) + int(fields[12])
+        return total
+
+    def _processes(self):
+        """Process ids of the agent and of its daemons."""
+        found = [self._agent.pid]
+        tasks = f'/proc/{self._agent.pid:d}/task'
+        for task in os.listdir(tasks):
+            # A thread may have ended meanwhile.
+            with contextlib.suppress(FileNotFoundError), open(
+                    f'{tasks}/{task}/children') as opened:
+                found += map(int, opened.read().split())
+        return found
+
+    @contextlib.contextmanager
+    def counting(self):
+        """Count while the block runs.
+
+        :returns: context with a list of two dicts: counts, and the calls of
+            each function
+        """
+        found = [collections.Counter(), collections.Counter()]
+        pids = self._processes()
+        self._signal(pids, counted.START)
+        ends = time.monotonic() + _WINDOW
+        yield found
+        time.sleep(max(0.0, ends - time.monotonic()))
+        self._signal(pids, counted.STOP)
+        for pid in pids:
+            path = os.path.join(self._directory, str(pid))
+            hosts.wait_for(path)
+            with open(path) as opened:
+                for total, one in zip(found, json.load(opened), strict=True):
+                    total.update(one)
+            os.unlink(path)
+
+    @staticmethod
+    def _signal(pids, number):
+        for pid in pids:
+            os.kill(pid, number)
+        # The main thread of the agent takes signals in each 0.2 s.
+        time.sleep(0.3)
+
+
+def measure(host, repeat):
+    """The counts of an address that comes, and of one that goes.
+
+    :param repeat: number of events of each kind; the smallest counts are kept
+    :returns: dict of 'add', 'remove' to such a list of two dicts
+    """
+    address = samples.addresses(0, 1)
+    found = {}
+    with contextlib.closing(host.observer()) as observer:
+        others = observer.in_rib()
+        for _n in range(repeat):
+            for verb, change in (('add', host.add_fips),
+                                 ('remove', host.remove_fips)):
+                with host.counting() as counts:
+                    change(address)
+                    observer.wait(address, verb == 'add', others, _PATIENCE)
+                found.setdefault(verb, []).append(counts)
+    return {verb: min(counts, key=lambda one: one[0][counted.CALLS])
+            for verb, counts in found.items()}
+
+
+def compare(what, few, many, functions):
+    """Print the counts; returns whether none has grown too much.
+
+    :param few: list of two dicts, see :meth:`CountedHost.counting`; likewise
+        many
+    :param functions: number of functions to name whose calls have grown most
+    """
+    good = True
+    for name in sorted(few[0].keys() | many[0].keys()):
+        before, after = few[0][name], many[0][name]
+        grown = after > before * LIMIT and after > before + _SMALL
+        good = good and not grown
+        print(f'{what:<16} {name:<30} {before:8d} {after:8d} '
+              f'{after / before if before else 0:6.2f}'
+              f'{"  GROWS" if grown else ""}')
+    calls = collections.Counter(many[1])
+    calls.subtract(few[1])
+    for name, number in calls.most_common(functions):
+        print(f'    {number:+8d} {name}')
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--methods', nargs='+', default=['static', 'kernel'],
+                        choices=['static', 'kernel'])
+    parser.add_argument('--few', type=int, default=100)
+    parser.add_argument('--many', type=int, default=10000)
+    parser.add_argument('--routers', type=int, default=10)
+    parser.add_argument('--repeat', type=int, default=3)
+    parser.add_argument('--functions', type=int, default=0,
+                        help='so many functions are named that grow most')
+    args = parser.parse_args()
+    hosts.enter()
+    found = {}
+    with tempfile.TemporaryDirectory() as directory, contextlib.closing(
+            CountedHost(args.routers, directory)) as host:
+        present = 0
+        for count in (args.few, args.many):
+            samples.fill(host, samples.addresses(256 + present,
+                                                 count - present))
+            present = count
+            for method in args.methods:
+                samples.start(host, method, samples.addresses(256, count),
+                              _PATIENCE)
+                host.wait_until_idle()
+                found[method, count] = measure(host, args.repeat)
+                host.stop_agent()
+    print(f'{"":<47} {args.few:8d} {args.many:8d} growth')
+    good = [compare(f'{method}, {verb}', found[method, args.few][verb],
+                    found[method, args.many][verb], args.functions)
+            for method in args.methods for verb in ('add', 'remove')]
+    return 0 if all(good) else 1
+
+
+if __name__ == '__main__':
+    signal.signal(signal.SIGTERM, lambda *_args: sys.exit(1))
+    sys.exit(main())

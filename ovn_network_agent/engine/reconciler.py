@@ -227,7 +227,7 @@ class Reconciler:
         gone = [r for _name, delta in self._deltas(
             sorted(resources.Stage, reverse=True)) for r in delta.delete]
         steps += [('unknown' if self._removals.blind_under(r) else 'delete',
-                   r) for r in sorted(gone, key=lambda r: not r.follows)]
+                   r) for r in sorted(gone, key=lambda r: not r.leaves_early)]
         return steps, outcome.Outcome(
             0, self._wanted.conflicts, self._backends.unreadable,
             dict(self._wanted.broken), (), self._wanted.left_out,

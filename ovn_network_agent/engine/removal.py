@@ -49,7 +49,7 @@ class Removals:
         """Whether a resource may be removed; notes in the ledger why not.
 
         A resource stays while an announcement that needs it is in place.  No
-        announcement stays because of a resource that follows it.
+        announcement stays because of a resource that leaves early.
         """
         if (self._ledger.still_kept(resource.ref) or
                 self._ledger.beside(resource, ledger.WORKING) or
@@ -57,7 +57,7 @@ class Removals:
             return False
         held, holder = self._successors.keep(resource)
         failed = [ref for ref in self._ledger.beside(resource, ledger.FAILING)
-                  if not self._follows(ref)]
+                  if not self._leaves_early(ref)]
         if not held and (failed or self.blind_under(resource)):
             held = (f'stays while what announces {resource.subject} could not '
                     'be withdrawn')
@@ -66,9 +66,9 @@ class Removals:
             self._ledger.waits(resource.ref, held, holder)
         return not held and not self._ledger.still_refused(resource.ref)
 
-    def _follows(self, ref):
-        there = self._tracker.existing(ref)
-        return there is not None and there.follows
+    def _leaves_early(self, ref):
+        resource = self._tracker.existing(ref) or self._tracker.desired(ref)
+        return resource is not None and resource.leaves_early
 
     def blind_under(self, resource):
         """Whether an announcement that needs a resource may be unseen.

@@ -87,6 +87,15 @@ class Resource:
         return self.stage > Stage.ANNOUNCE
 
     @property
+    def leaves_early(self):
+        """Whether the object goes before the announcement of its address.
+
+        True only for an object without which packets from outside and from
+        this node still arrive, as long as the address is announced.
+        """
+        return False
+
+    @property
     def subject(self):
         """The address of the resource ('198.51.100.10/32'), or None.
 

@@ -96,6 +96,11 @@ class Flow(base.Resource):
         return self.output == 'in_port'
 
     @property
+    def leaves_early(self):
+        """True for a hairpin flow, for the same reason."""
+        return self.follows
+
+    @property
     def subject(self):
         """The destination prefix, text, or None."""
         return self.dst

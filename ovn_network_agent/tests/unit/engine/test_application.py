@@ -61,6 +61,16 @@ class OrderTest(gateways.ReconcilerTestCase):
         self.assertEqual([('delete', HAIRPIN), ('delete', ANNOUNCEMENT),
                           ('delete', ROUTE)], gateway.world.journal)
 
+    def test_what_a_client_needs_goes_after_the_announcement(self):
+        # The way back through the router, too, though it may come late.
+        gateway = self.announcing()
+        del gateway.world.journal[:]
+        gateway.run(worlds.router(fips=[FIP]), phase=model.Phase.STOPPED)
+        order = gateway.world.order('delete')
+        self.assertEqual(['flow', 'announcement'], order[:2])
+        for kind in ('default_route', 'mac_binding', 'kernel_route'):
+            self.assertGreater(order.index(kind), 1, order)
+
     def test_one_added_and_one_removed_in_one_pass(self):
         gateway = self.gateway()
         gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
@@ -214,13 +224,22 @@ class HoldBackTest(gateways.ReconcilerTestCase):
         self.assertTrue(gateway.run(worlds.router()).settled)
         self.assertNotIn(ROUTE, gateway.world.objects)
 
-    def test_what_follows_holds_no_withdrawal(self):
+    def test_what_leaves_early_holds_no_withdrawal(self):
         gateway = self.announcing()
         gateway.world.down.add('flow')
         outcome = gateway.run(worlds.router())
         self.assertIn(HAIRPIN, outcome.failures)
         self.assertNotIn(DST, gateway.addresses())
         self.assertNotIn(ROUTE, gateway.world.objects)
+
+    def test_nor_does_it_while_it_cannot_be_changed(self):
+        gateway = self.announcing()
+        gateway.world.refuses[HAIRPIN] = 'no room'
+        outcome = gateway.run(worlds.router(
+            fips=[FIP], withheld=((FIP, 'a word'),),
+            ports=(worlds.port(mac='fa:16:3e:00:00:77'),)))
+        self.assertIn(HAIRPIN, outcome.failures)
+        self.assertNotIn(DST, gateway.addresses())
 
     def test_so_it_is_when_all_of_frr_is_down(self):
         gateway = self.announcing()

@@ -151,11 +151,12 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
         gone = [ref for verb, ref in world.journal if verb == 'delete']
         # First all that comes, up the stages, then all that goes, down.
         assert [ref for _verb, ref in world.journal] == made + gone
-        # What follows is made last only in a hurry, and always goes first.
-        for refs, objects, hurried in ((made, world.objects, urgent),
-                                       (gone[::-1], before, True)):
-            stages = [(hurried and objects[ref].follows,
-                       objects[ref].stage) for ref in refs]
+        # What follows is made last in a hurry, and what leaves early goes
+        # first.
+        for stages in ([(urgent and world.objects[ref].follows,
+                         world.objects[ref].stage) for ref in made],
+                       [(before[ref].leaves_early, before[ref].stage)
+                        for ref in gone[::-1]]):
             assert stages == sorted(stages), stages
         self.nothing_wanted_goes(gone, before)
         self.nothing_is_announced_too_early(made)
@@ -193,7 +194,7 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
                   if r.stage is resources.Stage.ANNOUNCE}
         for ref in gone:
             if (before[ref].stage is not resources.Stage.ANNOUNCE and
-                    not before[ref].follows):
+                    not before[ref].leaves_early):
                 assert before[ref].subject not in unwanted - wanted, ref
 
     @stateful.rule()

@@ -163,32 +163,28 @@ def no_way_out(settings, node, consequence):
 
 
 def proofs(router, node, wanted):
-    """The proof for a router that is active here.
+    """The proof for a router that is active here, while the proof is missing.
 
     The proof is a key on the default route, so there is no proof without this
     route.  Nor is there one while a resource of the router is only kept as
     found, or while a reachable address is not announced.  An address that is
     not announced on purpose does not count.
 
+    A proof on its route is retained, although it is no longer wanted, and says
+    nothing about later addresses.  So a new address does not cost a look at
+    all addresses of the router.
+
     :param router: :class:`model.Router`
     :param node: :class:`model.Node`
-    :param wanted: function that returns a list of all resources that are
-        wanted for the router
+    :param wanted: iterable of all resources that are wanted for the router,
+        which is not read while the proof is there
     :returns: iterable of :class:`resources.Advertised`, at most one
     """
-    if any(route.managed and route.chassis == node.hostname and
-           route.advertised == node.hostname
-           for route in router.default_routes):
-        # Nothing is to be proved.  The proof is wanted as it is, and requires
-        # itself: should it vanish, the view of that has the prerequisites.
-        yield resources.Advertised(
-            router.uuid, node.hostname, requires=(resources.Ref(
-                resources.Advertised.kind, (router.uuid,)),))
+    if not node.hostname or any(
+            route.managed and
+            route.chassis == route.advertised == node.hostname
+            for route in router.default_routes):
         return
-    yield from _new_proofs(router, node, wanted())
-
-
-def _new_proofs(router, node, wanted):
     routes, announced, addresses, following = [], {}, set(), []
     withheld = {networks.host_prefix(address)
                 for address, _reason in router.withheld}
@@ -203,10 +199,9 @@ def _new_proofs(router, node, wanted):
             announced[resource.subject] = resource.ref
         elif (resource.subject or '').endswith('/32'):
             addresses.add(resource.subject)
-    if routes and node.hostname and (
-            addresses - withheld <= announced.keys()):
+    if routes and addresses - withheld <= announced.keys():
         prefixes = tuple(sorted(announced))
         yield resources.Advertised(
             router.uuid, node.hostname, prefixes,
             requires=(*routes, *(announced[p] for p in prefixes),
-                      *following))
+                      *dict.fromkeys(following)))

@@ -117,28 +117,41 @@ class Driver(abc.ABC):
     def for_router(self, router, node):
         """Resources of one router.
 
+        A driver defines either this method, or :attr:`for_nats` and
+        :meth:`for_rest`, which this method then puts together.
+
         :param router: :class:`model.Router`
         :param node: :class:`model.Node`
         :returns: iterable of :class:`resources.Resource`
         """
-        return ()
+        if self.for_nats is None:
+            return ()
+        of_nats = [resource for _nat, found in self.for_nats(
+            dataclasses.replace(router, nats=()), router.nats, node)
+            for resource in found]
+        # Several NAT rows may have one address.
+        return tuple(dict.fromkeys((
+            *self.for_rest(router, node, of_nats), *of_nats)))
 
-    #: For a driver whose answers about the NAT rows of a router depend on one
-    #: row each: a method for_nat(router, nat, node), which returns an iterable
-    #: of :class:`resources.Resource`, and whose router has no NAT rows.  The
-    #: core then calls :meth:`for_rest` and this method in the place of
-    #: :meth:`for_router`, which has to give the same resources in one answer.
-    #: So one floating IP more costs the same beside ten and beside thousands.
-    for_nat = None
+    #: For a driver whose answer about a NAT row depends on this row, on the
+    #: router without its NAT rows and on the node, and on nothing else: a
+    #: method for_nats(router, nats, node).  The arguments are such a router, a
+    #: sequence of :class:`model.Nat` and the node; the result is an iterable
+    #: of (NAT row, iterable of :class:`resources.Resource`).  The core asks
+    #: about the rows that have changed, and keeps the answers about the
+    #: others.  So one floating IP costs the same beside ten and thousands.
+    for_nats = None
 
-    def for_rest(self, router, node):
+    def for_rest(self, router, node, of_nats):
         """Resources of one router but for those of single NAT rows.
 
-        Asked only with :attr:`for_nat`, and again after each change of a NAT
+        Asked only with :attr:`for_nats`, and again after each change of a NAT
         row.
 
         :param router: :class:`model.Router`, with its NAT rows
         :param node: :class:`model.Node`
+        :param of_nats: iterable of the resources of all NAT rows of the
+            router, for one reading, which takes the time of their number
         :returns: iterable of :class:`resources.Resource`
         """
         return ()

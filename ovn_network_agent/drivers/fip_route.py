@@ -19,6 +19,7 @@ gateway, the default route of the router in OVN.
 """
 
 import dataclasses
+import itertools
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
@@ -34,6 +35,27 @@ from ovn_network_agent.drivers import segments
 
 # The most addresses that one message names.
 _NAMED = 5
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Service:
+    """What all addresses of a served port have in common.
+
+    :ivar port: :class:`model.GatewayPort`
+    :ivar nets: tuple of IPv4Network, outside of which no address is announced
+    :ivar announced: whether the addresses are announced; otherwise this
+        chassis only forwards their last packets
+    :ivar passable: whether packets to the port can pass
+    :ivar mac_tweak: tuple of :class:`resources.Flow`
+    :ivar requires: refs of the prerequisites of an announcement
+    """
+
+    port: model.GatewayPort
+    nets: tuple
+    announced: bool
+    passable: bool
+    mac_tweak: tuple = ()
+    requires: tuple = ()
 
 
 class FipRouteDriver(base.Driver):
@@ -73,51 +95,39 @@ class FipRouteDriver(base.Driver):
                 yield from self._prefix_list(networks.provider_networks(
                     port.networks, self.settings.network_cidr))
 
-    def for_router(self, router, node):
-        """The routes, flows and announcements of a router's addresses.
+    def for_nats(self, router, nats, node):
+        """The routes, flows and announcements of the addresses of NAT rows.
 
         A router that has left keeps what its handover still needs.  For a port
         whose segment is in doubt, the announcements stay as they are.
 
-        :param router: :class:`model.Router`
-        :param node: :class:`model.Node`
-        :returns: iterator of :class:`resources.Resource`, with a
-            :class:`resources.Problem` for addresses that are left out
-        """
-        # Several NAT rows may have one address.
-        yield from dict.fromkeys((*self.for_rest(router, node),
-                                  *self._of_nats(router, node)))
-
-    def for_nat(self, router, nat, node):
-        """The resources of the address of one NAT row.
-
         :param router: :class:`model.Router` without NAT rows
-        :param nat: :class:`model.Nat`
+        :param nats: sequence of :class:`model.Nat`
         :param node: :class:`model.Node`
-        :returns: iterator of :class:`resources.Resource`
+        :returns: iterator of (NAT row, list of :class:`resources.Resource`)
         """
-        for port in router.served_ports:
-            nets = self._networks(port)
-            yield from self._targets(port, announcing.nat_targets(
-                router, port, nets, nat), node)
+        served = [self._service(port) for port in router.served_ports]
+        for nat in nats:
+            yield nat, [
+                resource for each in served
+                for target in announcing.nat_targets(
+                    router, each.port, each.nets, nat)
+                for resource in self._of_target(each, target, node)]
 
-    def for_rest(self, router, node):
+    def for_rest(self, router, node, of_nats):
         """The resources of the router itself, and the proof.
 
         :param router: :class:`model.Router`
         :param node: :class:`model.Node`
-        :returns: iterator of :class:`resources.Resource`; the proof that the
-            router is announced comes last
+        :param of_nats: see :meth:`drivers.base.Driver.for_rest`
+        :returns: iterator of :class:`resources.Resource`, with a
+            :class:`resources.Problem` for addresses that are left out; the
+            proof that the router is announced comes last
         """
         wanted = list(self._rest(router, node))
         yield from wanted
-        yield from announcing.proofs(router, node, lambda: [
-            *wanted, *self._of_nats(router, node)])
-
-    def _of_nats(self, router, node):
-        bare = dataclasses.replace(router, nats=())
-        for nat in router.nats:
-            yield from self.for_nat(bare, nat, node)
+        yield from announcing.proofs(router, node,
+                                     itertools.chain(wanted, of_nats))
 
     def _rest(self, router, node):
         if router.routed_by_ovn:
@@ -129,46 +139,44 @@ class FipRouteDriver(base.Driver):
             yield from gatewayless.handed_over(router)
         bare = dataclasses.replace(router, nats=())
         for port in router.served_ports:
-            nets = self._networks(port)
-            yield from self._port(port, nets, node)
-            yield from self._targets(port, announcing.port_targets(
-                bare, port, nets), node)
+            each = self._service(port)
+            yield from self._device(port.segment, node)
+            if each.announced:
+                yield from self._prefix_list(each.nets)
+            yield from each.mac_tweak
+            for target in announcing.port_targets(bare, port, each.nets):
+                yield from self._of_target(each, target, node)
 
     # -- one gateway port -------------------------------------------------
 
-    def _networks(self, port):
-        return networks.provider_networks(port.networks,
+    def _service(self, port):
+        """What all addresses of a served port have in common."""
+        nets = networks.provider_networks(port.networks,
                                           self.settings.network_cidr)
-
-    def _port(self, port, nets, node):
-        """What all addresses of a port have in common."""
-        yield from self._device(port.segment, node)
-        if _announced(port):
-            yield from self._prefix_list(nets)
-        if self._passable(port) and port.segment.patch_port:
-            yield from self._mac_tweak(port.segment)
-
-    def _targets(self, port, targets, node):
-        """The resources of some addresses of a port."""
-        announced = _announced(port)
+        announced = port.handover is not model.Handover.FORWARD
         if not self._passable(port):
-            if announced:
-                yield from self._keep(
-                    [target for target in targets if not target.withheld],
-                    node)
+            return _Service(port, nets, announced, False)
+        mac_tweak = (tuple(self._mac_tweak(port.segment))
+                     if port.segment.patch_port else ())
+        return _Service(port, nets, announced, True, mac_tweak,
+                        segments.prerequisites(port.segment) + tuple(
+                            flow.ref for flow in mac_tweak))
+
+    def _of_target(self, service, target, node):
+        """The resources of one address of a port."""
+        port = service.port
+        # Routers of this chassis reach each other in any case; see decision
+        # record 25.
+        if service.passable and port.local:
+            yield self._hairpin(port.segment, target)
+        if target.withheld:
             return
-        requires = segments.prerequisites(port.segment)
-        if port.segment.patch_port:
-            requires += tuple(
-                flow.ref for flow in self._mac_tweak(port.segment))
-        for target in targets:
-            if port.local:
-                yield self._hairpin(port.segment, target)
-            # Routers of this chassis reach each other in any case; see
-            # decision record 25.
-            if networks.family(target.address) == 4 and not target.withheld:
-                yield from self._reachable(target, port.segment, node,
-                                           requires, announced)
+        if not service.passable:
+            if service.announced:
+                yield from self._keep(target, node)
+        elif networks.family(target.address) == 4:
+            yield from self._reachable(target, port.segment, node,
+                                       service.requires, service.announced)
 
     def _passable(self, port):
         """Whether packets to a port can pass; a relay needs no OVN here."""
@@ -300,25 +308,17 @@ class FipRouteDriver(base.Driver):
             for network in nets:
                 yield resources.PrefixListEntry(name, str(network))
 
-    def _keep(self, targets, node):
-        """Keep the announcements of a segment in doubt as they are."""
+    def _keep(self, target, node):
+        """Keep the announcement of an address in doubt as it is."""
         vrf = node.device(self.settings.frr.vrf_name)
         tables = {self._table(), resources.MAIN_TABLE,
                   vrf.vrf_table if vrf else 0}
-        for target in targets:
-            dst = networks.host_prefix(target.address)
-            for table in sorted(tables - {0}):
-                for kind in (resources.KernelRoute,
-                             resources.AnnouncedRoute):
-                    yield resources.Keep(
-                        resources.Ref(kind.kind, (table, dst)))
-            if self.settings.fip_route.route_table_id:
-                yield resources.Keep(self._rule(dst).ref)
-            yield resources.Keep(resources.Ref(
-                resources.Announcement.kind,
-                (self.settings.frr.vrf_name, dst)))
-
-
-def _announced(port):
-    """Whether the addresses of a served port are announced."""
-    return port.handover is not model.Handover.FORWARD
+        dst = networks.host_prefix(target.address)
+        for table in sorted(tables - {0}):
+            for kind in (resources.KernelRoute, resources.AnnouncedRoute):
+                yield resources.Keep(resources.Ref(kind.kind, (table, dst)))
+        if self.settings.fip_route.route_table_id:
+            yield resources.Keep(self._rule(dst).ref)
+        yield resources.Keep(resources.Ref(
+            resources.Announcement.kind,
+            (self.settings.frr.vrf_name, dst)))

@@ -21,6 +21,7 @@ about this row and about the router itself.
 """
 
 import dataclasses
+import itertools
 import operator
 
 from oslo_log import log as logging
@@ -47,12 +48,13 @@ class _Divided:
     :ivar common: the input that all parts have in common: (settings, router
         without NAT rows, node); None when all parts are to be asked for
     :ivar nats: :class:`identity.Parts`, the NAT rows of the last answers
-    :ivar names: set of the names of the parts that are contributed
+    :ivar answers: dict of the name of each NAT row to the list of what the
+        driver wants for it
     """
 
     common: tuple | None = None
     nats: identity.Parts = None
-    names: set = dataclasses.field(default_factory=set)
+    answers: dict = dataclasses.field(default_factory=dict)
 
 
 class Contributions:
@@ -153,14 +155,14 @@ class Contributions:
             questions.append(('forwards', driver.for_forwards, forwards))
         questions += [(_name_of_group(group), driver.for_group, group)
                       for group in groups]
-        if driver.for_nat is None:
+        if driver.for_nats is None:
             questions += [(router.uuid, driver.for_router, router)
                           for router in routers]
         for about, method, *part in questions:
             if self._ask((driver.name, about), method, phase,
                          (driver.settings, *part, node)):
                 yield driver.name, about
-        if driver.for_nat is not None:
+        if driver.for_nats is not None:
             for router in routers:
                 if self._ask_in_parts(driver, router, node):
                     yield driver.name, router.uuid
@@ -199,31 +201,40 @@ class Contributions:
         common = driver.settings, bare, node
         divided = self._divided.setdefault(contributor, _Divided())
         if divided.common != common:
-            divided.nats = identity.Parts(operator.attrgetter(
-                'external_ip', 'type', 'logical_ip', 'distributed_mac'))
+            divided.nats = identity.Parts(_name_of_nat)
         # An exception must not lose what has come.
         divided.common = None
         come, gone = divided.nats.take(router.nats)
         try:
-            wanted = self._understood(driver.for_rest(router, node))
-            parts = {_name_of_nat(nat): self._understood(
-                driver.for_nat(bare, nat, node)) for nat in come}
+            # A part without resources may be left out of the answer.
+            parts = {_name_of_nat(nat): [] for nat in come}
+            for nat, found in driver.for_nats(bare, come, node):
+                parts[_name_of_nat(nat)] += self._understood(found)
+            answers = {**divided.answers, **parts}
+            # Without a function of this module: drivers call nothing above.
+            wanted = self._understood(driver.for_rest(
+                router, node, itertools.chain.from_iterable(map(
+                    answers.__getitem__, map(_name_of_nat, router.nats)))))
         except Exception as e:
             self._failed(contributor, e, node.phase)
             return True
         self.broken.pop(contributor, None)
         unwanted = set(map(_name_of_nat, gone)) if len(come) < len(
-            router.nats) else divided.names - parts.keys()
-        divided.names |= parts.keys()
+            router.nats) else answers.keys() - parts.keys()
+        divided.answers = answers
         self._take(contributor, wanted, node.phase)
-        for name, wanted in parts.items():
-            self._take((*contributor, name), wanted, node.phase)
-        for name in unwanted:
-            self._take((*contributor, name), (), node.phase)
-        divided.names -= unwanted
+        self._take_parts(contributor, answers, parts, unwanted, node.phase)
         divided.common = common
         self._memo[contributor] = known
         return True
+
+    def _take_parts(self, contributor, answers, parts, unwanted, phase):
+        """Take the answers about new NAT rows, and drop those of others."""
+        for name, wanted in parts.items():
+            self._take((*contributor, name), wanted, phase)
+        for name in unwanted:
+            self._take((*contributor, name), (), phase)
+            del answers[name]
 
     def _failed(self, contributor, error, phase):
         """Note that a driver has raised; its last contribution stays.
@@ -245,7 +256,7 @@ class Contributions:
         """A contributor and those of its parts, a list."""
         divided = self._divided.get(contributor)
         return [contributor, *((*contributor, name) for name in
-                               (divided.names if divided else ()))]
+                               (divided.answers if divided else ()))]
 
     def _drop_all_but(self, snapshot):
         present = {'node', *map(_name_of_router, snapshot.routers),
@@ -321,6 +332,6 @@ def _name_of_group(group):
     return f'{group.table} {group.key}'
 
 
-def _name_of_nat(nat):
-    return ' '.join((nat.external_ip, nat.type, nat.logical_ip,
-                     nat.distributed_mac))
+# All that there is of a row, in a tuple, because logical_ip may be any text.
+_name_of_nat = operator.attrgetter('external_ip', 'type', 'logical_ip',
+                                   'distributed_mac')

@@ -44,6 +44,11 @@ def check_driver(driver):
     """
     _check_tuple('ASKS', driver.ASKS)
     _check_known('ASKS', driver.ASKS, (plugins.RANKING, plugins.ABSENCE))
+    if driver.for_nats is not None and (
+            type(driver).for_router is not drivers.Driver.for_router):
+        raise TypeError('it has for_router and for_nats, of which the agent '
+                        'would never call the first; put what for_router '
+                        'adds into for_rest and for_nats')
     for watch in driver.events():
         _check_watch(watch)
 

@@ -40,17 +40,18 @@ class Counting(fip_route.FipRouteDriver):
         self.asked_nats = []
         self.raises_for = set()
 
-    def for_rest(self, router, node):
+    def for_rest(self, router, node, of_nats):
         self.asked.append(router.uuid)
         if router.uuid in self.raises_for:
             raise RuntimeError('a bug')
-        yield from super().for_rest(router, node)
+        yield from super().for_rest(router, node, of_nats)
 
-    def for_nat(self, router, nat, node):
-        self.asked_nats.append(nat.external_ip)
-        if nat.external_ip in self.raises_for:
-            raise RuntimeError('a bug')
-        yield from super().for_nat(router, nat, node)
+    def for_nats(self, router, nats, node):
+        self.asked_nats += [nat.external_ip for nat in nats]
+        for nat, wanted in super().for_nats(router, nats, node):
+            if nat.external_ip in self.raises_for:
+                raise RuntimeError('a bug')
+            yield nat, wanted
 
 
 class Gateway:

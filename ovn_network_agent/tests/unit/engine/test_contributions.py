@@ -144,6 +144,18 @@ class DriverTest(gateways.ReconcilerTestCase):
         self.assertIn('is not a resource', str(outcome.broken))
         self.assertIn(DST, gateway.addresses())
 
+    def test_an_answer_about_what_was_not_asked_costs_only_that(self):
+        class Confused(drivers.Driver):
+            def for_nats(self, router, nats, node):
+                return [(worlds.fip('198.51.100.77'), ())]
+
+        gateway = self.gateway()
+        gateway.drivers.append(Confused('confused', None))
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual(['confused'], [name for name, _about
+                                        in outcome.broken])
+        self.assertIn(DST, gateway.addresses())
+
     def test_what_nobody_can_make_is_reported(self):
         @dataclasses.dataclass(frozen=True, slots=True)
         class Exotic(resources.Resource):

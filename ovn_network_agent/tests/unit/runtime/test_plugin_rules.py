@@ -64,7 +64,22 @@ class Driver(drivers.Driver):
         return self._watches
 
 
+class Both(Driver):
+    """Of its two ways to answer, the agent would take one."""
+
+    def for_nats(self, router, nats, node):
+        return ()
+
+    def for_router(self, router, node):
+        return ()
+
+
 class DriverTest(base.BaseTestCase):
+
+    def test_two_ways_to_answer(self):
+        raised = self.assertRaises(TypeError, plugin_rules.check_driver,
+                                   Both())
+        self.assertIn('it has for_router and for_nats', str(raised))
 
     def refused(self, error, words, asks=(), *watches):
         raised = self.assertRaises(

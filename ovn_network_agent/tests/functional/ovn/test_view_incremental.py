@@ -19,13 +19,16 @@ from ovn_network_agent import ownership
 from ovn_network_agent.tests import budget
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import histories
 from ovn_network_agent.tests.functional.ovn import views
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit.engine import wanting
 
 HERE = views.HERE
 
 
-class IncrementalTest(base.OvsdbTestCase):
+class IncrementalTest(histories.Further, base.OvsdbTestCase):
     """Whatever happens, in any order: as if it were seen afresh."""
 
     names = ('a', 'b', 'c')
@@ -86,6 +89,7 @@ class IncrementalTest(base.OvsdbTestCase):
                 min_size=1, max_size=3)),
             strategies.tuples(strategies.just('other'),
                               strategies.booleans()),
+            *self.further_steps(name, address),
             strategies.tuples(strategies.just('owner'), name, name),
             strategies.tuples(strategies.just('share'), name, name),
             strategies.tuples(strategies.just('nat_addresses'), name,
@@ -310,11 +314,20 @@ class IncrementalTest(base.OvsdbTestCase):
     def _do_look(self):
         self.synchronise(self.look)
         seen = self.look.look()
-        self.assertEqual(views.timeless(views.fresh(self.look)),
-                         views.timeless(seen))
+        fresh = views.timeless(views.fresh(self.look))
+        self.assertEqual(fresh, views.timeless(seen))
+        # So are the answers of the drivers, who remember former views.
+        for one, other in zip(wanting.Wanted(self.drivers()).after(fresh),
+                              self.wanted.after(seen), strict=True):
+            self.assertEqual(one, other)
+
+    def drivers(self):
+        return [worlds.driver(name, self.look.view._conf)
+                for name in ('fip_route', 'veth_leak')]
 
     def test_random_histories(self):
-        self.look = self.eyes()
+        self.look = self.eyes(further_bridges=['br-two'])
+        self.wanted = wanting.Wanted(self.drivers())
 
         @hypothesis.settings(
             max_examples=budget.examples(60), deadline=None, database=None,
@@ -329,6 +342,17 @@ class IncrementalTest(base.OvsdbTestCase):
         @hypothesis.example([('router', 'b', HERE, True),
                              ('share', 'a', 'b'), ('no_router', 'b')])
         @hypothesis.example([('other', False), ('move', 'a', cloud.OTHER)])
+        # A router that gets its only port here, and one that loses it.
+        @hypothesis.example([('router', 'b', cloud.OTHER, False), ('look',),
+                             ('owner', 'a', 'b')])
+        # The user of a virtual gateway loses its port on the network.
+        @hypothesis.example([('router', 'b', HERE, False),
+                             ('router', 'c', HERE, False),
+                             ('nat', 'b', '198.51.100.254'), ('look',),
+                             ('owner', 'b', 'c')])
+        # A row changes after another change has made all routers anew.
+        @hypothesis.example([('mappings', ''), ('look',), ('change_nat',
+                              '198.51.100.10', '198.51.100.11')])
         @hypothesis.example([('snat', 'a', '10.1.0.0/24'), ('look',),
                              ('change_snat', '10.1.0.0/24', '10.2.0.0/24'),
                              ('look',), ('translate', 'dnat_and_snat'),
@@ -337,6 +361,7 @@ class IncrementalTest(base.OvsdbTestCase):
         def play(steps):
             # The database begins anew, the view goes on with what it has
             # seen.
+            self.begin_anew()
             for step in [*(('no_router', name) for name in self.names),
                          ('localnet', True), ('hostname', cloud.HOSTNAME),
                          ('other', True), ('encaps', [('geneve', 2)]),

@@ -1,0 +1,45 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What drivers want of a view, to compare one memory with another."""
+
+import dataclasses
+
+from ovn_network_agent.engine import contributions
+from ovn_network_agent.engine import tracking
+from ovn_network_agent.tests.unit import world as worlds
+
+KINDS = {kind.kind for kinds in worlds.BACKENDS.values() for kind in kinds}
+
+
+class Wanted:
+    """What some drivers want, and the memory of that."""
+
+    def __init__(self, asked):
+        self.tracker = tracking.Tracker()
+        self.made = contributions.Contributions(asked, self.tracker, KINDS)
+
+    def after(self, view):
+        """Everything that is wanted, also what does not count as a value."""
+        self.made.update(view)
+        return ({resource.ref: [getattr(resource, field.name) for field
+                                in dataclasses.fields(resource)]
+                 for resource in self.tracker.wanted()},
+                {kind: keys for kind, keys in self.tracker._kept.items()
+                 if keys},
+                set(self.made.conflicts), self.made.left_out)
+
+    def answers(self):
+        """What each part of each answer wants, by the name of the part."""
+        state = self.made._state
+        return {name: state.contributed(name)
+                for name in state.contributors()}

@@ -218,7 +218,8 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
         wanted, present = fresh.world.values(), world.values()
         assert wanted <= present, wanted - present
         kept = {k.of for r in self.routers.values()
-                for k in fresh.fip_route.for_router(
+                for driver in fresh.drivers
+                for k in driver.for_router(
                     r, worlds.node(**self.node)) if k.kind == 'keep'}
         surplus = {r.ref for r in present - wanted if not r.retained}
         assert surplus <= kept, surplus - kept

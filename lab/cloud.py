@@ -349,6 +349,22 @@ class Cloud:
         return {_address(row[1]): _address(row[2]) for row in rows
                 if row[7] == 'FFFFFFFF'}
 
+    def announcers6(self, address):
+        """Names of the gateways that announce an IPv6 address, sorted."""
+        found = json.loads(frr.ask(
+            self['spine'], 'bgpd',
+            f'show bgp ipv6 unicast {address}/128 json'))
+        peers = {path['peer']['peerId'] for path in found.get('paths', ())}
+        return sorted(name for name in self.gateways
+                      if plan.uplink6(name)[1] in peers)
+
+    def wait_announced6(self, address, by, timeout=30):
+        """Wait until one gateway alone announces an IPv6 address."""
+        nodes.wait_until(
+            lambda: f'{address} is announced by {by}: '
+                    f'{self.announcers6(address)}',
+            lambda: self.announcers6(address) == [by], timeout)
+
     def announcer(self, address):
         """Name of the gateway whose announcement the spine uses, or ''."""
         nexthop = self.route(address)

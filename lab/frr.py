@@ -139,6 +139,8 @@ router bgp {plan.GATEWAY_AS[name]} vrf {plan.VRF}
  neighbor {peer} timers connect 1
  !
  address-family ipv6 unicast
+  redistribute static
+  redistribute kernel route-map PROVIDER-KERNEL6
   redistribute connected route-map PROVIDER-LOOPBACK
   neighbor {peer} activate
   neighbor {peer} soft-reconfiguration inbound
@@ -147,8 +149,16 @@ router bgp {plan.GATEWAY_AS[name]} vrf {plan.VRF}
  exit-address-family
 exit
 !
+ipv6 prefix-list DEFAULT-ROUTE seq 5 permit ::/0
 ipv6 prefix-list FABRIC seq 5 permit ::/0
 ipv6 prefix-list FABRIC seq 10 permit ::/0 ge 128
+!
+route-map PROVIDER-KERNEL6 deny 10
+ match ipv6 address prefix-list DEFAULT-ROUTE
+exit
+!
+route-map PROVIDER-KERNEL6 permit 20
+exit
 '''
 
 

@@ -63,6 +63,10 @@ CLIENT_NET6 = ipaddress.ip_network('2001:db8:c::/64')
 CLIENT6 = '2001:db8:c::10'
 CLIENT_GATEWAY6 = '2001:db8:c::1'
 
+# Provider network and tenants' networks of routers with IPv6.
+PROVIDER6 = ipaddress.ip_network('2001:db8:100::/64')
+TENANTS6 = ipaddress.ip_network('fd00:7::/48')
+
 # All links of the machine have 1500 bytes, and geneve needs some of them.
 TENANT_MTU = 1400
 

@@ -25,7 +25,8 @@ TABLE = 'sink'
 def _rules():
     clients = f'{{ {plan.CLIENT_NET}, {plan.CROWD} }}'
     providers = f'{plan.PROVIDER}, {plan.FURTHER_PROVIDERS}'
-    clients6, vips6 = plan.CLIENT_NET6, plan.VIPS6
+    clients6 = plan.CLIENT_NET6
+    routers6 = f'{plan.PROVIDER6}, {plan.TENANTS6}'
     return f'''\
 table inet {TABLE} {{
     counter leaked {{ }}
@@ -39,7 +40,9 @@ table inet {TABLE} {{
         ip daddr {{ {providers} }} counter name leaked drop
         ip saddr {clients} counter name leaked drop
         ip daddr {clients} counter name untranslated drop
-        ip6 saddr {{ {clients6}, {vips6} }} counter name leaked drop
+        ip6 saddr {{ {clients6}, {plan.VIPS6}, {routers6} }} \\
+            counter name leaked drop
+        ip6 daddr {{ {routers6} }} counter name leaked drop
         ip6 daddr {clients6} counter name untranslated drop
     }}
 }}

@@ -15,6 +15,9 @@
 import functools
 
 from ovn_network_agent import iptext
+from ovn_network_agent import ownership
+
+VERSIONS = (4, 6)
 
 # A driver reads each address several times, and parsing would take a third of
 # the driver's time.
@@ -73,15 +76,20 @@ def sort_key(address):
     return ip.version, int(ip)
 
 
-def virtual_gateway(networks):
-    """The virtual gateway: the last host address of the first IPv4 network.
+def virtual_gateway(networks, version=4):
+    """The virtual gateway of a family, None if no network has room for one.
 
-    A network of length 31 or 32 has no room for the virtual gateway, so the
-    function skips it.
+    For IPv4, the last host address of the first network.  A network of length
+    31 or 32 has no room, so the function skips it.  For IPv6, the link-local
+    address of the segment's device, which is in no network.
 
     :param networks: iterable of 'address/len'
-    :returns: IPv4 address as text, or None
+    :param version: 4 or 6
+    :returns: address as text, or None
     """
+    if version == 6:
+        return (ownership.SEGMENT_LINK_LOCAL if of_version(6, networks)
+                else None)
     for text in networks:
         interface = parse_interface(text)
         if (interface is not None and interface.version == 4 and
@@ -91,19 +99,20 @@ def virtual_gateway(networks):
 
 
 def provider_networks(networks, manual=()):
-    """IPv4 provider networks of a gateway port.
+    """Provider networks of a gateway port, of both families.
 
     :param networks: iterable of 'address/len', the column of the router port
-    :param manual: configured networks, which replace those of the port
-    :returns: sorted tuple of IPv4Network
+    :param manual: configured networks, which replace those of the port, of
+        both families
+    :returns: tuple of IPv4Network and IPv6Network, those of IPv4 first, each
+        family sorted
     """
-    if manual:
-        return tuple(sorted(iptext.network(n) for n in manual))
-    return of_version(4, networks)
+    return tuple(network for version in VERSIONS
+                 for network in of_version(version, manual or networks))
 
 
 def of_version(version, networks):
-    """The networks of one address family.
+    """The networks of one address family, without link-local ones of IPv6.
 
     :param version: 4 or 6
     :param networks: iterable of 'address/len'
@@ -112,22 +121,20 @@ def of_version(version, networks):
     found = set()
     for text in networks:
         interface = parse_interface(text)
-        if interface is not None and interface.version == version:
+        if (interface is not None and interface.version == version and
+                not (version == 6 and interface.is_link_local)):
             found.add(interface.network)
     return tuple(sorted(found))
 
 
 def inside(address, networks):
-    """Whether an address is in one of the networks of its family.
-
-    The networks are of IPv4 only, and a system that they filter has no IPv6.
-    So each IPv6 address counts as inside.
+    """Whether an address is in one of the networks.
 
     :param address: IP address, text
-    :param networks: iterable of IPv4Network
+    :param networks: iterable of IPv4Network and IPv6Network
     """
     ip = _parsed(address)
-    return ip.version == 6 or any(ip in network for network in networks)
+    return any(ip in network for network in networks)
 
 
 @functools.lru_cache(_REMEMBERED)

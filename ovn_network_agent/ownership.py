@@ -70,6 +70,11 @@ LINK_ALIAS = 'ovn-network-agent'
 # IPv6 addresses of the pair's ends; a9fe is 169.254 in hexadecimal digits.
 VETH_LINK_LOCAL = ('fe80::a9fe:1', 'fe80::a9fe:2')
 
+# The IPv6 address of the device of each provider segment that has IPv6
+# addresses, on every node: the source of questions for neighbours, and the
+# virtual gateway of the routers.
+SEGMENT_LINK_LOCAL = 'fe80::a9fe:a9fe'
+
 # The address that port_forward_dev has beside the managed VIPs; it is no VIP.
 ANCHOR = '169.254.169.253/32'
 

@@ -34,9 +34,12 @@ from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import routes
 from ovn_network_agent.ovsdb import connection
 
+_EVERYTHING = ('0.0.0.0/0', '::/0')
 _COMMANDS = {
     resources.DefaultRoute.kind: (commands.SetDefaultRoute,
                                   commands.RemoveDefaultRoute),
+    resources.OnLinkRoute.kind: (commands.SetDefaultRoute,
+                                 commands.RemoveDefaultRoute),
     resources.MacBinding.kind: (commands.SetMacBinding,
                                 commands.RemoveMacBinding)}
 
@@ -45,7 +48,8 @@ class NorthboundBackend(nb_writer.Writer):
     """Managed default routes and MAC bindings of this chassis."""
 
     name = 'northbound'
-    kinds = (resources.DefaultRoute, resources.MacBinding)
+    kinds = (resources.DefaultRoute, resources.OnLinkRoute,
+             resources.MacBinding)
     doubted_by = (notices.STATIC_ROUTES, notices.MAC_BINDINGS)
     revived_by = (notices.connected('nb'), notices.connected('sb'))
 
@@ -121,9 +125,11 @@ class NorthboundBackend(nb_writer.Writer):
         for router, _row, route in routes.managed(nb, chassis):
             outdated = (None if route.advertised in ('', route.chassis)
                         else route.advertised)
-            yield resources.DefaultRoute(
+            kind = (resources.DefaultRoute if route.prefix in _EVERYTHING
+                    else resources.OnLinkRoute)
+            yield kind(
                 router, route.output_port, route.nexthop, route.chassis,
-                outdated)
+                outdated, route.prefix)
 
     def command(self, verb, resource):
         """The command for a route or a binding.

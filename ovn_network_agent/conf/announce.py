@@ -29,13 +29,13 @@ _NAMES = ('by their UUIDs, their names in Neutron, or the names of their rows '
 
 OPTS = [
     cfg.Opt(
-        'include_cidrs', type=types.CommaList(types.IPv4Network()),
+        'include_cidrs', type=types.CommaList(types.IPNetwork()),
         default=[], mutable=True,
         help='Networks, comma-separated, like "198.51.100.0/24". Only '
              'addresses in these networks are announced. Empty (the default) '
              f'means that the address does not matter. {_EXCLUSION}'),
     cfg.Opt(
-        'exclude_cidrs', type=types.CommaList(types.IPv4Network()),
+        'exclude_cidrs', type=types.CommaList(types.IPNetwork()),
         default=[], mutable=True,
         help='Networks, comma-separated, like "198.51.100.0/28". Addresses '
              f'in these networks are not announced. {_EXCLUSION}'),

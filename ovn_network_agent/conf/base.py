@@ -62,13 +62,15 @@ OPTS = [
              'namespace. Set the option to nothing to manage the address by '
              'other means.'),
     cfg.Opt(
-        'network_cidr', type=types.CommaList(types.IPv4Network()),
+        'network_cidr', type=types.CommaList(types.IPNetwork()),
         default=[],
-        help='Provider networks, comma-separated, like "198.51.100.0/24". '
-             'Empty (the default) means that the agent discovers the '
-             'networks from the gateway ports of the routers on this '
-             'chassis. A list replaces the discovery completely: addresses '
-             'outside the list are not handled.'),
+        help='Provider networks, comma-separated, like "198.51.100.0/24, '
+             '2001:db8:100::/64". Empty (the default) means that the agent '
+             'discovers the networks from the gateway ports of the routers '
+             'on this chassis. A list replaces the discovery completely, for '
+             'IPv4 and IPv6: addresses outside the list are not handled. So '
+             'a list without a network of IPv6 switches IPv6 off, except for '
+             'VIPs and for flows.'),
     cfg.Opt(
         'gateway_port', type=types.PortName(), default='',
         help='Name of the one chassisredirect port to follow, like '

@@ -17,7 +17,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import veth_leak
 
-_EVERYTHING = '0.0.0.0/0'
+_EVERYTHING = ('0.0.0.0/0', '::/0')
 _FURTHER = '[DEFAULT] further_bridges'
 
 
@@ -125,7 +125,7 @@ def _pair_overlaps(conf):
     nexthop = iptext.interface(conf.veth_leak.veth_nexthop + '/30')
     networks = [conf.bridge_ip] if conf.bridge_ip else []
     for other in networks + conf.network_cidr:
-        if other != _EVERYTHING and nexthop.network.overlaps(
+        if other not in _EVERYTHING and nexthop.network.overlaps(
                 iptext.network(other)):
             option = ('[DEFAULT] bridge_ip' if other == conf.bridge_ip
                       else '[DEFAULT] network_cidr')
@@ -136,9 +136,9 @@ def _pair_overlaps(conf):
 
 def _networks(conf):
     """Check that no provider network matches all traffic of the node."""
-    if _EVERYTHING in conf.network_cidr:
+    for text in set(_EVERYTHING) & set(conf.network_cidr):
         yield say('[DEFAULT] network_cidr', conf.network_cidr,
-                  f'{_EVERYTHING} is everything, also what this node sends '
+                  f'{text} is everything, also what this node sends '
                   'itself; name the provider networks, or nothing to have '
                   'them discovered')
 
@@ -210,7 +210,8 @@ def _selections(conf):
     for text in values.include_cidrs:
         network = iptext.network(text)
         for other in excluded:
-            if network.subnet_of(other):
+            if (network.version == other.version and
+                    network.subnet_of(other)):
                 yield say('[announce] include_cidrs', text,
                           f'exclude_cidrs has {other}, which wins, so '
                           'nothing of it would be announced; remove one of '

@@ -190,19 +190,19 @@ class IPv4Address(_Text):
         return str(address)
 
 
-class IPv4Network(_Text):
-    """An IPv4 network; host bits are cut off, as in the Go program."""
+class IPNetwork(_Text):
+    """An IP network; host bits are cut off, as in the Go program."""
 
-    TYPE_NAME = 'IPv4 network'
+    TYPE_NAME = 'IP network'
 
     def _checked(self, value):
         try:
             if '/' not in value:
                 raise ValueError
-            return str(ipaddress.IPv4Network(value, strict=False))
+            return str(iptext.network(value, strict=False))
         except ValueError:
-            raise ValueError(f'{value!r} is not an IPv4 network; write it '
-                             'like 198.51.100.0/24')
+            raise ValueError(f'{value!r} is not an IP network; write it '
+                             'like 198.51.100.0/24 or 2001:db8:100::/64')
 
 
 class OvsdbRemote(_Text):

@@ -40,7 +40,9 @@ _OF_VIP = {forwarding.State.ANNOUNCED: standing.State.ANNOUNCED,
            forwarding.State.REFUSED: standing.State.FAILED,
            forwarding.State.WAITING: standing.State.WANTED}
 # Resources about a router as a whole that belong to each of its addresses.
-_OF_ROUTER = (resources.DefaultRoute.kind, resources.Advertised.kind)
+_OF_ROUTER = ((resources.DefaultRoute.kind, '0.0.0.0/0'),
+              (resources.DefaultRoute.kind, '::/0'),
+              (resources.Advertised.kind,))
 
 
 @dataclasses.dataclass(slots=True)
@@ -148,19 +150,30 @@ class Addresses:
                           if router.ports else None)
 
     def _add_own(self, address, router, port, kind=ROUTER):
-        if networks.family(address) == 4:
+        if self._handled(address):
             self._add(address, kind, router, port)
+
+    def _handled(self, address):
+        """Whether an address has more than flows.
+
+        Nothing else is made for an address of IPv6 in no provider network.
+        """
+        return networks.family(address) == 4 or (
+            address in self._problems or
+            any(address == each for each, _router in self._withheld) or
+            any(ref.kind != resources.Flow.kind for ref in self._refs.get(
+                networks.host_prefix(address), ())))
 
     def _concerns(self, address, port):
         """Whether this node handles an address of NAT, or has failed to."""
-        if networks.family(address) != 4:
+        if not self._handled(address):
             return False
         served = port is not None and (
             port.local or port.handover is not model.Handover.NONE)
         return served or self._about(address)
 
     def _about(self, address):
-        return networks.family(address) == 4 and (
+        return self._handled(address) and (
             address in self._problems or
             networks.host_prefix(address) in self._refs)
 
@@ -169,7 +182,7 @@ class Addresses:
         known = {address for address, _router in self._known}
         for subject, refs in self._refs.items():
             address, _slash, length = subject.partition('/')
-            if length != '32' or address in known:
+            if length not in ('32', '128') or address in known:
                 continue
             found = map(self._table.row, refs)
             if any(rows.stage(row) is resources.Stage.ANNOUNCE or
@@ -205,8 +218,8 @@ class Addresses:
 
     def _of_router(self, router):
         """Refs of what belongs to a router as a whole."""
-        about = [resources.Ref(kind, (router.uuid,)) for kind in _OF_ROUTER
-                 ] if router else []
+        about = [resources.Ref(kind, (router.uuid, *rest))
+                 for kind, *rest in _OF_ROUTER] if router else []
         return [ref for ref in about if self._table.state(ref) is not None]
 
     def _state(self, known):

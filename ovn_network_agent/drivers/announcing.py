@@ -24,9 +24,16 @@ from ovn_network_agent import iptext
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.drivers import veth
 
+METHOD = 'fip_route.announce_method'
 # The OTHER_OPTIONS of a driver that announces.
-OPTIONS = ('fip_route.announce_method', 'veth_leak.veth_nexthop')
+OPTIONS = (METHOD, *veth_leak.ENDS)
+
+_EVERYTHING = frozenset(veth.DEFAULT.values())
+# The families that each method announces for routers.
+VERSIONS = {'kernel': networks.VERSIONS, 'static': (4,)}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,11 +44,44 @@ class Target:
     :ivar mac: MAC of the router port that answers for it
     :ivar withheld: the reason why it is not announced on purpose, '' for an
         announced address
+    :ivar foreign: whether an address of IPv6 is in no provider network of the
+        port; such an address has a hairpin flow, and nothing else
     """
 
     address: str
     mac: str
     withheld: str = ''
+    foreign: bool = False
+
+    @property
+    def announced(self):
+        """Whether the address is to be announced, and to be reachable."""
+        return not self.withheld and not self.foreign
+
+
+def provider_networks(settings, port):
+    """The provider networks of a port, of the families that are announced.
+
+    Without IPv6 there, the agent makes nothing for IPv6 but flows.
+
+    :param settings: :class:`conf.settings.Settings` with :data:`METHOD`, or
+        the oslo.config ConfigOpts
+    :param port: :class:`model.GatewayPort` or :class:`model.GroupPort`
+    :returns: see :func:`networks.provider_networks`
+    """
+    return of_method(settings, networks.provider_networks(
+        port.networks, settings.network_cidr))
+
+
+def of_method(settings, nets):
+    """The networks of the families that the configured method announces.
+
+    :param settings: as for :func:`provider_networks`
+    :param nets: iterable of IPv4Network and IPv6Network
+    :returns: tuple
+    """
+    versions = VERSIONS[settings.fip_route.announce_method]
+    return tuple(net for net in nets if net.version in versions)
 
 
 def port_targets(router, port, nets):
@@ -49,7 +89,8 @@ def port_targets(router, port, nets):
 
     :param router: :class:`model.Router`
     :param port: a served :class:`model.GatewayPort` of the router
-    :param nets: IPv4 networks; IPv4 addresses outside of them are left out
+    :param nets: provider networks of the port; IPv4 addresses outside of them
+        are left out, those of IPv6 are foreign
     :returns: tuple of :class:`Target`, sorted, each once
     """
     addresses = {nat.external_ip for nat in router.nats
@@ -57,11 +98,11 @@ def port_targets(router, port, nets):
     addresses.update(_balanced(router, port))
     addresses = {a for a in addresses if _owns(router, port, a)}
     addresses.update(port.nat_addresses)
-    addresses = {a for a in addresses if networks.inside(a, nets)}
-    addresses.update(_own(port, nets))
+    addresses.update(_own(port))
     withheld = dict(router.withheld)
-    return tuple(Target(a, port.mac, withheld.get(a, ''))
-                 for a in sorted(addresses))
+    return tuple(target for address in sorted(addresses)
+                 for target in _targets(port, address, nets,
+                                        withheld.get(address, '')))
 
 
 def nat_targets(router, port, nets, nat):
@@ -71,10 +112,17 @@ def nat_targets(router, port, nets, nat):
     :returns: tuple of :class:`Target`, at most one
     """
     address = nat.external_ip
-    if (nat.distributed_mac or not _owns(router, port, address) or
-            not networks.inside(address, nets)):
+    if nat.distributed_mac or not _owns(router, port, address):
         return ()
-    return (Target(address, port.mac, _withheld(router, address)),)
+    return _targets(port, address, nets, _withheld(router, address))
+
+
+def _targets(port, address, nets, withheld):
+    """The target of an address, none for IPv4 outside of the networks."""
+    foreign = not networks.inside(address, nets)
+    if foreign and networks.family(address) == 4:
+        return ()
+    return (Target(address, port.mac, withheld, foreign),)
 
 
 def _withheld(router, address):
@@ -97,7 +145,8 @@ def _balanced(router, port):
     """Virtual IPs of load balancers that the gateway answers for.
 
     These may be addresses of tenants.  For IPv4, the caller leaves out
-    addresses outside of provider networks.
+    addresses outside of provider networks.  An address of a tenant has no
+    flow, either.
     """
     nets = networks.of_version(6, port.networks)
     for each in router.balanced:
@@ -107,13 +156,10 @@ def _balanced(router, port):
             yield each.address
 
 
-def _own(port, nets):
+def _own(port):
     for text in port.networks:
-        address = str(networks.parse_interface(text).ip)
-        # Discovered networks contain it anyhow; a manual network_cidr
-        # leaves out what is not in it.
-        if networks.inside(address, nets):
-            yield address
+        # A manual network_cidr may leave it out.
+        yield str(networks.parse_interface(text).ip)
 
 
 def announcement(settings, node, prefix, dev, requires=()):
@@ -135,7 +181,7 @@ def announcement(settings, node, prefix, dev, requires=()):
                                          requires=requires)
                 if kernel else resources.Announcement(
                     '', prefix, dev, requires=requires))
-    nexthop = settings.veth_leak.veth_nexthop
+    nexthop, _provider = veth.ends(settings, networks.family(prefix))
     if not kernel:
         return resources.Announcement(name, prefix, nexthop,
                                       requires=requires)
@@ -162,6 +208,15 @@ def no_way_out(settings, node, consequence):
             'a filter of the neighbour that lets it in, or set one in FRR')
 
 
+def _proved(router, node):
+    """Whether the default route that has the proof has one of this node."""
+    found = sorted((networks.family(route.prefix),
+                    route.chassis == route.advertised == node.hostname)
+                   for route in router.default_routes
+                   if route.managed and route.prefix in _EVERYTHING)
+    return bool(found) and found[0][1]
+
+
 def proofs(router, node, wanted):
     """The proof for a router that is active here, while the proof is missing.
 
@@ -174,34 +229,55 @@ def proofs(router, node, wanted):
     nothing about later addresses.  So a new address does not cost a look at
     all addresses of the router.
 
+    The proof of a router with default routes of both families is about IPv4:
+    the addresses of both are announced at the same time, and an address of
+    IPv6 that the fabric refuses must not delay those of IPv4.
+
     :param router: :class:`model.Router`
     :param node: :class:`model.Node`
     :param wanted: iterable of all resources that are wanted for the router,
         which is not read while the proof is there
     :returns: iterable of :class:`resources.Advertised`, at most one
     """
-    if not node.hostname or any(
-            route.managed and
-            route.chassis == route.advertised == node.hostname
-            for route in router.default_routes):
+    if not node.hostname or _proved(router, node):
         return
-    routes, announced, addresses, following = [], {}, set(), []
+    wanted = list(wanted)
+    if any(resource.kind == resources.Keep.kind for resource in wanted):
+        return
+    version = min((networks.family(resource.prefix) for resource in wanted
+                   if resource.kind == resources.DefaultRoute.kind),
+                  default=4)
+    routes = [resource.ref for resource in wanted
+              if resource.kind == resources.DefaultRoute.kind and
+              networks.family(resource.prefix) == version]
+    addresses, announced, following = _about(version, wanted)
     withheld = {networks.host_prefix(address)
                 for address, _reason in router.withheld}
-    for resource in wanted:
-        if resource.kind == resources.Keep.kind:
-            return
-        if resource.follows and resource.subject:
-            following.append(resource.ref)
-        if resource.kind == resources.DefaultRoute.kind:
-            routes.append(resource.ref)
-        elif resource.stage is resources.Stage.ANNOUNCE:
-            announced[resource.subject] = resource.ref
-        elif (resource.subject or '').endswith('/32'):
-            addresses.add(resource.subject)
     if routes and addresses - withheld <= announced.keys():
         prefixes = tuple(sorted(announced))
         yield resources.Advertised(
             router.uuid, node.hostname, prefixes,
             requires=(*routes, *(announced[p] for p in prefixes),
                       *dict.fromkeys(following)))
+
+
+def _about(version, wanted):
+    """The resources of single addresses of a family.
+
+    :returns: (set of the addresses with something else than flows, dict of
+        announced address to the ref of its announcement, list of the refs
+        that follow announcements); an address is text with its length
+    """
+    addresses, announced, following = set(), {}, []
+    for resource in wanted:
+        subject = resource.subject
+        if (not subject or networks.family(subject) != version or
+                resource.kind == resources.DefaultRoute.kind):
+            continue
+        if resource.follows:
+            following.append(resource.ref)
+        if resource.stage is resources.Stage.ANNOUNCE:
+            announced[subject] = resource.ref
+        elif resource.kind != resources.Flow.kind:
+            addresses.add(subject)
+    return addresses, announced, following

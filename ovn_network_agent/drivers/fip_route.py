@@ -42,7 +42,8 @@ class _Service:
     """What all addresses of a served port have in common.
 
     :ivar port: :class:`model.GatewayPort`
-    :ivar nets: tuple of IPv4Network, outside of which no address is announced
+    :ivar nets: tuple of IPv4Network and IPv6Network, outside of which no
+        address is announced
     :ivar announced: whether the addresses are announced; otherwise this
         chassis only forwards their last packets
     :ivar passable: whether packets to the port can pass
@@ -89,11 +90,11 @@ class FipRouteDriver(base.Driver):
         for port in group.ports:
             if port.routed_by_ovn:
                 continue
-            yield from self._device(port.segment, node)
+            yield from self._device(port, node)
             if port.chassis != node.chassis and self._usable(port.segment):
                 yield from self._mac_tweak(port.segment)
-                yield from self._prefix_list(networks.provider_networks(
-                    port.networks, self.settings.network_cidr))
+                yield from self._prefix_list(
+                    announcing.provider_networks(self.settings, port))
 
     def for_nats(self, router, nats, node):
         """The routes, flows and announcements of the addresses of NAT rows.
@@ -133,14 +134,15 @@ class FipRouteDriver(base.Driver):
         if router.routed_by_ovn:
             return
         if router.local_ports:
-            yield from gatewayless.rows(router, node, self._usable)
+            yield from gatewayless.rows(router, node, self._usable,
+                                        self._networks)
             yield from self._left_out(router)
         else:
             yield from gatewayless.handed_over(router)
         bare = dataclasses.replace(router, nats=())
         for port in router.served_ports:
             each = self._service(port)
-            yield from self._device(port.segment, node)
+            yield from self._device(port, node)
             if each.announced:
                 yield from self._prefix_list(each.nets)
             yield from each.mac_tweak
@@ -151,8 +153,7 @@ class FipRouteDriver(base.Driver):
 
     def _service(self, port):
         """What all addresses of a served port have in common."""
-        nets = networks.provider_networks(port.networks,
-                                          self.settings.network_cidr)
+        nets = self._networks(port)
         announced = port.handover is not model.Handover.FORWARD
         if not self._passable(port):
             return _Service(port, nets, announced, False)
@@ -169,12 +170,12 @@ class FipRouteDriver(base.Driver):
         # record 25.
         if service.passable and port.local:
             yield self._hairpin(port.segment, target)
-        if target.withheld:
+        if not target.announced:
             return
         if not service.passable:
             if service.announced:
                 yield from self._keep(target, node)
-        elif networks.family(target.address) == 4:
+        else:
             yield from self._reachable(target, port.segment, node,
                                        service.requires, service.announced)
 
@@ -184,11 +185,18 @@ class FipRouteDriver(base.Driver):
             return self._usable(port.segment)
         return segments.located(port.segment, self._bridges())
 
-    def _device(self, segment, node):
+    def _device(self, port, node):
         """The device of a segment, or those that are kept in doubt."""
-        if segments.located(segment, self._bridges()):
-            return segments.device(segment, self.settings.bridge_ip)
-        return segments.kept(node, self._bridges(), self.settings.bridge_ip)
+        if not segments.located(port.segment, self._bridges()):
+            yield from segments.kept(node, self._bridges(),
+                                     self.settings.bridge_ip)
+            return
+        yield from segments.device(port.segment, self.settings.bridge_ip)
+        if any(net.version == 6 for net in self._networks(port)):
+            yield segments.link_local(port.segment)
+
+    def _networks(self, port):
+        return announcing.provider_networks(self.settings, port)
 
     def _usable(self, segment):
         return not segments.objection(segment, self._bridges())
@@ -214,13 +222,20 @@ class FipRouteDriver(base.Driver):
             # Then leaving out is what was asked for.
             return
         nets = [net for port in router.ports
-                for net in networks.provider_networks(port.networks)]
+                for net in announcing.of_method(
+                    self.settings, networks.provider_networks(port.networks))]
+        # The addresses of a family that has no provider network are not
+        # meant to be announced; for IPv4, a network is missing.
+        versions = {4, *(net.version for net in nets)}
         external = {nat.external_ip for nat in router.nats
                     if not nat.distributed_mac}
         # An address that is no floating IP may be a tenant's.
         external.update(each.address for each in router.balanced
                         if each.floating)
-        outside = sorted(networks.outside(external, nets) - withheld.keys())
+        outside = sorted(
+            address for address in networks.outside(external, nets)
+            if address not in withheld and
+            networks.family(address) in versions)
         if outside and not any(not p.local for p in router.ports):
             some = ', '.join(outside[:_NAMED])
             yield resources.Problem(
@@ -233,12 +248,10 @@ class FipRouteDriver(base.Driver):
     def _unanswered(self, router):
         """Addresses of load balancers that OVN does not answer for here."""
         nets = [net for port in router.ports
-                for net in networks.provider_networks(
-                    port.networks, self.settings.network_cidr)]
+                for net in self._networks(port)]
         withheld = dict(router.withheld)
         for each in router.balanced:
             if (each.unanswered and each.address not in withheld and
-                    networks.family(each.address) == 4 and
                     networks.inside(each.address, nets)):
                 yield resources.Problem(
                     f'router {router.called}: {each.address} of a load '
@@ -306,7 +319,9 @@ class FipRouteDriver(base.Driver):
         name = self.settings.frr.frr_prefix_list
         if name:
             for network in nets:
-                yield resources.PrefixListEntry(name, str(network))
+                length = network.max_prefixlen
+                yield resources.PrefixListEntry(name, str(network), length,
+                                                length)
 
     def _keep(self, target, node):
         """Keep the announcement of an address in doubt as it is."""

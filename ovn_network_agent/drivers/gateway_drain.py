@@ -27,6 +27,7 @@ from ovn_network_agent import networks
 from ovn_network_agent import resources
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import plugins
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import gateway_order as order
 from ovn_network_agent.drivers import relays
@@ -43,7 +44,7 @@ class GatewayDrainDriver(base.Driver):
     # The core has the other options of the section.
     OTHER_OPTIONS = ('gateway_drain.relay', 'gateway_drain.restore',
                      'gateway_drain.drain_on_shutdown', 'ovn.bfd_min_rx',
-                     'ovn.bfd_min_tx', 'ovn.bfd_mult')
+                     'ovn.bfd_min_tx', 'ovn.bfd_mult', announcing.METHOD)
 
     def for_node(self, node):
         """The overlap, while the next owners take over; timers of BFD."""
@@ -60,10 +61,10 @@ class GatewayDrainDriver(base.Driver):
         """The flows that relay the packets of ports that leave."""
         for port in router.served_ports:
             if port.relay:
-                nets = networks.provider_networks(port.networks,
-                                                  self.settings.network_cidr)
-                yield from relays.leaving(router, port, nets,
-                                          self._bridges())
+                yield from relays.leaving(
+                    router, port,
+                    announcing.provider_networks(self.settings, port),
+                    self._bridges())
 
     def for_group(self, group, node):
         """The wanted priorities of a group, and the relays of its ports.
@@ -93,7 +94,10 @@ class GatewayDrainDriver(base.Driver):
                 yield from relays.ports(
                     group, node, bridge,
                     relays.network_of(bridge, node, default))
-                yield from relays.arriving(group, node, bridge)
+                yield from relays.arriving(
+                    group, node, bridge, lambda port: announcing.of_method(
+                        self.settings,
+                        networks.provider_networks(port.networks)))
             else:
                 yield from relays.kept(group, node, bridge)
 

@@ -10,35 +10,60 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The default route of a gatewayless router, and its next hop.
+"""The default routes of a gatewayless router, and their next hops.
 
-Pure functions.  The next hop is the virtual gateway: an address that no
-device has, bound to the MAC of the provider bridge.
+Pure functions.  There is one route for each family.  The next hop is the
+virtual gateway, bound to the MAC of the provider bridge: for IPv4, an address
+that no device has; for IPv6, the link-local address of the bridge's device.
 """
 
 from ovn_network_agent import networks
 from ovn_network_agent import resources
+from ovn_network_agent.drivers import veth
+
+# The families in which no device answers for the addresses of other chassis.
+_ASKED = (6,)
 
 
-def rows(router, node, usable):
+def rows(router, node, usable, nets):
     """The rows that a local router needs in OVN.
 
     A default route without the agent's mark means a real gateway.  Then the
-    router gets no row of the agent.
+    router gets no row of the agent for this family.
 
     :param router: :class:`model.Router`
     :param node: :class:`model.Node`
     :param usable: function of a :class:`model.Segment` or None that returns
         whether packets can pass
+    :param nets: function of a :class:`model.GatewayPort` that returns its
+        provider networks
     :returns: iterable of :class:`resources.Resource`
     """
-    if any(not route.managed for route in router.default_routes):
+    # Without a network of IPv4, the lack of one may be a mistake.
+    for version in sorted({4, *(net.version for port in router.local_ports
+                                for net in nets(port))}):
+        found = [route for route in router.default_routes
+                 if networks.family(route.prefix) == version]
+        # Two routes may need the same binding.
+        yield from dict.fromkeys(_of_family(version, router, found, node,
+                                            usable, nets))
+
+
+def _of_family(version, router, found, node, usable, nets):
+    """The rows for one family.
+
+    :param found: list of the :class:`model.NbDefaultRoute` of the family
+    """
+    prefix = veth.DEFAULT[version]
+    found = [route for route in found if route.prefix == prefix]
+    if any(not route.managed for route in found):
         return
-    if _through_another(router, node):
-        yield from handed_over(router)
+    yield from _on_link(version, router, node, usable, nets)
+    if _through_another(router, found, node):
+        yield from _left(router, found)
         return
     for port in router.local_ports:
-        nexthop = networks.virtual_gateway(port.networks)
+        nexthop = networks.virtual_gateway(port.networks, version)
         if nexthop is None:
             continue
         user = _user(router, port, nexthop)
@@ -49,13 +74,13 @@ def rows(router, node, usable):
         if not usable(port.segment):
             # As for announcements, the rows stay in doubt, because the
             # router's replies need them.
-            yield from _keep(router, port.lrp, nexthop)
+            yield from _keep(router, prefix, port.lrp, nexthop)
             return
         yield resources.MacBinding(port.lrp, nexthop, port.segment.mac)
         yield resources.DefaultRoute(router.uuid, port.lrp, nexthop,
-                                     node.hostname)
+                                     node.hostname, prefix=prefix)
         return
-    if any(networks.family(n) == 4 for port in router.local_ports
+    if any(networks.family(n) == version for port in router.local_ports
            for n in port.networks):
         yield resources.Problem(
             f'router {router.called}: no network of its gateway ports has '
@@ -64,15 +89,44 @@ def rows(router, node, usable):
             router=router.uuid)
 
 
-def _through_another(router, node):
+def _on_link(version, router, node, usable, nets):
+    """The routes to the provider networks that a router would ask in.
+
+    For IPv4, the kernel answers for all addresses that are elsewhere (proxy
+    ARP).  For IPv6, the kernel would need an entry for each address.
+
+    :returns: iterable of :class:`resources.Resource`; each network has the
+        routes of one port
+    """
+    done = set()
+    for port in router.local_ports if version in _ASKED else ():
+        nexthop = networks.virtual_gateway(port.networks, version)
+        for network in nets(port):
+            if (network.version != version or network in done or
+                    network.prefixlen == network.max_prefixlen):
+                continue
+            done.add(network)
+            halves = [str(half) for half in network.subnets()]
+            if not usable(port.segment):
+                for half in halves:
+                    yield from _keep(router, half, port.lrp, nexthop)
+                continue
+            yield resources.MacBinding(port.lrp, nexthop, port.segment.mac)
+            for half in halves:
+                yield resources.OnLinkRoute(
+                    router.uuid, port.lrp, nexthop, node.hostname,
+                    prefix=half)
+
+
+def _through_another(router, found, node):
     """Whether the route goes through a port on another chassis.
 
-    A router has one default route.  Agents that each have one of its ports
-    must not take the route from each other for ever.
+    A router has one default route of each family.  Agents that each have one
+    of its ports must not take the route from each other for ever.
 
     :returns: False when one goes through a port that is here, too
     """
-    outputs = {route.output_port for route in router.default_routes}
+    outputs = {route.output_port for route in found}
     return (not outputs & {port.lrp for port in router.local_ports} and
             any(port.lrp in outputs and
                 port.chassis not in ('', node.chassis)
@@ -88,14 +142,21 @@ def handed_over(router):
     :param router: :class:`model.Router`
     :returns: iterable of :class:`resources.Keep`
     """
-    for route in router.default_routes:
+    yield from _left(router, router.default_routes)
+
+
+def _left(router, found):
+    for route in found:
         if route.managed:
-            yield from _keep(router, route.output_port, route.nexthop,
-                             theirs=True)
+            yield from _keep(router, route.prefix, route.output_port,
+                             route.nexthop, theirs=True)
 
 
 def _user(router, port, nexthop):
     """The user of the virtual gateway's address, in words, or ''."""
+    if networks.family(nexthop) == 6:
+        # It is in no subnet, so nobody else gets it.
+        return ''
     if nexthop in [nat.external_ip for nat in router.nats]:
         return 'a NAT row of this router'
     if any(each.address == nexthop for each in router.balanced):
@@ -127,8 +188,10 @@ def _refusal(router, port, nexthop, user):
         addresses=(nexthop,))
 
 
-def _keep(router, lrp, nexthop, theirs=False):
-    yield resources.Keep(resources.Ref(
-        resources.DefaultRoute.kind, (router.uuid,)), theirs)
+def _keep(router, prefix, lrp, nexthop, theirs=False):
+    kind = (resources.DefaultRoute if prefix in veth.DEFAULT.values()
+            else resources.OnLinkRoute)
+    yield resources.Keep(resources.Ref(kind.kind, (router.uuid, prefix)),
+                         theirs)
     yield resources.Keep(resources.Ref(
         resources.MacBinding.kind, (lrp, nexthop)), theirs)

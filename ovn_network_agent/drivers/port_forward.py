@@ -18,24 +18,19 @@ its address on a device, or by a static route.
 """
 
 import ipaddress
-import itertools
 
-from ovn_network_agent import iptext
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import port_forward as options
-from ovn_network_agent.conf import veth_leak as leak_options
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import nft_table
+from ovn_network_agent.drivers import veth
 
-DEFAULT = {4: '0.0.0.0/0', 6: '::/0'}
 HOST = {4: 32, 6: 128}
 WITH_GATEWAY = 'with-gateway'
-
-_PAIR = resources.Ref(resources.VethPair.kind, (ownership.VETH_DEFAULT,))
 
 
 class PortForwardDriver(base.Driver):
@@ -43,7 +38,7 @@ class PortForwardDriver(base.Driver):
 
     CONFIG_OPTS = options.OPTS
     OTHER_OPTIONS = ('fip_route.standby_prepare',
-                     'veth_leak.veth_leak_rule_priority', *leak_options.ENDS,
+                     'veth_leak.veth_leak_rule_priority',
                      *announcing.OPTIONS, *mode.DECISIVE)
 
     # -- what follows the routers -----------------------------------------
@@ -62,9 +57,9 @@ class PortForwardDriver(base.Driver):
             forwarded
         :returns: iterator of :class:`resources.NftElement`
         """
-        if node.extent and 4 in node.extent.versions:
-            yield from self._networks(4, ipaddress.collapse_addresses(
-                iptext.network(n) for n in self.settings.network_cidr))
+        for version in node.extent.versions if node.extent else ():
+            yield from self._networks(version, ipaddress.collapse_addresses(
+                networks.of_version(version, self.settings.network_cidr)))
 
     def for_router(self, router, node):
         """The provider networks and SNAT addresses of a router, as elements.
@@ -202,14 +197,15 @@ class PortForwardDriver(base.Driver):
     def _way_back(self, version):
         if not self.settings.frr.vrf_name:
             return
-        provider = leak_options.provider_ip(self.settings)
+        _nexthop, provider = veth.ends(self.settings, version)
         if version == 6:
-            provider = ownership.VETH_LINK_LOCAL[1]
-            yield from self._link_local()
+            # For IPv4, veth_leak always has these.
+            yield from veth.addresses(self.settings, version)
+            yield veth.without_vrf(self.settings, version)
         table = self.settings.port_forward.port_forward_table_id
         route = resources.KernelRoute(
-            table, DEFAULT[version], ownership.VETH_DEFAULT, provider,
-            requires=(_PAIR,))
+            table, veth.DEFAULT[version], ownership.VETH_DEFAULT, provider,
+            requires=(veth.PAIR,))
         yield route
         # The last rule is for a table without its route: an answer would
         # otherwise follow the main table into the management network.  The
@@ -224,22 +220,6 @@ class PortForwardDriver(base.Driver):
             yield resources.Rule(priority, to, fwmark=(mark, mark),
                                  ipv6=version == 6 or None,
                                  requires=(route.ref,))
-
-    def _link_local(self):
-        """Addresses of the pair, and neighbours that need not be asked for.
-
-        Without the VRF, answers would come out of the pair in the default
-        VRF, and would leave by the default route of the main table.
-        """
-        for (dev, own), (peer, other) in itertools.permutations(
-                zip(ownership.VETH_ENDS, ownership.VETH_LINK_LOCAL,
-                    strict=True)):
-            yield resources.Address(dev, own + '/64', requires=(_PAIR,))
-            yield resources.Neighbour(dev, other, peer, requires=(_PAIR,))
-        # For IPv4, veth_leak has this rule.
-        yield resources.Rule(
-            self.settings.veth_leak.veth_leak_rule_priority - 1,
-            resources.BLACKHOLE, iif=ownership.VETH_PROVIDER, ipv6=True)
 
     # -- BGP --------------------------------------------------------------
 

@@ -100,11 +100,13 @@ def _of_the_gone(group, node, bridge):
             if relay.bridge == bridge and relay.address not in known]
 
 
-def arriving(group, node, bridge):
+def arriving(group, node, bridge, nets):
     """Flows that send packets from relays to OVN.
 
     The flows attract no packets, so they are made in advance.
 
+    :param nets: function of a :class:`model.GroupPort` that returns its
+        provider networks
     :returns: iterable of :class:`resources.Flow`
     """
     addresses = {c.address for c in group.peers(node.chassis)}
@@ -116,11 +118,11 @@ def arriving(group, node, bridge):
         if segment is None or segment.bridge != bridge or (
                 not segment.patch_port):
             continue
-        for network in networks.provider_networks(port.networks):
+        for network in nets(port):
             for relay in relays:
                 yield resources.Flow(
                     bridge, ownership.COOKIE_RELAY, ownership.PRIORITY_RELAY,
-                    relay.port, 4, dst=str(network),
+                    relay.port, network.version, dst=str(network),
                     output=f'ports:{segment.patch_port:d}')
 
 
@@ -129,7 +131,7 @@ def leaving(router, port, nets, bridges):
 
     :param router: :class:`model.Router`
     :param port: a port of the router, with a relay
-    :param nets: IPv4 provider networks
+    :param nets: provider networks of the port
     :param bridges: names of the bridges that the agent serves
     :returns: iterable of :class:`resources.Resource`
     """
@@ -141,11 +143,12 @@ def leaving(router, port, nets, bridges):
     output = 'ports:' + ','.join(str(number) for number in (
         port.relay, segment.patch_port) if number)
     for target in announcing.port_targets(router, port, nets):
-        if networks.family(target.address) != 4 or target.withheld:
+        if not target.announced:
             continue
         yield resources.Flow(
             segment.bridge, ownership.COOKIE_RELAY,
-            ownership.PRIORITY_RELAY, resources.LOCAL, 4,
+            ownership.PRIORITY_RELAY, resources.LOCAL,
+            networks.family(target.address),
             dst=networks.host_prefix(target.address), set_dst=target.mac,
             output=output)
         if port.handover is not model.Handover.NONE:

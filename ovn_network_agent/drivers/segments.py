@@ -16,8 +16,11 @@ Pure.  A flat segment has the device of its bridge, which the operator makes.
 A VLAN has a device of the agent on that bridge.
 """
 
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent import vlans
+
+_LINK_LOCAL = ownership.SEGMENT_LINK_LOCAL + '/64'
 
 
 def objection(segment, bridges):
@@ -121,9 +124,24 @@ def kept(node, bridges, bridge_ip):
             continue
         yield resources.Keep(resources.Ref(
             resources.VlanDevice.kind, (name,)))
-        if bridge_ip:
-            yield resources.Keep(resources.Address(
-                name, bridge_ip + '/32').ref)
+        for address in filter(None, (bridge_ip and bridge_ip + '/32',
+                                     _LINK_LOCAL)):
+            yield resources.Keep(resources.Address(name, address).ref)
+
+
+def link_local(segment):
+    """The address with which the device of a segment asks for IPv6 neighbours.
+
+    The kernel may have made another link-local address there, but does not
+    where addr_gen_mode is none.
+
+    :param segment: a located :class:`model.Segment` with networks of IPv6
+    :returns: :class:`resources.Address`
+    """
+    return resources.Address(
+        segment.device, _LINK_LOCAL,
+        requires=prerequisites(segment) or (resources.Ref(
+            resources.LinkUp.kind, (segment.bridge,)),))
 
 
 def attachment(dev, bridge_ip, requires=()):

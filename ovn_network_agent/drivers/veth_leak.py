@@ -27,15 +27,15 @@ from ovn_network_agent.conf import veth_leak as options
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import segments
-
-DEFAULT = '0.0.0.0/0'
+from ovn_network_agent.drivers import veth
 
 
 class VethLeakDriver(base.Driver):
     """Wants the veth pair, its addresses, its rules and routes."""
 
     CONFIG_OPTS = options.OPTS
-    OTHER_OPTIONS = ('fip_route.standby_prepare', *mode.DECISIVE)
+    OTHER_OPTIONS = ('fip_route.standby_prepare', announcing.METHOD,
+                     *mode.DECISIVE)
 
     @classmethod
     def runs_without_ovn(cls, settings):
@@ -96,39 +96,42 @@ class VethLeakDriver(base.Driver):
                 yield resources.Keep(resource.ref, theirs=True)
 
     def _node(self, node):
-        nexthop, provider = self._ends()
         pair = resources.VethPair(ownership.VETH_DEFAULT,
                                   ownership.VETH_PROVIDER,
                                   self.settings.frr.vrf_name)
         yield pair
         yield from self._sysctls(pair.ref)
-        yield from self._addresses(nexthop, provider, pair.ref)
+        yield from self._way(4)
+        nets = self._own_networks()
+        yield from self._further_ways(nets)
+        for network in nets:
+            yield from self._leak(network, node)
+            for bridge in self._bridges():
+                yield self._stray(network, bridge)
+
+    def _way(self, version):
+        """The way through the pair for one family, in both directions."""
+        _nexthop, provider = veth.ends(self.settings, version)
+        yield from veth.addresses(self.settings, version)
         yield resources.KernelRoute(
-            self.settings.veth_leak.veth_leak_table_id, DEFAULT,
-            ownership.VETH_DEFAULT, provider, requires=(pair.ref,))
+            self.settings.veth_leak.veth_leak_table_id, veth.DEFAULT[version],
+            ownership.VETH_DEFAULT, provider, requires=(veth.PAIR,))
         # A packet out of the pair must never go back into it.  Its source may
         # be a provider address (a floating IP of another chassis), and the
         # leak rule would loop it until its TTL ends.
         yield resources.Rule(
             self.settings.veth_leak.veth_leak_rule_priority - 1,
-            resources.MAIN_TABLE, iif=ownership.VETH_DEFAULT)
-        yield self._without_vrf()
-        for network in self._own_networks():
-            yield from self._leak(iptext.network(network), node)
-            for bridge in self._bridges():
-                yield self._stray(network, bridge)
+            resources.MAIN_TABLE, iif=ownership.VETH_DEFAULT,
+            ipv6=version == 6 or None)
+        yield veth.without_vrf(self.settings, version)
 
-    def _without_vrf(self):
-        """Drop packets from the pair that the VRF does not take.
+    def _further_ways(self, nets):
+        """The ways of the families that only some nodes have.
 
-        The kernel asks the table of the VRF first.  When the VRF is gone, its
-        end of the pair belongs to the default VRF.  Answers of VIPs would then
-        leave by the default route of the main table, and packets of floating
-        IPs would go round in the pair.
+        A node without networks of IPv6 gets nothing of IPv6.
         """
-        return resources.Rule(
-            self.settings.veth_leak.veth_leak_rule_priority - 1,
-            resources.BLACKHOLE, iif=ownership.VETH_PROVIDER)
+        for version in {network.version for network in nets} - {4}:
+            yield from self._way(version)
 
     def _own_networks(self):
         """Configured networks whose addresses may be on this node.
@@ -136,8 +139,9 @@ class VethLeakDriver(base.Driver):
         Without OVN, no such address is here: the networks are configured for
         port forwarding alone.
         """
-        return (() if mode.forwards_only(self.settings)
-                else self.settings.network_cidr)
+        return () if mode.forwards_only(self.settings) else (
+            announcing.of_method(self.settings, map(
+                iptext.network, self.settings.network_cidr)))
 
     def _router(self, router, node):
         if router.local_ports:
@@ -149,21 +153,19 @@ class VethLeakDriver(base.Driver):
                    for nat in router.nats if nat.type == 'snat'} - {None}
         for port in router.served_ports:
             if not self.settings.network_cidr:
-                for network in networks.provider_networks(port.networks):
+                nets = announcing.provider_networks(self.settings, port)
+                yield from self._further_ways(nets)
+                for network in nets:
                     yield from self._leak(network, node)
             yield from self._out_of_ovn(port, tenants, node)
 
     def _standby(self, port, node):
         """The rules for packets from OVN, for a port that may come here."""
         if not self.settings.network_cidr:
-            yield from map(self._way_back, networks.provider_networks(
-                port.networks))
+            nets = announcing.provider_networks(self.settings, port)
+            yield from self._further_ways(nets)
+            yield from map(self._way_back, nets)
         yield from self._out_of_ovn(port, port.tenants, node)
-
-    def _ends(self):
-        """(address of veth-default, address of veth-provider) as text."""
-        return (self.settings.veth_leak.veth_nexthop,
-                options.provider_ip(self.settings))
 
     def _sysctls(self, pair):
         for dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER):
@@ -179,18 +181,6 @@ class VethLeakDriver(base.Driver):
         yield resources.Sysctl(
             f'net/ipv4/conf/{ownership.VETH_PROVIDER}/accept_local', '1',
             requires=(pair,))
-
-    def _addresses(self, nexthop, provider, pair):
-        ends = ((ownership.VETH_DEFAULT, nexthop,
-                 ownership.VETH_PROVIDER, provider),
-                (ownership.VETH_PROVIDER, provider,
-                 ownership.VETH_DEFAULT, nexthop))
-        for dev, address, peer, peer_address in ends:
-            yield resources.Address(dev, address + '/30', requires=(pair,))
-            # Permanent, because ARP between the ends is answered only as
-            # long as traffic from outside keeps it alive.
-            yield resources.Neighbour(dev, peer_address, peer,
-                                      requires=(pair,))
 
     def _guard(self, network):
         """Drop packets for addresses that are not on this node.
@@ -222,6 +212,9 @@ class VethLeakDriver(base.Driver):
         A packet with a source in the provider network gets there, too, if
         the table of the leak lacks its default route.
 
+        Tenants' networks of IPv6 need no translation, and no row of the
+        router names them.  So the rule for IPv6 is about all sources.
+
         While the device is in doubt, the rules stay as they are.
 
         :param port: :class:`model.GatewayPort` or :class:`model.GroupPort`
@@ -229,12 +222,14 @@ class VethLeakDriver(base.Driver):
         :param node: :class:`model.Node`
         """
         known = segments.located(port.segment, self._bridges())
+        nets = announcing.provider_networks(self.settings, port)
         sources = list(tenants)
+        if any(network.version == 6 for network in nets):
+            sources.append(None)
         # Configured networks have the rules of all bridges.
         if not (self.settings.network_cidr and known and
                 not port.segment.vlan):
-            sources += networks.provider_networks(
-                port.networks, self.settings.network_cidr)
+            sources += [net for net in nets if net.version == 4]
         for source in sources:
             if known:
                 yield self._stray(source, port.segment.device)
@@ -243,10 +238,14 @@ class VethLeakDriver(base.Driver):
                 yield resources.Keep(self._stray(source, dev).ref)
 
     def _stray(self, source, dev):
-        """The rule that drops packets of a network out of one device."""
+        """The rule that drops packets of a network out of one device.
+
+        :param source: network, or None for all packets of IPv6
+        """
         return resources.Rule(
             self.settings.veth_leak.veth_leak_rule_priority + 1,
-            resources.BLACKHOLE, src=str(source), iif=dev)
+            resources.BLACKHOLE, src=source and str(source), iif=dev,
+            ipv6=source is None or None)
 
     def _leak(self, network, node):
         """The resources of one provider network, in both directions."""
@@ -256,12 +255,13 @@ class VethLeakDriver(base.Driver):
         if vrf is not None and vrf.vrf_table:
             yield resources.KernelRoute(
                 vrf.vrf_table, str(network), ownership.VETH_PROVIDER,
-                self.settings.veth_leak.veth_nexthop)
+                veth.ends(self.settings, network.version)[0])
 
     def _way_back(self, network):
         """The rule for packets from OVN to the fabric."""
         table = self.settings.veth_leak.veth_leak_table_id
-        default = resources.Ref(resources.KernelRoute.kind, (table, DEFAULT))
+        default = resources.Ref(resources.KernelRoute.kind,
+                                (table, veth.DEFAULT[network.version]))
         return resources.Rule(
             self.settings.veth_leak.veth_leak_rule_priority, table,
             src=str(network), requires=(default,))

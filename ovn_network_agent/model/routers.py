@@ -98,7 +98,10 @@ class GatewayPort:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NbDefaultRoute:
-    """A default route found on a router in NB (main table, dst-ip).
+    """A route found on a router in NB (main table, dst-ip).
+
+    A default route, or another route of an agent, for a part of a provider
+    network of IPv6.
 
     :ivar nexthop: next hop address
     :ivar output_port: LRP name or ''
@@ -106,6 +109,7 @@ class NbDefaultRoute:
     :ivar chassis: host name in the agent's tag, '' when not managed
     :ivar advertised: host name of the chassis that has the proof of announcing
         the router's addresses, '' without one
+    :ivar prefix: '0.0.0.0/0', '::/0', or the prefix of another route
     """
 
     nexthop: str
@@ -113,6 +117,7 @@ class NbDefaultRoute:
     managed: bool
     chassis: str = ''
     advertised: str = ''
+    prefix: str = '0.0.0.0/0'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -131,7 +136,7 @@ class Router:
     :ivar balanced: tuple of :class:`BalancedAddress`, sorted, each address
         once
     :ivar label: name of the router in Neutron, '' without one
-    :ivar withheld: tuple of (IPv4 address, reason), sorted: the addresses
+    :ivar withheld: tuple of (address, reason), sorted: the addresses
         that are not announced on purpose
     :ivar routed_by_ovn: whether OVN routes the router itself, so that the
         agent leaves the router alone; it has no local port then

@@ -112,7 +112,11 @@ def look_up(kernel, dst, src='', incoming=0, outgoing=0, mark=0):
 
 def _question(dst, src, incoming, outgoing, mark):
     family, _packed = texts.parse_address(dst)
-    length = 32 if family == socket.AF_INET else 128
+    length, flags = 128, routes.RTM_F_FIB_MATCH
+    if family == socket.AF_INET:
+        # For IPv6, the answer has the table anyhow, and the kernel refuses
+        # this flag (inet6_rtm_valid_getroute_req()).
+        length, flags = 32, flags | routes.RTM_F_LOOKUP_TABLE
     wanted = [('RTA_DST', dst)]
     wanted += [(name, value) for name, value in (
         ('RTA_SRC', src), ('RTA_IIF', incoming), ('RTA_OIF', outgoing),
@@ -121,7 +125,7 @@ def _question(dst, src, incoming, outgoing, mark):
     return messages.encode(
         _MESSAGE, wanted, family=family, dst_len=length,
         src_len=length if src else 0,
-        flags=routes.RTM_F_FIB_MATCH | routes.RTM_F_LOOKUP_TABLE)
+        flags=flags)
 
 
 def _decode(message):

@@ -68,7 +68,7 @@ class SetDefaultRoute(TakeOverCommand):
         ours = None
         for row in router.static_routes:
             route = rows.default_route(row)
-            if route is None:
+            if route is None or route.prefix != self.wanted.prefix:
                 continue
             if not route.managed:
                 self.refused = ('the router has a default route via '
@@ -94,7 +94,7 @@ class SetDefaultRoute(TakeOverCommand):
 
     def _fill(self, row):
         values = {
-            'ip_prefix': '0.0.0.0/0', 'nexthop': self.wanted.nexthop,
+            'ip_prefix': self.wanted.prefix, 'nexthop': self.wanted.nexthop,
             'output_port': self.wanted.lrp}
         for column, value in values.items():
             present = getattr(row, column, None)
@@ -122,7 +122,7 @@ class RemoveDefaultRoute(NorthboundCommand):
         self.unwanted = unwanted
 
     def run_idl(self, txn):
-        """Delete the managed routes of the router with this chassis' tag.
+        """Delete the managed routes of the family with this chassis' tag.
 
         :param txn: see :class:`ovsdb.command.Command`
         """
@@ -133,6 +133,7 @@ class RemoveDefaultRoute(NorthboundCommand):
         for row in router.static_routes:
             route = rows.default_route(row)
             if (route is not None and route.managed and
+                    route.prefix == self.unwanted.prefix and
                     route.chassis == self.unwanted.chassis):
                 row.verify('external_ids')
                 router.delvalue('static_routes', row)

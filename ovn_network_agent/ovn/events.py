@@ -153,16 +153,18 @@ SILENCE = (
 )
 
 # The rows that the servers send of some tables; the others are sent whole.
+_OF_AGENTS = ['map', [
+    [ownership.EXT_ID_MANAGED, ownership.EXT_ID_MANAGED_VALUE]]]
 CONDITIONS = (
     ('sb', 'Port_Binding', [['type', '==', t] for t in (
         'chassisredirect', 'patch', 'l3gateway', 'localnet')]),
     ('nb', 'Logical_Router_Static_Route',
-     [['ip_prefix', '==', '0.0.0.0/0']]),
+     [['ip_prefix', '==', '0.0.0.0/0'], ['ip_prefix', '==', '::/0'],
+      ['external_ids', 'includes', _OF_AGENTS]]),
     # Patch ports and the agent's relays, but not OVN's hundreds of tunnels.
     ('ovs', 'Interface', [
         ['type', '==', 'patch'],
-        ['external_ids', 'includes', ['map', [
-            [ownership.EXT_ID_MANAGED, ownership.EXT_ID_MANAGED_VALUE]]]]]),
+        ['external_ids', 'includes', _OF_AGENTS]]),
 )
 
 

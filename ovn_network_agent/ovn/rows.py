@@ -31,6 +31,7 @@ from ovn_network_agent.ovsdb import columns
 # The neutron:device_owner that Neutron's OVN driver writes for port
 # forwarding.  A load balancer of Octavia has another device_owner, or none.
 _PORT_FORWARDING = 'port_forwarding_plugin'
+_EVERYTHING = ('0.0.0.0/0', '::/0')
 
 
 def nat(row):
@@ -93,22 +94,23 @@ def members(row):
 def default_route(row):
     """:class:`model.NbDefaultRoute`, or None for a route of another kind.
 
-    A default route has the prefix 0.0.0.0/0, matches by destination, and is
-    in the main route table.
+    A default route has the prefix 0.0.0.0/0 or ::/0, matches by destination,
+    and is in the main route table.  The agents' other routes count, too.
 
     :param row: Logical_Router_Static_Route
     """
-    if row.ip_prefix != '0.0.0.0/0' or getattr(row, 'route_table', ''):
+    managed = ownership.is_managed(row.external_ids)
+    if row.ip_prefix not in _EVERYTHING and not managed or (
+            getattr(row, 'route_table', '')):
         return None
     if columns.optional(row, 'policy', 'dst-ip') != 'dst-ip':
         return None
-    managed = ownership.is_managed(row.external_ids)
     return model.NbDefaultRoute(
         row.nexthop, columns.optional(row, 'output_port'), managed,
         row.external_ids.get(ownership.EXT_ID_CHASSIS, '') if managed
         else '',
         row.external_ids.get(ownership.EXT_ID_ADVERTISED, '') if managed
-        else '')
+        else '', row.ip_prefix)
 
 
 def nat_addresses(row):

@@ -14,6 +14,7 @@
 
 import uuid
 
+from ovn_network_agent import networks
 from ovn_network_agent import resources
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import routes
@@ -75,11 +76,13 @@ class RemoveStaleRoute(commands.NorthboundCommand):
             self.unwanted.chassis, self.unwanted.lrp, self.unwanted.nexthop)
 
     def _in_use(self):
-        """Whether a living chassis has a managed route through the port."""
+        """Whether a living chassis has such a route through the port."""
+        family = networks.family(self.unwanted.nexthop)
         routes_left = map(rows.default_route, self.rows(
             'Logical_Router_Static_Route').values())
         return any(route is not None and route.managed and
                    route.output_port == self.unwanted.lrp and
+                   networks.family(route.prefix) == family and
                    route.chassis not in self._dead for route in routes_left)
 
     def _remove_binding(self):

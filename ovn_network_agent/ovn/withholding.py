@@ -160,7 +160,7 @@ class Withholding:
 
 
 def _owners(ports, addresses):
-    """The gateway port of each IPv4 address of a router.
+    """The gateway port of each address of a router.
 
     :returns: dict of address to the name of the port; empty without a port
     """
@@ -172,5 +172,4 @@ def _owners(ports, addresses):
         for text in port.networks:
             found[str(networks.parse_interface(text).ip)] = port.lrp
         found.update(dict.fromkeys(port.nat_addresses, port.lrp))
-    return {address: lrp for address, lrp in found.items()
-            if networks.family(address) == 4}
+    return found

@@ -43,17 +43,14 @@ def read_effect(vrf, prefixes, bgp):
         in bgpd's table
     :raises OSError: when the state cannot be read in full
     """
-    route, table = _of_vrf(vrf)
     wanted = [str(vtysh.checked(lines.check_network, prefix))
               for prefix in checks.sequence(prefixes)]
     found = effect.Found({}, {})
     for at in range(0, len(wanted), _BATCH):
         some = wanted[at:at + _BATCH]
-        questions = {'zebra': [f'show ip route {route}{prefix} json'
-                               for prefix in some]}
+        questions = {'zebra': [_in_zebra(vrf, prefix) for prefix in some]}
         if bgp:
-            questions['bgpd'] = [f'show bgp {table}{prefix} json'
-                                 for prefix in some]
+            questions['bgpd'] = [_in_bgpd(vrf, prefix) for prefix in some]
         try:
             found.take(vtysh.ask(questions))
         except output.Unreadable as error:
@@ -129,7 +126,7 @@ def soft_refresh(vrf, withdrawn):
     _route, table = _of_vrf(vrf)
     prefix = withdrawn and vtysh.checked(lines.check_network, withdrawn)
     vtysh.require(vtysh.read_daemons(), 'bgpd')
-    if prefix and _has(f'show bgp {table}{prefix} json'):
+    if prefix and _has(_in_bgpd(vrf, str(prefix))):
         return [False, '']
     of_vrf = table.removesuffix('ipv4 unicast ')
     return [True, vtysh.enabled('bgpd', f'clear ip bgp {of_vrf}* soft out')]
@@ -145,8 +142,20 @@ def _has(question):
     return bool(found.advertised)
 
 
-def _of_vrf(vrf):
+def _in_zebra(vrf, prefix):
+    """The question to zebra for the route of a host."""
+    words = 'ipv6' if ':' in prefix else 'ip'
+    return f'show {words} route {_of_vrf(vrf)[0]}{prefix} json'
+
+
+def _in_bgpd(vrf, prefix):
+    """The question to bgpd for the route of a host."""
+    table = _of_vrf(vrf, 'ipv6' if ':' in prefix else 'ipv4')[1]
+    return f'show bgp {table}{prefix} json'
+
+
+def _of_vrf(vrf, family='ipv4'):
     """(words for the VRF in a command of zebra, words for bgpd's table)."""
     name = vtysh.check_vrf(vrf)
     of_vrf = f'vrf {name} ' if name else ''
-    return of_vrf, f'{of_vrf}ipv4 unicast '
+    return of_vrf, f'{of_vrf}{family} unicast '

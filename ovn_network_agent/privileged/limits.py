@@ -41,6 +41,7 @@ from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.privileged import reach as reaches
 
 _DEFAULT = '0.0.0.0/0'
+_DEFAULT6 = '::/0'
 _FORWARD = 'port_forward'
 _PREFIX_LIST = 'frr_prefix_list'
 _LEAK = 'veth_leak'
@@ -164,7 +165,9 @@ class Limits:
         if dev in self.others:
             return
         if self._is_segment(dev):
-            _permit(text == f'{self.bridge_ip}/32', f'{text} on {dev}',
+            _permit(text in (f'{self.bridge_ip}/32',
+                             f'{ownership.SEGMENT_LINK_LOCAL}/64'),
+                    f'{text} on {dev}',
                     f'[DEFAULT] bridge_ip = {self.bridge_ip}')
         elif dev in _ENDS:
             end = _ENDS.index(dev)
@@ -197,8 +200,8 @@ class Limits:
         elif dev == ownership.VETH_DEFAULT:
             fits = (table, dst, via) in self.gateways
         elif dev == ownership.VETH_PROVIDER:
-            fits = table == vrf_table and via == self.pair[0] and (
-                reach.beyond(dst))
+            own = (ownership.VETH_LINK_LOCAL if ':' in dst else self.pair)[0]
+            fits = table == vrf_table and via == own and reach.beyond(dst)
         else:
             fits = not via and (
                 self._is_segment(dev) and table in self.host_tables and
@@ -325,9 +328,11 @@ def _gateways(conf, pair):
     if not conf.frr.vrf_name:
         return ()
     table = conf.port_forward.port_forward_table_id
-    return ((_LEAK, conf.veth_leak.veth_leak_table_id, _DEFAULT, pair[1]),
+    leak = conf.veth_leak.veth_leak_table_id
+    return ((_LEAK, leak, _DEFAULT, pair[1]),
+            (_LEAK, leak, _DEFAULT6, ownership.VETH_LINK_LOCAL[1]),
             (_FORWARD, table, _DEFAULT, pair[1]),
-            (_FORWARD, table, '::/0', ownership.VETH_LINK_LOCAL[1]))
+            (_FORWARD, table, _DEFAULT6, ownership.VETH_LINK_LOCAL[1]))
 
 
 def fix(conf):

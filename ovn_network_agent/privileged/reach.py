@@ -25,8 +25,9 @@ from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent.netlink import route_codec
 
-# The prefix length of the largest networks ever assigned, and of 10.0.0.0/8.
-SHORTEST = 8
+# The prefix lengths of the largest networks, by family: those ever assigned,
+# and 10.0.0.0/8; for IPv6, 2002::/16 and shorter than those of any operator.
+SHORTEST = {4: 8, 6: 16}
 _BLACKHOLE = 0
 _FORWARD = 'port_forward'
 _LEAK = 'veth_leak'
@@ -36,8 +37,8 @@ _LEAK = 'veth_leak'
 class Reach:
     """The limits of prefixes that the configuration sets.
 
-    :ivar networks: frozenset of IPv4Network, the provider networks; empty
-        if they are discovered in OVN
+    :ivar networks: frozenset of IPv4Network and IPv6Network, the provider
+        networks; empty if they are discovered in OVN
     :ivar leaks: whether the agent makes routes for provider networks
     :ivar forwards: whether addresses of VIPs are announced
     """
@@ -47,20 +48,21 @@ class Reach:
     forwards: bool
 
     def address(self, prefix):
-        """Whether a prefix is one IPv4 address of a host."""
+        """Whether a prefix is one address of a host."""
         found = iptext.network(prefix)
-        return found.version == 4 and found.prefixlen == 32 and _unicast(found)
+        return found.prefixlen == found.max_prefixlen and _unicast(found)
 
     def host(self, prefix):
         """Whether a prefix may be an address of a router."""
         return self.address(prefix) and (not self.networks or any(
-            iptext.network(prefix).subnet_of(n) for n in self.networks))
+            iptext.network(prefix).network_address in n
+            for n in self.networks))
 
     def network(self, prefix):
         """Whether a prefix may be a provider network."""
         found = iptext.network(prefix)
         return found in self.networks if self.networks else (
-            found.version == 4 and self.narrow(prefix) and _unicast(found))
+            self.narrow(prefix) and _unicast(found))
 
     def beyond(self, prefix):
         """Whether a route from the VRF may lead to a prefix."""
@@ -68,13 +70,15 @@ class Reach:
                 self.forwards and self.address(prefix))
 
     def narrow(self, prefix):
-        """Whether a prefix has at least the length :data:`SHORTEST`."""
-        return iptext.network(prefix).prefixlen >= SHORTEST
+        """Whether a prefix has at least the length in :data:`SHORTEST`."""
+        found = iptext.network(prefix)
+        return found.prefixlen >= SHORTEST[found.version]
 
     def tenant(self, prefix):
         """Whether a prefix may be a network of a tenant: any of IPv4.
 
-        A rule with such a prefix matches only packets from the bridge.
+        A rule with such a prefix matches only packets from the bridge.  For
+        IPv6, a rule without a prefix matches them all.
         """
         return iptext.network(prefix).version == 4
 
@@ -154,13 +158,14 @@ def _of_the_pair(conf):
                     _BLACKHOLE, arriving, dst=dst)
     yield Shape(_LEAK, first - 3, route_codec.MAIN_TABLE, arriving,
                 dst='network', suppress=0)
-    yield Shape(_LEAK, first - 1, route_codec.MAIN_TABLE, arriving)
+    yield Shape(_LEAK, first - 1, route_codec.MAIN_TABLE, arriving, both=True)
     for driver in (_LEAK, _FORWARD):
         yield Shape(driver, first - 1, _BLACKHOLE, ownership.VETH_PROVIDER,
-                    both=driver == _FORWARD)
+                    both=True)
     yield Shape(_LEAK, first, conf.veth_leak.veth_leak_table_id,
                 src='network')
     yield Shape(_LEAK, first + 1, _BLACKHOLE, conf.bridge_dev, src='tenant')
+    yield Shape(_LEAK, first + 1, _BLACKHOLE, conf.bridge_dev, both=True)
 
 
 def from_conf(conf, loaded):
@@ -181,4 +186,5 @@ def _within(reach, kind, prefix):
 
 
 def _unicast(network):
-    return not (network.is_loopback or network.is_multicast)
+    return not (network.is_loopback or network.is_multicast or
+                network.version == 6 and network.is_link_local)

@@ -53,6 +53,7 @@ from ovn_network_agent.resources.northbound import Advertised
 from ovn_network_agent.resources.northbound import BfdTimers
 from ovn_network_agent.resources.northbound import DefaultRoute
 from ovn_network_agent.resources.northbound import MacBinding
+from ovn_network_agent.resources.northbound import OnLinkRoute
 from ovn_network_agent.resources.northbound import StaleRoute
 from ovn_network_agent.resources.switch import LOCAL
 from ovn_network_agent.resources.switch import Flow
@@ -75,6 +76,7 @@ __all__ = (
     'MAIN_TABLE',
     'MacBinding',
     'Neighbour',
+    'OnLinkRoute',
     'NftElement',
     'NftTable',
     'Overlap',

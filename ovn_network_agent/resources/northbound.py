@@ -19,7 +19,7 @@ from ovn_network_agent.resources import base
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DefaultRoute(base.Resource):
-    """The default route of a gatewayless router, in OVN NB.
+    """A default route of a gatewayless router, in OVN NB.
 
     :ivar router: UUID of the Logical_Router row, text
     :ivar lrp: name of the gateway Logical_Router_Port
@@ -27,6 +27,7 @@ class DefaultRoute(base.Resource):
     :ivar chassis: host name of the owning chassis, the tag on the row
     :ivar outdated: host name of another chassis in the mark of the proof, or
         None; only found, and never wanted
+    :ivar prefix: '0.0.0.0/0' or '::/0'
     """
 
     router: str
@@ -34,6 +35,7 @@ class DefaultRoute(base.Resource):
     nexthop: str
     chassis: str
     outdated: str | None = None
+    prefix: str = '0.0.0.0/0'
 
     kind = 'default_route'
     stage = base.Stage.NORTHBOUND
@@ -46,8 +48,20 @@ class DefaultRoute(base.Resource):
 
     @property
     def key(self):
-        """(router,): one default route on each router."""
-        return (self.router,)
+        """(router, prefix): one default route of each family on a router."""
+        return (self.router, self.prefix)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OnLinkRoute(DefaultRoute):
+    """The route of a router to a half of its provider network, in OVN NB.
+
+    The network is on-link, so the router would ask there for addresses of
+    other chassis, and nobody would answer.  A half is longer than the network,
+    so its route comes first.
+    """
+
+    kind = 'on_link_route'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

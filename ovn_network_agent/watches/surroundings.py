@@ -125,13 +125,21 @@ def ipv6_forwarding(conf):
         return []
     if all(vip.version == 4 for vip in vips):
         return []
-    with open(_IPV6_FORWARDING, encoding='ascii') as opened:
-        if opened.read().strip() != '0':
-            return []
+    if forwards_ipv6():
+        return []
     return ['there are IPv6 VIPs, and this node does not forward IPv6, so '
             'only destinations on the node itself can be reached; set '
             'net.ipv6.conf.all.forwarding = 1, and before it accept_ra = 2 '
             'for devices that take routes from router advertisements']
+
+
+def forwards_ipv6():
+    """Whether the node forwards IPv6.
+
+    :raises OSError: when the kernel cannot be asked
+    """
+    with open(_IPV6_FORWARDING, encoding='ascii') as opened:
+        return opened.read().strip() != '0'
 
 
 def _routes():

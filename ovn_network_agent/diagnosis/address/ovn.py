@@ -19,6 +19,7 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import segments
 
 Kind = subjects.Kind
@@ -188,9 +189,11 @@ def wanted(facts):
                                      f'({setup.method} route)')
     if subject.problems:
         return verdicts.problem('wanted', subject.problems[0])
-    if networks.family(subject.address) == 6:
-        return verdicts.unchecked('wanted', 'addresses of IPv6 are not '
-                                            'announced')
+    if networks.family(subject.address) not in announcing.VERSIONS[
+            setup.method]:
+        return verdicts.unchecked(
+            'wanted', 'addresses of IPv6 are not announced with [fip_route] '
+            f'announce_method = {setup.method}')
     if 'fip_route' not in setup.drivers:
         return verdicts.broken('wanted', 'the driver fip_route is off',
                                'add it to [DEFAULT] drivers')
@@ -233,12 +236,15 @@ def default_route(facts):
     subject = facts.subject
     if subject.router.routed_by_ovn:
         return verdicts.unchecked('default-route', 'it is left to OVN')
-    routes = subject.router.default_routes
+    version = networks.family(subject.address)
+    routes = [each for each in subject.router.default_routes
+              if networks.family(each.prefix) == version]
     foreign = [each for each in routes if not each.managed]
     if foreign:
         return verdicts.ok('default-route', f'via {foreign[0].nexthop}, '
                                             "not the agent's")
-    needed = subject.wanted_of(resources.DefaultRoute)
+    needed = [each for each in subject.wanted_of(resources.DefaultRoute)
+              if networks.family(each.prefix) == version]
     if not needed:
         return verdicts.unchecked('default-route',
                                   'the agent wants none through this port')

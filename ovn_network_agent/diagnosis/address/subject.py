@@ -210,8 +210,9 @@ def without_ovn(address, device, node, drivers):
     for driver in drivers:
         wanted += [each for each in driver.for_node(node)
                    if concerns(each, address)]
-        if driver.name == 'fip_route' and networks.family(address) == 4:
-            settings = driver.settings
+        settings = driver.settings
+        if driver.name == 'fip_route' and networks.family(address) in (
+                announcing.VERSIONS[settings.fip_route.announce_method]):
             wanted += [resources.KernelRoute(
                 settings.fip_route.route_table_id or resources.MAIN_TABLE,
                 prefix, device)] if settings.frr.vrf_name else []

@@ -17,7 +17,9 @@ import typing
 
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import segments
+from ovn_network_agent.watches import surroundings
 
 # The most names that one line has.
 _NAMED = 5
@@ -231,6 +233,46 @@ def judge_routes(found):
         yield check.ok(f'{len(found.routers):d} routers are here')
 
 
+class Ipv6(typing.NamedTuple):
+    """What the provider networks of IPv6 need of the node.
+
+    :ivar routers: tuple of the names of routers here whose addresses of IPv6
+        are announced
+    :ivar forwards: whether the node forwards IPv6
+    """
+
+    routers: tuple
+    forwards: bool
+
+
+def read_ipv6(sources):
+    """Take the routers with IPv6 from the view: :class:`Ipv6`.
+
+    :raises ovsdb.connection.Unavailable: without a database
+    :raises OSError: when the kernel cannot be asked
+    """
+    return Ipv6(tuple(
+        router.called for router in sources.snapshot().routers
+        if any(net.version == 6 for port in router.local_ports
+               for net in announcing.provider_networks(sources.conf, port))),
+        surroundings.forwards_ipv6())
+
+
+def judge_ipv6(found):
+    """A node that announces addresses of IPv6 has to forward their packets.
+
+    :param found: :class:`Ipv6`
+    """
+    if found.routers and not found.forwards:
+        yield check.broken(
+            f'{", ".join(found.routers[:_NAMED])}: has addresses of IPv6, and '
+            'this node does not forward IPv6', 'set '
+            'net.ipv6.conf.all.forwarding = 1, and before it accept_ra = 2 '
+            'for devices that take routes from router advertisements')
+        return
+    yield check.ok(f'{len(found.routers):d} routers here have IPv6')
+
+
 _NEEDS = ('ovs-database', 'nb-database', 'sb-database', 'chassis')
 CHECKS = (
     check.Check(
@@ -246,4 +288,7 @@ CHECKS = (
         'northbound-routes', 'OVN', 'with a running agent: the routers here '
         'have a default route with the mark of this node', read_routes,
         judge_routes, _NEEDS),
+    check.Check(
+        'ipv6-routers', 'OVN', 'with provider networks of IPv6: the node '
+        'forwards IPv6', read_ipv6, judge_ipv6, _NEEDS),
 )

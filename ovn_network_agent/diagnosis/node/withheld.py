@@ -15,7 +15,6 @@
 import collections
 import typing
 
-from ovn_network_agent import networks
 from ovn_network_agent import selection
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.drivers import announcing
@@ -49,7 +48,7 @@ def read_withheld(sources):
     """
     addresses, reasons = 0, collections.Counter()
     for router in sources.snapshot().routers:
-        found = _targets(router, sources.conf.network_cidr)
+        found = _targets(router, sources.conf)
         addresses += len(found)
         reasons.update(filter(None, found.values()))
     with sources.database('nb').rows() as nb:
@@ -66,19 +65,18 @@ def read_withheld(sources):
               if name not in known[kind]))
 
 
-def _targets(router, manual):
-    """The IPv4 addresses that this node answers for.
+def _targets(router, conf):
+    """The addresses that this node answers for.
 
-    :param manual: [DEFAULT] network_cidr
+    :param conf: the oslo.config ConfigOpts
     :returns: dict of address to why the address is not announced, or ''
     """
     return {target.address: (selection.BY_OVN if router.routed_by_ovn
                              else target.withheld)
             for port in router.ports if port.local
             for target in announcing.port_targets(
-                router, port, networks.provider_networks(port.networks,
-                                                         manual))
-            if networks.family(target.address) == 4}
+                router, port, announcing.provider_networks(conf, port))
+            if not target.foreign}
 
 
 def _names(nb, table, key):

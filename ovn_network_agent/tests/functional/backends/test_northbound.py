@@ -17,6 +17,7 @@ import json
 import subprocess
 
 from ovn_network_agent import ownership
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.tests.functional.backends import northbound_rows
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -41,6 +42,35 @@ class WriteTest(northbound_rows.NorthboundTestCase):
         self.assertEqual(([], {}), (self.routes(), self.bindings()))
         self.assertEqual([], self.nb.rows('Logical_Router_Static_Route'))
         self.read_until()
+
+    def test_both_families_and_a_half_of_a_network(self):
+        """Each has a row of its own, which alone goes with it."""
+        gateway = 'fe80::a9fe:a9fe'
+        four, six = self.route(), self.route(nexthop=gateway, prefix='::/0')
+        half = resources.OnLinkRoute(
+            self.router, 'lrp-r1', gateway, six.chassis,
+            prefix='2001:db8::/65')
+        binding = self.binding(ip=gateway)
+        self.assertEqual({}, self.create(four, six, half, binding))
+        self.read_until(four, six, half, binding)
+        self.assertEqual(
+            {('0.0.0.0/0', GATEWAY), ('::/0', gateway),
+             ('2001:db8::/65', gateway)},
+            {(row['ip_prefix'], row['nexthop']) for row
+             in self.nb.rows('Logical_Router_Static_Route')})
+        before = self.nb.content()
+        self.assertEqual({}, self.create(four, six, half, binding))
+        self.assertEqual(before, self.nb.content())
+        self.assertEqual({}, self.delete(six))
+        self.read_until(four, half, binding)
+        self.assertEqual({}, self.delete(half, binding))
+        self.read_until(four)
+
+    def test_a_gateway_of_somebody_is_one_of_its_family(self):
+        self.foreign('2001:db8::1', prefix='::/0')
+        six = self.route(nexthop='fe80::a9fe:a9fe', prefix='::/0')
+        self.assertEqual({}, self.create(self.route()))
+        self.assertIn('not ours', self.create(six)[six.ref])
 
     def test_nothing_in_it_looks_like_neutrons(self):
         # Its database sync deletes rows with such keys.

@@ -72,6 +72,46 @@ class GatewaylessTest(services.ServiceTestCase):
             list(self.world.found(resources.PrefixListEntry))))
 
 
+class BothFamiliesTest(services.ServiceTestCase):
+    """Routers with IPv6, where the method announces it."""
+
+    def setUp(self):
+        super().setUp()
+        for number, name in enumerate(('both', 'small', 'v6')):
+            self.cloud.add_router(name, ROUTERS[name][0], cloud.CHASSIS,
+                                  mac=f'fa:16:3e:00:00:{number:02x}')
+        for address in ('192.0.2.10', '2001:db8:1::10', '2001:db8:9::10'):
+            self.cloud.add_nat('both', address)
+        self.service = self.agent(fip_route__announce_method='kernel',
+                                  frr__vrf_name='')
+
+    def test_announced(self):
+        self.eventually(lambda: {
+            key[1] for key in self.world.found(resources.AnnouncedRoute)} == {
+                '192.0.2.1/32', '192.0.2.10/32', '2001:db8:1::1/128',
+                '2001:db8:1::10/128', '2001:db8:2::1/128',
+                '203.0.113.1/32', '203.0.113.9/32'}, 'announced')
+        self.eventually(lambda: '2001:db8:9::10' in str(
+            self.service.status.reasons), 'said')
+
+    def test_rows(self):
+        """A default route of each family, and the halves of networks."""
+        gateway = 'fe80::a9fe:a9fe'
+        self.eventually(lambda: {
+            (row['output_port'], row['ip_prefix'], row['nexthop'])
+            for row in self.nb.rows('Logical_Router_Static_Route')} == {
+                ('lrp-both', '0.0.0.0/0', '192.0.2.254'),
+                *(('lrp-' + name, prefix, gateway)
+                  for name, number in (('both', 1), ('v6', 2))
+                  for prefix in ('::/0', f'2001:db8:{number}::/65',
+                                 f'2001:db8:{number}:0:8000::/65'))}, 'routes')
+        self.eventually(lambda: {
+            (row['logical_port'], row['ip'])
+            for row in self.nb.rows('Static_MAC_Binding')} == {
+                ('lrp-both', '192.0.2.254'), ('lrp-both', gateway),
+                ('lrp-v6', gateway)}, 'bindings')
+
+
 class NetworksTest(services.ServiceTestCase):
     """Rows ST-08 and ST-09: two routers of one network, one of another."""
 

@@ -63,7 +63,21 @@ ITEMS = {
         [10, '127.0.0.0/8', 'veth-provider', '169.254.0.1'],
         [10, '2001:db8::/64', 'veth-provider', '169.254.0.1'],
         [200, '198.51.100.0/24', 'veth-default', '169.254.0.2'],
-        [254, '2001:db8::10/128', 'br-ex', ''],
+        # The same of IPv6.
+        [254, '::/0', 'br-ex', ''],
+        [10, '::/0', 'veth-provider', 'fe80::a9fe:1'],
+        [10, '2000::/15', 'veth-provider', 'fe80::a9fe:1'],
+        [10, '2001:db8::/64', 'veth-provider', 'fe80::1'],
+        [10, '198.51.100.0/24', 'veth-provider', 'fe80::a9fe:1'],
+        [10, 'fe80::/64', 'veth-provider', 'fe80::a9fe:1'],
+        [10, 'ff02::/16', 'veth-provider', 'fe80::a9fe:1'],
+        [200, '2001:db8::/64', 'veth-default', 'fe80::a9fe:2'],
+        [200, '::/0', 'veth-default', 'fe80::1'],
+        [254, '2001:db8::/64', 'br-ex', ''],
+        [254, '2001:db8::10/128', DEVICE, ''],
+        [254, '2001:db8::10/128', 'br-ex', 'fe80::1'],
+        [254, '::1/128', 'br-ex', ''],
+        [254, 'fe80::10/128', 'br-ex', ''],
         # Nobody forwards ports here.
         [201, '0.0.0.0/0', 'veth-default', '169.254.0.2'],
         [254, HOST, VIP_DEVICE, ''],
@@ -94,7 +108,8 @@ ITEMS = {
         [150, 254, None, None, None, [0x100, 0x1], None, None],
         # Halves, at each place where a network may stand.
         *(rule for half in (
-            '0.0.0.0/1', '128.0.0.0/1', '8.0.0.0/7', '::/1', '8000::/1')
+            '0.0.0.0/1', '128.0.0.0/1', '8.0.0.0/7', '::/1', '8000::/1',
+            '2000::/15')
           for rule in (
             [2000, 200, half, None, None, None, None, None],
             [1998, 0, None, half, 'veth-default', None, None, None],
@@ -103,7 +118,12 @@ ITEMS = {
         [2000, 200, HOST, '10.9.9.0/24', None, None, None, None],
         [2000, 200, None, '10.9.9.0/24', None, None, None, None],
         [2000, 200, '198.51.100.0/24', None, None, None, 0, None],
-        [2000, 200, '2001:db8::/64', None, None, None, None, None],
+        [2000, 200, 'fe80::/64', None, None, None, None, None],
+        [2000, 200, None, None, 'br-ex', None, None, True],
+        [2000, 0, None, None, 'br-ex', None, None, True],
+        [2001, 0, None, None, DEVICE, None, None, True],
+        [2001, 0, '2001:db8::/64', None, 'br-ex', None, None, None],
+        [1997, 254, None, None, 'veth-default', None, 0, True],
         [2001, 0, None, '10.9.9.0/24', 'br-ex', None, None, None],
         [1997, 254, None, '10.9.9.0/24', 'veth-default', None, None, None],
         [1999, 254, '10.9.9.0/24', None, 'veth-default', None, None, None],
@@ -120,6 +140,8 @@ ITEMS = {
     'netlink.set_addresses': [
         [DEVICE, '10.9.9.66/32'], ['lo', '10.9.9.66/32'],
         ['br-ex', '10.9.9.66/8'], ['br-ex', '10.9.9.66/32'],
+        ['br-ex', 'fe80::a9fe:a9fe/10'], ['br-ex', '2001:db8::1/64'],
+        ['veth-default', 'fe80::a9fe:a9fe/64'],
         ['veth-default', '10.9.9.66/30'],
         ['veth-default', '169.254.0.1/8'],
         [VIP_DEVICE, '10.9.9.66/8'], [VIP_DEVICE, '127.0.0.2/32'],

@@ -180,12 +180,16 @@ class WallTest(whole.WholeTestCase):
                 [10, '10.9.9.0/24', 'veth-provider', '169.254.0.1'],
                 [10, '10.9.9.9/32', 'veth-provider', '169.254.0.1'],
                 [10, '198.51.100.0/25', 'veth-provider', '169.254.0.1'],
+                # Networks of IPv4 alone leave IPv6 off.
+                [10, '2001:db8::/64', 'veth-provider', 'fe80::a9fe:1'],
+                [100, '2001:db8::10/128', 'br-ex', ''],
                 [254, HOST, 'br-ex', ''], [100, '10.9.9.9/32', 'br-ex', '']):
             with self.subTest(item=item):
                 self.assertEqual([errno.EPERM], [
                     f[1] for f in found['kernel_routes.set_routes']([item])])
         for item in (
                 [2000, 200, '10.9.9.0/24', *[None] * 5],
+                [2000, 200, '2001:db8::/64', *[None] * 5],
                 [1000, 100, None, '10.9.9.9/32', *[None] * 4],
                 [1000, 100, None, '198.51.100.0/25', *[None] * 4],
                 [1998, 0, None, HOST, 'veth-default', *[None] * 3]):
@@ -259,16 +263,13 @@ class WallTest(whole.WholeTestCase):
         for priority, device, ipv6 in (
                 (1999, 'veth-default', None), (1999, 'eth0', None),
                 (1998, 'veth-provider', None), (999, 'veth-provider', None),
-                (1999, 'veth-provider', True)):
+                (1998, 'veth-provider', True), (1999, 'eth0', True)):
             item = [priority, 0, None, None, device, None, None, ipv6]
             with self.subTest(item=item):
                 self.assertEqual([errno.EPERM], [
                     f[1] for f in set_rules([item])])
         item = [1999, 0, None, None, 'veth-provider', None, None, None]
-        self.assertEqual([], set_rules([item]))
-        conf.set_override('rules_file', '/rules', 'port_forward')
-        self.fix_limits(conf)
-        self.assertEqual([], set_rules([[*item[:-1], True]]))
+        self.assertEqual([], set_rules([item, [*item[:-1], True]]))
 
     def test_nftables_where_ports_are_forwarded(self):
         """Whatever stands in any field: nft is not even started."""

@@ -282,6 +282,20 @@ class TestRead(base.FrrTestCase):
         self.assertIn('10.0.0.0/24', found['connected'])
         self.assertEqual({'10.0.0.2': 'Established'}, found['neighbours'])
 
+    def test_the_effect_of_both_families(self):
+        four, six = '198.51.100.1/32', '2001:db8:1::1/128'
+        self.frr.configure(
+            f'ip route {four} br-ex', f'ipv6 route {six} br-ex',
+            'router bgp 65001', 'address-family ipv6 unicast',
+            'redistribute static')
+
+        def there():
+            active, known = bgp.read_effect('', [four, six], True)
+            return active == {four: ['static'], six: ['static']} and (
+                known.get(six) == [])
+
+        base.wait_until(there, 'both routes are in zebra and in bgpd')
+
     def test_unknown_vrf(self):
         self.root_side(vrf_name='vrf-none')
         with self.assertRaisesRegex(OSError, 'VRF vrf-none not found'):

@@ -79,12 +79,13 @@ class TypesTest(base.BaseTestCase):
         self.assertEqual('', types.IPv4Address(empty=True)(''))
 
     def test_networks(self):
-        self.accepts(types.IPv4Network(), {
+        self.accepts(types.IPNetwork(), {
             '198.51.100.0/24': '198.51.100.0/24',
             '198.51.100.7/24': '198.51.100.0/24',
+            '2001:DB8:0::7/64': '2001:db8::/64',
             '0.0.0.0/0': '0.0.0.0/0'})
-        self.rejects(types.IPv4Network(), ['198.51.100.0', '10.0.0.0/33',
-                                           '2001:db8::/64', 'net', ''])
+        self.rejects(types.IPNetwork(), ['198.51.100.0', '10.0.0.0/33',
+                                         'fe80::%eth0/64', 'net', ''])
 
     def test_remotes(self):
         self.accepts(types.OvsdbRemote(), {

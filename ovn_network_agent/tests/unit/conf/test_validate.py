@@ -171,8 +171,12 @@ class ProblemsTest(base.ConfTestCase):
         for wrong, *parts in (
                 ('exclude_cidrs = 198.51.100.1\n', '[announce] exclude_cidrs',
                  "'198.51.100.1'", 'write it like'),
-                ('include_cidrs = 2001:db8::/64\n', 'include_cidrs',
-                 "'2001:db8::/64'", 'not an IPv4 network'),
+                ('include_cidrs = 2001:db8::1\n', 'include_cidrs',
+                 "'2001:db8::1'", 'not an IP network'),
+                ('include_cidrs = 2001:db8::/64\n'
+                 'exclude_cidrs = 198.51.100.0/24, 2001:db8::/32\n',
+                 '[announce] include_cidrs = 2001:db8::/64: ',
+                 '2001:db8::/32', 'remove one'),
                 ('exclude_routers = r1,r\t2\n', 'exclude_routers',
                  "'r\\t2'", 'openstack router list'),
                 ('include_cidrs = 198.51.100.0/24\n'

@@ -67,7 +67,8 @@ class ComparisonTest(gateways.ReconcilerTestCase):
         found = self.compare()
         self.assertEqual(
             [('route', 'create', 'kernel_route', f'254,{FIP}/32'),
-             ('northbound', 'update', 'default_route', self.router.uuid),
+             ('northbound', 'update', 'default_route',
+              f'{self.router.uuid},0.0.0.0/0'),
              ('frr_static', 'create', 'announcement',
               f'vrf-provider,{FIP}/32'),
              ('route', 'delete', 'kernel_route', '254,203.0.113.9/32')],

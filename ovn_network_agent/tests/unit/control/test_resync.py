@@ -25,7 +25,6 @@ from ovn_network_agent.ovn import view
 from ovn_network_agent.runtime import inside
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import status
-from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -121,12 +120,10 @@ class ResyncTest(base.BaseTestCase):
         northbound = next(b for b in self.backends if b.name == 'northbound')
         northbound.concurrent = True
         self.world.objects.pop(resources.Ref('default_route', (
-            worlds.router().uuid,)))
+            worlds.router().uuid, '0.0.0.0/0')))
         northbound.gate.clear()
-        # On a busy machine, the loop may not have begun the work.
-        waiting.eventually(lambda: self.resync(
-            'northbound', patience=0.3)['missing'] == [
-                'northbound is at work'], 'northbound is at work')
+        found = self.resync('northbound', patience=0.3)
+        self.assertEqual(['northbound is at work'], found['missing'])
         northbound.gate.set()
         self.assertEqual([], self.resync('northbound')['missing'])
 

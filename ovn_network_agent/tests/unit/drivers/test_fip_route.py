@@ -306,7 +306,7 @@ class UnresolvedTest(fip_routes.FipRouteTestCase):
                     ('announced_route', (10, FIP + '/32')),
                     ('announcement', ('vrf-provider', FIP + '/32')),
                     ('announcement', ('vrf-provider', '198.51.100.1/32')),
-                    ('default_route', (router.uuid,)),
+                    ('default_route', (router.uuid, '0.0.0.0/0')),
                     ('mac_binding', ('lrp-1', '198.51.100.254'))):
                 self.assertIn(resources.Ref(kind, key), kept, segment)
 
@@ -338,9 +338,22 @@ class NetworksTest(base.BaseTestCase):
             return [str(n) for n in networks.provider_networks(found,
                                                                manual)]
 
-        self.assertEqual(['198.51.100.0/24', '203.0.113.0/28'], wants(
-            ['203.0.113.1/28', '198.51.100.1/24', '198.51.100.2/24',
-             '2001:db8::1/64', 'nonsense']))
+        self.assertEqual(
+            ['198.51.100.0/24', '203.0.113.0/28', '2001:db8::/64'], wants(
+                ['2001:db8::1/64', '203.0.113.1/28', '198.51.100.1/24',
+                 '198.51.100.2/24', 'fe80::1/64', 'nonsense']))
         self.assertEqual(['192.0.2.0/24'],
-                         wants(['198.51.100.1/24'], ['192.0.2.0/24']))
+                         wants(['198.51.100.1/24', '2001:db8::1/64'],
+                               ['192.0.2.0/24']))
+        self.assertEqual(['192.0.2.0/24', '2001:db8:1::/64'],
+                         wants([], ['2001:db8:1::/64', '192.0.2.0/24']))
         self.assertEqual([], wants([]))
+
+    def test_virtual_gateways(self):
+        for version, found, wanted in (
+                (4, ['198.51.100.1/31', '203.0.113.1/28'], '203.0.113.14'),
+                (4, ['2001:db8::1/64'], None),
+                (6, ['198.51.100.1/24', 'fe80::1/64'], None),
+                (6, ['2001:db8::1/128'], 'fe80::a9fe:a9fe')):
+            self.assertEqual(wanted,
+                             networks.virtual_gateway(found, version))

@@ -83,7 +83,7 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
                 managed=True, chassis=world.HOSTNAME,
                 nexthop='198.51.100.254', output_port='lrp-1'),))
         self.assertEqual(
-            {resources.Ref('default_route', (router.uuid,)),
+            {resources.Ref('default_route', (router.uuid, '0.0.0.0/0')),
              resources.Ref('mac_binding', ('lrp-1', '198.51.100.254'))},
             self.kept(router))
         self.assertEqual({'keep'}, {r.kind for r in self.wants(router)})

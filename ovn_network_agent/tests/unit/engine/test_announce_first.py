@@ -36,7 +36,7 @@ class UrgentTest(gateways.ReconcilerTestCase):
     REST = {HAIRPIN, PROOF, resources.Ref(
         'flow', ('br-ex', 910, 3, 4, '198.51.100.1/32')),
         resources.Ref('mac_binding', ('lrp-1', '198.51.100.254')),
-        resources.Ref('default_route', (PROOF.key[0],))}
+        resources.Ref('default_route', (PROOF.key[0], '0.0.0.0/0'))}
 
     def setUp(self):
         super().setUp()

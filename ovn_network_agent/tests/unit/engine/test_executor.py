@@ -84,7 +84,8 @@ class BesideTest(gateways.ReconcilerTestCase):
 
     def test_no_proof_without_the_default_route(self):
         gateway, nb = self.slow()
-        route = resources.Ref('default_route', (worlds.router().uuid,))
+        route = resources.Ref(
+            'default_route', (worlds.router().uuid, '0.0.0.0/0'))
         gateway.world.refuses[route] = 'not ours'
         outcome = gateway.run(worlds.router(fips=[FIP]))
         while outcome.pending:

@@ -20,7 +20,8 @@ from ovn_network_agent.tests.unit.engine import gateways
 
 FIP = gateways.FIP
 STRAY = resources.KernelRoute(254, '203.0.113.9/32', 'br-ex')
-ROUTER_ROUTE = resources.Ref('default_route', (worlds.router().uuid,))
+ROUTER_ROUTE = resources.Ref(
+    'default_route', (worlds.router().uuid, '0.0.0.0/0'))
 State = ledger.State
 
 

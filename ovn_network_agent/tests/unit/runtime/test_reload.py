@@ -40,7 +40,7 @@ from ovn_network_agent.tests.unit.conf import base
 NAMES = ['fip_route', 'veth_leak', 'gateway_drain', 'port_forward']
 # Which drivers an option concerns that a reload may change.
 CONCERNED = {
-    'announce_method': {'fip_route', 'port_forward'},
+    'announce_method': {*NAMES},
     'rules_file': {'port_forward'}, 'balance': {'port_forward'},
     'vip_announce': {'port_forward'}, 'restore': {'gateway_drain'},
     'drain_on_shutdown': {'gateway_drain'},

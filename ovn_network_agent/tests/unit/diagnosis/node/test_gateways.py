@@ -118,3 +118,13 @@ class RoutesTest(base.JudgeTestCase):
         self.judge(model.NbDefaultRoute('198.51.100.1', '', False),
                    verdicts=[base.OK])
         self.judge(ours, verdicts=[base.WARN], problems=('malformed',))
+
+
+class Ipv6Test(base.JudgeTestCase):
+
+    def test_routers_and_forwarding(self):
+        for routers, forwards, verdict in (
+                ((), False, base.OK), (('r1',), True, base.OK),
+                (('r1',), False, base.BROKEN)):
+            self.judged(gateways.judge_ipv6,
+                        gateways.Ipv6(routers, forwards), verdict)

@@ -1,0 +1,113 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""IPv6 for routers and machines of the lab, as Neutron would write it.
+
+Each router gets an address in the IPv6 subnet of the provider network, and its
+tenant network a subnet of unique local addresses.
+"""
+
+import ipaddress
+
+from lab import northbound
+from lab import plan
+from lab import routers
+
+
+class Dual:
+    """A router with IPv6.
+
+    :param neutron: :class:`neutron.Neutron`
+    :param router: :class:`routers.Router`
+    :param number: a number of its own for each router, 1 to 9
+    :param only: whether the router loses what it has of IPv4 outside
+
+    :ivar address: IPv6 address of the gateway port, text
+    :ivar tenant: IPv6Network of its machines
+    """
+
+    def __init__(self, neutron, router, number, only=False):
+        self._neutron = neutron
+        self.router = router
+        self.address = str(plan.PROVIDER6[number])
+        self.tenant = next(
+            net for index, net in enumerate(plan.TENANTS6.subnets(
+                new_prefix=64)) if index == number)
+        self._floating = iter(range(0x10 * number, 0x10 * number + 0x10))
+        neutron.nb.transact(lambda txn, tables: self._ports(tables, only))
+
+    def _ports(self, tables, only):
+        row = routers.find_one(tables, 'Logical_Router',
+                               name=self.router.row_name)
+        for port in row.ports:
+            if port.name == self.router.lrp:
+                port.networks = [*(() if only else port.networks),
+                                 f'{self.address}/64']
+            else:
+                port.networks = [*port.networks, f'{self.tenant[1]}/64']
+        for nat in list(row.nat) if only else ():
+            row.delvalue('nat', nat)
+            nat.delete()
+
+    def machine(self, vm):
+        """Give a machine an address of the tenant network.
+
+        :param vm: :class:`cloud.Vm`
+        :returns: the address, text
+        """
+        number = int(ipaddress.ip_address(vm.port.address)) & 0xff
+        address = str(self.tenant[number])
+
+        def write(_txn, tables):
+            row = routers.find_one(tables, 'Logical_Switch_Port',
+                                   name=vm.port.uuid)
+            text = f'{vm.port.mac} {vm.port.address} {address}'
+            row.addresses = row.port_security = [text]
+        self._neutron.nb.transact(write)
+        # No other host has the address, and a check for one takes a second.
+        vm.node.batch(f'addr add {address}/64 dev eth0 nodad\n'
+                      f'route add ::/0 via {self.tenant[1]} dev eth0\n')
+        return address
+
+    def floating_ip(self, inside, external=''):
+        """Translate an address of a machine, in both directions.
+
+        :param inside: IPv6 address, text
+        :param external: IPv6 address, text; the next free one by default
+        :returns: the floating IP, text
+        """
+        external = external or str(plan.PROVIDER6[next(self._floating)])
+        self._nat('dnat_and_snat', external, inside)
+        return external
+
+    def snat(self):
+        """Translate what the other machines send into the router's address."""
+        self._nat('snat', self.address, str(self.tenant))
+
+    def _nat(self, kind, external, inside):
+        def write(txn, tables):
+            nat = northbound.insert(txn, tables, 'NAT', type=kind,
+                                    external_ip=external, logical_ip=inside)
+            routers.find_one(tables, 'Logical_Router',
+                             name=self.router.row_name).addvalue(
+                                 'nat', nat.uuid)
+        self._neutron.nb.transact(write)
+
+    def remove(self, external):
+        """Delete the NAT rows of an address."""
+        def write(_txn, tables):
+            row = routers.find_one(tables, 'Logical_Router',
+                                   name=self.router.row_name)
+            for nat in list(row.nat):
+                if nat.external_ip == external:
+                    row.delvalue('nat', nat)
+                    nat.delete()
+        self._neutron.nb.transact(write)

@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The veth pair between the default VRF and FRR's, for each address family.
+
+Pure.  Several drivers may want the same resources of the pair, so there is one
+place that makes them.
+"""
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.conf import veth_leak as options
+
+DEFAULT = {4: '0.0.0.0/0', 6: '::/0'}
+PAIR = resources.Ref(resources.VethPair.kind, (ownership.VETH_DEFAULT,))
+
+_LENGTH = {4: 30, 6: 64}
+
+
+def ends(settings, version):
+    """Addresses of veth-default and of veth-provider, a tuple of text.
+
+    :param settings: :class:`conf.settings.Settings` with
+        ``conf.veth_leak.ENDS``
+    :param version: 4 or 6
+    """
+    return {4: (settings.veth_leak.veth_nexthop,
+                options.provider_ip(settings)),
+            6: ownership.VETH_LINK_LOCAL}[version]
+
+
+def addresses(settings, version):
+    """The addresses of both ends, and a neighbour at each end.
+
+    The neighbours are permanent: for IPv4, ARP between the ends is answered
+    only as long as traffic from outside keeps it alive.
+
+    :param settings: as for :func:`ends`
+    :param version: 4 or 6
+    :returns: iterator of :class:`resources.Address` and
+        :class:`resources.Neighbour`
+    """
+    own = dict(zip(ownership.VETH_ENDS, ends(settings, version), strict=True))
+    for dev, peer in (ownership.VETH_ENDS, ownership.VETH_ENDS[::-1]):
+        yield resources.Address(dev, f'{own[dev]}/{_LENGTH[version]:d}',
+                                requires=(PAIR,))
+        yield resources.Neighbour(dev, own[peer], peer, requires=(PAIR,))
+
+
+def without_vrf(settings, version):
+    """The rule that drops packets from the pair that the VRF does not take.
+
+    The kernel asks the table of the VRF first.  When the VRF is gone, its
+    end of the pair belongs to the default VRF.  Answers of VIPs would then
+    leave by the default route of the main table, and packets of floating
+    IPs would go round in the pair.
+
+    :param settings: :class:`conf.settings.Settings` with
+        ``veth_leak.veth_leak_rule_priority``
+    :param version: 4 or 6
+    :returns: :class:`resources.Rule`
+    """
+    return resources.Rule(
+        settings.veth_leak.veth_leak_rule_priority - 1, resources.BLACKHOLE,
+        iif=ownership.VETH_PROVIDER, ipv6=version == 6 or None)

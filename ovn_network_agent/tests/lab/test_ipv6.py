@@ -1,0 +1,229 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Routers with IPv6: with both families, and with IPv6 alone."""
+
+import json
+
+from lab import dual
+from lab import echo
+from lab import node as nodes
+from lab import plan
+from lab import probe
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import leaving
+
+KINDS = ('tcp', 'udp')
+
+
+class Ipv6:
+    """The tests: router alpha has both families, beta has IPv6 alone."""
+
+    @classmethod
+    def build(cls):
+        cloud = cls.cloud
+        cls.before = {name: cls.left(name) for name in cloud.gateways}
+        cloud.add_ipv6()
+        echo.start(cloud['client'])
+        cls.alpha, cls.beta = (cloud.add_router(name, ['gw1', 'gw2'])
+                               for name in ('alpha', 'beta'))
+        cls.dual = dual.Dual(cloud.neutron, cls.alpha, 1)
+        cls.only = dual.Dual(cloud.neutron, cls.beta, 2, only=True)
+        cls.dual.snat()
+        cls.vm, cls.fip = cls.machine(cls.alpha)
+        cls.inner, _none = cls.machine(cls.alpha, fip=False)
+        cls.other, _none = cls.machine(cls.beta, fip=False)
+        cls.hidden, _none = cls.machine(cls.beta, fip=False)
+        cls.fip6 = cls.dual.floating_ip(cls.dual.machine(cls.vm))
+        cls.dual.machine(cls.inner)
+        cls.other6 = cls.only.floating_ip(cls.only.machine(cls.other))
+        cls.only.machine(cls.hidden)
+
+    def setUp(self):
+        super().setUp()
+        for router, of in ((self.alpha, self.dual), (self.beta, self.only)):
+            if self.cloud.neutron.owner(router) != 'gw1':
+                self.cloud.move(router, 'gw1')
+            self.cloud.wait_announced6(of.address, 'gw1', base.SETTLE)
+
+    @classmethod
+    def left(cls, name):
+        """The objects of IPv6 of an agent on a gateway: sorted lines."""
+        found = []
+        for argv in (('route', 'show', 'table', 'all', 'proto', '44'),
+                     ('rule', 'show', 'proto', '44'),
+                     ('addr', 'show', 'to', ownership.SEGMENT_LINK_LOCAL),
+                     ('neigh', 'show', 'nud', 'permanent')):
+            found += [line.strip() for line in cls.cloud[name].out(
+                'ip', '-6', *argv).splitlines() if 'valid_lft' not in line]
+        return sorted(found)
+
+    # -- traffic ----------------------------------------------------------
+
+    def test_from_the_client(self):
+        for kind in KINDS:
+            for address in (self.fip6, self.other6):
+                self.reach(self.client, kind, address)
+        self.reach(self.client, 'icmp', self.fip.address)
+
+    def test_from_the_machines(self):
+        """With a floating IP, and with the address of the router."""
+        for vm in (self.vm, self.inner, self.other):
+            for kind in KINDS:
+                self.reach(vm.node, kind, plan.CLIENT6)
+        self.reach(self.vm.node, 'icmp', plan.CLIENT)
+
+    def test_between_routers_of_one_chassis(self):
+        for kind in KINDS:
+            self.reach(self.vm.node, kind, self.other6)
+            self.reach(self.other.node, kind, self.fip6)
+
+    def test_between_routers_of_two_chassis(self):
+        """OVN does not ask on the bridge for an address that is elsewhere."""
+        self.cloud.move(self.beta, 'gw2')
+        self.cloud.wait_announced6(self.other6, 'gw2', base.SETTLE)
+        for kind in KINDS:
+            self.reach(self.vm.node, kind, self.other6)
+            self.reach(self.other.node, kind, self.fip6)
+
+    def test_untranslated(self):
+        """What no row translates is dropped, and leaks nowhere."""
+        self.assertTrue(probe.unreachable(self.hidden.node, 'udp',
+                                          plan.CLIENT6))
+        self.assertEqual(0, self.cloud.sink.untranslated())
+
+    def test_what_is_announced(self):
+        """Nothing but the addresses of routers and of NAT."""
+        for address in (self.fip6, self.other6, self.dual.address,
+                        self.only.address):
+            self.cloud.wait_announced6(address, 'gw1', base.SETTLE)
+        hosts = [line.split()[0] for line in self.cloud['spine'].out(
+            'ip', '-6', 'route', 'show', 'root', '2000::/3',
+            'proto', 'bgp').splitlines()]
+        self.assertEqual(sorted((self.fip6, self.other6, self.dual.address,
+                                 self.only.address)), sorted(hosts))
+
+    def test_what_the_commands_say(self):
+        """fips has the addresses, and explain finds nothing broken."""
+        agent = self.cloud.agents['gw1']
+        said = agent.ctl('fips', '--json', check=False).stdout
+        states = {each['address']: each['state']
+                  for each in json.loads(said)['addresses']}
+        for address in (self.fip6, self.other6, self.dual.address):
+            self.assertEqual('announced', states.get(address), said)
+            done = agent.ctl('explain', address, '--client', plan.CLIENT6,
+                             '--json', check=False)
+            base.note(done.stdout)
+            self.assertEqual([], [
+                one for one in json.loads(done.stdout)['findings']
+                if one['verdict'] == 'BROKEN'], done.stdout)
+        for check in ('ipv6-routers', 'northbound-routes'):
+            done = agent.ctl('doctor', check, check=False)
+            self.assertEqual(0, done.returncode, done.stdout)
+
+    # -- changes ----------------------------------------------------------
+
+    def test_an_address_comes_and_goes(self):
+        address = self.dual.floating_ip(str(self.dual.tenant[0x99]))
+        self.cloud.wait_announced6(address, 'gw1', base.SETTLE)
+        self.dual.remove(address)
+        nodes.wait_until(f'{address} is withdrawn', lambda:
+                         not self.cloud.announcers6(address), base.SETTLE)
+
+    def test_gateways_move(self):
+        """Both families of alpha, and beta, go away and come back."""
+        for name in ('gw2', 'gw1'):
+            reports = {}
+            running = {
+                kind: self.probing(address, kind)
+                for kind, address in (('icmp', self.fip.address),
+                                      ('udp', self.fip6))}
+            for each in running.values():
+                each.start()
+            try:
+                for router in (self.alpha, self.beta):
+                    self.cloud.move(router, name)
+                for address in (self.fip6, self.other6):
+                    self.cloud.wait_announced6(address, name, base.SETTLE)
+                for kind, each in running.items():
+                    each.wait_answered(base.SETTLE)
+                    reports[kind] = each.stop()
+            finally:
+                for each in running.values():
+                    each.__exit__(None, None, None)
+            base.note(f'to {name}: {reports["icmp"]}; {reports["udp"]}')
+            self.assertLess(reports['udp'].longest_gap_ms, leaving.DEATH_MS)
+            self.test_from_the_client()
+            self.test_from_the_machines()
+
+    def test_a_restart_of_the_agent(self):
+        """No packet of either family is lost."""
+        agent = self.cloud.agents['gw1']
+        with self.probing(self.fip6, 'udp') as running:
+            agent.kill()
+            agent.start()
+            agent.wait_ready()
+            self.lossless(running)
+
+    # -- faults -----------------------------------------------------------
+
+    def test_broken_rows_disturb_nobody(self):
+        """A malformed row, and an address in no provider network."""
+        with (self.probing(self.fip.address) as four,
+              self.probing(self.fip6, 'udp') as six):
+            since = self.mark('gw1')
+            for external in ('2001:db8:100::zz', '2001:db8:200::9'):
+                self.dual.floating_ip(str(self.dual.tenant[0x98]), external)
+                self.addCleanup(self.dual.remove, external)
+            self.wait_said('gw1', '2001:db8:200::9', since)
+            self.lossless(four)
+            self.lossless(six)
+
+    def test_a_device_without_ipv6(self):
+        """Trap T64: IPv4 goes on, and IPv6 comes back."""
+        node = self.cloud['gw1']
+        path = f'net.ipv6.conf.{plan.BRIDGE}.disable_ipv6'
+        with self.probing(self.fip.address) as four:
+            since = self.mark('gw1')
+            node.run(['sysctl', '-qw', f'{path}=1'])
+            self.addCleanup(node.run, ['sysctl', '-qw', f'{path}=0'])
+            self.wait_said('gw1', self.fip6, since)
+            node.run(['sysctl', '-qw', f'{path}=0'])
+            self.reach(self.client, 'udp', self.fip6)
+            self.lossless(four)
+
+    def test_nothing_is_left(self):
+        """After a stop that hands over nothing, nothing of it is there."""
+        agents = [self.cloud.agents[name] for name in self.cloud.gateways]
+        for agent in agents:
+            agent.stop()
+            agent.config.setdefault('gateway_drain', {})[
+                'drain_on_shutdown'] = 'false'
+            agent.start()
+            agent.wait_ready()
+        try:
+            for agent in agents:
+                self.assertEqual(0, agent.stop())
+            self.assertEqual(self.before, {
+                name: self.left(name) for name in self.cloud.gateways})
+        finally:
+            for agent in agents:
+                del agent.config['gateway_drain']['drain_on_shutdown']
+                agent.start()
+                agent.wait_ready()
+
+
+class TestIpv6Kernel(Ipv6, base.LabTestCase):
+    """With kernel routes that FRR redistributes."""
+
+    METHOD = 'kernel'

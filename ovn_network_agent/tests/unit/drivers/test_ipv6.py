@@ -1,0 +1,345 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Routers with addresses of IPv6: what all drivers want for them."""
+
+import dataclasses
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.drivers import fip_routes
+
+FIP, FIP6 = fip_routes.FIP, '2001:db8:100::10'
+OWN, OWN6 = '198.51.100.1', '2001:db8:100::1'
+NETS6 = ('2001:db8:100::1/64',)
+NETS = ('198.51.100.1/24', *NETS6)
+NEXTHOP6 = 'fe80::a9fe:1'
+GATEWAY6 = 'fe80::a9fe:a9fe'
+KERNEL = {'fip_route__announce_method': 'kernel'}
+DRIVERS = ('fip_route', 'veth_leak', 'gateway_drain')
+
+
+def router(*fips, nets=NETS, **values):
+    values.setdefault('ports', (world.port(networks=nets),))
+    return world.router(fips=fips, **values)
+
+
+def of_ipv6(wanted):
+    """The resources with an address of IPv6, or for it."""
+    return [r for r in wanted if ':' in ' '.join(
+        str(part) for part in r.key if part != 'br-ex') or
+        getattr(r, 'ipv6', None)]
+
+
+class Ipv6TestCase(fip_routes.FipRouteTestCase):
+
+    def wants(self, of, node=None, method='kernel', **options):
+        return super().wants(of, node, **{
+            'fip_route__announce_method': method, **options})
+
+    def of_all(self, of, **options):
+        """What three drivers want for a router and for the node, a list."""
+        found = []
+        for name in DRIVERS:
+            driver = world.driver(name, world.conf(**{**KERNEL, **options}))
+            found += [*driver.for_node(world.node()),
+                      *driver.for_router(of, world.node())]
+        return found
+
+    def leak(self, of, **options):
+        driver = world.driver('veth_leak', world.conf(**{**KERNEL,
+                                                         **options}))
+        return list(driver.for_router(of, world.node()))
+
+
+class AddressesTest(Ipv6TestCase):
+
+    def test_the_addresses_of_a_router(self):
+        wanted = self.wants(router(FIP, FIP6))
+        self.assertEqual(sorted((FIP, FIP6, OWN, OWN6)), self.announced(
+            router(FIP, FIP6)))
+        for address in (FIP6, OWN6):
+            prefix = address + '/128'
+            route = resources.KernelRoute(254, prefix, 'br-ex')
+            self.assertIn(route, wanted)
+            announced = resources.AnnouncedRoute(
+                10, prefix, 'veth-provider', NEXTHOP6)
+            self.assertIn(announced, wanted)
+            found = next(r for r in wanted if r == announced)
+            self.assertIn(route.ref, found.requires)
+        self.assertIn(resources.PrefixListEntry(
+            'ANNOUNCED-NETWORKS', '2001:db8:100::/64', 128, 128), wanted)
+        self.assertIn(resources.Address('br-ex', GATEWAY6 + '/64'), wanted)
+
+    def test_a_router_of_ipv6_alone(self):
+        of = router(FIP6, nets=NETS6)
+        self.assertEqual([FIP6, OWN6][::-1], self.announced(of))
+        self.assertEqual(
+            [resources.DefaultRoute(of.uuid, 'lrp-1', GATEWAY6,
+                                    world.HOSTNAME, prefix='::/0')],
+            self.kind(resources.DefaultRoute, of))
+        self.assertEqual([], self.kind(resources.Problem, of))
+        proof, = self.kind(resources.Advertised, of)
+        self.assertEqual((OWN6 + '/128', FIP6 + '/128'), proof.prefixes)
+
+    def test_without_a_vrf(self):
+        """The route that carries the traffic is the announcement."""
+        wanted = self.wants(router(FIP6), frr__vrf_name='')
+        self.assertIn(resources.AnnouncedRoute(254, FIP6 + '/128', 'br-ex'),
+                      wanted)
+        self.assertNotIn('kernel_route', {r.kind for r in wanted})
+        self.assertEqual([], self.leak(router(FIP6), frr__vrf_name=''))
+
+    def test_an_own_table(self):
+        self.assertIn(
+            resources.Rule(1000, 100, dst=FIP6 + '/128'),
+            self.wants(router(FIP6), fip_route__route_table_id=100))
+
+    def test_an_address_in_no_network_has_a_flow_alone(self):
+        for of in (router('2001:db8:200::10'),
+                   router(FIP6, nets=('198.51.100.1/24',))):
+            foreign = of.nats[0].external_ip + '/128'
+            self.assertEqual(
+                [('flow', foreign)],
+                [(r.kind, r.subject) for r in self.wants(of)
+                 if r.subject == foreign])
+
+    def test_one_in_no_network_is_reported_where_there_is_ipv6(self):
+        for nets, number in ((NETS, 1), (('198.51.100.1/24',), 0)):
+            self.assertEqual(number, len(self.kind(
+                resources.Problem, router('2001:db8:200::10', nets=nets))))
+
+    def test_a_link_local_network_of_a_port_is_none(self):
+        of = router(nets=('198.51.100.1/24', 'fe80::1/64'))
+        self.assertEqual([OWN], self.announced(of))
+        self.assertEqual([], of_ipv6(self.leak(of)))
+
+    def test_withheld(self):
+        of = router(FIP6, withheld=((FIP6, 'so it is said'),))
+        self.assertEqual([OWN, OWN6], self.announced(of))
+        self.assertEqual({'flow'}, {r.kind for r in self.wants(of)
+                                    if r.subject == FIP6 + '/128'})
+
+    def test_while_the_segment_is_in_doubt(self):
+        port = world.port(networks=NETS, segment=None)
+        self.assertLessEqual(
+            {resources.Ref('announced_route', (10, FIP6 + '/128')),
+             resources.Ref('kernel_route', (254, FIP6 + '/128'))},
+            self.kept(router(FIP6, ports=(port,))))
+
+    def test_a_standby_prepares_both_families(self):
+        port = model.GroupPort('cr-lrp-1', world.OTHER, 'lrp-1', NETS,
+                               world.segment())
+        group = model.GatewayGroup('HA_Chassis_Group', ports=(port,))
+        found = {}
+        for name in ('fip_route', 'veth_leak'):
+            driver = world.driver(name, world.conf(**KERNEL))
+            found[name] = list(driver.for_group(group, world.node()))
+        self.assertLessEqual(
+            {resources.Address('br-ex', GATEWAY6 + '/64'),
+             resources.PrefixListEntry('ANNOUNCED-NETWORKS',
+                                       '2001:db8:100::/64', 128, 128)},
+            set(found['fip_route']))
+        self.assertLessEqual(
+            {resources.Rule(2000, 200, src='2001:db8:100::/64'),
+             resources.Rule(2001, resources.BLACKHOLE, iif='br-ex',
+                            ipv6=True)}, set(found['veth_leak']))
+
+
+class OffTest(Ipv6TestCase):
+    """A node gets nothing of IPv6 but what a network asks for."""
+
+    def test_nothing_without_a_network(self):
+        wanted = self.of_all(router(FIP, nets=('198.51.100.1/24',)))
+        self.assertEqual([], of_ipv6(wanted))
+        self.assertEqual(
+            {resources.Ref('flow', ('br-ex', 900, 3, 6, None))},
+            {r.ref for r in wanted if getattr(r, 'family', 4) == 6})
+
+    def test_nothing_but_flows_with_other_networks_or_another_method(self):
+        for options in ({'network_cidr': ['198.51.100.0/24']},
+                        {'fip_route__announce_method': 'static'}):
+            self.assertEqual({'flow'}, {r.kind for r in of_ipv6(
+                self.of_all(router(FIP, FIP6), **options))}, options)
+
+    def test_configured_networks(self):
+        options = {'network_cidr': ['198.51.100.0/24', '2001:db8:100::/64']}
+        wanted = self.of_all(router(FIP6), **options)
+        self.assertIn(resources.AnnouncedRoute(
+            10, FIP6 + '/128', 'veth-provider', NEXTHOP6), wanted)
+        self.assertIn(resources.Rule(2000, 200, src='2001:db8:100::/64'),
+                      wanted)
+
+
+class LeakTest(Ipv6TestCase):
+
+    def test_the_way_through_the_pair(self):
+        wanted = self.leak(router())
+        for resource in (
+                resources.Address('veth-default', 'fe80::a9fe:1/64'),
+                resources.Address('veth-provider', 'fe80::a9fe:2/64'),
+                resources.Neighbour('veth-default', 'fe80::a9fe:2',
+                                    'veth-provider'),
+                resources.Neighbour('veth-provider', 'fe80::a9fe:1',
+                                    'veth-default'),
+                resources.KernelRoute(200, '::/0', 'veth-default',
+                                      'fe80::a9fe:2'),
+                resources.KernelRoute(10, '2001:db8:100::/64',
+                                      'veth-provider', NEXTHOP6),
+                resources.Rule(1997, 254, dst='2001:db8:100::/64',
+                               iif='veth-default', suppress=0),
+                resources.Rule(1998, resources.BLACKHOLE,
+                               dst='2001:db8:100::/64', iif='veth-default'),
+                resources.Rule(1999, 254, iif='veth-default', ipv6=True),
+                resources.Rule(1999, resources.BLACKHOLE,
+                               iif='veth-provider', ipv6=True),
+                resources.Rule(2000, 200, src='2001:db8:100::/64'),
+                resources.Rule(2001, resources.BLACKHOLE, iif='br-ex',
+                               ipv6=True)):
+            self.assertIn(resource, wanted)
+
+    def test_vips_want_the_same_pair(self):
+        """Two drivers that want different resources would be a conflict."""
+        from_vips = {r.ref: r for r in world.driver(
+            'port_forward', world.conf(**KERNEL))._way_back(6)}
+        from_leak = {r.ref: r for r in self.leak(router())}
+        both = from_vips.keys() & from_leak.keys()
+        self.assertEqual(5, len(both))
+        for ref in both:
+            self.assertEqual(from_vips[ref], from_leak[ref])
+            self.assertEqual(from_vips[ref].requires,
+                             from_leak[ref].requires)
+
+
+class NorthboundTest(Ipv6TestCase):
+
+    def rows(self, of):
+        found = [r for r in self.wants(of)
+                 if r.kind in ('default_route', 'mac_binding')]
+        self.assertEqual(len(found), len({r.ref for r in found}))
+        return found
+
+    def found(self, prefix, nexthop, **values):
+        return model.NbDefaultRoute(**{
+            'nexthop': nexthop, 'output_port': 'lrp-1', 'managed': False,
+            'prefix': prefix, **values})
+
+    def test_a_route_and_a_binding_of_each_family(self):
+        of = router()
+        self.assertEqual(
+            [resources.MacBinding('lrp-1', '198.51.100.254',
+                                  world.BRIDGE_MAC),
+             resources.DefaultRoute(of.uuid, 'lrp-1', '198.51.100.254',
+                                    world.HOSTNAME),
+             resources.MacBinding('lrp-1', GATEWAY6, world.BRIDGE_MAC),
+             resources.DefaultRoute(of.uuid, 'lrp-1', GATEWAY6,
+                                    world.HOSTNAME, prefix='::/0')],
+            self.rows(of))
+
+    def test_routes_to_the_halves_of_a_provider_network(self):
+        """OVN asks nobody for an address that another chassis has."""
+        of = router(FIP, FIP6)
+        self.assertEqual(
+            [resources.OnLinkRoute(of.uuid, 'lrp-1', GATEWAY6,
+                                   world.HOSTNAME, prefix=half)
+             for half in ('2001:db8:100::/65',
+                          '2001:db8:100:0:8000::/65')],
+            self.kind(resources.OnLinkRoute, of))
+
+    def test_each_port_has_the_routes_of_its_networks(self):
+        """They do not decide whose default route it is."""
+        theirs = self.found('::/0', GATEWAY6, managed=True,
+                            output_port='lrp-2')
+        own = self.found('2001:db8:100::/65', GATEWAY6, managed=True)
+        of = router(ports=(
+            world.port(networks=NETS), world.port(
+                2, local=False, chassis=world.OTHER,
+                networks=('2001:db8:101::1/64',))),
+            default_routes=(theirs, own))
+        self.assertEqual(2, len(self.kind(resources.OnLinkRoute, of)))
+        self.assertNotIn('::/0', [r.prefix for r in self.kind(
+            resources.DefaultRoute, of)])
+        self.assertIn(resources.Ref('default_route', (of.uuid, '::/0')),
+                      self.kept(of))
+
+    def test_a_network_that_two_ports_have(self):
+        of = router(ports=(world.port(networks=NETS), world.port(
+            2, networks=('2001:db8:100::2/64', '2001:db8:102::1/128'))))
+        self.assertEqual(['lrp-1'] * 2, [r.lrp for r in self.kind(
+            resources.OnLinkRoute, of)])
+
+    def test_routes_stay_while_the_segment_is_in_doubt(self):
+        port = world.port(networks=NETS, segment=None)
+        of = router(ports=(port,))
+        self.assertIn(resources.Ref('on_link_route', (
+            of.uuid, '2001:db8:100::/65')), self.kept(of))
+
+    def test_a_gateway_of_one_family_does_not_concern_the_other(self):
+        for prefix, nexthop, left in (
+                ('::/0', '2001:db8:100::ffff', '0.0.0.0/0'),
+                ('0.0.0.0/0', '198.51.100.9', '::/0')):
+            of = router(default_routes=(self.found(prefix, nexthop),))
+            self.assertEqual([left], [r.prefix for r in self.wants(of)
+                                      if r.kind == 'default_route'])
+
+    def test_another_user_of_the_ipv4_gateway_does_not_concern_ipv6(self):
+        port = world.port(networks=NETS, nexthop_user='somebody')
+        self.assertEqual(['::/0'], [
+            r.prefix for r in self.wants(router(ports=(port,)))
+            if r.kind == 'default_route'])
+
+    def test_a_router_that_moved_away_keeps_both(self):
+        of = router(ports=(world.port(
+            networks=NETS, local=False, chassis=world.OTHER),),
+            default_routes=(
+                self.found('0.0.0.0/0', '198.51.100.254', managed=True),
+                self.found('::/0', GATEWAY6, managed=True)))
+        self.assertLessEqual(
+            {resources.Ref('default_route', (of.uuid, '::/0')),
+             resources.Ref('default_route', (of.uuid, '0.0.0.0/0')),
+             resources.Ref('mac_binding', ('lrp-1', GATEWAY6))},
+            self.kept(of))
+
+    def test_the_proof_of_both_families_is_about_ipv4(self):
+        """A fabric without IPv6 must not delay a handover of IPv4."""
+        proof, = self.kind(resources.Advertised, router(FIP, FIP6))
+        self.assertEqual((OWN + '/32', FIP + '/32'), proof.prefixes)
+        self.assertEqual([], [ref for ref in proof.requires
+                              if ':' in ' '.join(map(str, ref.key[1:]))])
+
+
+class RelayTest(Ipv6TestCase):
+
+    def test_packets_to_both_chassis(self):
+        port = world.port(networks=NETS, local=False, relay=7,
+                          handover=model.Handover.FORWARD)
+        driver = world.driver('gateway_drain', world.conf(**KERNEL))
+        wanted = list(driver.for_router(router(FIP6, ports=(port,)),
+                                        world.node()))
+        flow = next(r for r in wanted if r.kind == 'flow' and
+                    r.dst == FIP6 + '/128')
+        self.assertEqual((6, 'ports:7,3'), (flow.family, flow.output))
+        self.assertIn(resources.Neighbour('br-ex', FIP6, '', lladdr=port.mac),
+                      wanted)
+
+    def test_arriving(self):
+        relay = model.Relay('br-ex', '10.0.0.2', 7)
+        group = world.group(world.router(ports=(world.port(networks=NETS),)))
+        peer = dataclasses.replace(group.candidates[-1], chassis=world.OTHER,
+                                   address='10.0.0.2', known=True)
+        group = dataclasses.replace(group, candidates=(peer,))
+        driver = world.driver('gateway_drain', world.conf(**KERNEL))
+        self.assertIn(
+            (6, '2001:db8:100::/64'),
+            {(r.family, r.dst) for r in driver.for_group(
+                group, world.node(relays=(relay,))) if r.kind == 'flow'})

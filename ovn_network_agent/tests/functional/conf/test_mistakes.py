@@ -44,7 +44,7 @@ MISTAKES = {
     'port_no_name': ('[DEFAULT]\ngateway_port = cr-lrp 1\n', (
         "[DEFAULT] gateway_port: 'cr-lrp 1' is not", 'without blanks')),
     'network': ('[DEFAULT]\nnetwork_cidr = 192.0.2.0/24, 198.51.100/24\n', (
-        "[DEFAULT] network_cidr: '198.51.100/24' is not an IPv4 network",
+        "[DEFAULT] network_cidr: '198.51.100/24' is not an IP network",
         'write it like')),
     'everything': ('[DEFAULT]\nnetwork_cidr = 0.0.0.0/0\n', (
         '[DEFAULT] network_cidr = 0.0.0.0/0: ', 'name the provider net')),

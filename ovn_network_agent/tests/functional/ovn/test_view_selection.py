@@ -157,10 +157,10 @@ class RowsTest(SelectionTestCase):
         self.become(eyes, {FIP})
         self.assertIs(other, eyes.router('r2'))
 
-    def test_an_ipv6_address_is_not_announced_anyhow(self):
+    def test_an_address_of_ipv6(self):
         self.cloud.add_nat('r1', '2001:db8::10')
         self.mark('Logical_Router', {'name': 'neutron-r1'}, 'false')
-        self.become(self.eyes(), ALL)
+        self.become(self.eyes(), {*ALL, '2001:db8::10'})
 
 
 class OptionsTest(SelectionTestCase):

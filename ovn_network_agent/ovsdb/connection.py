@@ -20,6 +20,7 @@ for them.
 
 import collections
 import contextlib
+import queue
 import threading
 import time
 
@@ -49,6 +50,20 @@ _SCHEMA_LAST = 8.0
 
 class Unavailable(Exception):
     """A database cannot be used at the moment; the text says why."""
+
+
+class _Wake:
+    """A transaction without content: the thread of a connection wakes for it.
+
+    A bare alert of the queue would wake the thread again and again: the
+    library takes an alert back only together with a transaction.
+    """
+
+    def __init__(self):
+        self.results = queue.Queue(1)
+
+    def do_commit(self):
+        """Do nothing; the result is None."""
 
 
 class DirtyRows:
@@ -367,8 +382,10 @@ class Database:
         connection = self._connection
         if connection is not None:
             connection.idl.hurry(wanted)
-            # The thread may be asleep until its next probe.
-            connection.txns.alert_notify()
+            # The thread may be asleep until its next probe.  A queue that is
+            # full wakes the thread, too.
+            with contextlib.suppress(queue.Full):
+                connection.txns.put_nowait(_Wake())
 
     @contextlib.contextmanager
     def rows(self, timeout=1.0):

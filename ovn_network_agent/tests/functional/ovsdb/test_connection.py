@@ -15,6 +15,7 @@
 import contextlib
 import fcntl
 import os
+import select
 import socket
 import sys
 import termios
@@ -162,6 +163,10 @@ class StartTest(base.base.BaseTestCase):
         reconnect = database.connection.idl._session.reconnect
         waiting.eventually(lambda: reconnect.get_max_backoff() == 1000,
                            'short pauses')
+        # The thread sleeps again.
+        alert = database.connection.txns.alert_fileno
+        waiting.eventually(
+            lambda: not select.select([alert], [], [], 0)[0], 'no alert')
         self.assertEqual(0, reconnect.get_probe_interval())
 
     def test_failed_attempts_leave_no_connection_behind(self):

@@ -16,6 +16,7 @@ import unittest
 from lab import node as nodes
 from lab import outages
 from lab import plan
+from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 
 _OUTAGE = outages.OUTAGES['network-silence']
@@ -38,6 +39,9 @@ class TestCutOff(base.LabTestCase):
         decide when gw1 hears of the move.
         """
         uplinks = {name: plan.UPLINKS[name][1] for name in ('gw1', 'gw2')}
+        # BFD of a new relay needs some seconds.
+        nodes.wait_until('gw1 reaches gw2 through its relay',
+                         self._reaches_another, base.SETTLE)
         mark = self.mark('gw1')
         _OUTAGE.begin(self.cloud, 'gw1')
         self.addCleanup(self._well_again)
@@ -54,6 +58,13 @@ class TestCutOff(base.LabTestCase):
         for name in 'Northbound', 'Southbound':
             self.wait_said('gw1', f'OVN_{name}: connected again', mark)
         self.wait_said('gw1', 'Another gateway node can be reached', mark)
+
+    def _reaches_another(self):
+        found = self.cloud['gw1'].out(
+            'ovs-vsctl', '--bare', '--columns=name,bfd_status', 'find',
+            'Interface', 'bfd:enable=true')
+        return any(ownership.RELAY_PREFIX in relay and 'state=up' in relay
+                   for relay in found.split('\n\n'))
 
     def _well_again(self):
         """One gateway announces, and traffic flows.

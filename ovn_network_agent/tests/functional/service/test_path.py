@@ -24,6 +24,7 @@ from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import base as services
 from ovn_network_agent.tests.functional.service import tracing
 
@@ -32,6 +33,7 @@ PICTURE = (tracing.packages.ROOT / 'doc' / 'source' / 'contributor' /
 BEGINS = (('ovsdb/replica.py', 'Idl.notify'),
           ('ovn/events.py', 'WakeEvent.run'),
           ('runtime/loop.py', 'Loop._guarded_pass'))
+REST = ('runtime/loop.py', 'Loop._wait')
 END = ('privileged/kernel_routes.py', 'set_routes')
 
 
@@ -49,7 +51,7 @@ class PathTest(services.ServiceTestCase):
         channel.close()
         self.addCleanup(channel.close)
         subprocess.run(['ip', 'link', 'set', 'lo', 'up'], check=True)
-        self.trace = tracing.Trace(self)
+        self.trace = tracing.Trace(self, REST)
         self.options = {
             'frr__vrf_name': '', 'fip_route__announce_method': 'kernel',
             'drivers': list(self.drivers)}
@@ -74,7 +76,7 @@ class PathTest(services.ServiceTestCase):
         # The states of the gateways come to rest with a second equal view.
         for address in ('198.51.100.21', '198.51.100.22', '198.51.100.23'):
             self.routed(address)
-        self.trace.follow(BEGINS, END)
+        self.trace.follow(BEGINS, END, ovsdb.DEADLINE)
         self.routed('198.51.100.10')
         self.assertTrue(self.trace.ended.is_set())
         return self.trace

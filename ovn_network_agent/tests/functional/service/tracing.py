@@ -24,6 +24,8 @@ PACKAGE = packages.ROOT / packages.NAME
 _VALUES = ('conf', 'values')
 # But this module of the root is a step.
 _TRIGGER = 'trigger.py'
+# Seconds that a thread at rest must still have before something is due.
+_REST = 5
 
 
 class Trace:
@@ -33,29 +35,43 @@ class Trace:
     all that these call.  What a library calls begins a path of its own.
 
     :param case: the test at whose end the trace ends
+    :param rest: the function, as in :attr:`steps`, in which the thread of the
+        agent waits for the seconds of the parameter ``timeout``
     :ivar steps: list of (function that calls, function that is called), each
         a tuple (path below the package, qualified name); the first one is
         None where a path begins
     """
 
-    def __init__(self, case):
+    def __init__(self, case, rest):
         self.steps = []
         self.ended = threading.Event()
-        self._begins, self._end = frozenset(), None
+        self._begins, self._first, self._end = frozenset(), None, None
+        self._rest, self._rests = rest, False
+        self._turn = threading.Condition()
         self._local = threading.local()
         self._names = {}
         threading.setprofile(self._profile)
         case.addCleanup(threading.setprofile, None)
         case.addCleanup(self.ended.set)
 
-    def follow(self, begins, end):
+    def follow(self, begins, end, deadline):
         """Note from now on what these functions call, up to one of them.
 
-        :param begins: iterable of functions, as in :attr:`steps`
+        What is under way when a trace begins would do the work unseen, and
+        what is still due would be taken for an effect of the event.  The
+        trace therefore begins while the thread of the agent waits.
+
+        :param begins: tuple of functions, as in :attr:`steps`; the others
+            count after the first one has been called
         :param end: the function that is the last step
+        :param deadline: seconds to wait for the rest
+        :raises: :class:`TimeoutError` if the thread does not come to rest
         """
-        self._end = end
-        self._begins = frozenset(begins)
+        with self._turn:
+            if not self._turn.wait_for(lambda: self._rests, deadline):
+                raise TimeoutError(f'no rest within {deadline} s')
+            self._end, self._first = end, begins[0]
+            self._begins = frozenset(begins)
 
     def files(self):
         """The files that are entered, in this order.
@@ -74,6 +90,8 @@ class Trace:
                 if by and _level(called[0]) < _level(by[0])]
 
     def _profile(self, frame, event, _arg):
+        if self._where(frame.f_code) == self._rest:
+            self._note_rest(event, frame)
         if (event not in ('call', 'return') or not self._begins or
                 self.ended.is_set()):
             return
@@ -83,7 +101,7 @@ class Trace:
             if stack and stack[-1][1] is frame:
                 stack.pop()
             return
-        if where is None or not stack and where not in self._begins:
+        if where is None or not stack and not self._is_begin(where):
             return
         by = stack[-1][0] if stack else None
         if by and frame.f_back is not None and not self._ours(frame.f_back):
@@ -92,6 +110,18 @@ class Trace:
         stack.append((where, frame))
         if where == self._end:
             self.ended.set()
+
+    def _is_begin(self, where):
+        return where in self._begins and (bool(self.steps) or
+                                          where == self._first)
+
+    def _note_rest(self, event, frame):
+        """Note that the thread of the agent begins to wait, or ends it."""
+        if event in ('call', 'return'):
+            with self._turn:
+                self._rests = (event == 'call' and
+                               frame.f_locals['timeout'] >= _REST)
+                self._turn.notify_all()
 
     def _ours(self, frame):
         """Whether code of the agent calls, or code that it has generated."""

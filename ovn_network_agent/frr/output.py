@@ -91,6 +91,11 @@ def daemons(lines):
             for name in line.split()}
 
 
+def is_version(line):
+    """Whether a line of the configuration names the version of FRR."""
+    return _VERSION.match(line) is not None
+
+
 def holders(lines):
     """Daemons that have to run to show and accept static routes.
 

@@ -29,6 +29,7 @@ import time
 from oslo_config import cfg
 
 from ovn_network_agent.conf import frr as options
+from ovn_network_agent.frr import output
 from ovn_network_agent.frr import session
 
 # Since FRR 9, mgmtd has the static routes, and several lines in one
@@ -104,6 +105,25 @@ def configure(lines):
         said.append(opened.ask('end')[1])
         _broken_off = False
     return '\n'.join(filter(None, said))
+
+
+def static_configuration(running):
+    """The configuration of the daemon that has the static routes.
+
+    vtysh asks each daemon for this text, too, and joins the texts.
+
+    :param running: names of the running daemons
+    :returns: lines of the configuration, with the version of FRR
+    :raises Unavailable: when vtysh has to be used
+    :raises OSError: as :func:`ask`
+    """
+    name = next((name for name, _enter in _WRITERS if name in running), None)
+    if name is None:
+        raise Unavailable('neither mgmtd nor staticd')
+    lines = enabled(name, 'show running-config').split('\n')
+    if not any(map(output.is_version, lines)):
+        raise Unavailable(f'{name}: {lines[0]}')
+    return lines
 
 
 def ask(questions):

@@ -61,14 +61,27 @@ def read_static(vrf):
     :raises OSError: when the routes cannot be read in full
     """
     check_vrf(vrf)
-    result = show('show daemons', 'show running-config')
+    running, configuration = _configuration()
+    require(running, *output.holders(configuration))
+    return [list(route) for route in output.static_routes(configuration, vrf)]
+
+
+def _configuration():
+    """The configuration with static routes, without vtysh if possible.
+
+    :returns: (names of the running daemons, lines of the configuration)
+    """
     try:
-        running, configuration = output.split(result.stdout)
-        require(running, *output.holders(configuration))
-        return [list(route) for route in
-                output.static_routes(configuration, vrf)]
-    except output.Unreadable as error:
-        raise unreadable(error, result) from error
+        running = vty.daemons(answering=True)
+        if 'staticd' not in running:
+            return running, []
+        return running, vty.static_configuration(running)
+    except vty.Unavailable:
+        result = show('show daemons', 'show running-config')
+        try:
+            return output.split(result.stdout)
+        except output.Unreadable as error:
+            raise unreadable(error, result) from error
 
 
 # The origins of routes in the words of 'show ip route'.

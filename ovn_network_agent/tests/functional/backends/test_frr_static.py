@@ -246,6 +246,7 @@ class TestSockets(static_routes.StaticTestCase):
             self.assertEqual([[], ''], vtysh.change_static('', add, []))
             self.assertLessEqual({'zebra', 'staticd', 'bgpd'},
                                  set(vtysh.read_daemons()))
+            self.assertIn(add[0], vtysh.read_static(''))
         finally:
             os.environ['PATH'] = before
         self.assertEqual({route(1)}, self.read())

@@ -18,6 +18,9 @@ from lab.chaos import values
 # Seconds from the return of a session of BGP until the kernels of both sides
 # have its routes.
 _INSTALLED = 0.5
+# Seconds from the death of a session of BGP until the spine misses it at the
+# latest: three intervals of FRR's BFD of 0.3 s, and the look of the history.
+_MISSED = 1.2
 # Seconds from the claim of a port in SB until all chassis send to its new
 # owner: each one changes over by itself (lab.floor, decision record 0009).
 _SWITCHED = 0.3
@@ -82,9 +85,15 @@ class Step:
         self._excuses += [values.Excuse(subject, since, until, why)
                           for subject in subjects]
 
-    def excuse_absence(self, name, why):
-        """Excuse the times in which the spine does not know a gateway."""
-        self._absences.append((name, why))
+    def excuse_absence(self, name, why, outage=None):
+        """Excuse the times in which the spine does not know a gateway.
+
+        A session that dies in an outage has died although the spine only
+        misses the session after the outage: no packet passes in between.
+
+        :param outage: (since, until), seconds, of what the session needs
+        """
+        self._absences.append((name, why, outage))
 
     def excuse_claims(self, name, why):
         """Excuse OVN's own failover of the routers of a gateway.
@@ -107,8 +116,10 @@ class Step:
 
         :returns: tuple of values.Excuse
         """
-        for name, why in self._absences:
+        for name, why, outage in self._absences:
             for since, until in self._history.absent(name, self.began):
+                if outage and since <= outage[1] + _MISSED:
+                    since = min(since, outage[0])
                 self.excuse(self.through(name), since, until + _INSTALLED,
                             why)
         moves = self._history.moves(self.began, self.world.routers)

@@ -32,9 +32,10 @@ def _suffer(step, name):
     The spine misses the gateway only some time later.
     """
     base.suffer(step, name)
-    step.excuse(step.through(step.target), step.began, time.monotonic(),
+    ended = time.monotonic()
+    step.excuse(step.through(step.target), step.began, ended,
                 'the node had no way into the fabric')
-    step.excuse_absence(step.target, _FABRIC)
+    step.excuse_absence(step.target, _FABRIC, (step.began, ended))
 
 
 def _uplink(step):

@@ -72,6 +72,12 @@ class StepTest(unittest.TestCase):
         self.step.excuse_absence('gw1', 'why')
         self.assertEqual({}, self.found())
 
+    def test_a_session_dies_in_an_outage_and_is_missed_later(self):
+        """Only the absence that the outage explains begins with it."""
+        self.step.excuse_absence('gw2', 'why', (self.at(0), self.at(1)))
+        self.absences = [(self.at(2.1), self.at(4)), (self.at(6), self.at(7))]
+        self.assertEqual([(0, 4.5), (6, 7.5)], self.found()[VIP])
+
     def test_claims(self):
         """Until the first claim, and no longer."""
         self.step.excuse_claims('gw1', 'why')

@@ -87,14 +87,25 @@ def _timed(config):
     return config + config.replace(' bfd\n', f' bfd profile {_SLOWER}\n')
 
 
-def wait_fabric(cloud):
-    """Wait until the spine has heard of all gateways that are on."""
+def wait_fabric(cloud, profile):
+    """Wait until the spine and all gateways that are on know each other.
+
+    The spine believes in a dead session until BFD tells otherwise.  The
+    default route of a gateway goes with its session at once.
+
+    :param profile: values.Profile
+    """
+    table = str(plan.VRF_TABLE) if profile.vrf else 'main'
+
     def missing():
-        return [name for name in cloud.gateways if cloud[name].pid and
-                cloud.route(plan.LOOPBACKS[name]) is None]
+        return [name for name in cloud.gateways if cloud[name].pid and (
+            cloud.route(plan.LOOPBACKS[name]) is None or
+            'default' not in cloud[name].out(
+                'ip', '-4', 'route', 'show', 'table', table, 'proto',
+                'bgp'))]
 
     nodes.wait_until(lambda: (
-        f'the spine has heard of {missing()}:\n' +
+        f'the spine and {missing()} know each other:\n' +
         frr.ask(cloud['spine'], 'bgpd', 'show bgp summary') + ''.join(
             frr.ask(cloud[name], 'bgpd', 'show running-config')
             for name in missing())), lambda: not missing(), _SETTLE)

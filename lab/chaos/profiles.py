@@ -45,5 +45,5 @@ PROFILES = {one.name: one for one in (
     values.Profile('three-gateways', 'three gateways and one router',
                    gateways=3, methods=('kernel', 'kernel', 'kernel'),
                    scheduler=routers.HA_CHASSIS_GROUP, routers=1,
-                   bfd=False, probe_interval=0.05),
+                   bfd=False, probe_interval=0.05, without=('bfdd',)),
 )}

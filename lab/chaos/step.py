@@ -19,8 +19,9 @@ from lab.chaos import values
 # have its routes.
 _INSTALLED = 0.5
 # Seconds from the death of a session of BGP until the spine misses it at the
-# latest: three intervals of FRR's BFD of 0.3 s, and the look of the history.
-_MISSED = 1.2
+# latest: three intervals of BFD of one second (chaos.building), and the look
+# of the history.
+_MISSED = 3.5
 # Seconds from the claim of a port in SB until all chassis send to its new
 # owner: each one changes over by itself (lab.floor, decision record 0009).
 _SWITCHED = 0.3
@@ -91,7 +92,8 @@ class Step:
         A session that dies in an outage has died although the spine only
         misses the session after the outage: no packet passes in between.
 
-        :param outage: (since, until), seconds, of what the session needs
+        :param outage: (since, until), seconds, of what the session needs; the
+            session dies at the begin
         """
         self._absences.append((name, why, outage))
 
@@ -118,7 +120,7 @@ class Step:
         """
         for name, why, outage in self._absences:
             for since, until in self._history.absent(name, self.began):
-                if outage and since <= outage[1] + _MISSED:
+                if outage and since <= max(outage[1], outage[0] + _MISSED):
                     since = min(since, outage[0])
                 self.excuse(self.through(name), since, until + _INSTALLED,
                             why)

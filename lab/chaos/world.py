@@ -68,7 +68,7 @@ class World:
         building.routing(cloud, self.profile, self.operator.lines())
         for name in cloud.gateways:
             self.operator.plant(name)
-        building.wait_fabric(cloud)
+        building.wait_fabric(cloud, self.profile)
         self._say('routers and machines')
         for number in range(self.profile.routers):
             self._build_router(ROUTERS[number], number)

@@ -41,14 +41,14 @@ def _suffer(step, name):
 def _uplink(step):
     _suffer(step, 'uplink')
     # The address of the link is there, and BGP connects again.
-    building.wait_fabric(step.cloud)
+    building.wait_fabric(step.cloud, step.world.profile)
 
 
 def _vrf(step):
     with step.world.without(step.target, plan.VRF), step.world.exempting(
             values.FOREIGN, step.target, 'the VRF is made again'):
         _suffer(step, 'vrf')
-        building.wait_fabric(step.cloud)
+        building.wait_fabric(step.cloud, step.world.profile)
 
 
 def _silence(step):
@@ -104,7 +104,7 @@ def _on(step):
                              world.operator.lines())
     world.operator.plant(name)
     building.put_rules(step.node, world.gateway(name).vips)
-    building.wait_fabric(step.cloud)
+    building.wait_fabric(step.cloud, step.world.profile)
     world.meant(name, powered=True)
 
 

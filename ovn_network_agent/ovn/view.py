@@ -233,11 +233,22 @@ class View:
 
     def _facts(self, node):
         """The facts about all groups, a set of :class:`model.Fact`."""
-        known = {model.Fact.UNFIT: any(o.unfit for o in self._observers),
+        known = {model.Fact.UNFIT: self._unfit(node.phase),
                  model.Fact.ABANDONED: self._abandoned,
                  model.Fact.FIXED: not self._databases['nb'].connected,
                  model.Fact.LATE: self._late_for(node) > 0}
         return {fact for fact, true in known.items() if true}
+
+    def _unfit(self, phase):
+        """Whether this node could not announce its groups.
+
+        A standby has to be fit for some time, so that its priority does not
+        go up and down.  A node that stops changes each priority once, and the
+        present alone decides whether it waits for a successor.
+        """
+        stops = phase is model.Phase.DRAINING
+        return any(o.unfit and not (stops and o.recovers)
+                   for o in self._observers)
 
     def _late_for(self, node):
         """Seconds for which chassis may not follow; 0 unless ports leave."""

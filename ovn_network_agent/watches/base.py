@@ -29,12 +29,15 @@ class Observer(abc.ABC):
         replaced as a whole, so that any thread may read it
     :ivar unfit: True when the observer knows that this node could not
         announce a gateway
+    :ivar recovers: True when the node is unfit only because what was lacking
+        is not back for long enough
     :ivar counts: dict of the name of a metric to its value, a number or None
         while unknown; replaced as a whole
     """
 
     reasons = ()
     unfit = False
+    recovers = False
     counts = types.MappingProxyType({})
 
     @abc.abstractmethod

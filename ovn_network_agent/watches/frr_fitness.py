@@ -23,6 +23,9 @@ last known state stays.
 A node that is the only possible successor of an owner is a standby again at
 once, because the owner may wait for this in a stop.  But first a neighbour
 has to announce a route, so that packets of virtual machines have a way out.
+
+A node that stops asks whether it can announce at present: an owner whose FRR
+has come back some seconds ago serves its ports, and waits for a successor.
 """
 
 import threading
@@ -41,6 +44,8 @@ LOG = logging.getLogger(__name__)
 # process, which may have to enter a container.
 _INTERVAL = 2.0
 _WITH_WRAPPER = 5.0
+# The same while something is lacking, without a process: a stop may come.
+_LACKING = 0.5
 # Seconds that BGP has to be unfit (SETTLE), or fit again (STABLE), before the
 # change counts.  Each change is a write to all groups, so one check is not
 # enough: a session may just be made anew.  More than two checks would be too
@@ -159,6 +164,11 @@ class Fitness(base.Observer):
         """Whether the last settled result was that BGP cannot announce."""
         return bool(self.judgement.lack)
 
+    @property
+    def recovers(self):
+        """Whether BGP is unfit by the settled result, not by the last one."""
+        return self.unfit and self.judgement.since is not None
+
     def start(self, trigger):
         """Start the checks, every other second.
 
@@ -188,13 +198,17 @@ class Fitness(base.Observer):
         self._stop.set()
 
     def _run(self):
-        interval = (_WITH_WRAPPER if self._conf.frr.vtysh_wrapper
-                    else _INTERVAL)
         while True:
             if self.look_once():
                 self._trigger.fire('fitness')
-            if self._stop.wait(interval):
+            if self._stop.wait(self._pause()):
                 return
+
+    def _pause(self):
+        """Seconds until the next check."""
+        if self._conf.frr.vtysh_wrapper:
+            return _WITH_WRAPPER
+        return _LACKING if self.unfit else _INTERVAL
 
     def look_once(self):
         """Check once.

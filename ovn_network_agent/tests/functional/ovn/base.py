@@ -82,11 +82,13 @@ class Eyes:
 
     :param remotes: dict of 'nb', 'sb', 'ovs' to a remote
     :ivar unfit: whether this node could not announce a gateway
+    :ivar recovers: whether what was lacking is back
     """
 
     def __init__(self, remotes, timeout=TIMEOUT, coalesce=0, probe=60000,
                  **options):
         self.unfit = False
+        self.recovers = False
         self.trigger = trigger.Trigger(coalesce)
         self.handlers = {name: notification.Handler() for name in remotes}
         self.databases = {
@@ -119,9 +121,9 @@ class Eyes:
         for handler in self.handlers.values():
             handler.stop()
 
-    def look(self, full=False):
+    def look(self, full=False, phase=model.Phase.RUNNING):
         """The present :class:`model.Snapshot`."""
-        return self.view.snapshot(model.Phase.RUNNING, full)
+        return self.view.snapshot(phase, full)
 
     def router(self, name):
         """The router neutron-<name> as seen now, or None."""

@@ -57,6 +57,20 @@ class ViewTest(view_base.ViewTestCase):
         eyes.unfit = False
         self.assertEqual(before, eyes.look())
 
+    def test_a_stop_asks_what_this_node_can_announce_at_present(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        eyes = self.eyes()
+
+        def unfit(phase):
+            return [group.unfit for group in eyes.look(phase=phase).groups]
+
+        eyes.unfit = True
+        self.assertEqual([True], unfit(model.Phase.RUNNING))
+        self.assertEqual([True], unfit(model.Phase.DRAINING))
+        eyes.recovers = True
+        self.assertEqual([True], unfit(model.Phase.RUNNING))
+        self.assertEqual([False], unfit(model.Phase.DRAINING))
+
     def test_the_order_in_the_southbound_database(self):
         """It is known beside the order in NB, as soon as it is there."""
         for group in ('Gateway_Chassis', 'HA_Chassis_Group'):

@@ -180,6 +180,17 @@ class TestThread(FitnessTestCase):
         self.assertEqual((False, ()), (made.unfit, made.reasons))
         self.assertFalse(made.awaited())
 
+    def test_back_and_not_for_long_enough(self):
+        self.without('staticd')
+        made = self.started(fip_route__announce_method='static')
+        base.wait_until(lambda: made.unfit, 'unfit')
+        self.assertFalse(made.recovers)
+        self.back('staticd')
+        base.wait_until(lambda: made.recovers, 'back')
+        self.assertTrue(made.unfit)
+        base.wait_until(lambda: not made.unfit, 'for long enough')
+        self.assertFalse(made.recovers)
+
     def test_a_daemon_is_missing_from_the_start(self):
         self.without('bgpd')
         made = self.started()

@@ -119,10 +119,8 @@ class Runner:
             planned.action.perform(step)
         except Exception as e:
             # The run goes on: the next actions show what is left.
-            found.append(values.Violation(
-                values.ACTION, planned.target,
-                f'{planned.action.name}: {type(e).__name__}: {e}',
-                time.monotonic()))
+            found.append(_violation(planned, e))
+            found += self._revive(planned)
         ended = time.monotonic()
         self._journal.note('end', number=planned.number)
         found += self._judge.settled(SETTLE)
@@ -134,6 +132,17 @@ class Runner:
             step.excuses(),
             self._history.moves(step.began, self._world.routers),
             tuple(found))
+
+    def _revive(self, planned):
+        """Start what a failed action has left without an agent.
+
+        All later actions would otherwise fail for the same reason.
+        """
+        try:
+            self._world.start_ended()
+        except Exception as e:
+            return [_violation(planned, e)]
+        return []
 
     # -- results ----------------------------------------------------------
 
@@ -176,3 +185,11 @@ def passed(summary, profile):
     """
     return (not summary['violations'] and
             summary['loss_share'] <= profile.loss_limit)
+
+
+def _violation(planned, error):
+    """The values.Violation of an action that failed."""
+    return values.Violation(
+        values.ACTION, planned.target,
+        f'{planned.action.name}: {type(error).__name__}: {error}',
+        time.monotonic())

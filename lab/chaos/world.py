@@ -259,6 +259,12 @@ class World:
         if wait:
             self.wait_ready(name)
 
+    def start_ended(self):
+        """Start the agents that have ended, as systemd does."""
+        for name, agent in self.cloud.agents.items():
+            if self.cloud[name].pid and agent.process.poll() is not None:
+                self.start_agent(name)
+
     def wait_ready(self, name):
         """Wait until an agent is ready."""
         self.cloud.agents[name].wait_ready(_START)

@@ -22,11 +22,12 @@ from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import leaving
+from ovn_network_agent.tests.lab import leftovers
 
 KINDS = ('tcp', 'udp')
 
 
-class Ipv6:
+class Ipv6(leftovers.LeavesNothing):
     """The tests: router alpha has both families, beta has IPv6 alone."""
 
     @classmethod
@@ -201,26 +202,6 @@ class Ipv6:
             node.run(['sysctl', '-qw', f'{path}=0'])
             self.reach(self.client, 'udp', self.fip6)
             self.lossless(four)
-
-    def test_nothing_is_left(self):
-        """After a stop that hands over nothing, nothing of it is there."""
-        agents = [self.cloud.agents[name] for name in self.cloud.gateways]
-        for agent in agents:
-            agent.stop()
-            agent.config.setdefault('gateway_drain', {})[
-                'drain_on_shutdown'] = 'false'
-            agent.start()
-            agent.wait_ready()
-        try:
-            for agent in agents:
-                self.assertEqual(0, agent.stop())
-            self.assertEqual(self.before, {
-                name: self.left(name) for name in self.cloud.gateways})
-        finally:
-            for agent in agents:
-                del agent.config['gateway_drain']['drain_on_shutdown']
-                agent.start()
-                agent.wait_ready()
 
 
 class TestIpv6Kernel(Ipv6, base.LabTestCase):

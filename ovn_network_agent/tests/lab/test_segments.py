@@ -20,6 +20,7 @@ from lab import plan
 from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import leftovers
 
 # Name of a provider network: physical network, VLAN tag.  The first one is the
 # flat network that every cloud of the lab has.
@@ -109,7 +110,7 @@ class SegmentsTestCase(base.LabTestCase):
         self.all_on(name)
 
 
-class TestSegmentsStatic(SegmentsTestCase):
+class TestSegmentsStatic(SegmentsTestCase, leftovers.LeavesNothing):
 
     def setUp(self):
         super().setUp()
@@ -253,23 +254,3 @@ class TestSegmentsStatic(SegmentsTestCase):
             self.cloud.neutron.set_localnet(
                 network, network_name=plan.PHYSICAL_NETWORK)
         self.reach_all()
-
-    def test_nothing_is_left(self):
-        """After a stop that hands over nothing, nothing of it is there."""
-        agents = [self.cloud.agents[name] for name in self.cloud.gateways]
-        for agent in agents:
-            agent.stop()
-            agent.config.setdefault('gateway_drain', {})[
-                'drain_on_shutdown'] = 'false'
-            agent.start()
-            agent.wait_ready()
-        try:
-            for agent in agents:
-                self.assertEqual(0, agent.stop())
-            self.assertEqual(self.before, {
-                name: self.left(name) for name in self.cloud.gateways})
-        finally:
-            for agent in agents:
-                del agent.config['gateway_drain']['drain_on_shutdown']
-                agent.start()
-                agent.wait_ready()

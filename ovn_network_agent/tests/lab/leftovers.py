@@ -1,0 +1,48 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What agents leave behind at a stop that hands over nothing."""
+
+
+class LeavesNothing:
+    """A part of a LabTestCase.
+
+    :ivar before: dict of gateway to what :meth:`left` gave before the agents
+        had anything to do
+    """
+
+    before = {}
+
+    @classmethod
+    def left(cls, name):
+        """The objects of an agent on a gateway: sorted lines."""
+        raise NotImplementedError
+
+    def test_nothing_is_left(self):
+        """After a stop that hands over nothing, nothing of it is there."""
+        agents = [self.cloud.agents[name] for name in self.cloud.gateways]
+        for agent in agents:
+            agent.stop()
+            agent.config.setdefault('gateway_drain', {})[
+                'drain_on_shutdown'] = 'false'
+            agent.start()
+            agent.wait_ready()
+        try:
+            for agent in agents:
+                self.assertEqual(0, agent.stop())
+            self.assertEqual(self.before, {
+                name: self.left(name) for name in self.cloud.gateways})
+        finally:
+            for agent in agents:
+                del agent.config['gateway_drain']['drain_on_shutdown']
+                agent.start()
+                agent.wait_ready()

@@ -79,6 +79,7 @@ def _configuration(data):
             setup.faults(setup.read(text, vrf, _LIST), vrf, 'static', _LIST)
         with contextlib.suppress(output.Unreadable):
             daemons, shown = output.split(text)
+            any(map(output.is_version, shown))
             vtysh.require(daemons | {'mgmtd', 'zebra', 'staticd'},
                           *output.holders(shown))
             for prefix, _rest in output.static_routes(shown, vrf):
@@ -142,6 +143,7 @@ def _denials(outbound):
 def _privileged(data):
     _daemons(data,
              lambda: bgp.read_sessions(_VRF, ['bgpd']),
+             lambda: vtysh.read_static(_VRF),
              lambda: prefix_lists.read(_LIST),
              lambda: prefix_lists.read_digest(_LIST, True),
              lambda: prefix_lists.change(
@@ -173,6 +175,7 @@ TARGETS = (
             'frr.filters'), json=True, values=_KEYS, world=_node, share=0.3),
     Target('frr.sockets', _privileged, (),
            ('frr.session', 'privileged.vty', 'privileged.vtysh'), words=(
-               b'\0\0\0\0', b'\0\0\0\1', b'{', b'}', b'"' + _LIST.encode()),
+               b'\0\0\0\0', b'\0\0\0\1', b'{', b'}', b'"' + _LIST.encode(),
+               b'frr version 8', f'vrf {_VRF}\n ip route '.encode()),
            world=_node, share=0.1),
 )

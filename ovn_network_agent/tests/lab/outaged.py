@@ -19,6 +19,7 @@ import os
 import signal
 import time
 
+from lab import memory
 from lab import node as nodes
 from lab import outages
 from lab import plan
@@ -155,6 +156,31 @@ class Outages:
             self.kept(mark)
             self.assertEqual([], withdrawn.seen())
             self.lossless(running)
+
+    def test_out_of_memory(self):
+        """The kernel ends a process of the agent by its own choice."""
+        before = self.state('gw1')
+        self.addCleanup(self.well)
+        with memory.Group() as group:
+            self.agent.kill()
+            self.agent.start()
+            group.add(self.agent.process.pid)
+            self.agent.wait_ready()
+            self.well()
+            with (withdrawals.Withdrawals(self.cloud) as withdrawn,
+                  self.probing(self.fip.address) as running):
+                self.assertGreater(group.squeeze(), 0)
+                began = time.monotonic()
+                status = outages.supervised(self.cloud, 'gw1')
+                self.well()
+                base.note(f'the kernel ended a process, the agent ended with '
+                          f'{status}, and all is well after '
+                          f'{time.monotonic() - began:.1f} s')
+                self.assertEqual([], withdrawn.seen())
+                self.lossless(running)
+        self.assertNotEqual(0, status)
+        self.assertEqual(before, self.state('gw1'))
+        self.another()
 
     def test_no_free_descriptor(self):
         """Nothing is withdrawn by passes that can open nothing."""

@@ -24,6 +24,8 @@ MAC_BINDINGS = 'nb:mac bindings'
 BFD_TIMERS = 'nb:bfd timers'
 # A chassis is gone for good, or back.
 CHASSIS_GONE = 'sb:chassis gone'
+# The chassis or the host name of this node is known, or is another one.
+IDENTITY = 'identity'
 # Interfaces of the local switch, and what only a relay port depends on.
 INTERFACES = 'ovs:interfaces'
 RELAY_PORTS = 'ovs:relay ports'

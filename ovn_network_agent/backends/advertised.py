@@ -48,7 +48,7 @@ class AdvertisedBackend(nb_writer.Writer):
 
     name = 'advertised'
     kinds = (resources.Advertised,)
-    doubted_by = (notices.STATIC_ROUTES,)
+    doubted_by = (notices.STATIC_ROUTES, notices.IDENTITY)
     revived_by = (notices.connected('nb'), notices.BGP_CHANGED)
 
     def __init__(self, conf, patience=PATIENCE):

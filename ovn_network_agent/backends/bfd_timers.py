@@ -40,7 +40,7 @@ class BfdTimersBackend(nb_writer.Writer):
 
     name = 'bfd_timers'
     kinds = (resources.BfdTimers,)
-    doubted_by = (notices.BFD_TIMERS, notices.CHASSIS_GONE)
+    doubted_by = (notices.BFD_TIMERS, notices.CHASSIS_GONE, notices.IDENTITY)
     revived_by = (notices.connected('nb'),)
 
     def __init__(self, conf):

@@ -43,7 +43,7 @@ class GatewayPriorityBackend(nb_writer.Writer):
 
     name = 'gateway_priority'
     kinds = (resources.GatewayPriority,)
-    doubted_by = (notices.PRIORITIES,)
+    doubted_by = (notices.PRIORITIES, notices.IDENTITY)
     revived_by = (notices.connected('nb'),)
 
     def read(self, known):

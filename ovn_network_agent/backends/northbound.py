@@ -50,7 +50,8 @@ class NorthboundBackend(nb_writer.Writer):
     name = 'northbound'
     kinds = (resources.DefaultRoute, resources.OnLinkRoute,
              resources.MacBinding)
-    doubted_by = (notices.STATIC_ROUTES, notices.MAC_BINDINGS)
+    doubted_by = (notices.STATIC_ROUTES, notices.MAC_BINDINGS,
+                  notices.IDENTITY)
     revived_by = (notices.connected('nb'), notices.connected('sb'))
 
     def attach(self, context):

@@ -21,6 +21,7 @@ import time
 from ovn_network_agent import backoff
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import application
@@ -77,6 +78,8 @@ class Reconciler:
             self._backends, self.tracker, self._ledger, self._beside,
             self._precedence, self._removals, alive)
         self.health = self._backends.health({})
+        # Chassis and host name in the last pass.
+        self._identity = None
 
     def run(self, asked):
         """Run one pass.
@@ -286,6 +289,7 @@ class Reconciler:
             self.heed(revived=[name for name in self._backends.names
                                if self._retries.waiting(name)])
         self.heed({*asked.stale, *self._due(),
+                   *self._identified(asked.snapshot.node),
                    *(self._backends.names if asked.full else ())})
         if asked.snapshot.node.phase is model.Phase.STOPPED:
             # This pass may be the last, so it tries everything again.
@@ -296,6 +300,14 @@ class Reconciler:
         self._wanted.update(asked.snapshot)
         self._alive()
         self._backends.refresh()
+
+    def _identified(self, node):
+        """The word for a node that has another name than in the last pass.
+
+        Before all databases of OVN are there, no row is the node's own.
+        """
+        before, self._identity = self._identity, (node.chassis, node.hostname)
+        return () if before == self._identity else (notices.IDENTITY,)
 
     def _due(self):
         """Names of the backends with work that is due again, a set.

@@ -107,6 +107,17 @@ class PhaseTest(gateways.ReconcilerTestCase):
         gateway.run()
         self.assertNotIn(stray, gateway.world.values())
 
+    def test_rows_are_read_again_when_the_node_has_its_name(self):
+        """Without the name, none of the rows in NB is the node's own."""
+        gateway = self.gateway()
+        gateway.run(prune=False, chassis='', hostname='')
+        rows = {'advertised', 'bfd_timers', 'gateway_priority', 'northbound'}
+        for named, expected in ({}, rows), ({}, set()), (
+                {'hostname': 'other'}, rows):
+            gateway.world.reads.clear()
+            gateway.run(**named)
+            self.assertEqual(expected, set(gateway.world.reads))
+
     def test_a_router_that_left_is_withdrawn(self):
         gateway = self.gateway()
         gateway.run(worlds.router(1, [FIP]),

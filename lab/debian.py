@@ -103,6 +103,10 @@ def _devices(path):
 def _own_group(name):
     """Be the root of a tree of control groups."""
     syscalls.mount('cgroup2', STAGING + '/groups', 'cgroup2')
+    # Units may have limits of memory.
+    with open(STAGING + '/groups/cgroup.subtree_control', 'w',
+              encoding='ascii') as opened:
+        opened.write('+memory')
     path = f'{STAGING}/groups/{name}'
     os.makedirs(path, exist_ok=True)
     with open(path + '/cgroup.procs', 'w', encoding='ascii') as opened:

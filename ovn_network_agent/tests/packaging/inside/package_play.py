@@ -14,7 +14,10 @@
 
 import os
 
+from lab import node as nodes
 from lab import plan
+from lab import withdrawals
+from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.packaging.inside import gateways
 
 NAME = 'ovn-network-agent'
@@ -44,6 +47,7 @@ class PackageTest(gateways.GatewaysTestCase):
         self.settled()
         self.assert_reached()
         self._again()
+        self._out_of_memory()
         self.upgraded(self._upgrade)
         for name in self.cloud.gateways:
             self.assertIn('9:1', self.cloud[name].out('dpkg', '-s', NAME))
@@ -74,6 +78,45 @@ class PackageTest(gateways.GatewaysTestCase):
         for name in self.cloud.gateways:
             self._install(name)
         self.unchanged(before, self._state())
+
+    def _shown(self, name):
+        """Values of the unit: dict of the name of a property to a text."""
+        lines = self.cloud[name].out(
+            'systemctl', 'show', NAME, '--property',
+            'MainPID,NRestarts,MemoryCurrent,MemoryMax').splitlines()
+        return dict(line.split('=', 1) for line in lines)
+
+    def _limit(self, name, limit):
+        """Give the unit so much memory, bytes or 'infinity'."""
+        self.cloud[name].run(['systemctl', 'set-property', '--runtime', NAME,
+                              f'MemoryMax={limit}'])
+        self.assertEqual(str(limit), self._shown(name)['MemoryMax'])
+
+    def _out_of_memory(self):
+        """The kernel ends processes of the unit, by its own choice.
+
+        systemd starts the agent again, and does not stop the agent in good
+        order before.
+        """
+        owner, priorities = self.settled(), self.priorities()
+        before = self._shown(owner)
+        with (withdrawals.Withdrawals(self.cloud) as withdrawn,
+              self.probing(self.fip.address) as running):
+            self._limit(owner, int(before['MemoryCurrent']) // 2)
+            nodes.wait_until(
+                lambda: f'another agent runs: {self.journal(owner, NAME)}',
+                lambda: self._shown(owner)['NRestarts'] !=
+                before['NRestarts'], base.SETTLE)
+            self._limit(owner, 'infinity')
+            self.assertEqual(owner, self.settled())
+            self.assertEqual([], withdrawn.seen())
+            self.lossless(running)
+        said = self.journal(owner, NAME)
+        self.assertIn('oom', said.lower())
+        self.assertNotIn('Drain: ', said)
+        self.assertNotIn('Stopping', said)
+        self.assertEqual(priorities, self.priorities())
+        self.assert_reached()
 
     def _upgrade(self):
         for name in self.cloud.gateways:

@@ -33,7 +33,7 @@ _END = 'end'
 _IP_ROUTE = 'ip route '
 _VERSION = re.compile(r'frr version (\d{1,4})')
 _MGMTD_SINCE = 9
-# FRR 10 prints {"zebra":,"bgpd":} for daemons without a prefix list.
+# vtysh of FRR 10 prints {"zebra":} for a daemon without a prefix list.
 _NO_ANSWER = re.compile(r'"(\w+)":(?=[,}])')
 # Lists are read again and again, and rarely change.
 _network = functools.lru_cache(4096)(iptext.network)
@@ -144,30 +144,47 @@ def known_routes(text):
             for prefix in document}
 
 
-def prefix_lists(text, name):
-    """One prefix list in each daemon.
+def prefix_list(text, name):
+    """The prefix lists of a name in the answer of one daemon.
 
-    FRR 8 and 9 print a stream of JSON documents, one for each daemon.  FRR 10
-    prints one document, without a value for a daemon that lacks the list.
+    FRR 8 and 9 put the name of the daemon around a list.  In FRR 10 only
+    vtysh does so, and prints no value for a daemon that lacks the list.
 
-    :param text: output of 'show ip prefix-list <name> json'
+    :param text: output of 'show ip prefix-list <name> json', or of several
+        such commands
     :param name: name of the prefix list
-    :returns: dict of the daemon's name in FRR 8 ('BGP', 'ZEBRA') to list of
-        :class:`Entry`, without daemons that lack the list
+    :returns: list of :class:`Entry` of all answers, or None when the daemon
+        has no such list
     :raises Unreadable: when the text is something else
     """
-    found = {}
+    found = None
     try:
         for document in json_documents(_NO_ANSWER.sub(r'"\1":{}', text)):
-            for daemon, lists in document.items():
-                if name in lists:
-                    printed = daemon.upper().removesuffix('D')
-                    found.setdefault(printed, []).extend(
-                        _entries(lists[name]))
+            for asked, shown in _named(document):
+                if asked != name:
+                    raise Unreadable(f'FRR shows {asked!r} in place of the '
+                                     f'prefix list {name!r}')
+                found = (found or []) + _entries(shown)
     except (AttributeError, KeyError, TypeError) as error:
         raise Unreadable(
             f'prefix list in JSON of FRR: {error!r}') from error
     return found
+
+
+def _named(document):
+    """Each (name, prefix list) of one document of one daemon.
+
+    :raises Unreadable: for a document of several daemons
+    """
+    if len(document) > 1:
+        raise Unreadable(f'FRR shows {", ".join(sorted(document))} in place '
+                         'of one prefix list')
+    for name, shown in document.items():
+        # A prefix list may have the name of a daemon.
+        if isinstance(shown.get('entries'), list):
+            yield name, shown
+        else:
+            yield from shown.items()
 
 
 def json_documents(text):
@@ -195,9 +212,9 @@ def json_documents(text):
     return documents
 
 
-def _entries(prefix_list):
+def _entries(shown):
     by_sequence = {}
-    for entry in prefix_list.get('entries', ()):
+    for entry in shown['entries']:
         made = Entry(
             entry['sequenceNumber'], entry['type'], entry['prefix'],
             entry.get('minimumPrefixLength', 0),

@@ -30,7 +30,7 @@ from ovn_network_agent.privileged import vtysh
 
 # The daemons that have the lists, mgmtd in versions that have mgmtd.
 _DAEMONS = (vty.MGMTD, 'zebra', 'bgpd')
-# The daemons that use the lists, by the names that FRR prints.
+# The daemons that use the lists, by the names that FRR 8 prints.
 _HOLDERS = {'BGP': 'bgpd', 'ZEBRA': 'zebra'}
 # Seconds to wait for an answer of which only a digest matters.
 _PEEK = 1.0
@@ -183,11 +183,11 @@ def _remove_left(name, removals):
 def _copies(name):
     """The lists of a name, dict of daemon to list of Entry."""
     vtysh.require(vtysh.read_daemons(), *_HOLDERS.values())
-    return {printed: _copy(name, printed, daemon)
+    return {printed: _copy(name, daemon)
             for printed, daemon in _HOLDERS.items()}
 
 
-def _copy(name, printed, daemon):
+def _copy(name, daemon):
     """The entries of one daemon.
 
     vtysh asks one daemon after the other, and stops at the first without the
@@ -197,7 +197,7 @@ def _copy(name, printed, daemon):
         f'show {family} prefix-list {name} json'
         for family in ('ip', 'ipv6')]}))
     try:
-        return output.prefix_lists(said, name).get(printed, [])
+        return output.prefix_list(said, name) or []
     except output.Unreadable as error:
         raise OSError(errno.EPROTO, f'{daemon} of FRR: {error}') from error
 

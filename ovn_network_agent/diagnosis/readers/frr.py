@@ -106,15 +106,12 @@ def read_lists(name):
             # Without the list a daemon says nothing, only a status.
             said = ''
         with readable():
-            by_daemon = output.prefix_lists(said, name)
-            found[daemon] = tuple(
-                by_daemon[_NAMES[daemon]]) if _NAMES[
-                    daemon] in by_daemon else None
+            entries = output.prefix_list(said, name)
+            found[daemon] = None if entries is None else tuple(entries)
     return found
 
 
 _NEIGHBOUR = re.compile(r'[A-Za-z0-9_.:%-]+')
-_NAMES = {'zebra': 'ZEBRA', 'bgpd': 'BGP'}
 
 
 def read_neighbours(vrf):

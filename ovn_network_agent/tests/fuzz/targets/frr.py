@@ -58,7 +58,7 @@ def _documents(data):
     found = effect.Found({}, {})
     for parse in (
             output.known_routes, found.take, effect.heard,
-            lambda t: output.prefix_lists(t, _LIST),
+            lambda t: output.prefix_list(t, _LIST),
             lambda t: _around(effect.surroundings(t, True), found)):
         with contextlib.suppress(output.Unreadable):
             parse(text)

@@ -47,19 +47,13 @@ WHOLE = ('% Can\'t open configuration file /etc/frr/vtysh.conf\n'
          'Building configuration...\n\nCurrent configuration:\n'
          + CONFIGURATION + 'end\n')
 # FRR 8.4: one document for each daemon, one after the other.
-LISTS = '''{
-  "ZEBRA":{
+LIST = '''{
     "AN":{"addressFamily":"IPv4","entries":[
       {"sequenceNumber":5,"type":"permit","prefix":"198.51.100.0/24",
        "minimumPrefixLength":32,"maximumPrefixLength":32},
       {"sequenceNumber":5,"type":"permit","prefix":"198.51.100.0/24",
        "minimumPrefixLength":32,"maximumPrefixLength":32},
       {"sequenceNumber":10,"type":"deny","prefix":"10.0.0.0/8"}]}}
-}
-{
-  "BGP":{
-  }
-}
 '''
 
 json_values = st.recursive(
@@ -106,28 +100,34 @@ class TestRunningConfiguration(unittest.TestCase):
 
 class TestJson(unittest.TestCase):
 
-    def test_stream_of_documents(self):
-        # Trap T34: one document for each daemon, one after the other.
-        self.assertEqual(
-            {'ZEBRA': [(5, 'permit', '198.51.100.0/24', 32, 32),
-                       (10, 'deny', '10.0.0.0/8', 0, 0)]},
-            output.prefix_lists(LISTS, 'AN'))
-        self.assertEqual({}, output.prefix_lists('\n\n', 'AN'))
-        self.assertEqual({}, output.prefix_lists(LISTS, 'OTHER'))
+    def test_prefix_list(self):
+        expected = [(5, 'permit', '198.51.100.0/24', 32, 32),
+                    (10, 'deny', '10.0.0.0/8', 0, 0)]
+        for version, one, none in (
+                ('FRR 8, over the socket and by vtysh',
+                 f'{{\n  "ZEBRA":{LIST}}}\n', '{\n  "ZEBRA":{\n  }\n}\n'),
+                ('FRR 10, over the socket', LIST, ''),
+                ('FRR 10, by vtysh', f'{{"zebra":{LIST}\n}}',
+                 '{"zebra":}\n')):
+            with self.subTest(version):
+                self.assertEqual(expected, output.prefix_list(one, 'AN'))
+                self.assertIsNone(output.prefix_list(none, 'AN'))
+                # Trap T34: of both families, one document after the other.
+                self.assertEqual(
+                    2 * expected, output.prefix_list(one + one, 'AN'))
+                self.assertEqual(
+                    expected, output.prefix_list(none + one, 'AN'))
+                # Trap T40: a format that changed is no empty answer.
+                with self.assertRaises(output.Unreadable):
+                    output.prefix_list(one, 'OTHER')
+        with self.assertRaises(output.Unreadable):
+            output.prefix_list('{"zebra":,"bgpd":}', 'AN')
 
-    def test_prefix_list_of_frr_10(self):
-        entry = ('{"entries": [{"sequenceNumber": 5, "type": "permit", '
-                 '"prefix": "198.51.100.0/24", "minimumPrefixLength": 32, '
-                 '"maximumPrefixLength": 32}]}')
-        expected = [output.Entry(5, 'permit', '198.51.100.0/24', 32, 32)]
-        self.assertEqual({}, output.prefix_lists('{"zebra":,"bgpd":}', 'AN'))
-        self.assertEqual(
-            {'ZEBRA': expected}, output.prefix_lists(
-                f'{{"zebra":{{"AN":{entry}}}\n,"bgpd":}}\n', 'AN'))
-        self.assertEqual(
-            {'ZEBRA': expected, 'BGP': expected}, output.prefix_lists(
-                f'{{"zebra":{{"AN":{entry}}}\n,"bgpd":{{"AN":{entry}}}\n}}',
-                'AN'))
+    def test_prefix_list_with_the_name_of_a_daemon(self):
+        for name in 'zebra', 'entries', 'addressFamily':
+            text = LIST.replace('AN', name)
+            for said in text, f'{{"zebra":{text}}}':
+                self.assertEqual(2, len(output.prefix_list(said, name)))
 
     @given(st.lists(json_values, max_size=3))
     def test_documents_there_and_back(self, documents):
@@ -147,6 +147,6 @@ class TestJson(unittest.TestCase):
     def test_other_shapes_are_unreadable(self, documents, junk):
         text = '\n'.join(map(json.dumps, documents)) + junk
         try:
-            output.prefix_lists(text, 'AN')
+            output.prefix_list(text, 'AN')
         except output.Unreadable:
             pass

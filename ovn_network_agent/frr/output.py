@@ -147,9 +147,6 @@ def known_routes(text):
 def prefix_list(text, name):
     """The prefix lists of a name in the answer of one daemon.
 
-    FRR 8 and 9 put the name of the daemon around a list.  In FRR 10 only
-    vtysh does so, and prints no value for a daemon that lacks the list.
-
     :param text: output of 'show ip prefix-list <name> json', or of several
         such commands
     :param name: name of the prefix list
@@ -160,7 +157,7 @@ def prefix_list(text, name):
     found = None
     try:
         for document in json_documents(_NO_ANSWER.sub(r'"\1":{}', text)):
-            for asked, shown in _named(document):
+            for asked, shown in named(document, 'entries'):
                 if asked != name:
                     raise Unreadable(f'FRR shows {asked!r} in place of the '
                                      f'prefix list {name!r}')
@@ -171,17 +168,24 @@ def prefix_list(text, name):
     return found
 
 
-def _named(document):
-    """Each (name, prefix list) of one document of one daemon.
+def named(document, member):
+    """The objects that a daemon shows by name, such as its route maps.
 
+    FRR 8 and 9 put the name of the daemon around the objects.  In FRR 10 only
+    vtysh does so, and prints no value for a daemon that has none.
+
+    :param document: JSON object of one daemon
+    :param member: name of a list that each of the objects has
+    :returns: iterator of (name, object)
+    :raises AttributeError: when the document has another shape
     :raises Unreadable: for a document of several daemons
     """
     if len(document) > 1:
         raise Unreadable(f'FRR shows {", ".join(sorted(document))} in place '
-                         'of one prefix list')
+                         'of one object')
     for name, shown in document.items():
-        # A prefix list may have the name of a daemon.
-        if isinstance(shown.get('entries'), list):
+        # An object may have the name of a daemon.
+        if isinstance(shown.get(member), list):
             yield name, shown
         else:
             yield from shown.items()

@@ -173,11 +173,42 @@ def _remove_left(name, removals):
 
     :param removals: dict of network to configuration line
     """
-    for printed, entries in _copies(name).items():
-        left = shape.shaped(entries).keys() & removals.keys()
-        if left:
-            vtysh.configure([removals[network] for network in sorted(left)],
-                            (), only=_HOLDERS[printed])
+    for printed, left in _left(name, removals).items():
+        vtysh.configure([removals[network] for network in left], (),
+                        only=_HOLDERS[printed])
+    left = _left(name, removals).get('ZEBRA')
+    if left and vty.MGMTD in vtysh.read_daemons():
+        _remove_forgotten(name, left, removals)
+
+
+def _remove_forgotten(name, left, removals):
+    """Remove the entries of zebra that a former mgmtd had.
+
+    Since FRR 10 zebra obeys mgmtd alone, and mgmtd has forgotten its entries
+    when it starts again.  So mgmtd gets the entries first, as zebra has them.
+
+    :param left: dict of network to sequence number
+    :param removals: as for :func:`_remove_left`
+    """
+    for configuration in (
+            [lines.prefix_list_entry(name, network, *shape.hosts(network),
+                                     number)
+             for network, number in left.items()],
+            [removals[network] for network in left]):
+        vtysh.configure(configuration, (), only=vty.MGMTD)
+
+
+def _left(name, removals):
+    """The entries to remove that are there, see :func:`_remove_left`.
+
+    :returns: dict of daemon to dict of network to sequence number, without
+        daemons that have none
+    """
+    found = {printed: {network: number for network, number
+                       in sorted(shape.shaped(entries).items())
+                       if network in removals}
+             for printed, entries in _copies(name).items()}
+    return {printed: left for printed, left in found.items() if left}
 
 
 def _copies(name):

@@ -18,6 +18,7 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import filters
 from ovn_network_agent.frr import lines
+from ovn_network_agent.frr import output
 
 _OF_LIST = 'ip address prefix-list '
 _EXIT = 'Exit routemap'
@@ -79,11 +80,10 @@ def read_map(name):
         raise readers.Unread(str(error)) from error
     documents = frr.ask_json('bgpd', f'show route-map {name} json', True)
     with frr.readable():
-        # FRR names the daemon first, in one document or in several.
         for document in documents:
-            for maps in document.values():
-                if name in maps:
-                    return tuple(map(_rule, maps[name]['rules']))
+            for found, said in output.named(document, 'rules'):
+                if found == name:
+                    return tuple(map(_rule, said['rules']))
     return None
 
 

@@ -129,6 +129,15 @@ class TestJson(unittest.TestCase):
             for said in text, f'{{"zebra":{text}}}':
                 self.assertEqual(2, len(output.prefix_list(said, name)))
 
+    def test_named_in_all_versions(self):
+        rules = {'rules': [{'sequenceNumber': 10}]}
+        for document in {'OUT': rules}, {'BGP': {'OUT': rules}}, {
+                'bgpd': {'OUT': rules}}, {'OUT': {'OUT': rules}}:
+            self.assertEqual([('OUT', rules)],
+                             list(output.named(document, 'rules')))
+        for document in {}, {'BGP': {}}:
+            self.assertEqual([], list(output.named(document, 'rules')))
+
     @given(st.lists(json_values, max_size=3))
     def test_documents_there_and_back(self, documents):
         text = '\n'.join(json.dumps(document) for document in documents)

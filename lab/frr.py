@@ -245,7 +245,8 @@ def supervise(node, options=''):
                'bfdd_options="-A 127.0.0.1"\n')
     # A socket that a killed daemon has left would be taken for the daemon.
     node.run(['sh', '-c', 'rm -f /run/frr/*.vty /run/frr/*.pid'])
-    node.run([_INIT, 'start'])
+    # The daemons of FRR 10 keep the output of the program open.
+    node.run(['sh', '-c', f'{_INIT} start >/var/log/frr/start.log 2>&1'])
     for name in ('zebra', 'staticd', 'bgpd'):
         wait_for(node, name)
 

@@ -265,7 +265,8 @@ OUTAGES = {one.name: one for one in (
     Outage('ovn-controller', 'ovn-controller killed',
            _of_gateway(_kill, 'ovn-controller'),
            _of_gateway(_start, 'ovn-controller')),
-    *(_of_frr(name, name) for name in ('staticd', 'bgpd', 'bfdd', 'zebra')),
+    *(_of_frr(name, name) for name in dict.fromkeys(
+        (frr.STATIC, 'staticd', 'bgpd', 'bfdd', 'zebra'))),
     _of_frr('frr', 'zebra', 'staticd', 'bgpd'),
     Outage('agent', 'agent killed', _kill_agent, supervised, 0),
     *map(_daemon, ('kernel', 'ovs', 'frr', 'netfilter')),

@@ -19,6 +19,7 @@ import os
 import signal
 import time
 
+from lab import frr
 from lab import memory
 from lab import node as nodes
 from lab import outages
@@ -85,16 +86,20 @@ class Outages:
             self.assertEqual([], withdrawn.seen())
 
     def test_frr_under_watchfrr(self):
-        """All daemons die, and announce again what they announced."""
+        """All daemons die, and the holder of the static routes alone.
+
+        They announce again what they announced.
+        """
         with outages.watched_by_watchfrr(
                 self.cloud['gw1'],
                 '--min-restart-interval 1 --max-restart-interval 1'):
             self.well()
-            began = time.monotonic()
-            self.suffer('frr')
-            self.well()
-            base.note('zebra, staticd and bgpd killed: all is well after '
-                      f'{time.monotonic() - began:.1f} s')
+            for name in 'frr', frr.STATIC:
+                began = time.monotonic()
+                self.suffer(name)
+                self.well()
+                base.note(f'{outages.OUTAGES[name].what}: all is well after '
+                          f'{time.monotonic() - began:.1f} s')
         self.well()
 
     def test_vrf_deleted(self):

@@ -25,7 +25,8 @@ _OUTPUTS = {'NORMAL': specs.NORMAL, 'IN_PORT': specs.IN_PORT}
 _OUTPUT = re.compile(r'output:([0-9]{1,5})')
 # With --no-names the reserved ports still have names.
 _LOCAL = 'LOCAL'
-_SET_FIELD = re.compile(r'set_field:([0-9a-f:]{17})->eth_(src|dst)')
+_SET_FIELD = re.compile(
+    r'set_field:((?:[0-9a-f]{2}:){5}[0-9a-f]{2})->eth_(src|dst)')
 # Words of dump-flows that are no part of a flow.
 _STATISTICS = {'duration', 'n_packets', 'n_bytes', 'idle_age', 'hard_age'}
 # ofp-match.c leaves this priority out of the text.

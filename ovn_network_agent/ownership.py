@@ -69,6 +69,9 @@ VETH_ENDS = (VETH_DEFAULT, VETH_PROVIDER)
 LINK_ALIAS = 'ovn-network-agent'
 # IPv6 addresses of the pair's ends; a9fe is 169.254 in hexadecimal digits.
 VETH_LINK_LOCAL = ('fe80::a9fe:1', 'fe80::a9fe:2')
+# The next hop of static routes of IPv6 in the VRF.  A link-local address says
+# nothing without its device.
+NEXT_HOP_6 = f'{VETH_LINK_LOCAL[0]} {VETH_PROVIDER}'
 
 # The IPv6 address of the device of each provider segment that has IPv6
 # addresses, on every node: the source of questions for neighbours, and the

@@ -31,6 +31,7 @@ import itertools
 import shutil
 
 from ovn_network_agent import notices
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent import vlans
 from ovn_network_agent.backends import base
@@ -94,7 +95,8 @@ class StaticBackend(base.Backend):
     def _is_nexthop(self, hop):
         """Whether a route of the agent may have a next hop."""
         if self._vrf:
-            return hop == self.conf.veth_leak.veth_nexthop
+            return hop in (self.conf.veth_leak.veth_nexthop,
+                           ownership.NEXT_HOP_6)
         return vlans.is_device(hop, bridges.served(self.conf))
 
     def read(self, known):
@@ -109,7 +111,7 @@ class StaticBackend(base.Backend):
             return []
         configured = self._call(vtysh.read_static, self._vrf)
         ours = {prefix: rest for prefix, rest in configured
-                if self._is_nexthop(rest) and prefix.endswith('/32')}
+                if self._is_nexthop(rest) and _is_host(prefix)}
         # Routes of the operator in the way, as of the last reading.
         self._taken = {(self._vrf, prefix): rest for prefix, rest in
                        configured if prefix not in ours and
@@ -118,8 +120,9 @@ class StaticBackend(base.Backend):
                 for prefix, nexthop in sorted(ours.items())]
 
     def _excludes_ours(self, rest):
-        first = rest.split(' ')[0]
-        return first in _NO_WAY or self._is_nexthop(first)
+        first, _blank, more = rest.partition(' ')
+        return first in _NO_WAY or any(map(
+            self._is_nexthop, (first, f'{first} {more.split(" ")[0]}')))
 
     def apply(self, delta):
         """Add and remove static routes, and make the soft refresh.
@@ -226,3 +229,7 @@ class StaticBackend(base.Backend):
         except context.FAILURES as error:
             raise base.BackendError(
                 f'static routes of FRR: {error}') from error
+
+
+def _is_host(prefix):
+    return prefix.endswith('/128' if ':' in prefix else '/32')

@@ -32,8 +32,6 @@ METHOD = 'fip_route.announce_method'
 OPTIONS = (METHOD, *veth_leak.ENDS)
 
 _EVERYTHING = frozenset(veth.DEFAULT.values())
-# The families that each method announces for routers.
-VERSIONS = {'kernel': networks.VERSIONS, 'static': (4,)}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,28 +58,16 @@ class Target:
 
 
 def provider_networks(settings, port):
-    """The provider networks of a port, of the families that are announced.
+    """The provider networks of a port.
 
     Without IPv6 there, the agent makes nothing for IPv6 but flows.
 
-    :param settings: :class:`conf.settings.Settings` with :data:`METHOD`, or
-        the oslo.config ConfigOpts
+    :param settings: :class:`conf.settings.Settings`, or the oslo.config
+        ConfigOpts
     :param port: :class:`model.GatewayPort` or :class:`model.GroupPort`
     :returns: see :func:`networks.provider_networks`
     """
-    return of_method(settings, networks.provider_networks(
-        port.networks, settings.network_cidr))
-
-
-def of_method(settings, nets):
-    """The networks of the families that the configured method announces.
-
-    :param settings: as for :func:`provider_networks`
-    :param nets: iterable of IPv4Network and IPv6Network
-    :returns: tuple
-    """
-    versions = VERSIONS[settings.fip_route.announce_method]
-    return tuple(net for net in nets if net.version in versions)
+    return networks.provider_networks(port.networks, settings.network_cidr)
 
 
 def port_targets(router, port, nets):
@@ -181,10 +167,12 @@ def announcement(settings, node, prefix, dev, requires=()):
                                          requires=requires)
                 if kernel else resources.Announcement(
                     '', prefix, dev, requires=requires))
-    nexthop, _provider = veth.ends(settings, networks.family(prefix))
+    version = networks.family(prefix)
+    nexthop, _provider = veth.ends(settings, version)
     if not kernel:
-        return resources.Announcement(name, prefix, nexthop,
-                                      requires=requires)
+        return resources.Announcement(
+            name, prefix, nexthop if version == 4 else ownership.NEXT_HOP_6,
+            requires=requires)
     vrf = node.device(name)
     if vrf is None or not vrf.vrf_table:
         return None

@@ -222,8 +222,7 @@ class FipRouteDriver(base.Driver):
             # Then leaving out is what was asked for.
             return
         nets = [net for port in router.ports
-                for net in announcing.of_method(
-                    self.settings, networks.provider_networks(port.networks))]
+                for net in networks.provider_networks(port.networks)]
         # The addresses of a family that has no provider network are not
         # meant to be announced; for IPv4, a network is missing.
         versions = {4, *(net.version for net in nets)}

@@ -95,9 +95,8 @@ class GatewayDrainDriver(base.Driver):
                     group, node, bridge,
                     relays.network_of(bridge, node, default))
                 yield from relays.arriving(
-                    group, node, bridge, lambda port: announcing.of_method(
-                        self.settings,
-                        networks.provider_networks(port.networks)))
+                    group, node, bridge, lambda port:
+                    networks.provider_networks(port.networks))
             else:
                 yield from relays.kept(group, node, bridge)
 

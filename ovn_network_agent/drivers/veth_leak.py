@@ -139,9 +139,8 @@ class VethLeakDriver(base.Driver):
         Without OVN, no such address is here: the networks are configured for
         port forwarding alone.
         """
-        return () if mode.forwards_only(self.settings) else (
-            announcing.of_method(self.settings, map(
-                iptext.network, self.settings.network_cidr)))
+        return () if mode.forwards_only(self.settings) else tuple(map(
+            iptext.network, self.settings.network_cidr))
 
     def _router(self, router, node):
         if router.local_ports:

@@ -80,16 +80,16 @@ def check_host(text):
 
 
 def static_route(prefix, nexthop):
-    """The line 'ip route ...' of a host route.
+    """The line 'ip route ...' (or ipv6) of a host route.
 
     :param prefix: text such as '198.51.100.10/32'
-    :param nexthop: IPv4 address or name of a device
+    :param nexthop: name of a device; or an IPv4 address; or, for IPv6, a
+        link-local address, a blank and the name of the device of the address
     :raises ValueError: when a value is something else
     """
-    network = check_network(prefix)
-    if network.version != 4 or network.prefixlen != 32:
-        raise ValueError(f'{prefix} is not the route of one host')
-    return f'ip route {prefix} {_nexthop(nexthop)}'
+    version = check_host(prefix).version
+    words = 'ip' if version == 4 else 'ipv6'
+    return f'{words} route {prefix} {_nexthop(nexthop, version)}'
 
 
 def prefix_list_entry(name, network, ge, le, sequence=None):
@@ -115,7 +115,18 @@ def prefix_list_entry(name, network, ge, le, sequence=None):
             f'{network} ge {ge} le {le}')
 
 
-def _nexthop(text):
-    if isinstance(text, str) and text[:1].isdigit() and text.count('.') == 3:
+def _nexthop(text, version):
+    if version == 4 and isinstance(text, str) and text[:1].isdigit() and (
+            text.count('.') == 3):
         return str(ipaddress.IPv4Address(text))
+    if version == 6 and isinstance(text, str) and ' ' in text:
+        address, _blank, device = text.partition(' ')
+        return f'{_link_local(address)} {check_device(device)}'
     return check_device(text)
+
+
+def _link_local(text):
+    # ipaddress allows any characters in the zone of an address.
+    if '%' not in text and ipaddress.IPv6Address(text).is_link_local:
+        return str(ipaddress.IPv6Address(text))
+    raise ValueError(f'{text!r} is not a link-local address')

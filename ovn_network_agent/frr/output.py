@@ -30,7 +30,7 @@ from ovn_network_agent import iptext
 _BEGIN = 'Building configuration...'
 _CURRENT = 'Current configuration:'
 _END = 'end'
-_IP_ROUTE = 'ip route '
+_ROUTES = ('ip route ', 'ipv6 route ')
 _VERSION = re.compile(r'frr version (\d{1,4})')
 _MGMTD_SINCE = 9
 # vtysh of FRR 10 prints {"zebra":} for a daemon without a prefix list.
@@ -127,8 +127,9 @@ def static_routes(lines, vrf):
                 'vrf ') else None
         if indented == bool(vrf) and (not vrf or section == vrf):
             words = line.strip()
-            if words.startswith(_IP_ROUTE):
-                prefix, _blank, rest = words[len(_IP_ROUTE):].partition(' ')
+            if words.startswith(_ROUTES):
+                prefix, _blank, rest = words.partition(' route ')[2].partition(
+                    ' ')
                 found.append((prefix, rest.strip()))
     return found
 
@@ -136,7 +137,8 @@ def static_routes(lines, vrf):
 def known_routes(text):
     """Prefixes for which zebra has a route, selected or not.
 
-    :param text: output of 'show ip route ... json'
+    :param text: output of 'show ip route ... json', or of several such
+        commands
     :returns: set of str
     :raises Unreadable: when the text is something else
     """

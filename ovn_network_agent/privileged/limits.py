@@ -114,7 +114,8 @@ class Limits:
 
     def check_next_hop(self, hop):
         """Check the next hop of a static route of FRR."""
-        hops = (self.pair[0],) if self.vrf else (*self.bridges, *self._vips())
+        hops = ((self.pair[0], ownership.NEXT_HOP_6) if self.vrf else
+                (*self.bridges, *self._vips()))
         _permit(hop in hops or not self.vrf and self._is_segment(hop),
                 f'next hop {hop!r}',
                 'a next hop of this agent: ' + ', '.join(hops))

@@ -101,7 +101,8 @@ def read_known(vrf, origin):
         raise OSError(errno.EINVAL, f'{origin!r} is none of {_ORIGINS}')
     name = check_vrf(vrf)
     of_vrf = f'vrf {name} ' if name else ''
-    result = show(f'show ip route {of_vrf}{origin} json')
+    result = show(*(f'show {family} route {of_vrf}{origin} json'
+                    for family in ('ip', 'ipv6')))
     try:
         return sorted(output.known_routes(result.stdout))
     except output.Unreadable as error:

@@ -189,11 +189,6 @@ def wanted(facts):
                                      f'({setup.method} route)')
     if subject.problems:
         return verdicts.problem('wanted', subject.problems[0])
-    if networks.family(subject.address) not in announcing.VERSIONS[
-            setup.method]:
-        return verdicts.unchecked(
-            'wanted', 'addresses of IPv6 are not announced with [fip_route] '
-            f'announce_method = {setup.method}')
     if 'fip_route' not in setup.drivers:
         return verdicts.broken('wanted', 'the driver fip_route is off',
                                'add it to [DEFAULT] drivers')

@@ -211,8 +211,7 @@ def without_ovn(address, device, node, drivers):
         wanted += [each for each in driver.for_node(node)
                    if concerns(each, address)]
         settings = driver.settings
-        if driver.name == 'fip_route' and networks.family(address) in (
-                announcing.VERSIONS[settings.fip_route.announce_method]):
+        if driver.name == 'fip_route':
             wanted += [resources.KernelRoute(
                 settings.fip_route.route_table_id or resources.MAIN_TABLE,
                 prefix, device)] if settings.frr.vrf_name else []

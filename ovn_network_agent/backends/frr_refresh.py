@@ -48,11 +48,13 @@ class _Due:
 
     :ivar lost: text such as '198.51.100.10/32', the last withdrawn route; ''
         for none.  bgpd loses the routes in the order of their withdrawals
+    :ivar ipv6: whether routes of IPv6 are concerned, too
     :ivar since: begin of the wait, monotonic seconds
     :ivar until: end of the wait, likewise
     """
 
     lost: str
+    ipv6: bool
     since: float
     until: float
 
@@ -76,17 +78,19 @@ class Refresher:
         self._thread = None
 
     @contextlib.contextmanager
-    def change(self, withdrawn):
+    def change(self, withdrawn, added=()):
         """The context in which static routes are changed.
 
         A refresh becomes due at the end, unless the block raises.
 
         :param withdrawn: list of text such as '198.51.100.10/32', the routes
             that are removed
+        :param added: likewise, the routes that are added
         """
         with self._exclusive if withdrawn else contextlib.nullcontext():
             yield
-            self._note(withdrawn)
+            self._note(withdrawn, any(
+                ':' in prefix for prefix in (*withdrawn, *added)))
 
     def wait(self, seconds):
         """Wait until no refresh is due, or until the last one has failed.
@@ -110,7 +114,7 @@ class Refresher:
         if self._thread is not None:
             self._thread.join(_PATIENCE)
 
-    def _note(self, withdrawn):
+    def _note(self, withdrawn, ipv6):
         when = self._conf.frr.bgp_soft_refresh
         wanted = when == 'always' or when == 'on-removal' and withdrawn
         with self._news:
@@ -120,7 +124,10 @@ class Refresher:
             since = self._due.since if self._busy else now
             lost = withdrawn[-1] if withdrawn else (
                 self._due.lost if self._busy else '')
-            self._due = _Due(lost, since, min(now + _TOLD, since + _LATEST))
+            # A refresh that has failed is still due, for both families.
+            ipv6 = ipv6 or self._due is not None and self._due.ipv6
+            self._due = _Due(lost, ipv6, since,
+                             min(now + _TOLD, since + _LATEST))
             self._failed = False
             if self._thread is None:
                 self._thread = threading.Thread(
@@ -154,8 +161,8 @@ class Refresher:
         """
         waits = self._clock() < due.until
         try:
-            done, said = bgp.soft_refresh(self._conf.frr.vrf_name,
-                                          due.lost if waits else '')
+            done, said = bgp.soft_refresh(
+                self._conf.frr.vrf_name, due.lost if waits else '', due.ipv6)
         except Exception as error:
             # A bug must be reported, and must not end the thread.
             if not isinstance(error, context.FAILURES):

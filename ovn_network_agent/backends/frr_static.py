@@ -146,7 +146,8 @@ class StaticBackend(base.Backend):
         deletes = [r for r in deletes if r.ref not in failures]
         if adds or deletes:
             attempts = itertools.repeat(None, _ATTEMPTS)
-            with self.refreshes.change([r.prefix for r in deletes]):
+            with self.refreshes.change([r.prefix for r in deletes],
+                                       [r.prefix for r in adds]):
                 failures.update(self._change(adds, deletes, attempts))
             if 'staticd' not in self._running(deletes):
                 # Without staticd, vtysh reports no error, so read the result.

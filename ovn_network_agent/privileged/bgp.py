@@ -111,7 +111,7 @@ def read_surroundings(vrf, bgp):
 
 
 @privileged.frr.change
-def soft_refresh(vrf, withdrawn):
+def soft_refresh(vrf, withdrawn, ipv6):
     """Make bgpd send its routes to all neighbours of the VRF again.
 
     A refresh before bgpd knows of a withdrawal would send the route again.
@@ -119,6 +119,7 @@ def soft_refresh(vrf, withdrawn):
     :param vrf: name of a VRF, '' for the default VRF
     :param withdrawn: text such as '198.51.100.10/32', a withdrawn route: no
         refresh is made while bgpd has this route; '' for none
+    :param ipv6: whether to send the routes of IPv6 as well
     :returns: [done, said]: whether bgpd was told, and the messages of bgpd,
         '' without a message
     :raises OSError: when FRR cannot be asked, or bgpd does not run
@@ -129,7 +130,12 @@ def soft_refresh(vrf, withdrawn):
     if prefix and _has(_in_bgpd(vrf, str(prefix))):
         return [False, '']
     of_vrf = table.removesuffix('ipv4 unicast ')
-    return [True, vtysh.enabled('bgpd', f'clear ip bgp {of_vrf}* soft out')]
+    # bgpd takes "ip" for IPv4, and says nothing of neighbours without the
+    # family.
+    commands = [f'clear ip bgp {of_vrf}* soft out'] + (
+        [f'clear bgp {of_vrf}ipv6 unicast * soft out'] if ipv6 else [])
+    return [True, '\n'.join(filter(None, (
+        vtysh.enabled('bgpd', command) for command in commands)))]
 
 
 def _has(question):

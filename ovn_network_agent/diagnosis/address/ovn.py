@@ -19,7 +19,6 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
-from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import segments
 
 Kind = subjects.Kind

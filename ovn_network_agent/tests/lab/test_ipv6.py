@@ -208,3 +208,9 @@ class TestIpv6Kernel(Ipv6, base.LabTestCase):
     """With kernel routes that FRR redistributes."""
 
     METHOD = 'kernel'
+
+
+class TestIpv6Static(Ipv6, base.LabTestCase):
+    """With static routes of FRR."""
+
+    METHOD = 'static'

@@ -176,7 +176,7 @@ class TestStatic(static_routes.StaticTestCase):
         self.create(route(1))
         self._wait_learned(route(1).prefix)
         before = self._updates()
-        self.assertEqual([True, ''], bgp.soft_refresh('', ''))
+        self.assertEqual([True, ''], bgp.soft_refresh('', '', False))
         base.wait_until(lambda: self._updates() > before, 'an update')
 
     def test_no_refresh_while_bgpd_has_the_route(self):
@@ -184,8 +184,8 @@ class TestStatic(static_routes.StaticTestCase):
         self._wait_learned(route(1).prefix)
         before = self._updates()
         self.assertEqual([False, ''],
-                         bgp.soft_refresh('', route(1).prefix))
-        self.assertEqual([True, ''], bgp.soft_refresh('', route(2).prefix))
+                         bgp.soft_refresh('', route(1).prefix, False))
+        self.assertEqual([True, ''], bgp.soft_refresh('', route(2).prefix, True))
         base.wait_until(lambda: self._updates() > before, 'an update')
 
     def test_in_a_vrf(self):

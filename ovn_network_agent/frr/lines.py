@@ -116,8 +116,9 @@ def prefix_list_entry(name, network, ge, le, sequence=None):
 
 
 def _nexthop(text, version):
-    if version == 4 and isinstance(text, str) and text[:1].isdigit() and (
-            text.count('.') == 3):
+    if isinstance(text, str) and text[:1].isdigit() and text.count('.') == 3:
+        if version != 4:
+            raise ValueError(f'{text!r} is no next hop of IPv6')
         return str(ipaddress.IPv4Address(text))
     if version == 6 and isinstance(text, str) and ' ' in text:
         address, _blank, device = text.partition(' ')
@@ -126,7 +127,7 @@ def _nexthop(text, version):
 
 
 def _link_local(text):
-    # ipaddress allows any characters in the zone of an address.
-    if '%' not in text and ipaddress.IPv6Address(text).is_link_local:
-        return str(ipaddress.IPv6Address(text))
-    raise ValueError(f'{text!r} is not a link-local address')
+    address = iptext.address(text)
+    if address.version != 6 or not address.is_link_local:
+        raise ValueError(f'{text!r} is not a link-local address')
+    return str(address)

@@ -185,7 +185,8 @@ class TestStatic(static_routes.StaticTestCase):
         before = self._updates()
         self.assertEqual([False, ''],
                          bgp.soft_refresh('', route(1).prefix, False))
-        self.assertEqual([True, ''], bgp.soft_refresh('', route(2).prefix, True))
+        self.assertEqual([True, ''],
+                         bgp.soft_refresh('', route(2).prefix, True))
         base.wait_until(lambda: self._updates() > before, 'an update')
 
     def test_in_a_vrf(self):

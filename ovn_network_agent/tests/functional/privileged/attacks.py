@@ -222,8 +222,9 @@ CALLS = {
     'vtysh.read_known': [['other', 'static'], ['vrf-provider', 'bgp']],
     'vtysh.change_static': [['other', [[HOST, '169.254.0.1']], []],
                             ['', [], [[HOST, '169.254.0.1']]]],
-    'bgp.soft_refresh': [['other', ''], ['', ''], ['all', ''],
-                         ['vrf-provider', ZONE + ' json']],
+    'bgp.soft_refresh': [['other', '', False], ['', '', False],
+                         ['all', '', True],
+                         ['vrf-provider', ZONE + ' json', False]],
     'nft.read_tables': [[['inet']], [['ip filter']]],
     'nft.read_sets': [['inet', ['a']], ['ip', ['a b']]],
     'nft.replace_table': [

@@ -117,7 +117,8 @@ class PlanesTest(fip_routes.FipRouteTestCase):
             '198.51.100.1/24', '2001:db8::1/64', '203.0.113.1/28')),))
         self.assertEqual(
             [('ANNOUNCED-NETWORKS', '198.51.100.0/24', 32, 32),
-             ('ANNOUNCED-NETWORKS', '203.0.113.0/28', 32, 32)],
+             ('ANNOUNCED-NETWORKS', '203.0.113.0/28', 32, 32),
+             ('ANNOUNCED-NETWORKS', '2001:db8::/64', 128, 128)],
             [r.key for r in self.kind(resources.PrefixListEntry, router)])
         self.assertEqual([], self.kind(resources.PrefixListEntry, router,
                                        frr__frr_prefix_list=''))
@@ -125,8 +126,7 @@ class PlanesTest(fip_routes.FipRouteTestCase):
     def test_what_a_standby_prepares(self):
         """Trap T53: decided, and not what was left over."""
         port = model.GroupPort('cr-lrp-1', world.OTHER, 'lrp-1',
-                               ('198.51.100.1/24', 'fd00::1/64'),
-                               world.segment())
+                               ('198.51.100.1/24',), world.segment())
 
         def wants(port, **options):
             group = model.GatewayGroup('HA_Chassis_Group', ports=(port,))
@@ -232,15 +232,16 @@ class AddressesTest(fip_routes.FipRouteTestCase):
         return {f.dst: f.set_dst for f in self.kind(
             resources.Flow, *args, **options) if f.dst}
 
-    def test_ipv6_is_reflected_but_never_routed_or_announced(self):
+    def test_ipv6_outside_of_the_networks_is_only_reflected(self):
         router = world.router(
             ports=(world.port(networks=('198.51.100.1/24',
                                         '2001:db8::1/64')),),
             fips=[FIP, '2001:db8::10'])
-        wanted = self.wants(router)
+        options = {'network_cidr': ['198.51.100.0/24']}
+        wanted = self.wants(router, **options)
         self.assertEqual(
             {'198.51.100.1/32', FIP + '/32', '2001:db8::1/128',
-             '2001:db8::10/128'}, set(self.hairpins(router)))
+             '2001:db8::10/128'}, set(self.hairpins(router, **options)))
         self.assertEqual(
             {6}, {f.family for f in wanted if f.kind == 'flow' and
                   f.dst and ':' in f.dst})
@@ -251,8 +252,9 @@ class AddressesTest(fip_routes.FipRouteTestCase):
     def test_a_port_with_ipv6_alone(self):
         router = world.router(ports=(world.port(
             networks=('2001:db8::1/64',)),), fips=[FIP])
-        self.assertEqual([], self.announced(router))
-        self.assertEqual([], self.kind(resources.DefaultRoute, router))
+        self.assertEqual(['2001:db8::1'], self.announced(router))
+        self.assertEqual(['::/0'], [r.prefix for r in self.kind(
+            resources.DefaultRoute, router)])
         self.assertEqual({'2001:db8::1/128'}, set(self.hairpins(router)))
 
     def test_two_gateway_ports_have_each_their_own(self):

@@ -81,6 +81,24 @@ class AddressesTest(Ipv6TestCase):
             'ANNOUNCED-NETWORKS', '2001:db8:100::/64', 128, 128), wanted)
         self.assertIn(resources.Address('br-ex', GATEWAY6 + '/64'), wanted)
 
+    def test_with_static_routes(self):
+        """Everything but the announcement is as with kernel routes."""
+        of = router(FIP, FIP6)
+        with_kernel, wanted = self.wants(of), self.wants(of, method='static')
+        for address in (FIP6, OWN6):
+            self.assertIn(resources.Announcement(
+                'vrf-provider', address + '/128',
+                f'{NEXTHOP6} veth-provider'), wanted)
+
+        def rest(found):
+            return [r for r in of_ipv6(found) if r.kind not in (
+                'announcement', 'announced_route', 'advertised')]
+
+        self.assertEqual(rest(with_kernel), rest(wanted))
+        self.assertIn(
+            resources.Announcement('', FIP6 + '/128', 'br-ex'),
+            self.wants(of, method='static', frr__vrf_name=''))
+
     def test_a_router_of_ipv6_alone(self):
         of = router(FIP6, nets=NETS6)
         self.assertEqual([FIP6, OWN6][::-1], self.announced(of))
@@ -166,11 +184,9 @@ class OffTest(Ipv6TestCase):
             {resources.Ref('flow', ('br-ex', 900, 3, 6, None))},
             {r.ref for r in wanted if getattr(r, 'family', 4) == 6})
 
-    def test_nothing_but_flows_with_other_networks_or_another_method(self):
-        for options in ({'network_cidr': ['198.51.100.0/24']},
-                        {'fip_route__announce_method': 'static'}):
-            self.assertEqual({'flow'}, {r.kind for r in of_ipv6(
-                self.of_all(router(FIP, FIP6), **options))}, options)
+    def test_nothing_but_flows_with_other_networks(self):
+        self.assertEqual({'flow'}, {r.kind for r in of_ipv6(self.of_all(
+            router(FIP, FIP6), network_cidr=['198.51.100.0/24']))})
 
     def test_configured_networks(self):
         options = {'network_cidr': ['198.51.100.0/24', '2001:db8:100::/64']}

@@ -78,7 +78,7 @@ class VethLeakTest(base.BaseTestCase):
 
     def test_way_back_and_way_in_of_each_network(self):
         router = world.router(ports=(
-            world.port(networks=('198.51.100.1/24', '2001:db8::1/64')),
+            world.port(networks=('198.51.100.1/24',)),
             world.port(2, networks=('203.0.113.1/28',)),
             world.port(3, local=False, networks=('192.0.2.1/24',))))
         wanted = self.router(router)
@@ -178,10 +178,11 @@ class VethLeakTest(base.BaseTestCase):
                               for r in wanted], off)
 
     def test_a_dual_stack_port_has_all_of_ipv4(self):
-        """Trap T64: an IPv6 network stops nothing and is left out."""
+        """Trap T64: an IPv6 network stops nothing of IPv4."""
         both = world.router(ports=(world.port(networks=(
             '2001:db8::1/64', '198.51.100.1/24')),))
-        self.assertEqual(self.router(world.router()), self.router(both))
+        self.assertLess(set(self.router(world.router())),
+                        set(self.router(both)))
 
     def test_nothing_selects_by_a_mark(self):
         """Trap T60: a mark would cross the pair and could loop there."""

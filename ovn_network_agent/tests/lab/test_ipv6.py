@@ -59,7 +59,7 @@ class Ipv6(leftovers.LeavesNothing):
 
     @classmethod
     def left(cls, name):
-        """The objects of IPv6 of an agent on a gateway: sorted lines."""
+        """The objects of IPv6 of an agent on a gateway, and of FRR: lines."""
         found = []
         for argv in (('route', 'show', 'table', 'all', 'proto', '44'),
                      ('rule', 'show', 'proto', '44'),
@@ -67,6 +67,10 @@ class Ipv6(leftovers.LeavesNothing):
                      ('neigh', 'show', 'nud', 'permanent')):
             found += [line.strip() for line in cls.cloud[name].out(
                 'ip', '-6', *argv).splitlines() if 'valid_lft' not in line]
+        found += [line.strip() for line in cls.cloud[name].out(
+            'vtysh', '-c', 'show running-config').splitlines()
+            if line.strip().startswith(('ipv6 route ',
+                                        'ipv6 prefix-list ANNOUNCED'))]
         return sorted(found)
 
     # -- traffic ----------------------------------------------------------

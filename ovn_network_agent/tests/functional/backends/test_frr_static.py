@@ -15,6 +15,7 @@
 import json
 import os
 
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.frr import output
@@ -189,6 +190,29 @@ class TestStatic(static_routes.StaticTestCase):
                          bgp.soft_refresh('', route(2).prefix, True))
         base.wait_until(lambda: self._updates() > before, 'an update')
 
+    def test_both_families(self):
+        six = resources.Announcement('', '2001:db8:1::5/128', base.BRIDGE)
+        self.assertEqual({}, self.create(route(1), six))
+        self.assertEqual({route(1), six}, self.read())
+        self.assertEqual({six.ref}, self.backend.in_effect([six]))
+        with self.assertNoLogs('ovn_network_agent', 'WARNING'):
+            self.assertEqual({}, self.delete(six))
+            self.wait_refreshed()
+        self.assertEqual({route(1)}, self.read())
+        self.assertEqual(set(), self.backend.in_effect([six]))
+
+    def test_the_operators_routes_of_ipv6_survive(self):
+        taken = resources.Announcement('', '2001:db8:1::6/128', base.BRIDGE)
+        self.frr.configure(
+            f'ipv6 route 2001:db8:1::/64 {base.BRIDGE}',
+            f'ipv6 route 2001:db8:1::5/128 fe80::7 {base.BRIDGE}',
+            f'ipv6 route {taken.prefix} {base.BRIDGE} tag 5')
+        before = self.frr.running()
+        self.assertEqual(set(), self.read())
+        self.assertIn('tag 5', self.create(taken)[taken.ref])
+        self.assertIn('tag 5', self.delete(taken)[taken.ref])
+        self.assertEqual(before, self.frr.running())
+
     def test_in_a_vrf(self):
         """As the lab shows with traffic; here that it is one command."""
         add = [['198.51.100.1/32', '169.254.0.1']]
@@ -199,6 +223,10 @@ class TestStatic(static_routes.StaticTestCase):
         self.assertEqual([['198.51.100.1/32', '169.254.0.1']],
                          self._configured('red'))
         self.assertEqual([], vtysh.change_static('red', [], add)[0])
+        six = [['2001:db8:1::5/128', ownership.NEXT_HOP_6]]
+        self.assertEqual([], vtysh.change_static('red', six, [])[0])
+        self.assertEqual(six, self._configured('red'))
+        self.assertEqual([], vtysh.change_static('red', [], six)[0])
         self.root_side(vrf_name='')
         self.assertEqual([], self.backend.read(frozenset()))
         self.assertEqual([], self._configured('red'))

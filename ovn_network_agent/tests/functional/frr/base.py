@@ -268,7 +268,7 @@ class FrrTestCase(unittest.TestCase):
         """Remove all static routes and the prefix list."""
         found = self.frr.lines()
         unwanted = ['no ' + line.strip() for line in sorted(found)
-                    if line.startswith('ip route ')]
+                    if line.startswith(('ip route ', 'ipv6 route '))]
         for family in 'ip', 'ipv6':
             if any(line.startswith(f'{family} prefix-list {LIST} ')
                    for line in found):

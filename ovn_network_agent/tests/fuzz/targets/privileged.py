@@ -51,13 +51,16 @@ _COMMANDS = re.compile('|'.join((
     'enable', 'configure terminal(?: file-lock)?', 'end', 'exit-vrf',
     'XFRR_(?:start|end)_configuration', 'mgmt commit abort', _OF_VRF,
     f'(?:no )?ip route {_HOST} (?:169\\.254\\.0\\.1|{BRIDGE})',
+    '(?:no )?ipv6 route [0-9a-f:.]+/128 '
+    f'(?:fe80::a9fe:1 veth-provider|{BRIDGE})',
     f'(?:no )?ip(?:v6)? prefix-list {LIST} (?:seq \\d+ )?permit {_NET} '
     r'ge \d+ le \d+',
     f'show ip(?:v6)? prefix-list (?:summary )?{LIST}(?: json)?',
-    f'show ip route {_OF_VRF} (?:static|kernel|connected|{_NET}) json',
-    f'show bgp {_OF_VRF} ipv4 unicast (?:summary|{_NET}) json',
+    f'show ip(?:v6)? route {_OF_VRF} (?:static|kernel|connected|{_NET}) json',
+    f'show bgp {_OF_VRF} ipv[46] unicast (?:summary|{_NET}) json',
     'show daemons', 'show running-config', 'show vrf',
-    f'clear ip bgp {_OF_VRF} \\* soft out')))
+    f'clear ip bgp {_OF_VRF} \\* soft out',
+    f'clear bgp {_OF_VRF} ipv6 unicast \\* soft out')))
 _POPULATION = (
     'link set lo up',
     f'link add {BRIDGE} type veth peer name br-ex-peer',

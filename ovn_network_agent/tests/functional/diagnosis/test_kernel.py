@@ -17,6 +17,7 @@ Devices of VRFs are only in the lab (tests/lab/test_doctor.py).
 """
 
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ import tempfile
 
 from ovn_network_agent.diagnosis.node import routing
 from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.netlink import base
 
@@ -169,6 +171,9 @@ class KernelDoctorTest(doctor.Looks, base.KernelTestCase):
             '/bin/sleep', os.path.join(folder, 'ovn-network-agent')), '600'])
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
+        # A process has its new program before it has its new command line.
+        command = pathlib.Path(f'/proc/{process.pid:d}/cmdline')
+        waiting.eventually(command.read_bytes, 'the command line')
 
     def test_nobody_runs(self):
         """In this network namespace; those of others do not count."""

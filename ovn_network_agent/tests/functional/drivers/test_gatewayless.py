@@ -13,6 +13,7 @@
 
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import base as services
 
 # Networks of a gateway port, and the virtual gateway in them.
@@ -24,6 +25,9 @@ ROUTERS = {
     'both': (['2001:db8:1::1/64', '192.0.2.1/24'], '192.0.2.254'),
     'small': (['203.0.113.1/31', '203.0.113.9/32'], None),
     'v6': (['2001:db8:2::1/64'], None)}
+# What IPv6 has of its own beside IPv4.
+KINDS = (resources.Announcement, resources.KernelRoute,
+         resources.AnnouncedRoute, resources.Rule, resources.PrefixListEntry)
 
 
 class GatewaylessTest(services.ServiceTestCase):
@@ -43,33 +47,64 @@ class GatewaylessTest(services.ServiceTestCase):
         wanted = {'lrp-' + name: gateway for name, (_networks, gateway)
                   in ROUTERS.items() if gateway}
         self.eventually(lambda: {
-            row['output_port']: row['nexthop'] for row in
-            self.nb.rows('Logical_Router_Static_Route')} == wanted, 'routes')
+            row['output_port']: row['nexthop']
+            for row in self.nb.rows('Logical_Router_Static_Route')
+            if ':' not in row['ip_prefix']} == wanted, 'routes')
         self.eventually(lambda: {
-            row['logical_port']: row['ip'] for row in
-            self.nb.rows('Static_MAC_Binding')} == wanted, 'bindings')
+            row['logical_port']: row['ip']
+            for row in self.nb.rows('Static_MAC_Binding')
+            if ':' not in row['ip']} == wanted, 'bindings')
         self.eventually(lambda: any(
             'router small:' in reason and '/30 or larger' in reason
             for reason in self.service.status.reasons), 'said')
         self.assertNotIn('router v6', str(self.service.status.reasons))
 
     def test_ipv6_takes_nothing_from_ipv4(self):
-        """Row ST-11, trap T64: all of IPv4 is there, and flows alone of 6."""
-        self.eventually(lambda: {'192.0.2.1/32', '192.0.2.10/32'} <=
-                        self.announced(), 'announced')
-        # They come after what is announced.
+        """Row FIP-23, trap T64: IPv4 is the same without IPv6."""
         self.eventually(lambda: {
-            '192.0.2.10/32', '2001:db8:1::10/128', '2001:db8:2::1/128'} <= {
-                flow.dst for flow
-                in self.world.found(resources.Flow).values()},
-            'flows')
+            '192.0.2.10/32', '2001:db8:1::10/128', '2001:db8:2::1/128'} <=
+                        self.announced(), 'announced')
+        entries = self.world.found(resources.PrefixListEntry).values()
+        self.assertIn('192.0.2.0/24', {entry.network for entry in entries})
+        self.assertEqual({(True, 128), (False, 32)}, {
+            (':' in entry.network, entry.le) for entry in entries})
+        seen = self.of_ipv4()
+        self.without_ipv6()
+        self.eventually(lambda: not self.of_ipv6(), self.of_ipv6)
+        self.assertEqual(seen, self.of_ipv4())
+
+    def test_ipv6_outside_of_the_networks(self):
+        """Row ST-11: flows alone."""
+        self.cloud.add_nat('both', '2001:db8:9::10')
+        # They come after what is announced.
+        self.eventually(lambda: {'2001:db8:1::10/128', '2001:db8:9::10/128'} <=
+                        {flow.dst for flow in
+                         self.world.found(resources.Flow).values()}, 'flows')
+        self.assertIn('2001:db8:1::10/128', self.announced())
         self.assertEqual([], [
-            key for kind in (resources.Announcement, resources.KernelRoute,
-                             resources.AnnouncedRoute, resources.Rule,
-                             resources.PrefixListEntry)
-            for key in self.world.found(kind) if ':' in str(key)])
-        self.assertIn('192.0.2.0/24', str(
-            list(self.world.found(resources.PrefixListEntry))))
+            key for kind in KINDS for key in self.world.found(kind)
+            if '2001:db8:9:' in str(key)])
+
+    def of_ipv4(self):
+        """The keys of what is there for IPv4, a set of (class, key)."""
+        return self.keys() - self.of_ipv6()
+
+    def of_ipv6(self):
+        """Likewise for IPv6: by an address, or by the family of a rule."""
+        return {(kind, key) for kind, key in self.keys()
+                if ':' in str(key) or 'ipv6' in str(key)}
+
+    def keys(self):
+        return {(kind, key) for kind in KINDS
+                for key in self.world.found(kind)}
+
+    def without_ipv6(self):
+        """Have a cloud without it: addresses, networks, and a router."""
+        self.cloud.remove_nat('both', '2001:db8:1::10')
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Port', {'name': 'lrp-both'},
+            networks=ovsdb.ovsdb_set(['192.0.2.1/24'])))
+        self.cloud.remove_router('v6')
 
 
 class BothFamiliesTest(services.ServiceTestCase):

@@ -21,6 +21,8 @@ _VOLATILE = re.compile(
 NODE_COMMANDS = (
     ('ip', '-br', 'link'), ('ip', '-o', '-4', 'addr'), ('ip', 'rule'),
     ('ip', 'route', 'show', 'table', 'all', 'type', 'unicast'),
+    ('ip', '-6', 'rule'),
+    ('ip', '-6', 'route', 'show', 'table', 'all', 'proto', '44'),
     ('ip', 'neigh', 'show', 'nud', 'permanent'),
     ('ovs-ofctl', 'dump-flows', 'br-ex'),
     ('nft', 'list', 'ruleset'), ('vtysh', '-c', 'show running-config'))

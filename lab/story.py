@@ -16,12 +16,12 @@ expected result counts as failed.
 """
 
 import argparse
-import contextlib
 import signal
 import sys
 import time
 
 from lab import cloud as clouds
+from lab import dual
 from lab import dump
 from lab import echo
 from lab import explain
@@ -29,9 +29,12 @@ from lab import neutron
 from lab import node as nodes
 from lab import plan
 from lab import probe
+from lab import teller
 from lab import up
 
 ROUNDS = 5
+# Tag of the second provider network.
+_VLAN = 101
 _RULES_FILE = '/etc/ovn-network-agent/port-forwards.yaml'
 
 
@@ -48,7 +51,7 @@ port_forwards:
 '''
 
 
-class Story:
+class Story(teller.Teller):
     """Tells the story.
 
     :param method: announce method of the agents
@@ -56,36 +59,11 @@ class Story:
     """
 
     def __init__(self, method, scheduler):
-        self._started = time.monotonic()
+        super().__init__()
         self._method = method
         self._scheduler = scheduler
-        self.results = []
         self.vip = str(plan.VIPS[10])
         self.cloud = None
-
-    def say(self, text=''):
-        """Print a line with the time since the start."""
-        print(f'{time.monotonic() - self._started:6.1f} s  {text}',
-              flush=True)
-
-    def head(self, text):
-        """Print the title of a scene."""
-        print(f'\n{text}\n{"-" * len(text)}', flush=True)
-
-    def result(self, what, value, good):
-        """Note a line of the table at the end, and print it."""
-        self.results.append((what, value, good))
-        failed = '' if good else '   FAILED'
-        self.say(f'{what}: {value}{failed}')
-
-    @contextlib.contextmanager
-    def scene(self, title):
-        """One scene; a failure in it is noted and the story goes on."""
-        self.head(title)
-        try:
-            yield
-        except nodes.NodeError as e:
-            self.result(title, str(e).splitlines()[0], False)
 
     # -- the scenes -------------------------------------------------------
 
@@ -104,11 +82,18 @@ class Story:
         self.cloud = clouds.Cloud(gateways=2, say=self.say,
                                   scheduler=self._scheduler)
         cloud = self.cloud
+        cloud.add_ipv6()
         self.alpha = cloud.add_router('alpha', ['gw1', 'gw2'])
         self.beta = cloud.add_router('beta', ['gw1', 'gw2'])
         self.gamma = cloud.add_router('gamma', ['gw2', 'gw1'])
+        self.delta = cloud.add_router(
+            'delta', ['gw1', 'gw2'],
+            provider=cloud.neutron.add_provider_network(
+                f'vlan-{_VLAN:d}', next(
+                    plan.FURTHER_PROVIDERS.subnets(new_prefix=24)),
+                plan.PHYSICAL_NETWORK, _VLAN))
         self.vms = [cloud.add_vm(r) for r in (self.alpha, self.beta,
-                                              self.gamma)]
+                                              self.gamma, self.delta)]
         self.snat_vm = cloud.add_vm(self.alpha)
         self.fips = [cloud.neutron.add_fip(vm.port.router, vm.port)
                      for vm in self.vms]
@@ -120,6 +105,7 @@ class Story:
             self.say(f'{vm.node.name} behind router {fip.router.name} has '
                      f'floating IP {fip.address}, gateway '
                      f'{cloud.neutron.owner(fip.router)}')
+        self.fip6 = self._ipv6(self.alpha, self.vms[0])
         self.before = {name: dump.node(cloud[name])
                        for name in cloud.gateways}
         self.before['nb'] = dump.northbound(cloud)
@@ -128,6 +114,14 @@ class Story:
         self.result('without the agent a floating IP is',
                     'unreachable' if unreachable else 'reachable?!',
                     unreachable)
+
+    def _ipv6(self, router, vm):
+        """Give a router and its machine IPv6; the floating IP, text."""
+        both = dual.Dual(self.cloud.neutron, router, 1)
+        address = both.floating_ip(both.machine(vm))
+        self.say(f'{vm.node.name} has floating IP {address}, too, and the '
+                 f'network of {self.fips[-1].address} is VLAN {_VLAN:d}')
+        return address
 
     def _agents(self):
         self.head('The agent starts on both gateways (announce_method = '
@@ -144,6 +138,7 @@ class Story:
         for fip in self.fips:
             self.cloud.wait_announced(fip.address,
                                       self.cloud.neutron.owner(fip.router))
+        self.cloud.wait_announced6(self.fip6, 'gw1')
         self.say('BGP table of the spine:')
         for prefix, hops in sorted(self.cloud.bgp_table().items()):
             print(f'            {prefix:<20} via {", ".join(hops)}')
@@ -159,15 +154,27 @@ class Story:
                     report.seen_sources == {plan.CLIENT})
                 self.result(f'client to floating IP, {kind}',
                             report, good)
+        for what, address, source in (
+                ('VLAN', self.fips[3].address, plan.CLIENT),
+                ('IPv6', self.fip6, plan.CLIENT6)):
+            with self.scene(f'The client reaches a floating IP, {what}'):
+                report = probe.ping(self.cloud['client'], address,
+                                    kind='tcp', count=5, interval=0.1)
+                self.result(f'client to floating IP, {what}, tcp', report,
+                            report.lost == 0 and
+                            report.seen_sources == {source})
         with self.scene('Virtual machines reach the outside'):
             self._outwards(self.vms[0].node, self.fips[0].address,
                            'with its floating IP')
             self._outwards(self.snat_vm.node, self.alpha.address,
                            'with the address of its router')
+            self._outwards(self.vms[3].node, self.fips[3].address,
+                           'through the VLAN')
+            self._outwards(self.vms[0].node, self.fip6, 'with IPv6',
+                           plan.CLIENT6)
 
-    def _outwards(self, node, source, what):
-        report = probe.ping(node, plan.CLIENT, kind='tcp', count=5,
-                            interval=0.1)
+    def _outwards(self, node, source, what, target=plan.CLIENT):
+        report = probe.ping(node, target, kind='tcp', count=5, interval=0.1)
         self.result(f'machine to client, {what}', report,
                     report.lost == 0 and report.seen_sources == {source})
 
@@ -300,6 +307,8 @@ class Story:
                         set(statuses) == {0})
             for fip in self.fips:
                 cloud.wait_withdrawn(fip.address)
+            nodes.wait_until(f'{self.fip6} is withdrawn', lambda:
+                             not cloud.announcers6(self.fip6))
             for name in cloud.gateways:
                 self._left(name, dump.node(cloud[name]))
             self._left('nb', dump.northbound(cloud))
@@ -317,23 +326,11 @@ class Story:
         # story itself has changed the priorities.
         left = [line for line in left
                 if not line.startswith(('ip -br link: ', 'Gateway_Chassis',
-                                        'HA_Chassis')) or 'veth' in line]
+                                        'HA_Chassis')) or '@' in line]
         for line in left[:10]:
             self.say(f'left on {name}: {line}')
         self.result(f'left behind on {name}', f'{len(left)} objects',
                     not left)
-
-    def table(self):
-        """Print the table at the end; returns the exit status."""
-        self.head(f'What was seen (announce_method = {self._method}, '
-                  f'{self._scheduler})')
-        for what, value, good in self.results:
-            print(f'  {"ok" if good else "FAIL":<4} {what:<50} {value}')
-        failed = sum(1 for _w, _v, good in self.results if not good)
-        seconds = time.monotonic() - self._started
-        print(f'\n{len(self.results) - failed} of {len(self.results)} as it '
-              f'should be, in {seconds:.0f} s\n', flush=True)
-        return 1 if failed else 0
 
     def close(self):
         """Take the cloud down."""
@@ -356,7 +353,8 @@ def main():
     story = Story(args.method, scheduler)
     try:
         story.tell()
-        status = story.table()
+        status = story.table(
+            f'announce_method = {args.method}, {scheduler}')
         if args.keep:
             _keep(story)
         return status

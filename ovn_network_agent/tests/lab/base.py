@@ -342,8 +342,6 @@ class LabTestCase(testtools.TestCase):
             re.sub(r' nhid \d+', '', line).rstrip() for line in
             cls.cloud[name].out('ip', '-4', 'route', 'show', 'table',
                                  'all').splitlines())
-        found['ip -6 rule'] = cls.cloud[name].out(
-            'ip', '-6', 'rule').splitlines()
         return without_fabric(found)
 
     # -- what a failure needs ---------------------------------------------

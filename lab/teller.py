@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Telling a story: lines with times, scenes, and the table at the end."""
+
+import contextlib
+import time
+
+from lab import node as nodes
+
+
+class Teller:
+    """Prints what happens, and collects what was seen.
+
+    :ivar results: list of (what, value, whether it is as it should be)
+    """
+
+    def __init__(self):
+        self._started = time.monotonic()
+        self.results = []
+
+    def say(self, text=''):
+        """Print a line with the time since the start."""
+        print(f'{time.monotonic() - self._started:6.1f} s  {text}',
+              flush=True)
+
+    def head(self, text):
+        """Print the title of a scene."""
+        print(f'\n{text}\n{"-" * len(text)}', flush=True)
+
+    def result(self, what, value, good):
+        """Note a line of the table at the end, and print it."""
+        self.results.append((what, value, good))
+        failed = '' if good else '   FAILED'
+        self.say(f'{what}: {value}{failed}')
+
+    @contextlib.contextmanager
+    def scene(self, title):
+        """One scene; a failure in it is noted and the story goes on."""
+        self.head(title)
+        try:
+            yield
+        except nodes.NodeError as e:
+            self.result(title, str(e).splitlines()[0], False)
+
+    def table(self, circumstances):
+        """Print the table at the end; returns the exit status."""
+        self.head(f'What was seen ({circumstances})')
+        for what, value, good in self.results:
+            print(f'  {"ok" if good else "FAIL":<4} {what:<50} {value}')
+        failed = sum(1 for _w, _v, good in self.results if not good)
+        seconds = time.monotonic() - self._started
+        print(f'\n{len(self.results) - failed} of {len(self.results)} as it '
+              f'should be, in {seconds:.0f} s\n', flush=True)
+        return 1 if failed else 0

@@ -87,7 +87,7 @@ def parse(text):
         for table in tables.values():
             filters += table.filters()
             closed += table.closed()
-    except (AttributeError, IndexError, KeyError, TypeError,
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError,
             ValueError) as error:
         raise Unreadable('the listing of nft was not understood: '
                          f'{type(error).__name__}: {error}') from error

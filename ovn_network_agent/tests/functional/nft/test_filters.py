@@ -132,7 +132,8 @@ class FiltersTest(unittest.TestCase):
 
     def test_what_is_no_listing(self):
         for text in ('', '{}', '[]', '{"nftables": [{"rule": 7}]}',
-                     '{"nftables": [{"rule": {"table": "guard"}}]}'):
+                     '{"nftables": [{"rule": {"table": "guard"}}]}',
+                     '{"nftables": ' + '[' * 100000):
             self.assertRaises(filters.Unreadable, filters.parse, text)
 
 

@@ -277,25 +277,69 @@ class Cloud:
         name = f'vm{len(self.vms) + 1}'
         vm = Vm(nodes.Node(name), port)
         self.vms.append(vm)
-        tap = 'tap' + port.uuid[:11]
-        subprocess.run(['ip', 'link', 'add', tap, 'netns',
-                        str(self[host].pid), 'type', 'veth', 'peer', 'name',
-                        'eth0', 'netns', str(vm.node.pid)], check=True)
-        self[host].run(['ip', 'link', 'set', tap, 'up'])
-        self[host].run([
-            'ovs-vsctl', 'add-port', 'br-int', tap, '--', 'set', 'Interface',
-            tap, 'external_ids:iface-id=' + port.uuid,
-            f'external_ids:attached-mac="{port.mac}"'])
-        gateway = next(port.network.cidr.hosts())
-        vm.node.batch(
-            f'link set eth0 address {port.mac} mtu {plan.TENANT_MTU}\n'
-            'link set eth0 up\n'
-            f'addr add {port.address}/24 dev eth0\n'
-            f'route add default via {gateway}\n')
+        self._plug(vm, host, 'eth0')
+        self._boot(vm)
         nodes.wait_until(f'the port of {name} is up', lambda: (
             self.nb.find('Logical_Switch_Port', name=port.uuid).up ==
             [True]))
         return vm
+
+    def _plug(self, vm, host, device):
+        """Connect a machine with the switch of a node."""
+        tap = 'tap' + vm.port.uuid[:11]
+        subprocess.run(['ip', 'link', 'add', tap, 'netns',
+                        str(self[host].pid), 'type', 'veth', 'peer', 'name',
+                        device, 'netns', str(vm.node.pid)], check=True)
+        self[host].run(['ip', 'link', 'set', tap, 'up'])
+        self[host].run([
+            'ovs-vsctl', 'add-port', 'br-int', tap, '--', 'set', 'Interface',
+            tap, 'external_ids:iface-id=' + vm.port.uuid,
+            f'external_ids:attached-mac="{vm.port.mac}"'])
+
+    def unplug(self, vm, host):
+        """Take a machine off the switch of a node, as Nova does."""
+        tap = 'tap' + vm.port.uuid[:11]
+        self[host].run(['ovs-vsctl', '--if-exists', 'del-port', 'br-int',
+                        tap])
+        self[host].run(['ip', 'link', 'del', tap], check=False)
+
+    def replug(self, vm, host):
+        """Connect a machine again that was unplugged."""
+        self._plug(vm, host, 'eth0')
+        self._boot(vm)
+
+    @staticmethod
+    def _boot(vm):
+        gateway = next(vm.port.network.cidr.hosts())
+        vm.node.batch(
+            f'link set eth0 address {vm.port.mac} mtu {plan.TENANT_MTU}\n'
+            'link set eth0 up\n'
+            f'addr add {vm.port.address}/24 dev eth0\n'
+            f'route add default via {gateway}\n')
+
+    def migrate(self, vm, source, target):
+        """Live migration of a machine, in the order of Nova and Neutron.
+
+        The port is prepared on both nodes, the machine goes on at the target,
+        and Neutron activates the binding there.
+        """
+        self.neutron.request_chassis(vm.port, source, target)
+        self._plug(vm, target, 'eth1')
+        nodes.wait_until('the target has prepared the port', lambda: (
+            self.sb.find('Port_Binding',
+                         logical_port=vm.port.uuid).additional_chassis))
+        gateway = next(vm.port.network.cidr.hosts())
+        vm.node.batch(
+            'link set eth0 down\n'
+            'link set eth0 name old0\n'
+            f'addr flush dev old0\n'
+            'link set eth1 name eth0\n'
+            f'link set eth0 address {vm.port.mac} mtu {plan.TENANT_MTU}\n'
+            'link set eth0 up\n'
+            f'addr add {vm.port.address}/24 dev eth0\n'
+            f'route add default via {gateway}\n')
+        self.neutron.request_chassis(vm.port, target)
+        self.unplug(vm, source)
 
     def wait_owner(self, router, node, timeout=30):
         """Wait until a node has the gateway of a router."""

@@ -84,6 +84,40 @@ class Neutron(routers.Routers):
         self.nb.transact(write)
         return port
 
+    def add_virtual_port(self, router, address, parents):
+        """A port whose address several machines may have, one at a time.
+
+        :param address: of the tenant network, text
+        :param parents: list of :class:`Port`
+        :returns: name of the logical port
+        """
+        name, mac = routers.new_uuid(), self._mac()
+
+        def write(txn, tables):
+            row = insert(
+                txn, tables, 'Logical_Switch_Port', name=name, type='virtual',
+                addresses=[f'{mac} {address}'], enabled=True,
+                options={'virtual-ip': address, 'virtual-parents': ','.join(
+                    parent.uuid for parent in parents)})
+            self._switch_row(tables, router.internal).addvalue(
+                'ports', row.uuid)
+            for parent in parents:
+                routers.find_one(
+                    tables, 'Logical_Switch_Port', name=parent.uuid
+                ).port_security = [f'{parent.mac} {parent.address} {address}']
+
+        self.nb.transact(write)
+        return name
+
+    def request_chassis(self, port, *hosts):
+        """Ask for the nodes of a machine's port; the first one has it."""
+        def write(_txn, tables):
+            row = routers.find_one(tables, 'Logical_Switch_Port',
+                                   name=port.uuid)
+            row.setkey('options', 'requested-chassis', ','.join(hosts))
+
+        self.nb.transact(write)
+
     def add_fips(self, router, targets):
         """Floating IPs, all in one transaction.
 
@@ -143,14 +177,18 @@ class Neutron(routers.Routers):
 
         self.nb.transact(write)
 
-    def set_distributed(self, fip, distributed):
+    def set_distributed(self, fip, distributed, port=''):
         """Make a floating IP distributed, or not.
 
         The chassis of the machine answers for a distributed floating IP.
         Neutron writes this with enable_distributed_floating_ip.
+
+        :param port: name of the logical port, if the row has none yet
         """
         def write(_txn, tables):
             nat = routers.find_one(tables, 'NAT', external_ip=fip.address)
+            if port:
+                nat.logical_port = port
             nat.external_mac = (nat.external_ids['neutron:fip_external_mac']
                                 if distributed else [])
 

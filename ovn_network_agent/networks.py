@@ -163,6 +163,23 @@ def outside(addresses, networks):
     return found
 
 
+def owner_of(nat, ports):
+    """The gateway port that answers for a NAT row.
+
+    As in ovn-northd, gateway_port of the row decides, and else the networks
+    of the ports (ovn-nb(5), table NAT).
+
+    :param nat: :class:`model.Nat`
+    :param ports: sequence of :class:`model.GatewayPort`
+    :returns: one of the ports, None without ports
+    """
+    if not ports:
+        return None
+    named = next((port for port in ports if port.lrp == nat.gateway_port),
+                 None)
+    return named or owner(nat.external_ip, ports)
+
+
 def owner(address, ports):
     """The gateway port that answers for a NAT address.
 

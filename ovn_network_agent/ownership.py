@@ -78,6 +78,11 @@ NEXT_HOP_6 = f'{VETH_LINK_LOCAL[0]} {VETH_PROVIDER}'
 # virtual gateway of the routers.
 SEGMENT_LINK_LOCAL = 'fe80::a9fe:a9fe'
 
+# The MAC of the virtual gateway of a router with distributed floating IPs.
+# Several nodes use its binding at once, and each node's MAC-tweak flow writes
+# the MAC of its own device.  The address is locally administered.
+VIRTUAL_GATEWAY_MAC = '02:6f:76:6e:61:01'
+
 # The address that port_forward_dev has beside the managed VIPs; it is no VIP.
 ANCHOR = '169.254.169.253/32'
 

@@ -188,16 +188,16 @@ def taken(vips, routers):
     addresses = {vip.address for vip in vips}
     return frozenset(
         (address, router.called) for router in routers
-        if addresses and router.served_ports
+        if addresses and router.used_ports
         for address in _addresses(router) if address in addresses)
 
 
 def _addresses(router):
     for nat in router.nats:
-        if not nat.distributed_mac:
+        if nat.resident or router.served_ports and not nat.distributed_mac:
             yield nat.external_ip
     for each in router.balanced:
-        if not each.unanswered:
+        if router.served_ports and not each.unanswered:
             yield each.address
     for port in router.served_ports:
         yield from port.nat_addresses

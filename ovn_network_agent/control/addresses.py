@@ -54,6 +54,7 @@ class _Known:
     :ivar port: :class:`model.GatewayPort` that answers for it, or None
     :ivar vip: :class:`forward.standing.Standing`, or None
     :ivar distributed: whether the chassis of a machine answers for it
+    :ivar resident: whether that is this chassis
     """
 
     address: str
@@ -62,6 +63,7 @@ class _Known:
     port: model.GatewayPort | None = None
     vip: forwarding.Standing | None = None
     distributed: bool = False
+    resident: bool = False
 
 
 class Addresses:
@@ -127,12 +129,12 @@ class Addresses:
         self._withheld.update(((address, router.uuid), reason)
                               for address, reason in router.withheld)
         for nat in router.nats:
-            port = networks.owner(nat.external_ip, router.ports) \
-                if router.ports else None
-            if self._concerns(nat.external_ip, port):
-                self._add(nat.external_ip, _OF_NAT.get(nat.type, OTHER),
-                          router, port).distributed = bool(
-                              nat.distributed_mac)
+            port = networks.owner_of(nat, router.ports)
+            if self._concerns(nat, port):
+                known = self._add(nat.external_ip,
+                                  _OF_NAT.get(nat.type, OTHER), router, port)
+                known.distributed = bool(nat.distributed_mac)
+                known.resident = nat.resident
         for port in router.served_ports or [
                 port for port in router.ports
                 if router.routed_by_ovn and port.local]:
@@ -164,13 +166,12 @@ class Addresses:
             any(ref.kind != resources.Flow.kind for ref in self._refs.get(
                 networks.host_prefix(address), ())))
 
-    def _concerns(self, address, port):
+    def _concerns(self, nat, port):
         """Whether this node handles an address of NAT, or has failed to."""
-        if not self._handled(address):
+        if not self._handled(nat.external_ip):
             return False
-        served = port is not None and (
-            port.local or port.handover is not model.Handover.NONE)
-        return served or self._about(address)
+        served = port is not None and (port.served or nat.resident)
+        return served or self._about(nat.external_ip)
 
     def _about(self, address):
         return self._handled(address) and (
@@ -241,6 +242,7 @@ class Addresses:
         """The remark about an address that is announced."""
         port = known.port
         if (state is standing.State.ANNOUNCED and port and
+                not known.resident and
                 port.handover is model.Handover.ANNOUNCE):
             to = self._names.hostname(port.chassis) or 'another chassis'
             return f'handed over to {to}; announced until its proof'
@@ -250,7 +252,7 @@ class Addresses:
         """(state, reason) of an address that nothing announces."""
         State = standing.State
         port = known.port
-        if known.distributed:
+        if known.distributed and not known.resident:
             return State.OMITTED, ('distributed: the chassis of its machine '
                                    'answers for it')
         withheld = self._withheld_for(known)
@@ -258,7 +260,8 @@ class Addresses:
             return State.OMITTED, withheld
         if known.address in self._problems:
             return State.OMITTED, self._problems[known.address]
-        if port and port.handover is model.Handover.FORWARD:
+        if (port and not known.resident and
+                port.handover is model.Handover.FORWARD):
             to = self._names.hostname(port.chassis) or 'another chassis'
             return State.FORWARDED, (
                 f'handed over to {to}; withdrawn, and what still arrives '
@@ -292,7 +295,7 @@ class Addresses:
         for (driver, about), why in self._table.broken.items():
             if about == known.router.uuid:
                 return f'driver {driver}: {why}'
-        if known.port is None or not known.port.local:
+        if known.port is None or not (known.port.local or known.resident):
             return ''
         return segments.objection(known.port.segment,
                                   bridges.served(self._conf))

@@ -39,7 +39,8 @@ class Target:
     """One address to make reachable.
 
     :ivar address: IP address
-    :ivar mac: MAC of the router port that answers for it
+    :ivar mac: MAC of the router port that answers for it, or external_mac of
+        a distributed floating IP
     :ivar withheld: the reason why it is not announced on purpose, '' for an
         announced address
     :ivar foreign: whether an address of IPv6 is in no provider network of the
@@ -79,10 +80,11 @@ def port_targets(router, port, nets):
         are left out, those of IPv6 are foreign
     :returns: tuple of :class:`Target`, sorted, each once
     """
-    addresses = {nat.external_ip for nat in router.nats
-                 if not nat.distributed_mac}
-    addresses.update(_balanced(router, port))
-    addresses = {a for a in addresses if _owns(router, port, a)}
+    addresses = {a for a in _balanced(router, port)
+                 if _owns(router, port, a)}
+    addresses.update(
+        nat.external_ip for nat in router.nats if not nat.distributed_mac and
+        networks.owner_of(nat, router.ports) is port)
     addresses.update(port.nat_addresses)
     addresses.update(_own(port))
     withheld = dict(router.withheld)
@@ -97,18 +99,37 @@ def nat_targets(router, port, nets, nat):
     :param nat: :class:`model.Nat`; likewise :func:`port_targets`
     :returns: tuple of :class:`Target`, at most one
     """
-    address = nat.external_ip
-    if nat.distributed_mac or not _owns(router, port, address):
+    if nat.distributed_mac:
         return ()
-    return _targets(port, address, nets, _withheld(router, address))
+    return _of_nat(router, port, nets, nat, port.mac)
 
 
-def _targets(port, address, nets, withheld):
+def machine_targets(router, port, nets, nat):
+    """The address of a distributed floating IP of a machine here.
+
+    :param port: a hosting :class:`model.GatewayPort`; likewise
+        :func:`nat_targets`
+    :returns: tuple of :class:`Target`, at most one
+    """
+    if not nat.resident:
+        return ()
+    return _of_nat(router, port, nets, nat, nat.distributed_mac)
+
+
+def _of_nat(router, port, nets, nat, mac):
+    if len(router.ports) > 1 and (
+            networks.owner_of(nat, router.ports) is not port):
+        return ()
+    return _targets(port, nat.external_ip, nets,
+                    _withheld(router, nat.external_ip), mac)
+
+
+def _targets(port, address, nets, withheld, mac=''):
     """The target of an address, none for IPv4 outside of the networks."""
     foreign = not networks.inside(address, nets)
     if foreign and networks.family(address) == 4:
         return ()
-    return (Target(address, port.mac, withheld, foreign),)
+    return (Target(address, mac or port.mac, withheld, foreign),)
 
 
 def _withheld(router, address):

@@ -20,6 +20,7 @@ gateway, the default route of the router in OVN.
 
 import dataclasses
 import itertools
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
@@ -39,14 +40,20 @@ _NAMED = 5
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Service:
-    """What all addresses of a served port have in common.
+    """What all addresses have in common that a port answers for here.
+
+    There is one for the port, and one for machines of distributed floating
+    IPs.
 
     :ivar port: :class:`model.GatewayPort`
     :ivar nets: tuple of IPv4Network and IPv6Network, outside of which no
         address is announced
     :ivar announced: whether the addresses are announced; otherwise this
         chassis only forwards their last packets
-    :ivar passable: whether packets to the port can pass
+    :ivar passable: whether packets to the addresses can pass
+    :ivar targets: function of router, port, networks and NAT row, as
+        :func:`announcing.nat_targets`
+    :ivar hairpin: whether OVN here answers for the addresses
     :ivar mac_tweak: tuple of :class:`resources.Flow`
     :ivar requires: refs of the prerequisites of an announcement
     """
@@ -55,6 +62,8 @@ class _Service:
     nets: tuple
     announced: bool
     passable: bool
+    targets: typing.Callable
+    hairpin: bool
     mac_tweak: tuple = ()
     requires: tuple = ()
 
@@ -107,12 +116,11 @@ class FipRouteDriver(base.Driver):
         :param node: :class:`model.Node`
         :returns: iterator of (NAT row, list of :class:`resources.Resource`)
         """
-        served = [self._service(port) for port in router.served_ports]
+        services = self._services(router)
         for nat in nats:
             yield nat, [
-                resource for each in served
-                for target in announcing.nat_targets(
-                    router, each.port, each.nets, nat)
+                resource for each in services
+                for target in each.targets(router, each.port, each.nets, nat)
                 for resource in self._of_target(each, target, node)]
 
     def for_rest(self, router, node, of_nats):
@@ -139,36 +147,61 @@ class FipRouteDriver(base.Driver):
             yield from self._left_out(router)
         else:
             yield from gatewayless.handed_over(router)
+        yield from self._undelivered(router)
+        # Both services of a port need the same objects.
+        yield from dict.fromkeys(
+            resource for each in self._services(router)
+            for resource in self._common(each, node))
         bare = dataclasses.replace(router, nats=())
         for port in router.served_ports:
             each = self._service(port)
-            yield from self._device(port, node)
-            if each.announced:
-                yield from self._prefix_list(each.nets)
-            yield from each.mac_tweak
             for target in announcing.port_targets(bare, port, each.nets):
                 yield from self._of_target(each, target, node)
 
+    def _common(self, service, node):
+        """The resources of all addresses of a service."""
+        yield from self._device(service.port, node)
+        if service.announced:
+            yield from self._prefix_list(service.nets)
+        yield from service.mac_tweak
+
     # -- one gateway port -------------------------------------------------
 
+    def _services(self, router):
+        """The services of all ports, a list of :class:`_Service`."""
+        return [*map(self._service, router.served_ports),
+                *map(self._hosting, router.hosting_ports)]
+
     def _service(self, port):
-        """What all addresses of a served port have in common."""
-        nets = self._networks(port)
-        announced = port.handover is not model.Handover.FORWARD
-        if not self._passable(port):
-            return _Service(port, nets, announced, False)
-        mac_tweak = (tuple(self._mac_tweak(port.segment))
-                     if port.segment.patch_port else ())
-        return _Service(port, nets, announced, True, mac_tweak,
-                        segments.prerequisites(port.segment) + tuple(
-                            flow.ref for flow in mac_tweak))
+        """The service for what a served port itself answers for."""
+        return self._with_flows(_Service(
+            port, self._networks(port),
+            port.handover is not model.Handover.FORWARD, self._passable(port),
+            announcing.nat_targets, port.local))
+
+    def _hosting(self, port):
+        """The service for the machines of distributed floating IPs."""
+        return self._with_flows(_Service(
+            port, self._networks(port), True, self._usable(port.segment),
+            announcing.machine_targets, True))
+
+    def _with_flows(self, service):
+        segment = service.port.segment
+        if not service.passable:
+            return service
+        mac_tweak = (tuple(self._mac_tweak(segment))
+                     if segment.patch_port else ())
+        return dataclasses.replace(
+            service, mac_tweak=mac_tweak,
+            requires=segments.prerequisites(segment) + tuple(
+                flow.ref for flow in mac_tweak))
 
     def _of_target(self, service, target, node):
         """The resources of one address of a port."""
         port = service.port
         # Routers of this chassis reach each other in any case; see decision
         # record 25.
-        if service.passable and port.local:
+        if service.passable and service.hairpin:
             yield self._hairpin(port.segment, target)
         if not target.announced:
             return
@@ -206,16 +239,6 @@ class FipRouteDriver(base.Driver):
 
     def _left_out(self, router):
         """Problems of a router's addresses that are not announced."""
-        distributed = tuple(sorted([
-            nat.external_ip for nat in router.nats if nat.distributed_mac]))
-        if distributed:
-            yield resources.Problem(
-                f'router {router.called}: {len(distributed):d} distributed '
-                'floating IPs (external_mac) are answered by the chassis of '
-                'their machines and not announced here; to have gateways '
-                'announce them, set enable_distributed_floating_ip = false in '
-                'Neutron, or clear external_mac in the NAT rows',
-                router=router.uuid, addresses=distributed)
         yield from self._unanswered(router)
         withheld = dict(router.withheld)
         if self.settings.network_cidr:
@@ -243,6 +266,23 @@ class FipRouteDriver(base.Driver):
                 'announced; if they should be, name all provider networks '
                 'in [DEFAULT] network_cidr',
                 router=router.uuid, addresses=tuple(outside))
+
+    def _undelivered(self, router):
+        """Distributed floating IPs of machines here that nothing can reach.
+        """
+        for port in router.hosting_ports:
+            reason = segments.objection(port.segment, self._bridges())
+            if not reason:
+                continue
+            addresses = tuple(sorted(
+                nat.external_ip for nat in router.nats if nat.resident and
+                networks.owner_of(nat, router.ports) is port))
+            yield resources.Problem(
+                f'router {router.called}: {len(addresses):d} distributed '
+                f'floating IPs ({", ".join(addresses[:_NAMED])}) of machines '
+                f'on this chassis cannot be delivered, because {reason}; set '
+                'ovn-bridge-mappings, or clear external_mac in the NAT rows',
+                router=router.uuid, addresses=addresses)
 
     def _unanswered(self, router):
         """Addresses of load balancers that OVN does not answer for here."""

@@ -13,11 +13,13 @@
 """The default routes of a gatewayless router, and their next hops.
 
 Pure functions.  There is one route for each family.  The next hop is the
-virtual gateway, bound to the MAC of the provider bridge: for IPv4, an address
-that no device has; for IPv6, the link-local address of the bridge's device.
+virtual gateway: for IPv4, an address that no device has; for IPv6, the
+link-local address of the bridge's device.  It is bound to the MAC of this
+device, or to a constant one (:func:`_binding`).
 """
 
 from ovn_network_agent import networks
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import veth
 
@@ -76,7 +78,7 @@ def _of_family(version, router, found, node, usable, nets):
             # router's replies need them.
             yield from _keep(router, prefix, port.lrp, nexthop)
             return
-        yield resources.MacBinding(port.lrp, nexthop, port.segment.mac)
+        yield _binding(router, port, nexthop)
         yield resources.DefaultRoute(router.uuid, port.lrp, nexthop,
                                      node.hostname, prefix=prefix)
         return
@@ -111,11 +113,23 @@ def _on_link(version, router, node, usable, nets):
                 for half in halves:
                     yield from _keep(router, half, port.lrp, nexthop)
                 continue
-            yield resources.MacBinding(port.lrp, nexthop, port.segment.mac)
+            yield _binding(router, port, nexthop)
             for half in halves:
                 yield resources.OnLinkRoute(
                     router.uuid, port.lrp, nexthop, node.hostname,
                     prefix=half)
+
+
+def _binding(router, port, nexthop):
+    """The MAC of a next hop.
+
+    The nodes of a router's distributed floating IPs use the binding at the
+    same time, and the router's gateway may move without a change of it.
+    """
+    distributed = any(nat.distributed_mac for nat in router.nats)
+    return resources.MacBinding(
+        port.lrp, nexthop, ownership.VIRTUAL_GATEWAY_MAC if distributed
+        else port.segment.mac)
 
 
 def _through_another(router, found, node):

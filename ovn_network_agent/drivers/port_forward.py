@@ -75,7 +75,7 @@ class PortForwardDriver(base.Driver):
         for version in node.extent.versions:
             if version == 6 or not self.settings.network_cidr:
                 yield from self._networks(version, {
-                    network for port in router.served_ports
+                    network for port in router.used_ports
                     for network in networks.of_version(version,
                                                        port.networks)})
         for version in node.extent.routers:

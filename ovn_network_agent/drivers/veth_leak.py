@@ -143,14 +143,14 @@ class VethLeakDriver(base.Driver):
             iptext.network, self.settings.network_cidr))
 
     def _router(self, router, node):
-        if router.local_ports:
+        if router.local_ports or router.hosting_ports:
             yield from announcing.no_way_out(
                 self.settings, node, 'what floating IPs send, replies too, is '
                 'dropped unless BGP knows its target')
         # A former owner still forwards for a moment.
         tenants = {networks.translated(nat.logical_ip)
                    for nat in router.nats if nat.type == 'snat'} - {None}
-        for port in router.served_ports:
+        for port in router.used_ports:
             if not self.settings.network_cidr:
                 nets = announcing.provider_networks(self.settings, port)
                 yield from self._further_ways(nets)

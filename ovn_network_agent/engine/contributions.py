@@ -334,4 +334,5 @@ def _name_of_group(group):
 
 # All that there is of a row, in a tuple, because logical_ip may be any text.
 _name_of_nat = operator.attrgetter('external_ip', 'type', 'logical_ip',
-                                   'distributed_mac')
+                                   'distributed_mac', 'resident',
+                                   'gateway_port')

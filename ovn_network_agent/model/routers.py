@@ -41,12 +41,18 @@ class Nat:
     :ivar logical_ip: IP address or prefix
     :ivar distributed_mac: external_mac of a distributed floating IP, '' for
         a centralised one
+    :ivar resident: whether the machine of a distributed floating IP is on
+        this chassis, which then answers for the address
+    :ivar gateway_port: name of the Logical_Router_Port that the row names, ''
+        for the port whose network has the address
     """
 
     type: str
     external_ip: str
     logical_ip: str
     distributed_mac: str = ''
+    resident: bool = False
+    gateway_port: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,6 +88,8 @@ class GatewayPort:
     :ivar handover: :class:`Handover`; never with ``local``
     :ivar relay: OpenFlow port of the relay to the present or next owner,
         which gets the packets of this port, too; 0 without a relay
+    :ivar hosting: whether this chassis has the machine of a distributed
+        floating IP of this port; the port itself may be anywhere
     """
 
     lrp: str
@@ -94,6 +102,15 @@ class GatewayPort:
     nexthop_user: str = ''
     handover: Handover = Handover.NONE
     relay: int = 0
+    hosting: bool = False
+
+    @property
+    def served(self):
+        """Whether this chassis forwards what the port itself answers for.
+
+        The port is active here, or its handover is under way.
+        """
+        return self.local or self.handover is not Handover.NONE
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -178,5 +195,17 @@ class Router:
         and whose handover is under way.
         """
         return () if self.routed_by_ovn else tuple(
-            p for p in self.ports
-            if p.local or p.handover is not Handover.NONE)
+            p for p in self.ports if p.served)
+
+    @property
+    def hosting_ports(self):
+        """The gateway ports with distributed floating IPs on this chassis.
+        """
+        return () if self.routed_by_ovn else tuple(
+            p for p in self.ports if p.hosting)
+
+    @property
+    def used_ports(self):
+        """The gateway ports whose packets pass this chassis."""
+        return () if self.routed_by_ovn else tuple(
+            p for p in self.ports if p.served or p.hosting)

@@ -42,7 +42,7 @@ class Confirmation(rounds.Rounds):
         self._missing = {'sb'}
         self.given = False
 
-    def consider(self, nb, sb, before, now, whole):
+    def consider(self, nb, sb, before, now, whole, machines=False):
         """Compare a new view with the former view, and ask if need be.
 
         This runs on the loop thread, with the locks of both replicas held.
@@ -51,6 +51,7 @@ class Confirmation(rounds.Rounds):
         :param before: the former :class:`model.Snapshot`, or None
         :param now: the new :class:`model.Snapshot`
         :param whole: whether the new view was built from whole tables
+        :param machines: whether SB has the ports of machines here
         """
         if whole:
             gateways, routers = _lost(before, now, nb)
@@ -64,7 +65,7 @@ class Confirmation(rounds.Rounds):
             self.given = not self._missing
         elif self.given or self._round is not None:
             return
-        asked = {'sb': questions.Gateways(sb, now.node.chassis)}
+        asked = {'sb': questions.Bound(sb, now.node.chassis, machines)}
         if 'nb' in self._missing:
             asked['nb'] = questions.Routers(nb, self._lost,
                                             self._candidates)
@@ -90,8 +91,9 @@ class Confirmation(rounds.Rounds):
 def _lost(before, now, nb):
     """The gateways and routers that a view lacks and the former view had.
 
-    :returns: (whether a gateway port of this chassis is gone, set of UUIDs
-        of routers that lost a port, network or address according to NB)
+    :returns: (whether a gateway port or machine of this chassis is gone, set
+        of UUIDs of routers that lost a port, network or address according to
+        NB)
     """
     gateways, routers = False, set()
     present = {router.uuid: router for router in now.routers}
@@ -107,12 +109,18 @@ def _lost(before, now, nb):
             if new is not None and (there is None or not (
                     set(port.networks) <= set(there.networks))):
                 routers.add(router.uuid)
+        if not _machines(router) <= (_machines(new) if new else set()):
+            gateways = True
         if new is None:
             if not questions.has_router(nb, router.uuid):
                 routers.add(router.uuid)
         elif not _addresses(router) <= _addresses(new):
             routers.add(router.uuid)
     return gateways, routers
+
+
+def _machines(router):
+    return {nat.external_ip for nat in router.nats if nat.resident}
 
 
 def _addresses(router):

@@ -17,6 +17,7 @@ from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent.drivers import base
+from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
 
 
@@ -87,6 +88,10 @@ VIEW = (
     base.Watch('sb', 'Port_Binding',
                ('logical_port', 'type', 'options', 'nat_addresses',
                 'external_ids', 'datapath', 'tag', 'ha_chassis_group')),
+    # Ports of machines, which are here only with distributed floating IPs.
+    *(base.Watch('sb', 'Port_Binding', ('chassis', 'up'),
+                 conditions=(('type', '=', kind),), urgent=True)
+      for kind in ('', 'virtual', 'external')),
     # The order that the chassis go by.  ovn-northd makes such a group for
     # rows of Gateway_Chassis, too, and new members for each new order.
     base.Watch('sb', 'HA_Chassis_Group', ('ha_chassis',), events=('update',)),
@@ -99,8 +104,8 @@ VIEW = (
     base.Watch('sb', 'Datapath_Binding', ('tunnel_key', 'external_ids'),
                events=()),
     base.Watch('nb', 'NAT', ('type', 'external_ip', 'logical_ip',
-                             'external_mac', 'logical_port', 'external_ids',
-                             'options')),
+                             'external_mac', 'logical_port', 'gateway_port',
+                             'external_ids', 'options')),
     base.Watch('nb', 'Logical_Switch', ('name', 'external_ids')),
     base.Watch('nb', 'Logical_Router',
                ('name', 'nat', 'ports', 'static_routes', 'external_ids',
@@ -156,8 +161,7 @@ SILENCE = (
 _OF_AGENTS = ['map', [
     [ownership.EXT_ID_MANAGED, ownership.EXT_ID_MANAGED_VALUE]]]
 CONDITIONS = (
-    ('sb', 'Port_Binding', [['type', '==', t] for t in (
-        'chassisredirect', 'patch', 'l3gateway', 'localnet')]),
+    ('sb', 'Port_Binding', [['type', '==', t] for t in rows.OF_NETWORKS]),
     ('nb', 'Logical_Router_Static_Route',
      [['ip_prefix', '==', '0.0.0.0/0'], ['ip_prefix', '==', '::/0'],
       ['external_ids', 'includes', _OF_AGENTS]]),
@@ -175,3 +179,12 @@ def of_view(conf):
     :returns: tuple of :class:`drivers.base.Watch`
     """
     return VIEW + (SILENCE if conf.gateway_drain.silent_chassis_limit else ())
+
+
+def bound_to(chassis):
+    """The clauses for all ports that are bound to a chassis.
+
+    :param chassis: UUID of its row in SB
+    :returns: see :meth:`ovsdb.connection.Database.also`
+    """
+    return [['chassis', '==', ['uuid', str(chassis)]]]

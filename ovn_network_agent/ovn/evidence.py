@@ -36,6 +36,9 @@ class Evidence:
     def elsewhere(self, subject):
         """Whether a gateway port on another chassis has an address.
 
+        Where the machine of a distributed floating IP is, only its chassis
+        knows.
+
         :param subject: address with its length, such as '198.51.100.10/32'
         """
         return bool(self._owners(subject) - {'', self._chassis})
@@ -98,6 +101,8 @@ class Evidence:
     def _routers_with(self, address):
         """UUIDs of the routers that translate or balance an address."""
         for nat in self._index('nb', 'NAT', 'address').find(address):
+            if self._index('nb', 'NAT', 'machine').keys_of(nat):
+                continue
             yield from self._index('nb', 'Logical_Router', 'nat').find(nat)
         for balancer in self._index('nb', 'Load_Balancer',
                                     'address').find(address):

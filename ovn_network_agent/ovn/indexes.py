@@ -133,7 +133,11 @@ def make():
             'localnet': Index(_localnet_keys),
             'bound': Index(
                 lambda r: [rows.chassis_name(r)]
-                if r.type == 'chassisredirect' else ())},
+                if r.type == 'chassisredirect' else ()),
+            'machine': Index(
+                lambda r: [r.logical_port] if rows.hosts(r) else ()),
+            'hosted': Index(
+                lambda r: [rows.chassis_name(r)] if rows.hosts(r) else ())},
         ('sb', 'Chassis'): {
             'name': Index(lambda r: [r.name]),
             'hostname': Index(lambda r: [r.hostname])},
@@ -160,6 +164,7 @@ def make():
         ('nb', 'NAT'): {
             'address': Index(lambda r: [r.external_ip]),
             'tenant': Index(_tenant_keys),
+            'machine': Index(_machine_keys),
             **_words('NAT row')},
         ('nb', 'Logical_Router'): {
             'uuid': Index(lambda r: [r.uuid]),
@@ -216,6 +221,12 @@ def _nexthop_keys(row):
     nexthop = networks.virtual_gateway(sorted(row.networks))
     if nexthop is not None:
         yield nexthop
+
+
+def _machine_keys(row):
+    machine = rows.machine_of(row)
+    if machine:
+        yield machine
 
 
 def _tenant_keys(row):

@@ -14,7 +14,8 @@
 
 A router may have thousands of NAT rows, and an event changes one of them.  So
 the values of a router are kept, and only the rows that have come, gone or
-changed are read.  Pure: it works on rows that the caller passes in.
+changed are read.  Pure: it works on rows and indexes that the caller passes
+in.
 """
 
 import bisect
@@ -25,9 +26,15 @@ from ovn_network_agent.ovn import rows
 
 
 class Nats:
-    """The NAT rows of all routers."""
+    """The NAT rows of all routers.
 
-    def __init__(self):
+    :param resident: function(name of a logical port) that returns whether the
+        port is on this chassis; a caller says with :meth:`changed` that the
+        answer for a row is another one
+    """
+
+    def __init__(self, resident=lambda port: False):
+        self._resident = resident
         self._routers = {}
 
     def forget(self):
@@ -59,18 +66,31 @@ class Nats:
             rows left out because they are malformed; set of the UUIDs of the
             rows that were read now)
         """
-        known = self._routers.setdefault(uuid, _Router())
-        return known.read(references, table)
+        if uuid not in self._routers:
+            self._routers[uuid] = _Router(self._resident)
+        return self._routers[uuid].read(references, table)
+
+    def residents(self, uuid):
+        """The rows of distributed floating IPs with a machine here.
+
+        :param uuid: UUID of a router, after :meth:`of_router`
+        :returns: set of :class:`model.Nat`
+        """
+        return self._routers[uuid].residents
 
 
 class _Router:
     """The NAT rows of one router.
 
+    :param resident: see :class:`Nats`
     :ivar changed: UUIDs of the rows that are to be read again, a set
+    :ivar residents: see :meth:`Nats.residents`
     """
 
-    def __init__(self):
+    def __init__(self, resident):
+        self._resident = resident
         self.changed = set()
+        self.residents = set()
         # The references by identity; and by UUID of each of these rows the
         # value or None, and the reason why a row has none.
         self._references = {}
@@ -99,7 +119,8 @@ class _Router:
     def _add(self, uuid, row):
         """Read a row that is not known yet; None for a row that is to come."""
         try:
-            self._values[uuid] = value = row and rows.nat(row)
+            self._values[uuid] = value = row and rows.nat(
+                row, self._resident)
         except ValueError as error:
             self._values[uuid] = None
             self._bad[uuid] = str(error)
@@ -111,6 +132,8 @@ class _Router:
             at = bisect.bisect(self._keys, _key(value))
             self._keys.insert(at, _key(value))
             self._sorted.insert(at, value)
+            if value.resident:
+                self.residents.add(value)
 
     def _remove(self, uuid):
         """Forget a row; returns whether the row was known."""
@@ -128,8 +151,72 @@ class _Router:
             del self._counts[value]
             at = bisect.bisect_left(self._keys, _key(value))
             del self._keys[at], self._sorted[at]
+            self.residents.discard(value)
 
 
 def _key(nat):
     """Sort key of a :class:`model.Nat`; no two different ones are equal."""
-    return (nat.external_ip, nat.type, nat.logical_ip, nat.distributed_mac)
+    return (nat.external_ip, nat.type, nat.logical_ip, nat.distributed_mac,
+            nat.resident, nat.gateway_port)
+
+
+class Machines:
+    """The machines of distributed floating IPs on this chassis.
+
+    OVN answers for a distributed floating IP on the chassis that has the
+    logical port of its NAT row.
+
+    :param find: function(database, table, name) that returns the
+        :class:`indexes.Index` of that name
+    :ivar chassis: name of this chassis
+    """
+
+    def __init__(self, find):
+        self._find = find
+        self.chassis = ''
+
+    @property
+    def wanted(self):
+        """Whether the cloud has distributed floating IPs."""
+        return bool(self._find('nb', 'NAT', 'machine').keys())
+
+    def is_here(self, port):
+        """Whether the port of a machine is on this chassis, and up.
+
+        :param port: name of a logical port
+        """
+        hosted = self._find('sb', 'Port_Binding', 'hosted')
+        return any(self.chassis in hosted.keys_of(uuid)
+                   for uuid in self._find('sb', 'Port_Binding',
+                                          'machine').find(port))
+
+    def routers_here(self, bindings):
+        """UUIDs of the routers with a floating IP of a machine here.
+
+        :param bindings: dict of UUID to row of Port_Binding
+        """
+        if not self.wanted:
+            return
+        machines = self._find('nb', 'NAT', 'machine')
+        by_nat = self._find('nb', 'Logical_Router', 'nat')
+        for uuid in self._find('sb', 'Port_Binding', 'hosted').find(
+                self.chassis):
+            for nat in machines.find(bindings[uuid].logical_port):
+                yield from by_nat.find(nat)
+
+    def nat_rows(self, binding):
+        """UUIDs of the NAT rows for the port of a machine.
+
+        :param binding: UUID of a row of Port_Binding
+        """
+        for port in self._find('sb', 'Port_Binding',
+                               'machine').keys_of(binding):
+            yield from self._find('nb', 'NAT', 'machine').find(port)
+
+    def any_of(self, nat_rows):
+        """Whether one of some NAT rows is a distributed floating IP.
+
+        :param nat_rows: iterable of UUIDs
+        """
+        by_machine = self._find('nb', 'NAT', 'machine')
+        return any(by_machine.keys_of(uuid) for uuid in nat_rows)

@@ -23,21 +23,23 @@ from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovsdb import columns
 
 
-class Gateways:
+class Bound:
     """The question which gateway ports are bound to a chassis.
 
     :param sb: dict of table name to dict of UUID to row
     :param chassis: name of the chassis
+    :param machines: whether to ask for the ports of machines, too
     :ivar operations: operations to send, see :meth:`replica.Idl.ask`
     """
 
-    def __init__(self, sb, chassis):
-        self._name = chassis
+    def __init__(self, sb, chassis, machines=False):
+        self._name, self._machines = chassis, machines
         self._uuids = _named(sb, chassis)
+        kinds = [] if machines else [['type', '==', 'chassisredirect']]
         self.operations = [_select('Chassis', ['name', '==', chassis])]
         for each in self._uuids:
             self.operations.append(_select(
-                'Port_Binding', ['type', '==', 'chassisredirect'],
+                'Port_Binding', *kinds,
                 ['chassis', '==', ['uuid', str(each)]]))
 
     def wrong(self, answers, sb):
@@ -51,10 +53,11 @@ class Gateways:
             return f'Chassis {self._name}'
         for each, answer in zip(self._uuids, answers[1:], strict=True):
             bound = {key for key, row in sb['Port_Binding'].items()
-                     if row.type == 'chassisredirect' and
+                     if (self._machines or row.type == 'chassisredirect') and
                      each in columns.referenced(row, 'chassis')}
             if _uuids(answer) != bound:
-                return (f'Port_Binding, {len(answer)} chassisredirect rows on '
+                kind = '' if self._machines else 'chassisredirect '
+                return (f'Port_Binding, {len(answer)} {kind}rows on '
                         f'this chassis and not {len(bound)}')
         return ''
 
@@ -77,7 +80,8 @@ class Routers:
                'Load_Balancer_Group': ('load_balancer',),
                'Logical_Router_Port': ('name', 'networks', 'external_ids',
                                        'options'),
-               'NAT': ('type', 'external_ip', 'external_ids', 'options'),
+               'NAT': ('type', 'external_ip', 'external_mac', 'logical_port',
+                       'external_ids', 'options'),
                'Gateway_Chassis': ('chassis_name', 'priority'),
                'HA_Chassis_Group': ('ha_chassis',),
                'HA_Chassis': ('chassis_name', 'priority')}
@@ -97,7 +101,7 @@ class Routers:
             for table, each in self._rows]
 
     def wrong(self, answers, nb):
-        """The first difference of the replica; see :meth:`Gateways.wrong`.
+        """The first difference of the replica; see :meth:`Bound.wrong`.
         """
         for (table, each), answer in zip(self._rows, answers, strict=True):
             row = nb[table].get(each)
@@ -128,7 +132,7 @@ class Whole:
                            for table, columns_of in self._columns.items()]
 
     def wrong(self, answers, nb):
-        """The first difference of the replica; see :meth:`Gateways.wrong`.
+        """The first difference of the replica; see :meth:`Bound.wrong`.
         """
         for (table, columns_of), answer in zip(self._columns.items(), answers,
                                                strict=True):

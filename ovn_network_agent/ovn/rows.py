@@ -22,6 +22,7 @@ Neutron sets exclude-lb-vips-from-garp.
 """
 
 import ipaddress
+import re
 
 from ovn_network_agent import iptext
 from ovn_network_agent import model
@@ -32,23 +33,61 @@ from ovn_network_agent.ovsdb import columns
 # forwarding.  A load balancer of Octavia has another device_owner, or none.
 _PORT_FORWARDING = 'port_forwarding_plugin'
 _EVERYTHING = ('0.0.0.0/0', '::/0')
+# The types of Port_Binding rows that networks and gateways have.
+OF_NETWORKS = ('chassisredirect', 'patch', 'l3gateway', 'localnet')
+_FLOATING = 'dnat_and_snat'
+_MAC = re.compile('[0-9a-f]{2}(:[0-9a-f]{2}){5}')
 
 
-def nat(row):
+def nat(row, resident=lambda port: False):
     """:class:`model.Nat` of a NAT row.
 
-    :raises ValueError: when external_ip is no IP address; the text names
-        the row and the value
+    :param resident: function(name of a logical port) that returns whether the
+        port is on this chassis
+    :raises ValueError: when external_ip is no IP address, or external_mac is
+        no MAC address; the text names the row and the value
     """
     try:
         external = str(iptext.address(row.external_ip))
     except ValueError:
         raise ValueError(f'NAT row {row.uuid}: external_ip '
                          f'{row.external_ip!r} is not an IP address') from None
-    distributed = ''
-    if columns.optional(row, 'logical_port'):
-        distributed = columns.optional(row, 'external_mac')
-    return model.Nat(row.type, external, row.logical_ip, distributed)
+    port = columns.optional(row, 'gateway_port', None)
+    gateway_port = port.name if port else ''
+    machine = machine_of(row)
+    if not machine:
+        return model.Nat(row.type, external, row.logical_ip,
+                         gateway_port=gateway_port)
+    mac = columns.optional(row, 'external_mac').lower()
+    if not _MAC.fullmatch(mac):
+        # ovn-northd leaves out such a row, too (lrouter_check_nat_entry).
+        raise ValueError(f'NAT row {row.uuid}: external_mac {mac!r} is not a '
+                         'MAC address')
+    return model.Nat(row.type, external, row.logical_ip, mac,
+                     resident(machine), gateway_port)
+
+
+def machine_of(row):
+    """The logical port of a distributed floating IP, '' for another row.
+
+    :param row: NAT
+    """
+    if row.type != _FLOATING or not columns.optional(row, 'external_mac'):
+        return ''
+    return columns.optional(row, 'logical_port')
+
+
+def hosts(row):
+    """Whether a chassis has the port of a machine, and passes its packets.
+
+    ovn-controller sets "up" when the flows of the port are installed
+    (ovn-sb(5), table Port_Binding).  OVN before 21.03 does not have that
+    column.
+
+    :param row: Port_Binding
+    """
+    return (row.type not in OF_NETWORKS and bool(row.chassis) and
+            columns.optional(row, 'up', True))
 
 
 def networks(row):

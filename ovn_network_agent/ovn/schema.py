@@ -40,8 +40,8 @@ _OPTIONAL_COLUMNS = {
     ('Logical_Router_Static_Route', 'policy'),
     ('Logical_Router_Static_Route', 'route_table'),
     ('NAT', 'external_ids'), ('NAT', 'external_mac'),
-    ('NAT', 'logical_port'), ('NAT', 'options'),
-    ('Port_Binding', 'tag'),
+    ('NAT', 'gateway_port'), ('NAT', 'logical_port'), ('NAT', 'options'),
+    ('Port_Binding', 'tag'), ('Port_Binding', 'up'),
 }
 
 

@@ -18,6 +18,7 @@ when such a row changed.
 """
 
 import collections
+import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
@@ -32,7 +33,8 @@ from ovn_network_agent.ovn import withholding
 from ovn_network_agent.ovsdb import columns
 
 # The indexes of each table by which routers are found for a view.
-_MEMBERSHIP = {'Port_Binding': ('bound', 'redirect'),
+_MEMBERSHIP = {'Port_Binding': ('bound', 'redirect', 'hosted'),
+               'NAT': ('machine',),
                'Logical_Router_Port': ('name',),
                'Logical_Router': ('port', 'route', 'uuid'),
                'Logical_Router_Static_Route': ('tag',)}
@@ -53,7 +55,8 @@ class Builder:
         self._indexes = indexes.make()
         self._wiring = None
         self._hostname = ''
-        self._nats = nats.Nats()
+        self._machines = nats.Machines(self._index)
+        self._nats = nats.Nats(self._machines.is_here)
         self._balanced = {}
         self._routers = {}
         # The routers of the last view: their number in the view by UUID, None
@@ -131,6 +134,16 @@ class Builder:
                 self._index('sb', 'Chassis', 'hostname').keys()
                 if here else frozenset())
 
+    @property
+    def distributed(self):
+        """Whether the cloud has distributed floating IPs."""
+        return self._machines.wanted
+
+    def own_chassis(self):
+        """UUID of the row of this chassis in SB, or None."""
+        return self._index('sb', 'Chassis', 'name').first(
+            self._wiring.chassis)
+
     def gateway_chassis(self):
         """Names of all chassis that a gateway port is bound to, set-like."""
         return self._index('sb', 'Port_Binding', 'bound').keys()
@@ -193,7 +206,9 @@ class Builder:
                     self._outdate(self._depends.get(row, ()))
                 if table == 'Logical_Router' and uuid not in table_rows:
                     self._nats.drop(uuid)
-                if any(changed[name] for name in _MEMBERSHIP.get(table, ())):
+                if (any(changed[name]
+                        for name in _MEMBERSHIP.get(table, ())) or
+                        self._machines.any_of(changed.get('nat', ()))):
                     self._places = None
 
     def _invalidate(self, database, table, uuid):
@@ -215,6 +230,7 @@ class Builder:
             stale.update(self._depends.pop(str(uuid), ()))
         elif table == 'Port_Binding':
             stale.update(self._routers_bound(uuid))
+            stale.update(self._routers_hosted(uuid))
         self._outdate(stale)
 
     def _outdate(self, routers):
@@ -236,6 +252,18 @@ class Builder:
                 for port in self._index('nb', 'Logical_Router_Port',
                                         'name').find(lrp):
                     yield from self._depends.get(port, ())
+
+    def _routers_hosted(self, uuid):
+        """UUIDs of the routers with a floating IP for a machine's port.
+
+        :param uuid: of a row of Port_Binding
+        """
+        found = set()
+        for nat in self._machines.nat_rows(uuid):
+            routers = self._depends.get(nat, ())
+            self._nats.changed(nat, routers)
+            found.update(routers)
+        return found
 
     def _routers_of(self, lrp):
         """UUIDs of the routers with a port of that name."""
@@ -264,6 +292,7 @@ class Builder:
             self._nats.forget()
             self._places = None
         self._wiring, self._hostname = wiring, hostname
+        self._machines.chassis = wiring.chassis
 
     # -- routers ----------------------------------------------------------
 
@@ -297,6 +326,7 @@ class Builder:
                 for lrp in self._index('sb', 'Port_Binding',
                                        'redirect').keys_of(uuid):
                     concerned.update(self._routers_of(lrp))
+        concerned.update(self._machines.routers_here(bindings))
         tagged = self._index('nb', 'Logical_Router_Static_Route', 'tag')
         by_route = self._index('nb', 'Logical_Router', 'route')
         for uuid in tagged.find(self._hostname) if self._hostname else ():
@@ -317,7 +347,7 @@ class Builder:
         for nat in read:
             self._depends[nat].add(uuid)
         balanced = self._router_balanced(uuid, row, problems)
-        ports = tuple(sorted(ports, key=lambda p: p.lrp))
+        ports = self._with_machines(uuid, sorted(ports, key=lambda p: p.lrp))
         judged = self._withholding.judge(
             sb['Port_Binding'], row, ports,
             {each.external_ip for each in found} |
@@ -330,6 +360,18 @@ class Builder:
             row.external_ids.get(directory.NEUTRON_NAME, ''), judged.withheld,
             bool(self._index('nb', 'Logical_Router',
                              'routed').keys_of(uuid)))
+
+    def _with_machines(self, router, ports):
+        """Tell the ports which of them have floating IPs of machines here.
+
+        :returns: tuple of :class:`model.GatewayPort`
+        """
+        hosting = {networks.owner_of(nat, ports)
+                   for nat in self._nats.residents(router)}
+        return tuple(dataclasses.replace(port, hosting=True)
+                     if port in hosting and self._follows(
+                         model.REDIRECT + port.lrp) else port
+                     for port in ports)
 
     def _router_balanced(self, router, row, problems):
         found = []

@@ -30,6 +30,7 @@ from ovn_network_agent.gateways import handover
 from ovn_network_agent.netlink import links
 from ovn_network_agent.ovn import absence
 from ovn_network_agent.ovn import confirm
+from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import followers
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
@@ -97,6 +98,9 @@ class View:
         # and whether it counts the time of one.
         self._searched = None
         self._counts = False
+        # Whether a view since the last complete one was built from whole
+        # tables.
+        self._whole = False
         self._wake = wake
         self._observers = observers
         self._abandoned = False
@@ -135,7 +139,8 @@ class View:
         with contextlib.suppress(connection.Unavailable):
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
-                self._withdrawals.ask(nb, sb, self.chassis, subjects)
+                self._withdrawals.ask(nb, sb, self.chassis, subjects,
+                                      self._builder.distributed)
 
     @property
     def dead(self):
@@ -180,14 +185,33 @@ class View:
                 now = self._builder.build(
                     nb, sb, self._wiring, self._dirty, phase, full,
                     self._included())
+                self._whole = self._whole or self._builder.whole
+                self._have_machines()
                 self._confirm(nb, sb, now)
                 self._look_for_absent(sb)
                 self.last = self._handovers.update(
-                    self._judged(now), self._builder.whole)
-                self._dirty = {}
+                    self._judged(now), self._whole)
+                self._dirty, self._whole = {}, False
         except connection.Unavailable as e:
             raise NotReady(str(e)) from e
         return self.last
+
+    def _have_machines(self):
+        """Have the server send the ports of machines on this chassis.
+
+        A cloud has thousands of such ports.  Distributed floating IPs alone
+        need some of them, and each node needs its own.
+
+        :raises NotReady: until the replica has them
+        """
+        if not self._builder.distributed:
+            return
+        own = self._builder.own_chassis()
+        # Without its row, no port is bound to this chassis.
+        if own is not None and not self._databases['sb'].also(
+                'Port_Binding', events.bound_to(own)):
+            raise NotReady('the ports of the machines on this chassis are '
+                           'still to come')
 
     def _included(self):
         """UUIDs of the routers that the handovers need, a frozenset."""
@@ -208,9 +232,9 @@ class View:
     def _confirm(self, nb, sb, now):
         """Have the servers confirm what a new view may have lost."""
         if (now.node.phase in (model.Phase.RUNNING, model.Phase.DRAINING) and
-                (self._builder.whole or not self.confirmed)):
-            self._confirmation.consider(nb, sb, self.last, now,
-                                        self._builder.whole)
+                (self._whole or not self.confirmed)):
+            self._confirmation.consider(nb, sb, self.last, now, self._whole,
+                                        self._builder.distributed)
 
     def _judged(self, snapshot):
         """Add to the groups what is known of the health of the nodes.
@@ -287,7 +311,7 @@ class View:
         session = self._databases['sb'].session
         searched = session, self._wiring.chassis, grace, limit
         if (searched == self._searched and not self._counts and
-                not self._builder.whole and
+                not self._whole and
                 self._dirty.keys().isdisjoint(_OF_CHASSIS)):
             return
         self._search(sb, session, grace, limit)

@@ -37,7 +37,7 @@ class Withdrawals(rounds.Rounds):
         self._wake = wake
         self.confirmed = frozenset()
 
-    def ask(self, nb, sb, chassis, subjects):
+    def ask(self, nb, sb, chassis, subjects, machines=False):
         """Ask both servers, unless a question is open.
 
         This runs on the loop thread, with the locks of both replicas held.
@@ -45,6 +45,7 @@ class Withdrawals(rounds.Rounds):
         :param nb: dict of table name to dict of UUID to row; likewise sb
         :param chassis: name of this chassis
         :param subjects: frozenset of addresses with their length
+        :param machines: whether SB has the ports of machines here
         """
         if self._round is not None:
             return
@@ -52,7 +53,8 @@ class Withdrawals(rounds.Rounds):
         self.confirmed = frozenset()
         self._round = this = {'nb', 'sb'}
         for name, question in (('nb', questions.Whole(nb)),
-                               ('sb', questions.Gateways(sb, chassis))):
+                               ('sb', questions.Bound(sb, chassis,
+                                                      machines))):
             self._databases[name].ask(question.operations, functools.partial(
                 self._answered, this, name, question, subjects))
 

@@ -134,6 +134,7 @@ class Database:
         self._said = ''
         self._columns = collections.defaultdict(set)
         self._conditions = {}
+        self._further = {}
         self._connection = None
         self._replicated = {}
         self._stopping = threading.Event()
@@ -151,6 +152,26 @@ class Database:
         :param clauses: list of [column, function, value], RFC 7047 5.1
         """
         self._conditions[table] = clauses
+
+    def also(self, table, clauses):
+        """Replicate further rows beside those of :meth:`only`.
+
+        To be called inside of :meth:`rows`, without a wait.  When the server
+        has sent the rows, ``changed`` is called.
+
+        :param table: name of a table for which there was :meth:`only`
+        :param clauses: as for :meth:`only`, instead of the last ones here
+        :returns: whether the replica has the rows
+        """
+        connection = self._connection
+        if self._further.get(table) != clauses:
+            self._further[table] = clauses
+            connection.idl.choose(table, self._clauses(table))
+            self._wake_thread(connection)
+        return connection.idl.chosen
+
+    def _clauses(self, table):
+        return [*self._conditions[table], *self._further.get(table, ())]
 
     def start(self):
         """Connect and load all tables once; may be called again.
@@ -186,9 +207,9 @@ class Database:
                           lambda: self._changed(self),
                           self._probe_interval, leader_only=False)
         try:
-            for table, clauses in self._conditions.items():
+            for table in self._conditions:
                 if table in idl.tables:
-                    idl.cond_change(table, clauses)
+                    idl.choose(table, self._clauses(table))
             connection = ovsdbapp_connection.Connection(idl, self._timeout)
         except BaseException:
             idl.close()
@@ -382,10 +403,14 @@ class Database:
         connection = self._connection
         if connection is not None:
             connection.idl.hurry(wanted)
-            # The thread may be asleep until its next probe.  A queue that is
-            # full wakes the thread, too.
-            with contextlib.suppress(queue.Full):
-                connection.txns.put_nowait(_Wake())
+            self._wake_thread(connection)
+
+    @staticmethod
+    def _wake_thread(connection):
+        """The thread may be asleep until its next probe."""
+        # A queue that is full wakes the thread, too.
+        with contextlib.suppress(queue.Full):
+            connection.txns.put_nowait(_Wake())
 
     @contextlib.contextmanager
     def rows(self, timeout=1.0):

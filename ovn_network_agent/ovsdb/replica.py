@@ -125,6 +125,7 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         self._told = False
         self._usual = probe_interval
         self._hurried = self._hurry = False
+        self._choosing = False
 
     @property
     def in_sync(self):
@@ -162,6 +163,28 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
             _complaints.collect(None)
             self._judge(before, complaints)
 
+    def choose(self, table, clauses):
+        """Replicate only rows that match one of the clauses.
+
+        The caller holds the connection's lock, unless the connection is not
+        made yet.
+
+        :param table: name of a table
+        :param clauses: list of [column, function, value], RFC 7047 5.1
+        """
+        self._choosing = True
+        self.cond_change(table, clauses)
+
+    @property
+    def chosen(self):
+        """Whether the replica has the rows of the last :meth:`choose`.
+
+        The server sends the rows before it acknowledges the clauses.
+        """
+        return all(table.condition_state.new is None and
+                   table.condition_state.requested is None
+                   for table in self.tables.values())
+
     def hurry(self, wanted):
         """Notice a silent server sooner, and connect again sooner; or not.
 
@@ -194,6 +217,9 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
             # A later change has set last_id again, from which on the server
             # would send only newer changes.
             self.last_id = _FROM_THE_START
+        if self._choosing and self.chosen:
+            self._choosing = False
+            self._wake()
         if not (self.in_sync and self._told):
             # During a loss, the reason may become known later.
             self._told = self.in_sync

@@ -27,6 +27,8 @@ LOG = logging.getLogger(__name__)
 
 # Seconds between two passes when something could not be removed.
 AGAIN = 0.2
+# The most addresses that one message names.
+_NAMED = 5
 
 
 class Ending:
@@ -108,8 +110,11 @@ class Ending:
         """
         found = []
         try:
+            seen = self._last_view()
+            if self._retry:
+                _warn_of_loss(seen)
             found.append(self._run(passes.Pass(
-                self._last_view(), down_to=down_to, retry=self._retry)))
+                seen, down_to=down_to, retry=self._retry)))
             self._retry = False
             if found[0].pending:
                 self._wait_beside(deadline)
@@ -159,3 +164,19 @@ class Ending:
             return self._view.restate(model.Phase.STOPPED)
         except view.NotReady:
             return model.Snapshot(self._bare_node(model.Phase.STOPPED))
+
+
+def _warn_of_loss(snapshot):
+    """Say which addresses no other node can take over.
+
+    :param snapshot: :class:`model.Snapshot`
+    """
+    lost = sorted({
+        nat.external_ip for router in snapshot.routers
+        if router.hosting_ports for nat in router.nats if nat.resident})
+    if lost:
+        LOG.warning('%d distributed floating IPs are withdrawn now (%s): '
+                    'their machines are on this node, so no other node '
+                    'answers for them; migrate the machines first, or clear '
+                    'external_mac in the NAT rows', len(lost),
+                    ', '.join(lost[:_NAMED]))

@@ -61,7 +61,9 @@ def _of_router(router, bridges):
     """The problems of a router, an iterator of str."""
     for problem in router.problems:
         yield f'router {router.called}: {problem}'
-    for port in router.local_ports:
+    for port in router.ports:
+        if not port.local and not port.hosting or router.routed_by_ovn:
+            continue
         reason = segments.objection(port.segment, bridges)
         if reason:
             yield (f'router {router.called}, port {port.lrp}: {reason}; its '

@@ -103,9 +103,9 @@ def neighbour(facts):
     if state == 'INCOMPLETE':
         return verdicts.warn('neighbour', f'{device} asks for '
                              f'{subject.address} right now', 'ask again')
-    if mac and subject.port.mac and mac != subject.port.mac:
+    if mac and subject.mac and mac != subject.mac:
         return verdicts.warn(
-            'neighbour', f'{mac} ({state}) and not {subject.port.mac} of the '
+            'neighbour', f'{mac} ({state}) and not {subject.mac} of the '
             'router', f'"ip neigh flush {subject.address} dev {device}", and '
             'look for another owner of the address')
     return verdicts.ok('neighbour', f'{mac} on {device} ({state})')

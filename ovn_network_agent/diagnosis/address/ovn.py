@@ -46,8 +46,6 @@ def judge(facts):
     if not facts.subject.here and isinstance(facts.standing, dict):
         # A handover is under way, for example.
         found.append(agent(facts))
-    if facts.subject.kind is Kind.DISTRIBUTED:
-        found.append(_distributed(facts.subject))
     if facts.subject.here:
         found += [_segment(facts), agent(facts), wanted(facts),
                   default_route(facts)]
@@ -80,7 +78,7 @@ def gateway_port(facts):
     subject = facts.subject
     port, node = subject.port, subject.node
     if subject.kind is Kind.DISTRIBUTED:
-        return verdicts.ok('gateway-port', _answering(subject))
+        return _machine(subject)
     if port is None:
         return verdicts.unchecked('gateway-port', 'no gateway port')
     if not port.chassis:
@@ -101,27 +99,29 @@ def gateway_port(facts):
                                        f'({node.hostname})')
 
 
-def _answering(subject):
-    """The chassis that answers for a distributed floating IP, in words."""
+def _machine(subject):
+    """The finding about the chassis of a distributed floating IP's machine.
+    """
     machine = subject.machine
-    where = (f'on {machine.host}' if machine.host
-             else 'which is bound to no chassis')
-    return (f'distributed: not the gateway'
-            f'{" on " + subject.owner if subject.owner else ""} answers, but '
-            f'the chassis of port {machine.port}, {where}')
-
-
-def _distributed(subject):
-    """The finding about a distributed floating IP: no agent announces it."""
-    machine = subject.machine
-    return verdicts.broken(
-        'wanted', 'the agent announces no distributed floating IP '
-        f'(external_mac {machine.mac}), on no node, as its packets do not '
-        'cross the gateway', f'"ovn-nbctl clear NAT {machine.nat} '
-        'external_mac" has the gateway answer for this address and announce '
-        'the address at once; in [ovn] of Neutron, '
-        'enable_distributed_floating_ip = False ends such addresses for '
-        'good')
+    if not machine.host:
+        return verdicts.broken(
+            'gateway-port', f'distributed: port {machine.port} of its machine '
+            'is bound to no chassis, and no other chassis answers',
+            'start the machine, and look at ovn-controller on its node; '
+            f'"ovn-nbctl clear NAT {machine.nat} external_mac" has the '
+            'gateway answer for this address')
+    if not subject.nat.resident and machine.host == subject.node.hostname:
+        return verdicts.broken(
+            'gateway-port', f'distributed: port {machine.port} is here, and '
+            'is not up', 'look at the machine, and at the log of '
+            'ovn-controller for its port')
+    if not subject.nat.resident:
+        return verdicts.ok(
+            'gateway-port', f'distributed: port {machine.port} of its machine '
+            f'is on {machine.host}, whose agent has to announce the address; '
+            'ask there')
+    return verdicts.ok('gateway-port', f'distributed: port {machine.port} of '
+                                       'its machine is here')
 
 
 def _segment(facts):
@@ -239,6 +239,9 @@ def default_route(facts):
                                             "not the agent's")
     needed = [each for each in subject.wanted_of(resources.DefaultRoute)
               if networks.family(each.prefix) == version]
+    if not needed and subject.kind is Kind.DISTRIBUTED and not (
+            subject.port.local):
+        return _of_the_gateway(subject, routes)
     if not needed:
         return verdicts.unchecked('default-route',
                                   'the agent wants none through this port')
@@ -265,3 +268,15 @@ def default_route(facts):
         return verdicts.warn('default-route', f'{evidence}: the mark is of '
                                               'another host', remedy)
     return verdicts.ok('default-route', evidence)
+
+
+def _of_the_gateway(subject, routes):
+    """The finding about a route that the agent of the gateway makes."""
+    if routes:
+        return verdicts.ok('default-route', f'via {routes[0].nexthop}, of '
+                                            f'{routes[0].chassis}')
+    return verdicts.broken(
+        'default-route', f'{subject.router.called} has no default route, so '
+        'the machine cannot reply',
+        'see that the agent runs on the chassis of its gateway port '
+        f'cr-{subject.port.lrp}, which makes the route')

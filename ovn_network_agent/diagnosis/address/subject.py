@@ -71,7 +71,8 @@ class Subject:
     :ivar router: :class:`model.Router` that has the address, or None
     :ivar port: :class:`model.GatewayPort` that answers for it, or None
     :ivar nat: :class:`model.Nat` of the address, or None
-    :ivar owner: host name of the chassis that has the port, '' for none
+    :ivar owner: host name of the chassis that has the port, or the machine of
+        a distributed floating IP, '' for none
     :ivar claims: tuple of :class:`claims.Claim`, one for each router that has
         the address; empty without a router
     :ivar wanted: tuple of :class:`resources.Resource` that concern it
@@ -106,8 +107,13 @@ class Subject:
     def here(self):
         """Whether this node has to announce the address."""
         return self.vip is not None or (
-            self.port is not None and self.port.local and
-            self.kind is not Kind.DISTRIBUTED)
+            self.nat.resident if self.kind is Kind.DISTRIBUTED else
+            self.port is not None and self.port.local)
+
+    @property
+    def mac(self):
+        """The MAC that answers for an address of a gateway port in OVN."""
+        return (self.nat.distributed_mac if self.nat else '') or self.port.mac
 
     @property
     def targets(self):
@@ -154,11 +160,14 @@ def make(address, builder, nb, sb, wiring, drivers):
     if not found:
         return Subject(address, node=seen.node)
     # A router whose port is here comes first: it is asked for on this node.
-    found.sort(key=lambda each: not (each[3] and each[3].local))
+    found.sort(key=lambda each: not (each[3] and each[3].local or
+                                     each[2] and each[2].resident))
     router, kind, nat, port = found[0]
     wanted = _wanted(drivers, router, seen.node)
+    machine = _machine(address, nb, sb) if kind is Kind.DISTRIBUTED else None
     return Subject(
         address, kind, seen.node, router, port, nat,
+        machine.host if machine else
         _hostname(sb, port.chassis) if port else '',
         tuple(_claim(nb, sb, *each) for each in found),
         tuple(each for each in wanted if concerns(each, address)),
@@ -166,7 +175,7 @@ def make(address, builder, nb, sb, wiring, drivers):
         any(each.kind == resources.Keep.kind and
             networks.host_prefix(address) in each.of.key
             for each in wanted),
-        machine=_machine(address, nb, sb),
+        machine=machine,
         withheld=withheld(address, router))
 
 
@@ -256,8 +265,7 @@ def _place_in(address, router):
         nat = min(nats, key=lambda each: each.type != 'dnat_and_snat')
         kind = Kind.SNAT if nat.type == 'snat' else (
             Kind.DISTRIBUTED if nat.distributed_mac else Kind.FIP)
-        owner = networks.owner(address, router.ports) if router.ports else None
-        return kind, nat, owner
+        return kind, nat, networks.owner_of(nat, router.ports)
     if port is not None:
         return Kind.ROUTER, None, port
     if any(each.address == address for each in router.balanced):

@@ -73,10 +73,18 @@ def _targets(router, conf):
     """
     return {target.address: (selection.BY_OVN if router.routed_by_ovn
                              else target.withheld)
-            for port in router.ports if port.local
-            for target in announcing.port_targets(
+            for port in router.ports
+            for target in _of_port(
                 router, port, announcing.provider_networks(conf, port))
             if not target.foreign}
+
+
+def _of_port(router, port, nets):
+    """The :class:`announcing.Target` of a port on this node."""
+    if port.local:
+        yield from announcing.port_targets(router, port, nets)
+    for nat in router.nats if port.hosting else ():
+        yield from announcing.machine_targets(router, port, nets, nat)
 
 
 def _names(nb, table, key):

@@ -152,7 +152,7 @@ def read(conf, known, about):
         packet, segment.bridge, segment.patch_port,
         parsed(trace(conf, segment.bridge, packet.flow)), listed)
         for packet in for_address(about.address, known.client, segment,
-                                  about.port.mac))
+                                  about.mac))
 
 
 def ports(conf):

@@ -55,7 +55,7 @@ def read(conf, known, about):
     if not about.here or about.port is None or not about.port.segment:
         return ()
     there, back = packets.both_ways('icmp', about.address, known.client,
-                                    about.port.segment, about.port.mac)
+                                    about.port.segment, about.mac)
     return tuple(_attempt(title, function, *arguments)
                  for title, function, *arguments in (
                      ('Open vSwitch, way in', _switch, conf, about, there),
@@ -119,7 +119,7 @@ def _logical(conf, known, about):
     segment = about.port.segment
     remotes = ','.join(conf.ovn.ovn_sb_remote)
     flow = (f'inport == "{segment.localnet_port}" && '
-            f'eth.src == {segment.mac} && eth.dst == {about.port.mac} && '
+            f'eth.src == {segment.mac} && eth.dst == {about.mac} && '
             f'ip4.src == {known.client} && ip4.dst == {about.address} && '
             'ip.ttl == 64 && icmp4.type == 8')
     done = command.run(['ovn-trace', f'--db={remotes}', *_files(conf),

@@ -114,12 +114,13 @@ class LabTestCase(testtools.TestCase):
     # -- things in the cloud ----------------------------------------------
 
     @classmethod
-    def machine(cls, router, fip=True):
+    def machine(cls, router, fip=True, host=None):
         """A machine that answers probes, with a floating IP or without.
 
+        :param host: name of its node, default a compute node
         :returns: (Vm, FloatingIp or None)
         """
-        vm = cls.cloud.add_vm(router)
+        vm = cls.cloud.add_vm(router, host)
         echo.start(vm.node)
         return vm, (cls.cloud.neutron.add_fip(router, vm.port) if fip
                     else None)

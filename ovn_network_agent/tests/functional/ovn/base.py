@@ -122,8 +122,21 @@ class Eyes:
             handler.stop()
 
     def look(self, full=False, phase=model.Phase.RUNNING):
-        """The present :class:`model.Snapshot`."""
-        return self.view.snapshot(phase, full)
+        """The present :class:`model.Snapshot`.
+
+        As the loop of the agent does, it waits for the ports of machines.
+        """
+        try:
+            return self.view.snapshot(phase, full)
+        except view.NotReady:
+            if not self.databases['sb'].connected:
+                raise
+            replica = self.databases['sb']._connection.idl
+            if replica.chosen:
+                raise
+            waiting.eventually(lambda: replica.chosen,
+                               'the ports of machines are there')
+            return self.look(full, phase)
 
     def router(self, name):
         """The router neutron-<name> as seen now, or None."""

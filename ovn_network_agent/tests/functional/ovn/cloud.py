@@ -192,12 +192,22 @@ class Cloud:
         self.sb.transact(ovsdb.update(
             'Port_Binding', {'logical_port': 'cr-' + lrp}, chassis=column))
 
-    def add_machine(self, port, chassis):
+    def add_machine(self, port, chassis, type='', up=True):
         """The port of a virtual machine that a chassis has claimed."""
-        self._add_binding(
-            self.add_network(), port, '', chassis=self.sb.rows(
-                'Chassis', '_uuid', where=ovsdb.clauses(
-                    {'name': chassis}))[0]['_uuid'])
+        self._add_binding(self.add_network(), port, type, up=up,
+                          chassis=self._chassis(chassis))
+
+    def move_machine(self, port, chassis, **row):
+        """A chassis claims the port of a machine, or lets it go (None)."""
+        self.sb.transact(ovsdb.update(
+            'Port_Binding', {'logical_port': port},
+            chassis=self._chassis(chassis), **row))
+
+    def _chassis(self, name):
+        if not name:
+            return ovsdb.ovsdb_set(())
+        return self.sb.rows('Chassis', '_uuid', where=ovsdb.clauses(
+            {'name': name}))[0]['_uuid']
 
     def add_nat(self, router, external_ip, logical_ip='10.0.0.5',
                 type='dnat_and_snat', **row):

@@ -25,6 +25,7 @@ from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 SPEAKING = ('NAT', 'Load_Balancer', 'Logical_Router_Port', 'Logical_Router',
             'Logical_Switch')
 _ROUTER = 'Logical_Router'
+_MACHINES = ['machine-1', 'machine-2']
 
 
 class Further:
@@ -61,6 +62,13 @@ class Further:
             (just('proof'), one([cloud.HOSTNAME, cloud.OTHER_HOSTNAME, ''])),
             (just('exclude'), strategies.sets(one(
                 ['198.51.100.10/32', '198.51.100.12/31']))),
+            (just('machine'), one(_MACHINES),
+             one([cloud.CHASSIS, cloud.CHASSIS, cloud.OTHER, None]),
+             one(['', '', 'virtual'])),
+            (just('up'), one(_MACHINES), strategies.booleans()),
+            (just('distribute'), address, one(_MACHINES)),
+            (just('distribute'), address, one([*_MACHINES, None])),
+            (just('gateway_port'), address, name),
             (just('full'),), (just('reconnected'), one(['nb', 'sb'])))]
 
     def begin_anew(self):
@@ -70,6 +78,9 @@ class Further:
                      ('mappings', 'physnet1:lo'), ('drains', ''),
                      ('exclude', ())):
             self.play(step)
+        for machine in _MACHINES:
+            self.sb.transact(ovsdb.delete('Port_Binding',
+                                          {'logical_port': machine}))
 
     # -- NAT rows ---------------------------------------------------------
 
@@ -121,6 +132,34 @@ class Further:
                 self._has(name, [*self._nats(name)[:1], *(
                     ['named-uuid', f'row{n}']
                     for n in range(len(addresses)))]))
+
+    # -- distributed floating IPs -----------------------------------------
+
+    def _do_machine(self, port, where, kind):
+        """The port of a machine comes, or is bound elsewhere."""
+        where = self.present(where)
+        if self.sb.rows('Port_Binding', where=ovsdb.clauses(
+                {'logical_port': port})):
+            self.cloud.move_machine(port, where, type=kind)
+        else:
+            self.cloud.add_machine(port, where, kind)
+
+    def _do_up(self, port, up):
+        self.sb.transact(ovsdb.update('Port_Binding', {'logical_port': port},
+                                      up=up))
+
+    def _do_distribute(self, address, port):
+        """The machine of a port answers for an address, or the gateway."""
+        self.cloud.change_nat(
+            address, logical_port=port or ovsdb.ovsdb_set(()),
+            external_mac='fa:16:3e:00:00:aa' if port else
+            ovsdb.ovsdb_set(()))
+
+    def _do_gateway_port(self, address, name):
+        rows = self.nb.rows('Logical_Router_Port', '_uuid',
+                            where=ovsdb.clauses({'name': f'lrp-{name}2'}))
+        self.cloud.change_nat(address, gateway_port=(
+            rows[0]['_uuid'] if rows else ovsdb.ovsdb_set(())))
 
     # -- words ------------------------------------------------------------
 

@@ -76,11 +76,28 @@ class OwnerTest(explained.AddressTestCase):
             healthy.case(), kind=subject.Kind.DISTRIBUTED,
             machine=subject.Machine('the-row', 'fa:16:3e:00:00:aa', 'vm',
                                     'compute7'))
-        self.assert_broken('wanted', facts)
-        self.assertIn('port vm, on compute7',
+        self.assertIn('port vm of its machine is on compute7',
                       self.evidence(facts, 'gateway-port'))
+        self.assertEqual((explanation.Outcome.ELSEWHERE, []), (
+            explanation.explain(facts).outcome,
+            self.found(facts, Verdict.BROKEN)))
+
+    def test_distributed_and_on_no_chassis(self):
+        facts = healthy.with_subject(
+            healthy.case(), kind=subject.Kind.DISTRIBUTED,
+            machine=subject.Machine('the-row', 'fa:16:3e:00:00:aa', 'vm'))
+        self.assert_broken('gateway-port', facts)
         self.assertIn('"ovn-nbctl clear NAT the-row external_mac"',
                       explanation.explain(facts).remedy[1])
+
+    def test_distributed_and_not_up(self):
+        case = healthy.case()
+        facts = healthy.with_subject(
+            case, kind=subject.Kind.DISTRIBUTED, machine=subject.Machine(
+                'the-row', 'fa:16:3e:00:00:aa', 'vm',
+                case.subject.node.hostname))
+        self.assert_broken('gateway-port', facts)
+        self.assertIn('is not up', self.evidence(facts, 'gateway-port'))
 
     def test_a_problem_of_a_driver_has_its_remedy(self):
         for text, evidence, remedy in (

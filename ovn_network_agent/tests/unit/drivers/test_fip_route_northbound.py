@@ -153,9 +153,6 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
     def test_what_is_not_announced_is_said(self):
         self.assertEqual([], self.problems(world.router(
             fips=[FIP, '2001:db8::10'])))
-        said, = self.problems(world.router(nats=(world.fip(
-            FIP, distributed_mac='fa:16:3e:00:00:aa'),)))
-        self.assertIn('1 distributed', said)
         elsewhere = world.router(fips=[FIP, '192.0.2.7'])
         said, = self.problems(elsewhere)
         self.assertIn('(192.0.2.7)', said)

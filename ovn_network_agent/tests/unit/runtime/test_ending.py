@@ -15,6 +15,7 @@
 
 import threading
 
+import fixtures
 from oslotest import base
 
 from ovn_network_agent import trigger
@@ -109,6 +110,17 @@ class EndingTest(base.BaseTestCase):
         self.pause.seen.clear()
         self.end()
         self.assertEqual([], self.pause.seen)
+
+    def test_what_no_other_node_can_announce_is_said_once(self):
+        log = self.useFixture(fixtures.FakeLogger())
+        router = worlds.router(ports=(worlds.port(hosting=True),), nats=(
+            worlds.fip(FIP, distributed_mac='fa:16:3e:00:00:aa',
+                       resident=True),))
+        self.end(View(router))
+        self.assertEqual(1, log.output.count(
+            f'1 distributed floating IPs are withdrawn now ({FIP})'))
+        self.end()
+        self.assertEqual(1, log.output.count('are withdrawn now'))
 
     def test_what_failed_is_tried_once_more(self):
         # The time to try it again may be after the end of the clean-up.

@@ -1,0 +1,190 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Distributed floating IPs in the view: which machines are on this chassis."""
+
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import view_base
+from ovn_network_agent.tests.functional.ovn import views
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+HERE, AWAY = views.HERE, cloud.OTHER
+FIP, OTHER = '198.51.100.10', '198.51.100.11'
+MAC = 'fa:16:3e:00:00:aa'
+
+
+class MachinesTest(view_base.ViewTestCase):
+    """Router r1 has its gateway elsewhere, and two machines."""
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=AWAY)
+        self.cloud.add_nat('r1', FIP, external_mac=MAC.upper(),
+                           logical_port='vm-1')
+        self.cloud.add_nat('r1', OTHER, logical_port='vm-2')
+
+    def residents(self, eyes):
+        router = eyes.router('r1')
+        return None if router is None else {
+            nat.external_ip for nat in router.nats if nat.resident}
+
+    def become(self, eyes, wanted):
+        self.eventually(lambda: self.residents(eyes) == wanted,
+                        lambda: f'{self.residents(eyes)} is {wanted}')
+        self.assertEqual(views.timeless(views.fresh(eyes)),
+                         views.timeless(eyes.look()))
+
+    def test_a_machine_comes_moves_and_goes(self):
+        eyes = self.eyes()
+        self.become(eyes, None)
+        self.cloud.add_machine('vm-1', HERE)
+        self.become(eyes, {FIP})
+        router = eyes.router('r1')
+        port, = router.ports
+        self.assertEqual((False, True, (), (port,)), (
+            port.local, port.hosting, router.served_ports,
+            router.hosting_ports))
+        nat = next(nat for nat in router.nats if nat.resident)
+        self.assertEqual(MAC, nat.distributed_mac)
+        self.cloud.move_machine('vm-1', AWAY)
+        self.become(eyes, None)
+        self.cloud.move_machine('vm-1', HERE)
+        self.become(eyes, {FIP})
+        self.cloud.move_machine('vm-1', None)
+        self.become(eyes, None)
+
+    def test_only_a_port_that_is_up(self):
+        self.cloud.add_machine('vm-1', HERE, up=False)
+        eyes = self.eyes()
+        self.become(eyes, None)
+        self.cloud.move_machine('vm-1', HERE, up=True)
+        self.become(eyes, {FIP})
+
+    def test_a_virtual_port(self):
+        """The chassis of its present parent claims it."""
+        self.cloud.add_machine('vm-1', HERE, 'virtual')
+        eyes = self.eyes()
+        self.become(eyes, {FIP})
+        self.cloud.move_machine('vm-1', None)
+        self.become(eyes, None)
+
+    def test_the_mode_of_an_address_changes(self):
+        for port in ('vm-1', 'vm-2'):
+            self.cloud.add_machine(port, HERE)
+        eyes = self.eyes()
+        self.become(eyes, {FIP})
+        self.cloud.change_nat(OTHER, external_mac='fa:16:3e:00:00:bb')
+        self.become(eyes, {FIP, OTHER})
+        for address in (FIP, OTHER):
+            self.cloud.change_nat(address, external_mac=ovsdb.ovsdb_set(()))
+        self.become(eyes, None)
+
+    def test_the_gateway_itself_may_have_machines(self):
+        self.cloud.add_machine('vm-1', HERE)
+        self.cloud.move('lrp-r1', HERE)
+        eyes = self.eyes()
+        self.become(eyes, {FIP})
+        port, = eyes.router('r1').ports
+        self.assertEqual((True, True), (port.local, port.hosting))
+
+    def test_the_server_sends_only_machines_of_this_chassis(self):
+        for port, where in (('vm-1', HERE), ('vm-2', AWAY),
+                            ('vm-3', HERE), ('vm-4', None)):
+            self.cloud.add_machine(port, where)
+        eyes = self.eyes()
+
+        def machines():
+            with eyes.databases['sb'].rows() as sb:
+                return {row.logical_port
+                        for row in sb['Port_Binding'].values()
+                        if row.type == ''}
+        self.assertEqual(set(), machines())
+        eyes.look()
+        self.assertEqual({'vm-1', 'vm-3'}, machines())
+
+    def test_none_are_sent_without_distributed_addresses(self):
+        self.cloud.change_nat(FIP, external_mac=ovsdb.ovsdb_set(()))
+        self.cloud.add_machine('vm-1', HERE)
+        eyes = self.eyes()
+        eyes.look()
+        with eyes.databases['sb'].rows() as sb:
+            self.assertNotIn('', {
+                row.type for row in sb['Port_Binding'].values()})
+
+    def test_another_row_of_this_chassis(self):
+        """ovn-controller makes its row anew, and claims the port again."""
+        self.cloud.add_machine('vm-1', HERE)
+        eyes = self.eyes()
+        self.become(eyes, {FIP})
+        self.sb.transact(ovsdb.delete('Chassis', {'name': HERE}))
+        self.eventually(lambda: self.residents(eyes) is None, 'it went')
+        self.sb.transact(
+            ovsdb.insert('Encap', 'encap', type='geneve', ip='192.0.2.1',
+                         chassis_name=HERE),
+            ovsdb.insert('Chassis', name=HERE, hostname=cloud.HOSTNAME,
+                         encaps=['named-uuid', 'encap']))
+        self.cloud.move_machine('vm-1', HERE)
+        self.become(eyes, {FIP})
+
+    def test_after_a_restart_of_the_server(self):
+        self.cloud.add_machine('vm-1', HERE)
+        eyes = self.eyes()
+        self.become(eyes, {FIP})
+        self.sb.kill()
+        self.eventually(lambda: not eyes.databases['sb'].connected,
+                        'the server is gone')
+        self.assertEqual({FIP}, self.residents(eyes))
+        self.sb.start()
+        self.eventually(lambda: eyes.databases['sb'].connected,
+                        'the server is back')
+        self.become(eyes, {FIP})
+        self.cloud.add_machine('vm-2', HERE)
+        self.cloud.change_nat(OTHER, external_mac='fa:16:3e:00:00:bb')
+        self.become(eyes, {FIP, OTHER})
+
+    def test_a_loss_in_a_view_of_whole_tables_is_confirmed(self):
+        self.cloud.add_machine('vm-1', HERE)
+        eyes = self.eyes()
+        self.become(eyes, {FIP})
+        self.eventually(lambda: eyes.view.confirmed, 'the first view')
+        self.sb.kill()
+        self.eventually(lambda: not eyes.databases['sb'].connected,
+                        'the server is gone')
+        self.sb.start()
+        self.cloud.move_machine('vm-1', AWAY)
+        self.become(eyes, None)
+        self.eventually(lambda: eyes.look() and eyes.view.confirmed,
+                        'the loss is confirmed')
+
+    def test_a_malformed_mac_costs_only_its_row(self):
+        self.cloud.add_machine('vm-1', HERE)
+        self.cloud.add_machine('vm-2', HERE)
+        self.cloud.change_nat(OTHER, external_mac='not-a-mac')
+        eyes = self.eyes()
+        self.become(eyes, {FIP})
+        problem, = eyes.router('r1').problems
+        self.assertIn("external_mac 'not-a-mac' is not a MAC address",
+                      problem)
+
+    def test_the_port_that_a_row_names(self):
+        self.cloud.add_port('r1', 'r1b', ['203.0.113.1/24'], chassis=AWAY)
+        self.cloud.add_machine('vm-1', HERE)
+        eyes = self.eyes()
+        self.become(eyes, {FIP})
+        self.assertEqual(['lrp-r1'], [
+            port.lrp for port in eyes.router('r1').hosting_ports])
+        named, = self.nb.rows('Logical_Router_Port', '_uuid',
+                              where=ovsdb.clauses({'name': 'lrp-r1b'}))
+        self.cloud.change_nat(FIP, gateway_port=named['_uuid'])
+        self.eventually(lambda: [
+            port.lrp for port in eyes.router('r1').hosting_ports
+            ] == ['lrp-r1b'], 'the row decides')

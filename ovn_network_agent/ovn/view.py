@@ -53,6 +53,10 @@ class NotReady(Exception):
     """There is no complete view (yet); the text names the reason."""
 
 
+class Incomplete(NotReady):
+    """The server still has to send rows; the loop is woken for them."""
+
+
 class View:
     """Reads the databases' replicas and the kernel's devices.
 
@@ -99,8 +103,8 @@ class View:
         self._searched = None
         self._counts = False
         # Whether a view since the last complete one was built from whole
-        # tables.
-        self._whole = False
+        # tables; and whether SB has ever sent the ports of machines here.
+        self._whole = self._had_machines = False
         self._wake = wake
         self._observers = observers
         self._abandoned = False
@@ -202,16 +206,22 @@ class View:
         A cloud has thousands of such ports.  Distributed floating IPs alone
         need some of them, and each node needs its own.
 
-        :raises NotReady: until the replica has them
+        While SB is away, the first distributed floating IP of the cloud does
+        not keep this node from following NB.
+
+        :raises Incomplete: until the replica has them
         """
         if not self._builder.distributed:
             return
-        own = self._builder.own_chassis()
+        own, southbound = self._builder.own_chassis(), self._databases['sb']
         # Without its row, no port is bound to this chassis.
-        if own is not None and not self._databases['sb'].also(
-                'Port_Binding', events.bound_to(own)):
-            raise NotReady('the ports of the machines on this chassis are '
-                           'still to come')
+        if own is None or southbound.also('Port_Binding',
+                                          events.bound_to(own)):
+            self._had_machines = own is not None or self._had_machines
+        elif (southbound.connected or self._had_machines or
+              self.last is None):
+            raise Incomplete('the ports of the machines on this chassis are '
+                             'still to come')
 
     def _included(self):
         """UUIDs of the routers that the handovers need, a frozenset."""

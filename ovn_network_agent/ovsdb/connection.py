@@ -209,7 +209,7 @@ class Database:
         try:
             for table in self._conditions:
                 if table in idl.tables:
-                    idl.choose(table, self._clauses(table))
+                    idl.cond_change(table, self._clauses(table))
             connection = ovsdbapp_connection.Connection(idl, self._timeout)
         except BaseException:
             idl.close()

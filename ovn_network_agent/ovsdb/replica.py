@@ -164,10 +164,10 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
             self._judge(before, complaints)
 
     def choose(self, table, clauses):
-        """Replicate only rows that match one of the clauses.
+        """Replicate only rows that match one of the clauses, from now on.
 
-        The caller holds the connection's lock, unless the connection is not
-        made yet.
+        The caller holds the connection's lock.  The loop is woken when the
+        replica has the rows.
 
         :param table: name of a table
         :param clauses: list of [column, function, value], RFC 7047 5.1

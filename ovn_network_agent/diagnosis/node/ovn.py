@@ -23,6 +23,7 @@ from ovn_network_agent.ovsdb import connection
 
 _OPTIONS = 'ovn-cms-options'
 _GATEWAY = 'enable-chassis-as-gw'
+_DRAIN = 'gateway_drain'
 
 
 class Reach(typing.NamedTuple):
@@ -81,6 +82,7 @@ class Chassis(typing.NamedTuple):
     :ivar mapped_by: key of the local database that has ovn-bridge-mappings
     :ivar mappings: tuple of (physical network, bridge)
     :ivar bridges: frozenset of names of the bridges of Open vSwitch
+    :ivar gateway: whether the agent has the driver of gateway nodes
     """
 
     name: str
@@ -92,6 +94,7 @@ class Chassis(typing.NamedTuple):
     mapped_by: str
     mappings: tuple
     bridges: frozenset
+    gateway: bool = True
 
 
 def read_chassis(sources):
@@ -114,7 +117,8 @@ def read_chassis(sources):
     return Chassis(name, hostname is not None, hostname or '', key,
                    tuple(filter(None, map(str.strip, words))),
                    served.served(sources.conf), mapped_by,
-                   wiring.bridge_mappings(external_ids), bridges)
+                   wiring.bridge_mappings(external_ids), bridges,
+                   _DRAIN in sources.conf.drivers)
 
 
 def judge_chassis(found):
@@ -137,12 +141,15 @@ def judge_chassis(found):
 
 
 def judge_gateway(found):
-    """A chassis that is no gateway for Neutron is broken.
+    """A gateway node that is no gateway for Neutron is broken.
 
     :param found: :class:`Chassis`
     """
     if _GATEWAY in found.options:
         yield check.ok(_GATEWAY)
+    elif not found.gateway:
+        yield check.ok(f'a compute node: without {_GATEWAY}, and [DEFAULT] '
+                       f'drivers without {_DRAIN}')
     else:
         yield check.broken(
             f'{found.key} is "{",".join(found.options)}", without {_GATEWAY}, '

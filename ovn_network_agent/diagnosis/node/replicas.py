@@ -13,6 +13,8 @@
 
 """The databases as the agent would see them, for one look."""
 
+import time
+
 from ovn_network_agent import model
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import schema
@@ -22,6 +24,8 @@ from ovn_network_agent.ovsdb import notification
 
 # Seconds for a database.  An operator waits for the answer.
 LIMIT = 8
+# Seconds between two looks for rows that the server still has to send.
+_PAUSE = 0.01
 # Columns that only the checks of a node read.
 _MORE = {'ovs': {'Open_vSwitch': ('ovs_version',),
                  'Bridge': ('external_ids',)},
@@ -85,5 +89,13 @@ def view(conf, replicas):
     :returns: :class:`model.Snapshot`
     :raises views.NotReady: when there is no view
     """
-    databases = {name: one.database for name, one in replicas.items()}
-    return views.View(conf, databases).snapshot(model.Phase.RUNNING)
+    seen = views.View(conf, {name: one.database
+                             for name, one in replicas.items()})
+    deadline = time.monotonic() + LIMIT
+    while True:
+        try:
+            return seen.snapshot(model.Phase.RUNNING)
+        except views.Incomplete:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(_PAUSE)

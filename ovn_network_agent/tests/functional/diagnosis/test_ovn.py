@@ -108,6 +108,18 @@ class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
         self.local(**{f'{_OPTIONS}-{cloud.CHASSIS}': 'x'})
         self.looked('gateway-chassis', doctor.BROKEN)
 
+    def test_a_compute_node(self):
+        """With distributed floating IPs, the view needs the machines here.
+        """
+        self.conf.set_override('drivers', ['fip_route', 'veth_leak'])
+        self.cloud.add_router('one', chassis=cloud.OTHER)
+        self.cloud.add_nat('one', '198.51.100.10', logical_port='vm-1',
+                           external_mac='fa:16:3e:00:00:aa')
+        self.cloud.add_machine('vm-1', cloud.CHASSIS)
+        self.assertIn('a compute node', self.looked('gateway-chassis',
+                                                    doctor.OK))
+        self.looked('ipv6-routers', doctor.OK)
+
     def test_without_a_controller(self):
         """Nobody answers, and the chassis is then not looked at."""
         self.conf.set_override('ovn_rundir', '/nowhere', 'ovs')

@@ -126,17 +126,12 @@ class Eyes:
 
         As the loop of the agent does, it waits for the ports of machines.
         """
-        try:
-            return self.view.snapshot(phase, full)
-        except view.NotReady:
-            if not self.databases['sb'].connected:
-                raise
-            replica = self.databases['sb']._connection.idl
-            if replica.chosen:
-                raise
-            waiting.eventually(lambda: replica.chosen,
-                               'the ports of machines are there')
-            return self.look(full, phase)
+        def there():
+            try:
+                return self.view.snapshot(phase, full)
+            except view.Incomplete:
+                return None
+        return waiting.eventually(there, 'the ports of machines are there')
 
     def router(self, name):
         """The router neutron-<name> as seen now, or None."""

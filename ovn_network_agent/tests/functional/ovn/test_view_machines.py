@@ -151,6 +151,24 @@ class MachinesTest(view_base.ViewTestCase):
         self.cloud.change_nat(OTHER, external_mac='fa:16:3e:00:00:bb')
         self.become(eyes, {FIP, OTHER})
 
+    def test_the_first_one_while_the_southbound_database_is_away(self):
+        """This node goes on to follow NB."""
+        self.cloud.change_nat(FIP, external_mac=ovsdb.ovsdb_set(()))
+        self.cloud.add_machine('vm-1', HERE)
+        self.cloud.add_router('r2', chassis=HERE)
+        eyes = self.eyes()
+        eyes.look()
+        self.sb.kill()
+        self.eventually(lambda: not eyes.databases['sb'].connected,
+                        'the server is gone')
+        self.cloud.change_nat(FIP, external_mac='fa:16:3e:00:00:aa')
+        self.cloud.add_nat('r2', '198.51.100.20')
+        self.eventually(lambda: self.fips(eyes, 'r2') == {'198.51.100.20'},
+                        'the new address')
+        self.assertIsNone(self.residents(eyes))
+        self.sb.start()
+        self.become(eyes, {FIP})
+
     def test_a_loss_in_a_view_of_whole_tables_is_confirmed(self):
         self.cloud.add_machine('vm-1', HERE)
         eyes = self.eyes()

@@ -58,6 +58,11 @@ class ChassisTest(base.JudgeTestCase):
         self.assertIn('append ",enable-chassis-as-gw"', said)
         self.assertNotIn('ovs-vsctl', said)
 
+    def test_a_compute_node_is_no_gateway(self):
+        said = self.judged(ovn.judge_gateway, chassis(
+            options=(), gateway=False), base.OK)
+        self.assertIn('a compute node', said)
+
     def test_mappings(self):
         self.assertIn('names nothing', self.judged(
             ovn.judge_mappings, chassis(mappings=()), base.BROKEN))

@@ -103,8 +103,9 @@ class View:
         self._searched = None
         self._counts = False
         # Whether a view since the last complete one was built from whole
-        # tables; and whether SB has ever sent the ports of machines here.
-        self._whole = self._had_machines = False
+        # tables; whether SB has sent the ports of machines here, and whether
+        # it ever has.
+        self._whole = self._has_machines = self._had_machines = False
         self._wake = wake
         self._observers = observers
         self._abandoned = False
@@ -144,7 +145,7 @@ class View:
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
                 self._withdrawals.ask(nb, sb, self.chassis, subjects,
-                                      self._builder.distributed)
+                                      self._has_machines)
 
     @property
     def dead(self):
@@ -211,15 +212,17 @@ class View:
 
         :raises Incomplete: until the replica has them
         """
-        if not self._builder.distributed:
-            return
-        own, southbound = self._builder.own_chassis(), self._databases['sb']
+        self._has_machines = False
         # Without its row, no port is bound to this chassis.
-        if own is None or southbound.also('Port_Binding',
-                                          events.bound_to(own)):
-            self._had_machines = own is not None or self._had_machines
-        elif (southbound.connected or self._had_machines or
-              self.last is None):
+        own, southbound = self._builder.own_chassis(), self._databases['sb']
+        if not self._builder.distributed or own is None:
+            return
+        self._has_machines = southbound.also('Port_Binding',
+                                             events.bound_to(own))
+        self._had_machines = self._had_machines or self._has_machines
+        if not self._has_machines and (
+                southbound.connected or self._had_machines or
+                self.last is None):
             raise Incomplete('the ports of the machines on this chassis are '
                              'still to come')
 
@@ -244,7 +247,7 @@ class View:
         if (now.node.phase in (model.Phase.RUNNING, model.Phase.DRAINING) and
                 (self._whole or not self.confirmed)):
             self._confirmation.consider(nb, sb, self.last, now, self._whole,
-                                        self._builder.distributed)
+                                        self._has_machines)
 
     def _judged(self, snapshot):
         """Add to the groups what is known of the health of the nodes.

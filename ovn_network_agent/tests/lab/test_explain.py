@@ -174,7 +174,7 @@ OF_OTHERS = (
                  "forward priority -10; }}'",
                  'nft add rule inet guard transit ip daddr {fip} drop'),
           _typed('nft delete table inet guard')),
-    Fault('wanted', 'no distributed floating IP',
+    Fault('gateway-port', 'is bound to no chassis',
           lambda case: case.distribute()),
 )
 
@@ -283,12 +283,13 @@ class TestExplain(explaining.Explaining, alpha.AlphaTestCase):
                       str(plan.PROVIDER[-2]), *mac)
 
     def distribute(self):
-        """The chassis of the machine answers, and not the gateway."""
+        """A machine that is nowhere would answer, and not the gateway."""
         self.node.out('ovn-nbctl', f'--db={plan.NB}', 'set', 'NAT', self.node
                       .out('ovn-nbctl', f'--db={plan.NB}', '--bare',
                            '--columns=_uuid', 'find', 'NAT',
                            f'external_ip={self.fip.address}').strip(),
-                      'external_mac="fa:16:3e:00:00:77"')
+                      'external_mac="fa:16:3e:00:00:77"',
+                      'logical_port=gone')
 
     def unassociate(self):
         self.cloud.neutron.remove_fips(self.alpha, [self.fip])

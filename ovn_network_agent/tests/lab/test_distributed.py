@@ -40,6 +40,11 @@ class DistributedTestCase(base.LabTestCase):
         cls.one, cls.one_fip = cls.distributed('gw2')
         cls.two, cls.two_fip = cls.distributed('gw3')
         cls.near, cls.near_fip = cls.distributed('gw2')
+        tagged = cloud.add_router(
+            'tagged', ['gw1'], provider=cloud.neutron.add_provider_network(
+                'tagged', next(plan.FURTHER_PROVIDERS.subnets(new_prefix=24)),
+                plan.PHYSICAL_NETWORK, 101))
+        cls.vlan, cls.vlan_fip = cls.distributed('gw3', tagged)
         cls.central, cls.central_fip = cls.machine(cls.router)
         cls.foreign, cls.foreign_fip = cls.machine(cls.other)
         echo.start(cloud['client'])
@@ -51,9 +56,9 @@ class DistributedTestCase(base.LabTestCase):
         return {**cls.configuration(), **COMPUTE}
 
     @classmethod
-    def distributed(cls, host):
-        """A machine of router alpha with a distributed floating IP."""
-        vm, fip = cls.machine(cls.router, host=host)
+    def distributed(cls, host, router=None):
+        """A machine with a distributed floating IP, of router alpha."""
+        vm, fip = cls.machine(router or cls.router, host=host)
         cls.cloud.neutron.set_distributed(fip, True)
         return vm, fip
 
@@ -63,7 +68,8 @@ class DistributedTestCase(base.LabTestCase):
 
     def settled(self):
         for fip, name in ((self.one_fip, 'gw2'), (self.two_fip, 'gw3'),
-                          (self.near_fip, 'gw2'), (self.central_fip, 'gw1'),
+                          (self.near_fip, 'gw2'), (self.vlan_fip, 'gw3'),
+                          (self.central_fip, 'gw1'),
                           (self.foreign_fip, 'gw1')):
             self.alone(fip, name)
 
@@ -85,6 +91,7 @@ class DistributedTests:
         """Rows DFR-01 and DFR-02; packets do not cross the gateway."""
         for vm, fip in ((self.one, self.one_fip), (self.two, self.two_fip),
                         (self.near, self.near_fip),
+                        (self.vlan, self.vlan_fip),
                         (self.central, self.central_fip)):
             self.reach(self.client, 'icmp', fip.address)
             report = self.reach(vm.node, 'udp', plan.CLIENT)
@@ -95,7 +102,7 @@ class DistributedTests:
     def test_each_to_each(self):
         """Row DFR-13: on one node, between nodes, of other routers."""
         machines = ((self.one, self.one_fip), (self.two, self.two_fip),
-                    (self.near, self.near_fip),
+                    (self.near, self.near_fip), (self.vlan, self.vlan_fip),
                     (self.central, self.central_fip),
                     (self.foreign, self.foreign_fip))
         for vm, own in machines:
@@ -315,8 +322,9 @@ class DistributedTests:
             self.lossless(running)
         since = self.mark('gw3')
         self.assertEqual(0, agent.stop())
-        self.assertIn(f'1 distributed floating IPs are withdrawn now '
-                      f'({address})', self.said('gw3', since))
+        self.assertIn('2 distributed floating IPs are withdrawn now '
+                      f'({self.vlan_fip.address}, {address})',
+                      self.said('gw3', since))
         self.cloud.wait_withdrawn(address, base.SETTLE)
         self.wait_gone('gw3', address)
         agent.start()

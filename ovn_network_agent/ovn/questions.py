@@ -24,11 +24,11 @@ from ovn_network_agent.ovsdb import columns
 
 
 class Bound:
-    """The question which gateway ports are bound to a chassis.
+    """The question which ports of gateways are bound to a chassis.
 
     :param sb: dict of table name to dict of UUID to row
     :param chassis: name of the chassis
-    :param machines: whether to ask for the ports of machines, too
+    :param machines: whether to ask for all its ports, those of machines, too
     :ivar operations: operations to send, see :meth:`replica.Idl.ask`
     """
 

@@ -105,8 +105,8 @@ def neighbour(facts):
                              f'{subject.address} right now', 'ask again')
     if mac and subject.mac and mac != subject.mac:
         return verdicts.warn(
-            'neighbour', f'{mac} ({state}) and not {subject.mac} of the '
-            'router', f'"ip neigh flush {subject.address} dev {device}", and '
+            'neighbour', f'{mac} ({state}) and not {subject.mac} of OVN',
+            f'"ip neigh flush {subject.address} dev {device}", and '
             'look for another owner of the address')
     return verdicts.ok('neighbour', f'{mac} on {device} ({state})')
 

@@ -70,7 +70,7 @@ class RouteBackend(kernel.KernelBackend):
 
     def apply(self, delta):
         """Set and delete routes, see :meth:`base.Backend.apply`."""
-        wanted = kernel.wanted(delta)
+        wanted = delta.wanted
         return {
             **kernel.refused(
                 kernel_routes.set_routes, wanted,

@@ -70,7 +70,7 @@ class RouteBackend(kernel.KernelBackend):
 
     def apply(self, delta):
         """Set and delete routes, see :meth:`base.Backend.apply`."""
-        wanted = delta.wanted
+        wanted = kernel.wanted(delta)
         return {
             **kernel.refused(
                 kernel_routes.set_routes, wanted,

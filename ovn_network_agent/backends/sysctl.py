@@ -45,7 +45,7 @@ class SysctlBackend(kernel.KernelBackend):
 
     def apply(self, delta):
         """Set values; see :meth:`base.Backend.apply`."""
-        wanted = delta.wanted
+        wanted = kernel.wanted(delta)
         return kernel.refused(netlink.set_sysctls, wanted,
                               [[r.path, r.value] for r in wanted])
 

@@ -19,6 +19,7 @@ difference depends on the number of changes, not on the number of resources.
 import collections
 
 from ovn_network_agent import resources
+from ovn_network_agent.backends import base
 
 
 class Tracker:
@@ -120,7 +121,7 @@ class Tracker:
         """The difference for some kinds.
 
         :param kinds: kind names
-        :returns: :class:`resources.Delta`
+        :returns: :class:`backends.base.Delta`
         """
         create, update, delete = [], [], []
         for kind in kinds:
@@ -135,7 +136,7 @@ class Tracker:
                     delete.append(have)
                 else:
                     update.append((have, want))
-        return resources.Delta(tuple(create), tuple(update), tuple(delete))
+        return base.Delta(tuple(create), tuple(update), tuple(delete))
 
     def in_sync(self, ref):
         """Whether ``ref`` is desired and exists with the desired value."""

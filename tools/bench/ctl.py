@@ -39,7 +39,7 @@ def main():
     args = _parser().parse_args()
     hosts.enter()
     with hosts.running(args.routers) as host:
-        present = samples.addresses(256, args.present)
+        present = samples.addresses(samples.FIRST, args.present)
         samples.fill(host, present)
         try:
             samples.start(host, args.method, present)

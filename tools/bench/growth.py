@@ -34,6 +34,8 @@ import time
 
 from tools.bench import counted
 from tools.bench import host as hosts
+from tools.bench import processes
+from tools.bench import programs
 from tools.bench import samples
 
 # The most growth of a count, and a difference that is no growth: a watch may
@@ -45,8 +47,8 @@ _SMALL = 10
 # starts.
 _WINDOW = 4.0
 _LOOK = 2.0
-# Clock ticks of the processor in a look, below which the agent is idle.
-_IDLE = 30
+# Milliseconds of the processor in a look, below which the agent is idle.
+_IDLE = 300
 # Looks in a row until the agent counts as idle.
 _CALM = 4
 _PATIENCE = 600
@@ -76,31 +78,15 @@ class CountedHost(hosts.Host):
         deadline = time.monotonic() + _PATIENCE
         calm = 0
         while calm < _CALM:
-            before = self._ticks()
+            before = self._used()
             time.sleep(_LOOK)
-            calm = calm + 1 if self._ticks() - before < _IDLE else 0
+            calm = calm + 1 if self._used() - before < _IDLE else 0
             if time.monotonic() > deadline:
                 raise RuntimeError('the agent does not come to rest:\n' +
                                    self.log('agent')[-2000:])
 
-    def _ticks(self):
-        total = 0
-        for pid in self._processes():
-            with open(f'/proc/{pid:d}/stat') as opened:
-                fields = opened.read().rpartition(')')[2].split()
-            total += int(fields[11]) + int(fields[12])
-        return total
-
-    def _processes(self):
-        """Process ids of the agent and of its daemons."""
-        found = [self._agent.pid]
-        tasks = f'/proc/{self._agent.pid:d}/task'
-        for task in os.listdir(tasks):
-            # A thread may have ended meanwhile.
-            with contextlib.suppress(FileNotFoundError), open(
-                    f'{tasks}/{task}/children') as opened:
-                found += map(int, opened.read().split())
-        return found
+    def _used(self):
+        return processes.load(self.processes()).processor
 
     @contextlib.contextmanager
     def counting(self):
@@ -110,7 +96,7 @@ class CountedHost(hosts.Host):
             each function
         """
         found = [collections.Counter(), collections.Counter()]
-        pids = self._processes()
+        pids = self.processes()
         self._signal(pids, counted.START)
         ends = time.monotonic() + _WINDOW
         yield found
@@ -118,7 +104,7 @@ class CountedHost(hosts.Host):
         self._signal(pids, counted.STOP)
         for pid in pids:
             path = os.path.join(self._directory, str(pid))
-            hosts.wait_for(path)
+            programs.wait_for(path)
             with open(path) as opened:
                 for total, one in zip(found, json.load(opened), strict=True):
                     total.update(one)
@@ -207,11 +193,12 @@ def main():
             CountedHost(args.routers, directory)) as host:
         present = 0
         for count in (args.few, args.many):
-            samples.fill(host, samples.addresses(256 + present,
+            samples.fill(host, samples.addresses(samples.FIRST + present,
                                                  count - present))
             present = count
             for method in args.methods:
-                samples.start(host, method, samples.addresses(256, count),
+                samples.start(host, method,
+                              samples.addresses(samples.FIRST, count),
                               _PATIENCE)
                 host.wait_until_idle()
                 found[method, count] = measure(host, args.repeat)

@@ -20,7 +20,6 @@ import contextlib
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 
@@ -28,6 +27,10 @@ from lab import syscalls
 from ovn_network_agent.tests.functional.ovn import cloud as clouds
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from tools.bench import observe
+from tools.bench import processes
+from tools.bench import programs
+from tools.bench import routing
+from tools.bench import samples
 
 BRIDGE = 'br-ex'
 NETWORK = '198.18.0.1/16'
@@ -35,28 +38,8 @@ CONFIG = '/etc/ovn-network-agent/bench.conf'
 _INSIDE = 'OVNA_BENCH_INSIDE'
 _VOLATILE = ('/run', '/etc/frr', '/etc/openvswitch', '/var/log/frr',
              '/var/log/openvswitch', '/var/tmp', '/etc/ovn-network-agent')
-_FRR = '''\
-frr defaults traditional
-router bgp 65001
- bgp router-id 10.0.0.1
- no bgp ebgp-requires-policy
- timers bgp 1 60
- neighbor 10.0.0.2 remote-as 65002
- address-family ipv4 unicast
-  redistribute static
-  redistribute kernel
-  neighbor 10.0.0.2 prefix-list ANNOUNCED-NETWORKS out
-'''
-# The neighbour is in a network namespace of its own, and has no zebra.
-_SPINE = '/run/frr-spine'
-_FRR_OF_SPINE = '''\
-frr defaults traditional
-router bgp 65002
- bgp router-id 10.0.0.2
- no bgp ebgp-requires-policy
- timers bgp 1 60
- neighbor 10.0.0.1 remote-as 65001
-'''
+# The kernel's VRF, and its routing table.
+VRF, VRF_TABLE = 'vrf-provider', 10
 
 
 def enter():
@@ -75,7 +58,7 @@ def enter():
         os.makedirs(path)
     for path in ('/run/frr', '/etc/frr', '/var/log/frr'):
         shutil.chown(path, 'frr', 'frr')
-    _run('ip', 'link', 'set', 'lo', 'up')
+    programs.run('ip', 'link', 'set', 'lo', 'up')
 
 
 class Host:
@@ -83,14 +66,19 @@ class Host:
 
     :param routers: how many, bound here
     :param debug: have the agent log more
+    :param program: path of the agent, default that of this environment
+    :param vrf: name of a VRF to make and to announce in, '' for the default
     :ivar cloud: writes rows as Neutron, northd and ovn-controller do
     """
 
-    def __init__(self, routers, debug=False):
+    def __init__(self, routers, debug=False, program=None, vrf=''):
         self.routers = routers
+        self.vrf = vrf
         # Each has an address of its own.
         self.along = routers
         self._debug = debug
+        self._path = program or os.path.join(
+            os.path.dirname(sys.executable), 'ovn-network-agent')
         self._agent = None
         self._start_switch()
         self.nb = ovsdb.Server('nb').start()
@@ -101,17 +89,26 @@ class Host:
                'external_ids:system-id=' + clouds.CHASSIS,
                'external_ids:hostname=gw1',
                'external_ids:ovn-bridge-mappings=physnet1:' + BRIDGE)
-        self._start_frr()
-        for number in range(routers):
+        if vrf:
+            programs.run('ip', 'link', 'add', vrf, 'type', 'vrf', 'table',
+                         f'{VRF_TABLE:d}')
+            programs.run('ip', 'link', 'set', vrf, 'up')
+        routing.start(vrf)
+        for number, address in enumerate(self.gateways):
             high, low = divmod(number, 250)
             self.cloud.add_router(
-                f'r{number}', [f'198.18.{255 - high}.{low + 1}/16'],
-                clouds.CHASSIS, mac=f'fa:16:3e:00:{high + 1:02x}:{low:02x}')
+                f'r{number}', [f'{address}/16'], clouds.CHASSIS,
+                mac=f'fa:16:3e:00:{high + 1:02x}:{low:02x}')
 
     def close(self):
         """Take away the files; the programs end with the namespace."""
         for server in (self.nb, self.sb):
             server.close()
+
+    @property
+    def gateways(self):
+        """The addresses of the routers' gateway ports, a list."""
+        return samples.gateways(self.routers)
 
     def add_fips(self, addresses, router=0):
         """Floating IPs in one transaction.
@@ -129,8 +126,9 @@ class Host:
 
     def remove_fips(self, addresses, router=0):
         """The reverse of :meth:`add_fips`."""
+        going = set(addresses)
         rows = [row for row in self.nb.rows('NAT', '_uuid', 'external_ip')
-                if row['external_ip'] in set(addresses)]
+                if row['external_ip'] in going]
         return self._router_nats(router, 'delete', ovsdb.ovsdb_set(
             row['_uuid'] for row in rows))
 
@@ -140,6 +138,10 @@ class Host:
             'Logical_Router', {'name': f'neutron-r{router:d}'}, 'nat', mutator,
             uuids))
         return started
+
+    def processes(self):
+        """Process ids of the agent and of its descendants, a list."""
+        return processes.family(self._agent.pid)
 
     @staticmethod
     def launched():
@@ -155,7 +157,7 @@ class Host:
 
     def observer(self):
         """A new :class:`observe.Observer`."""
-        return observe.Observer(BRIDGE)
+        return observe.Observer(BRIDGE, vrf=self.vrf)
 
     def _configuration(self, method):
         return f'''\
@@ -169,7 +171,7 @@ ovn_sb_remote = {self.sb.remote}
 [fip_route]
 announce_method = {method}
 [frr]
-vrf_name =
+vrf_name = {self.vrf}
 [veth_leak]
 veth_leak_enabled = false
 '''
@@ -179,14 +181,13 @@ veth_leak_enabled = false
         with open(CONFIG, 'w') as opened:
             opened.write(self._configuration(method))
         started = time.monotonic()
-        self._agent = self._spawn([*self._program(), '--config-file', CONFIG],
-                                  'agent')
+        self._agent = programs.spawn(
+            [*self._program(), '--config-file', CONFIG], 'agent')
         return started
 
     def _program(self):
         """The command that starts the agent, a list."""
-        return [os.path.join(os.path.dirname(sys.executable),
-                             'ovn-network-agent')]
+        return [self._path]
 
     def stop_agent(self):
         """End it in good order, with its clean-up."""
@@ -203,21 +204,17 @@ veth_leak_enabled = false
 
     # -- programs ---------------------------------------------------------
 
-    def _spawn(self, argv, name):
-        with open(f'/run/{name}.log', 'ab') as log:
-            return subprocess.Popen(argv, stdin=subprocess.DEVNULL,
-                                    stdout=log, stderr=log)
-
     def _start_switch(self):
         database = '/etc/openvswitch/conf.db'
-        _run('ovsdb-tool', 'create', database, ovsdb.SCHEMA_FILES['ovs'])
-        self._spawn(['ovsdb-server', database,
-                     '--remote=punix:/run/openvswitch/db.sock',
-                     '--pidfile'], 'ovsdb-server')
-        wait_for('/run/openvswitch/db.sock')
+        programs.run('ovsdb-tool', 'create', database,
+                     ovsdb.SCHEMA_FILES['ovs'])
+        programs.spawn(['ovsdb-server', database,
+                        '--remote=punix:/run/openvswitch/db.sock',
+                        '--pidfile'], 'ovsdb-server')
+        programs.wait_for('/run/openvswitch/db.sock')
         _vsctl('--no-wait', 'init')
-        self._spawn(['ovs-vswitchd', '--disable-system', '--pidfile'],
-                    'ovs-vswitchd')
+        programs.spawn(['ovs-vswitchd', '--disable-system', '--pidfile'],
+                       'ovs-vswitchd')
         for bridge in (BRIDGE, 'br-int'):
             _vsctl('add-br', bridge, '--', 'set', 'bridge', bridge,
                    'datapath_type=netdev')
@@ -227,65 +224,18 @@ veth_leak_enabled = false
             _vsctl('add-port', bridge, name, '--', 'set', 'interface', name,
                    'type=patch', 'options:peer=' + peer, '--', 'set', 'port',
                    name, 'external_ids:ovn-localnet-port=provnet-1')
-        _run('ip', 'link', 'set', BRIDGE, 'up')
-
-    def _start_frr(self):
-        for name, text in (('frr.conf', _FRR), ('vtysh.conf', '')):
-            with open('/etc/frr/' + name, 'w') as opened:
-                opened.write(text)
-            shutil.chown('/etc/frr/' + name, 'frr', 'frr')
-        self._start_spine()
-        for name in ('zebra', 'staticd', 'bgpd'):
-            self._spawn(['/usr/lib/frr/' + name, '-A', '127.0.0.1'], name)
-            wait_for(f'/run/frr/{name}.vty')
-        _run('vtysh', '-b')
-
-    def _start_spine(self):
-        """The neighbour of BGP, so that an announcement is an announcement."""
-        os.makedirs(_SPINE)
-        path = os.path.join(_SPINE, 'frr.conf')
-        with open(path, 'w') as opened:
-            opened.write(_FRR_OF_SPINE)
-        for each in (_SPINE, path):
-            shutil.chown(each, 'frr', 'frr')
-        _run('ip', 'netns', 'add', 'spine')
-        _run('ip', 'link', 'add', 'uplink', 'type', 'veth', 'peer', 'name',
-             'gw1', 'netns', 'spine')
-        _run('ip', 'link', 'set', 'uplink', 'up')
-        _run('ip', 'addr', 'add', '10.0.0.1/30', 'dev', 'uplink')
-        for words in ('link set lo up', 'link set gw1 up',
-                      'addr add 10.0.0.2/30 dev gw1'):
-            _run('ip', '-n', 'spine', *words.split())
-        self._spawn(
-            ['ip', 'netns', 'exec', 'spine', '/usr/lib/frr/bgpd', '-n', '-f',
-             path, '-z', os.path.join(_SPINE, 'zserv.api'), '-i',
-             os.path.join(_SPINE, 'bgpd.pid'), '--vty_socket', _SPINE, '-A',
-             '127.0.0.1'], 'spine')
-        wait_for(os.path.join(_SPINE, 'bgpd.vty'))
+        programs.run('ip', 'link', 'set', BRIDGE, 'up')
 
 
 @contextlib.contextmanager
-def running(routers, debug=False):
-    """A :class:`Host` while the block runs."""
-    host = Host(routers, debug)
+def running(routers, debug=False, **options):
+    """A :class:`Host` while the block runs; takes the same arguments."""
+    host = Host(routers, debug, **options)
     try:
         yield host
     finally:
         host.close()
 
 
-def _run(*argv):
-    subprocess.run(argv, check=True, capture_output=True)
-
-
 def _vsctl(*args):
-    _run('ovs-vsctl', *args)
-
-
-def wait_for(path):
-    """Wait until a file appears."""
-    deadline = time.monotonic() + 10
-    while not os.path.exists(path):
-        if time.monotonic() > deadline:
-            raise RuntimeError(f'{path} does not appear')
-        time.sleep(0.01)
+    programs.run('ovs-vsctl', *args)

@@ -42,8 +42,8 @@ class World:
         self._node = cloud['gw1']
         self._routers = [
             cloud.neutron.add_router(f'r{n}', {'gw1': 1}, snat=False,
-                                     address=f'198.18.255.{n + 1}')
-            for n in range(routers)]
+                                     address=address)
+            for n, address in enumerate(samples.gateways(routers))]
         for router in self._routers:
             cloud.wait_owner(router, 'gw1')
         self._fips = {}

@@ -32,6 +32,8 @@ _RTM_NEWROUTE, _RTM_DELROUTE = 24, 25
 _RTA_DST = 1
 _MAIN = 254
 _EVENT = re.compile(r'event=(\w+).*cookie=0x998 .*nw_dst=([\d.]+)')
+# Commands on their way to a daemon, whose answers have to fit the socket.
+_AT_ONCE = 200
 ROUTE, FLOW, RIB = 'kernel route', 'flow', "zebra's RIB"
 PLACES = (ROUTE, FLOW, RIB)
 
@@ -64,7 +66,7 @@ class Observer:
         self._selector.register(self._monitor.stderr, selectors.EVENT_READ,
                                 self._read_flows)
         path = '/run/frr/zebra.vty'
-        self._zebra = _Vty(node.path(path) if node else path)
+        self._zebra = Vty(node.path(path) if node else path)
 
     def close(self):
         """Give back what it holds."""
@@ -75,21 +77,29 @@ class Observer:
         self._selector.close()
         self._zebra.close()
 
-    def wait(self, addresses, present, others, timeout=60):
+    def drain(self):
+        """Take in what has been told so far, without waiting."""
+        while ready := self._selector.select(0):
+            for key, _events in ready:
+                key.data()
+
+    def wait(self, addresses, present, others, timeout=60, places=PLACES):
         """Wait until all addresses are in all places, or in none.
 
         :param addresses: list of IPv4 addresses
         :param present: which of both
         :param others: :meth:`in_rib` without these addresses
         :param timeout: seconds
+        :param places: those to wait for
         :returns: dict of place to the monotonic time when it was so
+        :raises RuntimeError: when the time is over
         """
         wanted = set(addresses)
         pause = 0.001 if len(wanted) == 1 else 0.01
         found = {}
         deadline = time.monotonic() + timeout
         asked = 0
-        while len(found) < len(PLACES):
+        while not found.keys() >= set(places):
             if time.monotonic() > deadline:
                 raise RuntimeError(f'not within {timeout} s: only '
                                    f'{sorted(found)}')
@@ -97,9 +107,9 @@ class Observer:
                 key.data()
             now = time.monotonic()
             for place, there in self._where.items():
-                if self._all(wanted, there, present):
+                if place in places and self._all(wanted, there, present):
                     found.setdefault(place, now)
-            if RIB not in found and now - asked >= pause:
+            if RIB in places and RIB not in found and now - asked >= pause:
                 if self._in_rib(wanted, present, others):
                     found[RIB] = time.monotonic()
                 asked = time.monotonic()
@@ -149,22 +159,51 @@ class Observer:
                     self._where[FLOW].add(address)
 
 
-class _Vty:
-    """The command socket of a daemon of FRR."""
+class Vty:
+    """The command socket of a daemon of FRR.
+
+    :param path: of the socket
+    """
 
     def __init__(self, path):
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.connect(path)
+        self._rest = b''
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exception):
+        self.close()
 
     def ask(self, command):
-        self._socket.sendall(command.encode() + b'\0')
-        answer = b''
+        """The answer to one command, text."""
+        answer, = self.ask_all([command])
+        return answer
+
+    def ask_all(self, commands):
+        """The answers to commands that are sent at once, a list of text."""
+        answers = []
+        for first in range(0, len(commands), _AT_ONCE):
+            some = commands[first:first + _AT_ONCE]
+            self._socket.sendall(b''.join(
+                command.encode() + b'\0' for command in some))
+            answers += [self._answer() for _command in some]
+        return answers
+
+    def _answer(self):
         # Text, three zero bytes and a status byte.
-        while answer[-4:-1] != b'\0\0\0':
-            answer += self._socket.recv(1 << 20)
-        return answer[:-4].decode()
+        while (end := self._rest.find(b'\0\0\0')) < 0 or (
+                len(self._rest) < end + 4):
+            data = self._socket.recv(1 << 20)
+            if not data:
+                raise ConnectionError('the daemon has closed the connection')
+            self._rest += data
+        answer, self._rest = self._rest[:end], self._rest[end + 4:]
+        return answer.decode()
 
     def close(self):
+        """Give back the socket."""
         self._socket.close()
 
 

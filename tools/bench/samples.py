@@ -27,6 +27,10 @@ import time
 
 from tools.bench import observe
 
+# The number of the first present address; those before come and go.
+FIRST = 256
+# A half of the network is for routers.
+_MOST_ROUTERS = 250 * 128
 # Seconds after which a change has no consequences any more.
 _QUIET = 0.5
 
@@ -51,11 +55,11 @@ def parser(description, at_once):
 
 def run(world, args):
     """Measure everything and print it."""
-    present = addresses(256, args.present)
+    present = addresses(FIRST, args.present)
     fill(world, present)
     for method in args.methods:
         _changes(world, args, method, present)
-    more = addresses(256 + args.present, args.start_with - args.present)
+    more = addresses(FIRST + args.present, args.start_with - args.present)
     if more:
         fill(world, more)
         for method in args.methods:
@@ -66,6 +70,19 @@ def addresses(first, count):
     """Some addresses of the provider network 198.18.0.0/16."""
     return [f'198.18.{n >> 8}.{n & 255}'
             for n in range(first, first + count)]
+
+
+def gateways(count):
+    """Addresses of gateway ports, at the end of that network.
+
+    :param count: number of routers
+    :returns: list of text
+    :raises ValueError: when there would be no place for floating IPs
+    """
+    if not 0 <= count <= _MOST_ROUTERS:
+        raise ValueError(f'{count:d} routers are asked for, but 0 to '
+                         f'{_MOST_ROUTERS:d} are possible')
+    return [f'198.18.{255 - n // 250}.{n % 250 + 1}' for n in range(count)]
 
 
 def fill(world, some):
@@ -113,7 +130,7 @@ def _changes(world, args, method, present):
     start(world, method, present)
     what = f'{method}, {args.present:d} present: '
     _change(world, addresses(0, 1), args.repeat, what + 'one')
-    many = addresses(256 + args.present, args.at_once)
+    many = addresses(FIRST + args.present, args.at_once)
     if many:
         _change(world, many, args.starts,
                 what + f'{args.at_once:d} at once')

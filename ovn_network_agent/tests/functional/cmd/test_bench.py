@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The benchmark's command, with real programs, for a few addresses."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from oslotest import base
+
+from lab import frr as daemons
+from ovn_network_agent.tests import needs
+from ovn_network_agent.tests import tools
+from tools.bench import results
+
+
+@needs.needs(
+    os.geteuid() == 0 and shutil.which('ovs-vswitchd') and
+    shutil.which('ovsdb-server') and
+    os.path.exists(os.path.join(daemons.DAEMONS, 'bgpd')),
+    'needs root, Open vSwitch and FRR')
+class BenchTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+        self.path = os.path.join(self.directory, 'results.json')
+
+    def bench(self, *arguments):
+        """Run the command; what its worlds leave behind lies in one place.
+
+        :returns: subprocess.CompletedProcess
+        """
+        return subprocess.run(
+            [sys.executable, '-m', 'tools.bench', *arguments, '--json',
+             self.path], cwd=tools.ROOT, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True,
+            env={**os.environ, 'TMPDIR': self.directory})
+
+    def worlds(self):
+        """Process ids of worlds of this test, a list of text."""
+        found = []
+        for path in pathlib.Path('/proc').glob('[0-9]*/environ'):
+            try:
+                words = path.read_bytes()
+            except (OSError, ProcessLookupError):
+                # The process has ended.
+                continue
+            if f'TMPDIR={self.directory}'.encode() in words:
+                found.append(path.parent.name)
+        return found
+
+    def test_a_few_addresses(self):
+        ended = self.bench(
+            'run', '--sizes', '0', '3', '--routers', '2', '--repeat', '2',
+            '--large', '1', '--burst', '4', '--methods', 'kernel')
+        self.assertEqual(0, ended.returncode, ended.stderr)
+        run, = results.by_run(results.read(self.path))
+        for subject in ('ours', 'floor'):
+            for size in (0, 3):
+                for what, count in (('start', 1), ('one added', 2),
+                                    ('one removed', 2),
+                                    ('4 at once removed', 1)):
+                    found = run[results.Key(
+                        what, 'all', 'ms', subject, 'kernel', size, 2, False)]
+                    self.assertEqual(count, len(found))
+                    self.assertTrue(all(value > 0 for value in found))
+        self.assertIn('x floor', ended.stdout)
+        self.assertEqual([], self.worlds())
+        self.assertEqual(['results.json'], os.listdir(self.directory))
+
+    def test_a_revision_that_does_not_exist(self):
+        ended = self.bench('run', '--against', 'no-such-revision')
+        self.assertEqual(1, ended.returncode)
+        self.assertIn('no-such-revision is no revision', ended.stderr)
+        self.assertEqual([], os.listdir(self.directory))

@@ -1,0 +1,104 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The floor: what FRR, the kernel and the switch need without any agent.
+
+The same node and the same rows, and the planes written directly: the kernel's
+routes by ``ip -batch``, FRR's static routes as one transaction on staticd's
+socket, flows by OpenFlow.  The planes are measured one after the other, so
+that ALL is the sum of the floors: commit, route until zebra has it, flow.
+"""
+
+import subprocess
+import time
+
+from tools.bench import flow_messages
+from tools.bench import host as hosts
+from tools.bench import observe
+from tools.bench import worlds
+
+STATIC = 'static'
+_STATICD = '/run/frr/staticd.vty'
+
+
+class World(worlds.World):
+    """A node without an agent; see :class:`worlds.World`."""
+
+    def __init__(self, host, method):
+        super().__init__(host, method)
+        self._vrf = f' vrf {host.vrf}' if host.vrf else ''
+        self._pipe = None if method == STATIC else subprocess.Popen(
+            ['ip', '-batch', '-'], stdin=subprocess.PIPE, text=True)
+
+    def start(self):
+        self._watch()
+        found = self._planes(self.host.gateways + self.present, True)
+        return {**found, worlds.ALL: found[observe.RIB] + found[observe.FLOW]}
+
+    def stop(self):
+        self._planes(self.host.gateways + self.present, False)
+        self._forget()
+
+    def change(self, addresses, present):
+        self._observer.drain()
+        change = self.host.add_fips if present else self.host.remove_fips
+        started = change(addresses)
+        commit = (time.monotonic() - started) * 1000
+        planes = self._planes(addresses, present)
+        return {**planes, worlds.COMMIT: commit,
+                worlds.ALL: commit + planes[observe.RIB] +
+                planes[observe.FLOW]}
+
+    def _planes(self, addresses, present):
+        """Write routes, and then flows.
+
+        :returns: dict of place to milliseconds
+        """
+        others = self._observer.in_rib() - (0 if present else len(addresses))
+        routes = self._static if self.method == STATIC else self._kernel
+        flows = flow_messages.changes(addresses, present)
+        found = {}
+        with flow_messages.Switch(hosts.BRIDGE) as switch:
+            for write, places in (
+                    (lambda: routes(addresses, present),
+                     (observe.ROUTE, observe.RIB)),
+                    (lambda: switch.write(flows), (observe.FLOW,))):
+                started = time.monotonic()
+                write()
+                found.update(
+                    (place, (when - started) * 1000) for place, when in
+                    self._observer.wait(addresses, present, others,
+                                        worlds.PATIENCE, places).items())
+        return found
+
+    def _kernel(self, addresses, present):
+        """Routes of the kernel; in a VRF as the agent has them, in two."""
+        verb = 'add' if present else 'del'
+        tables = [254] + [hosts.VRF_TABLE] * bool(self.host.vrf)
+        self._pipe.stdin.write(''.join(
+            f'route {verb} {address}/32 dev {hosts.BRIDGE} table {table:d}\n'
+            for address in addresses for table in tables))
+        self._pipe.stdin.flush()
+
+    def _static(self, addresses, present):
+        """Static routes of FRR, in one transaction of its northbound.
+
+        :raises RuntimeError: when staticd refuses a line
+        """
+        no = '' if present else 'no '
+        lines = ['enable', 'configure terminal', 'XFRR_start_configuration',
+                 *(f'{no}ip route {address}/32 {hosts.BRIDGE}{self._vrf}'
+                   for address in addresses),
+                 'XFRR_end_configuration', 'end']
+        with observe.Vty(_STATICD) as staticd:
+            for answer in staticd.ask_all(lines):
+                if answer.strip():
+                    raise RuntimeError(f'staticd says: {answer.strip()}')

@@ -1,0 +1,120 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Subjects side by side, each in a world of its own, who take turns.
+
+All worlds run all the time, and one event happens at a time, in one world
+after the other.  So a noisy moment of the machine hits all of them.
+"""
+
+import dataclasses
+import json
+import subprocess
+import sys
+
+from tools.bench import facts
+from tools.bench import results
+
+
+class Failed(Exception):
+    """A subject could not play its turn; the text says why."""
+
+
+class Member:
+    """A subject in its world, a child process.
+
+    :param subject: a :class:`subjects.Subject`
+    :param method: announce method, '' for a subject without a choice
+    :param routers: number of routers
+    :param vrf: name of a VRF, '' for the default
+    """
+
+    def __init__(self, subject, method, routers, vrf=''):
+        self.subject = subject
+        self._about = {'subject': subject.name, 'method': method,
+                       'routers': routers, 'vrf': bool(vrf)}
+        self.name = f'{subject.name} {method}'.strip()
+        self._process = subprocess.Popen(
+            [sys.executable, '-m', 'tools.bench.worker', json.dumps({
+                'kind': subject.kind, 'program': subject.program,
+                'method': method, 'routers': routers, 'vrf': vrf})],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            cwd=facts.ROOT)
+
+    def play(self, scenario, size, **settings):
+        """One turn.
+
+        :param size: number of present addresses
+        :returns: list of (:class:`results.Key`, value)
+        :raises Failed: when there is no result
+        """
+        request = json.dumps({'scenario': scenario, **settings})
+        try:
+            print(request, file=self._process.stdin, flush=True)
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ''
+        if not line:
+            raise Failed('its world has ended')
+        answer = json.loads(line)
+        if 'error' in answer:
+            raise Failed(answer['error'])
+        return [(results.Key(what, place, unit, size=size, **self._about),
+                 value) for what, place, unit, value in answer['found']]
+
+    def close(self):
+        """End the world, with everything in it."""
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+
+@dataclasses.dataclass
+class Crew:
+    """Members who take turns.
+
+    :ivar members: list of :class:`Member`
+    :ivar run: the :class:`results.Run` for their values
+    """
+
+    members: list
+    run: results.Run
+
+    def play(self, scenario, size, turns=1, **settings):
+        """Have all members play some turns, each time another one first.
+
+        A member that fails plays no more, because its world is in doubt.
+        """
+        for turn in range(turns):
+            first = turn % max(1, len(self.members))
+            for member in self.members[first:] + self.members[:first]:
+                self._one(member, scenario, size, settings)
+
+    def _one(self, member, scenario, size, settings):
+        try:
+            for key, value in member.play(scenario, size, **settings):
+                self.run.add(key, value)
+        except Failed as failure:
+            text = (f'{member.name}, {size:d} present, {scenario}: '
+                    f'{failure}')
+            self.run.fail(text)
+            print(text, file=sys.stderr, flush=True)
+            self.drop(member)
+
+    def drop(self, member):
+        """Let a member go."""
+        self.members.remove(member)
+        member.close()
+
+    def close(self):
+        """Let all members go."""
+        for member in list(self.members):
+            self.drop(member)

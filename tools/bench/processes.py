@@ -1,0 +1,114 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What /proc says of a program and of all its descendants."""
+
+import contextlib
+import dataclasses
+import os
+import time
+
+# linux/posix-timers.h
+_CPUCLOCK_SCHED = 2
+_GONE = (FileNotFoundError, ProcessLookupError)
+_KIBI = 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class Load:
+    """What some processes have used so far.
+
+    :ivar processor: milliseconds of the processor, in user and kernel mode
+    :ivar wakes: how often a thread has gone to sleep, to be woken again
+    """
+
+    processor: float
+    wakes: int
+
+    def since(self, before):
+        """The difference to an earlier :class:`Load`."""
+        return Load(self.processor - before.processor,
+                    self.wakes - before.wakes)
+
+
+def family(pid):
+    """Process ids of a process and of its descendants, a list.
+
+    A process that has ended has no family.
+    """
+    found, due = [], [pid]
+    while due:
+        one = due.pop()
+        with contextlib.suppress(*_GONE):
+            threads = os.listdir(f'/proc/{one:d}/task')
+            found.append(one)
+            for thread in threads:
+                # A thread may have ended meanwhile.
+                with contextlib.suppress(*_GONE), open(
+                        f'/proc/{one:d}/task/{thread}/children') as opened:
+                    due += map(int, opened.read().split())
+    return found
+
+
+def load(pids):
+    """The :class:`Load` of some processes; those that ended count nothing."""
+    processor, wakes = 0.0, 0
+    for pid in pids:
+        with contextlib.suppress(*_GONE, OSError):
+            processor += time.clock_gettime(_clock(pid)) * 1000
+            for thread in os.listdir(f'/proc/{pid:d}/task'):
+                with contextlib.suppress(*_GONE):
+                    wakes += _wakes(f'/proc/{pid:d}/task/{thread}/status')
+    return Load(processor, wakes)
+
+
+def _clock(pid):
+    """The clock of the processor of a process, all its threads together.
+
+    clock_getcpuclockid(3) makes the number in this way; Python has no call.
+    """
+    return ~pid << 3 | _CPUCLOCK_SCHED
+
+
+def _wakes(path):
+    with open(path) as opened:
+        for line in opened:
+            if line.startswith('voluntary_ctxt_switches:'):
+                return int(line.split()[1])
+    return 0
+
+
+def proportional(pid):
+    """Bytes of memory of one process, shared pages in parts (PSS).
+
+    :raises OSError: when the process has ended
+    """
+    with open(f'/proc/{pid:d}/smaps_rollup') as opened:
+        for line in opened:
+            if line.startswith('Pss:'):
+                return int(line.split()[1]) * _KIBI
+    raise OSError(f'the kernel tells no Pss of process {pid:d}')
+
+
+def name(pid):
+    """What the kernel calls a process, 'ended' for one that has ended."""
+    with contextlib.suppress(*_GONE), open(f'/proc/{pid:d}/comm') as opened:
+        return opened.read().strip()
+    return 'ended'
+
+
+def files(pids):
+    """Number of open files of some processes."""
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(*_GONE):
+            total += len(os.listdir(f'/proc/{pid:d}/fd'))
+    return total

@@ -1,0 +1,176 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What was measured, as JSON, and its statistics.
+
+A file has a list "runs": one for each call of the command, with the time, the
+machine, the versions, the subjects, and "samples".  A sample has the fields of
+:class:`Key` and "values", every single one.  A later call adds a run.
+"""
+
+import collections
+import dataclasses
+import json
+import math
+import os
+import statistics
+
+FORMAT = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Key:
+    """What a value is about.
+
+    :ivar what: the event, such as 'one added'
+    :ivar place: where an observer saw the change, or 'all'
+    :ivar unit: 'ms', 'number', 'bytes' or 's'
+    :ivar subject: 'ours', 'floor', 'peer' or a revision
+    :ivar method: 'static' or 'kernel', or '' without a choice
+    :ivar size: number of floating IPs that are present
+    :ivar routers: number of routers that they are dealt out to
+    :ivar vrf: whether a VRF is used
+    """
+
+    what: str
+    place: str
+    unit: str
+    subject: str
+    method: str
+    size: int
+    routers: int
+    vrf: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """Statistics of some values; p99 is the smallest that 99 % do not pass."""
+
+    count: int
+    median: float
+    p99: float
+    least: float
+    most: float
+
+
+def summary(values):
+    """The :class:`Summary` of a list of numbers.
+
+    :raises ValueError: without a value
+    """
+    if not values:
+        raise ValueError('no value was measured')
+    ordered = sorted(values)
+    rank = math.ceil(0.99 * len(ordered)) - 1
+    return Summary(len(ordered), statistics.median(ordered), ordered[rank],
+                   ordered[0], ordered[-1])
+
+
+class Run:
+    """The values of one call of the command.
+
+    :param facts: dict that says when, where and what was measured
+    """
+
+    def __init__(self, facts):
+        self._facts = facts
+        self._values = collections.defaultdict(list)
+        self._failures = []
+
+    def add(self, key, value):
+        """One value of a :class:`Key`."""
+        self._values[key].append(value)
+
+    def fail(self, text):
+        """Something that could not be measured, and the reason."""
+        self._failures.append(text)
+
+    @property
+    def failures(self):
+        """list of text."""
+        return list(self._failures)
+
+    def document(self):
+        """The run as a dict for JSON."""
+        return {**self._facts, 'failures': self._failures, 'samples': [
+            {**dataclasses.asdict(key), 'values': values}
+            for key, values in self._values.items()]}
+
+
+def read(path):
+    """The document of a file; an empty one when there is no file.
+
+    :raises ValueError: when the file is of another kind
+    """
+    if not os.path.exists(path):
+        return {'format': FORMAT, 'runs': []}
+    with open(path) as opened:
+        try:
+            document = json.load(opened)
+        except ValueError as error:
+            raise ValueError(f'{path} is no JSON: {error}') from error
+    if not isinstance(document, dict) or document.get('format') != FORMAT:
+        raise ValueError(f'{path} has no results of tools.bench in the '
+                         f'format {FORMAT:d}; name another file')
+    return document
+
+
+def write(path, document):
+    """Write a document, so that nobody sees a half."""
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path + '.new', 'w') as opened:
+        json.dump(document, opened, indent=None, separators=(',', ':'))
+        opened.write('\n')
+    os.rename(path + '.new', path)
+
+
+def append(path, run):
+    """Add a run to a file.
+
+    :param run: a :class:`Run`
+    :returns: the whole document
+    """
+    document = read(path)
+    document['runs'].append(run.document())
+    write(path, document)
+    return document
+
+
+def by_run(document):
+    """The values of each run, a list of dict of :class:`Key` to values."""
+    names = [field.name for field in dataclasses.fields(Key)]
+    return [{Key(*(sample[name] for name in names)): sample['values']
+             for sample in run['samples']} for run in document['runs']]
+
+
+def values(runs, key):
+    """All values of a key, of all runs.
+
+    :param runs: see :func:`by_run`
+    :returns: list of numbers, which may be empty
+    """
+    return [value for run in runs for value in run.get(key, ())]
+
+
+def ratio(runs, key, other):
+    """How many times the median of another subject a median is.
+
+    Only the runs count that have both, because other runs were on a machine
+    with other work.
+
+    :param key: a :class:`Key`, likewise other
+    :returns: number, or None when no run has both
+    """
+    both = [run for run in runs if run.get(key) and run.get(other)]
+    if not both:
+        return None
+    below = statistics.median(values(both, other))
+    return statistics.median(values(both, key)) / below if below else None

@@ -1,0 +1,101 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""FRR of a node that is measured, and its neighbour of BGP."""
+
+import os
+import shutil
+import subprocess
+
+from tools.bench import programs
+
+UPLINK = 'uplink'
+_FRR = '''\
+frr defaults traditional
+router bgp 65001{vrf}
+ bgp router-id 10.0.0.1
+ no bgp ebgp-requires-policy
+ timers bgp 1 60
+ neighbor 10.0.0.2 remote-as 65002
+ address-family ipv4 unicast
+  redistribute static
+  redistribute kernel
+  neighbor 10.0.0.2 prefix-list ANNOUNCED-NETWORKS out
+'''
+# The neighbour is in a network namespace of its own, and has no zebra.
+_SPINE = '/run/frr-spine'
+_FRR_OF_SPINE = '''\
+frr defaults traditional
+router bgp 65002
+ bgp router-id 10.0.0.2
+ no bgp ebgp-requires-policy
+ timers bgp 1 60
+ neighbor 10.0.0.1 remote-as 65001
+'''
+
+
+def start(vrf=''):
+    """Start the neighbour, and then FRR of this node.
+
+    :param vrf: name of a VRF that exists, for the uplink and BGP; '' for the
+        default VRF
+    """
+    inside = f' vrf {vrf}' if vrf else ''
+    for name, text in (('frr.conf', _FRR.format(vrf=inside)),
+                       ('vtysh.conf', '')):
+        _write(os.path.join('/etc/frr', name), text)
+    _start_spine(vrf)
+    for name in ('zebra', 'staticd', 'bgpd'):
+        programs.spawn(['/usr/lib/frr/' + name, '-A', '127.0.0.1'], name)
+        programs.wait_for(f'/run/frr/{name}.vty')
+    programs.run('vtysh', '-b')
+
+
+def neighbour(arguments=()):
+    """Have the neighbour answer a command.
+
+    :param arguments: words of the command for vtysh
+    :returns: text
+    """
+    return subprocess.run(
+        ['vtysh', '--vty_socket', _SPINE, '-c', ' '.join(arguments)],
+        check=True, capture_output=True, text=True).stdout
+
+
+def _write(path, text):
+    """A file of FRR's user."""
+    with open(path, 'w') as opened:
+        opened.write(text)
+    shutil.chown(path, 'frr', 'frr')
+
+
+def _start_spine(vrf):
+    """The neighbour of BGP, so that an announcement is an announcement."""
+    os.makedirs(_SPINE)
+    shutil.chown(_SPINE, 'frr', 'frr')
+    path = os.path.join(_SPINE, 'frr.conf')
+    _write(path, _FRR_OF_SPINE)
+    programs.run('ip', 'netns', 'add', 'spine')
+    programs.run('ip', 'link', 'add', UPLINK, 'type', 'veth', 'peer', 'name',
+                 'gw1', 'netns', 'spine')
+    if vrf:
+        programs.run('ip', 'link', 'set', UPLINK, 'master', vrf)
+    programs.run('ip', 'link', 'set', UPLINK, 'up')
+    programs.run('ip', 'addr', 'add', '10.0.0.1/30', 'dev', UPLINK)
+    for words in ('link set lo up', 'link set gw1 up',
+                  'addr add 10.0.0.2/30 dev gw1'):
+        programs.run('ip', '-n', 'spine', *words.split())
+    programs.spawn(
+        ['ip', 'netns', 'exec', 'spine', '/usr/lib/frr/bgpd', '-n', '-f',
+         path, '-z', os.path.join(_SPINE, 'zserv.api'), '-i',
+         os.path.join(_SPINE, 'bgpd.pid'), '--vty_socket', _SPINE, '-A',
+         '127.0.0.1'], 'spine')
+    programs.wait_for(os.path.join(_SPINE, 'bgpd.vty'))

@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Who is measured: this tree, another revision of it, the peer, the floor."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+import sysconfig
+
+from tools.bench import facts
+
+OURS, FLOOR, PEER = 'ours', 'floor', 'peer'
+BUILD = os.path.join(facts.ROOT, 'build', 'bench')
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """Somebody who is measured.
+
+    :ivar name: for the results
+    :ivar kind: 'agent', 'floor' or 'peer'
+    :ivar program: path of the program, or None
+    :ivar version: text
+    """
+
+    name: str
+    kind: str
+    program: str | None
+    version: str
+
+
+def ours():
+    """The agent of this tree."""
+    return Subject(OURS, 'agent', None, facts.commit('HEAD'))
+
+
+def floor():
+    """The planes without an agent."""
+    return Subject(FLOOR, 'floor', None, '')
+
+
+def revision(name):
+    """The agent of another revision, in a work tree of its own.
+
+    Its environment has the packages of this one; only the agent is another.
+
+    :param name: what git calls it
+    :raises SystemExit: when there is no such commit
+    """
+    commit = facts.commit(name)
+    if not commit:
+        raise SystemExit(f'{name} is no revision of this tree; "git log" '
+                         'names some')
+    tree = os.path.join(BUILD, commit[:12])
+    if not os.path.exists(tree):
+        _run('git', '-C', facts.ROOT, 'worktree', 'add', '--detach', tree,
+             commit)
+    venv = os.path.join(tree, '.venv')
+    program = os.path.join(venv, 'bin', 'ovn-network-agent')
+    if not os.path.exists(program):
+        _run(sys.executable, '-m', 'venv', '--without-pip', venv)
+        packages = sysconfig.get_path('purelib', vars={
+            'base': venv, 'platbase': venv})
+        with open(os.path.join(packages, 'others.pth'), 'w') as opened:
+            opened.write(sysconfig.get_path('purelib') + '\n')
+        _run(os.path.join(venv, 'bin', 'python'), '-m', 'pip', 'install',
+             '--quiet', '--no-deps', '--no-build-isolation', '--editable',
+             tree)
+    return Subject(name, 'agent', program, commit)
+
+
+def _run(*argv):
+    """Run a program.
+
+    :raises SystemExit: when it fails, with what it said
+    """
+    ended = subprocess.run(argv, stdin=subprocess.DEVNULL,
+                           capture_output=True, text=True)
+    if ended.returncode:
+        raise SystemExit(f'{" ".join(argv)}: {ended.stderr.strip()}')

@@ -1,0 +1,82 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Results of tools.bench as a table of text."""
+
+import dataclasses
+
+from tools.bench import results
+from tools.bench import worlds
+
+FLOOR, PEER, OURS = 'floor', 'peer', 'ours'
+_TITLES = ('what', 'present', 'routers', 'who', 'median', 'p99', 'n',
+           'x floor', 'peer x', 'x other')
+
+
+def lines(document, places=(worlds.ALL,)):
+    """The table, a list of text.
+
+    :param document: see :func:`results.read`
+    :param places: those to show, all when empty
+    """
+    runs = results.by_run(document)
+    keys = sorted({key for run in runs for key in run
+                   if not places or key.place in places}, key=_order)
+    others = sorted({key.subject for key in keys} - {FLOOR, PEER, OURS})
+    rows = [_TITLES, *(_row(runs, key, others) for key in keys)]
+    widths = [max(len(row[n]) for row in rows) for n in range(len(_TITLES))]
+    return ['  '.join(
+        cell.ljust(width) if n in (0, 3) else cell.rjust(width)
+        for n, (cell, width) in enumerate(zip(row, widths, strict=True)))
+        .rstrip() for row in rows]
+
+
+def _order(key):
+    return (key.vrf, key.what, key.place, key.size, key.routers, key.method,
+            key.subject)
+
+
+def _row(runs, key, others):
+    """The cells of one key, a tuple of text."""
+    found = results.summary(results.values(runs, key))
+    place = '' if key.place == worlds.ALL else f' ({key.place})'
+    return (key.what + place + (' [VRF]' if key.vrf else ''),
+            f'{key.size:d}', f'{key.routers:d}',
+            f'{key.subject} {key.method}'.strip(),
+            f'{number(found.median)} {key.unit}', number(found.p99),
+            f'{found.count:d}',
+            _times(results.ratio(runs, key, _like(key, FLOOR))),
+            _times(_inverse(results.ratio(runs, key, _like(key, PEER, '')))),
+            _times(next((found for found in (
+                results.ratio(runs, key, _like(key, other))
+                for other in others) if found is not None), None)
+                if key.subject == OURS else None))
+
+
+def _like(key, subject, method=None):
+    """The same of another subject."""
+    return dataclasses.replace(
+        key, subject=subject,
+        method=key.method if method is None else method)
+
+
+def _inverse(found):
+    return 1 / found if found else None
+
+
+def _times(found):
+    """A ratio as text, '' when there is none or it is that to itself."""
+    return '' if found is None or found == 1 else number(found)
+
+
+def number(value):
+    """A number with three digits, and all before the point."""
+    return f'{value:,.0f}' if abs(value) >= 100 else f'{value:.3g}'

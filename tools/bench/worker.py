@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""One subject in namespaces of its own: a child of tools.bench.
+
+Reads requests from its standard input, and answers on its standard output:
+JSON, one object a line.  A request names a scenario and its arguments; the
+answer has "found", a list of [what, place, unit, value], or "error".
+"""
+
+import contextlib
+import json
+import os
+import sys
+import traceback
+
+from tools.bench import bare
+from tools.bench import host as hosts
+from tools.bench import scenarios
+from tools.bench import worlds
+
+AGENT, FLOOR = 'agent', 'floor'
+_WORLDS = {AGENT: worlds.World, FLOOR: bare.World}
+
+
+def main():
+    settings = json.loads(sys.argv[1])
+    hosts.enter()
+    # What programs print must not get between the answers.
+    answers = os.fdopen(os.dup(1), 'w')
+    os.dup2(2, 1)
+    with hosts.running(settings['routers'], program=settings['program'],
+                       vrf=settings['vrf']) as host:
+        world = _WORLDS[settings['kind']](host, settings['method'])
+        for line in sys.stdin:
+            json.dump(_answer(world, json.loads(line)), answers)
+            print(file=answers, flush=True)
+    return 0
+
+
+def _answer(world, request):
+    """Carry out a request; returns the answer, a dict."""
+    try:
+        return {'found': scenarios.run(world, **request)}
+    except Exception as error:  # The scenario costs only itself.
+        traceback.print_exc()
+        with contextlib.suppress(OSError):
+            print(world.host.log('agent')[-2000:], file=sys.stderr)
+        return {'error': f'{type(error).__name__}: {error}'}
+
+
+if __name__ == '__main__':
+    sys.exit(main())

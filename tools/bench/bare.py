@@ -39,15 +39,18 @@ class World(worlds.World):
             ['ip', '-batch', '-'], stdin=subprocess.PIPE, text=True)
 
     def start(self):
+        """Write all routes, and then all flows."""
         self._watch()
         found = self._planes(self.host.gateways + self.present, True)
         return {**found, worlds.ALL: found[observe.RIB] + found[observe.FLOW]}
 
     def stop(self):
+        """Take them away again."""
         self._planes(self.host.gateways + self.present, False)
         self._forget()
 
     def change(self, addresses, present):
+        """The commit, and then the routes and flows that it asks for."""
         self._observer.drain()
         change = self.host.add_fips if present else self.host.remove_fips
         started = change(addresses)

@@ -141,6 +141,26 @@ EXT_ID_OVERLAP_REMOTE = 'ovn-network-agent-overlap-remote'
 # external_ids of NAT, Load_Balancer, Logical_Router_Port, Logical_Router and
 # Logical_Switch rows, which operators write: whether to announce addresses.
 EXT_ID_ANNOUNCE = 'ovn-network-agent:announce'
+# external_ids of Logical_Router and Logical_Switch rows, which operators write:
+# the tag of the announced routes.
+EXT_ID_TAG = 'ovn-network-agent:tag'
+
+# The tags that routes of the agent may have in FRR.  A static route with such
+# a tag and with the next hop of the agent is the agent's.  FRR takes the lower
+# 24 bits of a kernel route's metric for its metric, so the tags have 23 bits.
+TAGS = range(4_400_000, 4_500_000)
+
+
+def tag(text):
+    """The tag that a text names.
+
+    :param text: text of a row, an option, or FRR
+    :returns: int, one of :data:`TAGS`; None for another text
+    """
+    digits = len(str(TAGS.start))
+    if len(text) != digits or not (text.isascii() and text.isdigit()):
+        return None
+    return int(text) if int(text) in TAGS else None
 
 
 def is_managed(external_ids):

@@ -38,6 +38,18 @@ class Word:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Tag:
+    """One row's tag for the routes of its addresses.
+
+    :ivar number: one of :data:`ownership.TAGS`, 0 for no tag
+    :ivar where: the row and its key with the value, for messages
+    """
+
+    number: int
+    where: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Subject:
     """One address, and all that decides about its announcement.
 
@@ -75,6 +87,8 @@ class Selection:
         exclude_routers
     :ivar include_networks: frozenset of names of provider networks, likewise
         exclude_networks
+    :ivar router_tags: tuple of (name of a router, tag), sorted; likewise
+        network_tags of provider networks
     """
 
     include_cidrs: tuple = ()
@@ -83,6 +97,30 @@ class Selection:
     exclude_routers: frozenset = frozenset()
     include_networks: frozenset = frozenset()
     exclude_networks: frozenset = frozenset()
+    router_tags: tuple = ()
+    network_tags: tuple = ()
+
+    def tag(self, router, network, router_names, network_names):
+        """The tag of the routes of a router in a provider network.
+
+        The nearest wins, as in :meth:`objection`: the row of the router, the
+        row of the network, the options.
+
+        :param router: tuple of :class:`Tag` of the router's row
+        :param network: likewise of the row of the network
+        :param router_names: frozenset of all names of the router; likewise
+            network_names
+        :returns: :class:`Tag`
+        """
+        for found in (*router, *network):
+            return found
+        for option, known, given in (
+                ('router_tags', router_names, self.router_tags),
+                ('network_tags', network_names, self.network_tags)):
+            for name, number in given:
+                if name in known:
+                    return Tag(number, f'[announce] {option} has {name}')
+        return Tag(0, '')
 
     def objection(self, subject):
         """The reason why an address is not announced.
@@ -130,7 +168,18 @@ def read(options):
           for cidrs in (options.include_cidrs, options.exclude_cidrs)),
         *map(frozenset, (options.include_routers, options.exclude_routers,
                          options.include_networks,
-                         options.exclude_networks)))
+                         options.exclude_networks)),
+        *map(tags, (options.router_tags, options.network_tags)))
+
+
+def tags(given):
+    """The tags of an option.
+
+    :param given: iterable of text like 'name:4400001'
+    :returns: sorted tuple of (name, tag)
+    """
+    parts = (text.rpartition(':') for text in given)
+    return tuple(sorted((name, int(number)) for name, _colon, number in parts))
 
 
 def names(prefix, *found):

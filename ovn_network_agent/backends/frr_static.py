@@ -14,8 +14,8 @@
 
 The agent's routes are the host routes of the VRF with the next hop
 ``veth_nexthop`` (in default VRF mode, through the device of a provider
-network) and without other properties.  All other static routes are the
-operator's.
+network), without other properties or with a tag of :data:`ownership.TAGS`.
+All other static routes are the operator's.
 
 FRR has one route for a prefix and next hop, with any distance or tag.  So the
 agent's route would replace a route of the operator with such a property.  Then
@@ -110,14 +110,15 @@ class StaticBackend(base.Backend):
             # Without vtysh, FRR is not on this node and has no routes.
             return []
         configured = self._call(vtysh.read_static, self._vrf)
-        ours = {prefix: rest for prefix, rest in configured
-                if self._is_nexthop(rest) and _is_host(prefix)}
+        ours = {prefix: found for prefix, rest in configured
+                if self._is_nexthop((found := _tagged(rest))[0]) and
+                _is_host(prefix)}
         # Routes of the operator in the way, as of the last reading.
         self._taken = {(self._vrf, prefix): rest for prefix, rest in
                        configured if prefix not in ours and
                        self._excludes_ours(rest)}
-        return [resources.Announcement(self._vrf, prefix, nexthop)
-                for prefix, nexthop in sorted(ours.items())]
+        return [resources.Announcement(self._vrf, prefix, *found)
+                for prefix, found in sorted(ours.items())]
 
     def _excludes_ours(self, rest):
         first, _blank, more = rest.partition(' ')
@@ -134,7 +135,9 @@ class StaticBackend(base.Backend):
         :raises base.BackendError: when FRR does not answer
         """
         adds = [*delta.create, *(new for _old, new in delta.update)]
-        deletes = [*(old for old, _new in delta.update), *delta.delete]
+        # With the same next hop, FRR replaces the route when it is added.
+        deletes = [*(old for old, new in delta.update
+                     if old.nexthop != new.nexthop), *delta.delete]
         failures = {r.ref: f'{r.nexthop} is no next hop of the agent in VRF '
                            f'"{self._vrf}"'
                     for r in (*adds, *deletes) if not self._is_ours(r)}
@@ -180,8 +183,8 @@ class StaticBackend(base.Backend):
         routes = {'adds': adds, 'deletes': deletes}
         refused, said = self._call(
             vtysh.change_static, self._vrf,
-            *([[r.prefix, r.nexthop] for r in routes[name]]
-              for name in ('adds', 'deletes')))
+            [[r.prefix, r.nexthop, r.tag or 0] for r in adds],
+            [[r.prefix, r.nexthop] for r in deletes])
         failures = {routes[name][index].ref: reason
                     for name, index, reason in refused}
         # vtysh may print a message without a failure.
@@ -230,6 +233,19 @@ class StaticBackend(base.Backend):
         except context.FAILURES as error:
             raise base.BackendError(
                 f'static routes of FRR: {error}') from error
+
+
+def _tagged(rest):
+    """The next hop and the tag of a route.
+
+    A tag of another program is left in the text, which is no next hop then.
+
+    :param rest: text of a line, such as 'br-ex tag 4400001'
+    :returns: (text, int or None)
+    """
+    hop, _tag, number = rest.partition(' tag ')
+    known = ownership.tag(number)
+    return (rest, None) if known is None else (hop, known)
 
 
 def _is_host(prefix):

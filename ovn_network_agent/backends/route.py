@@ -52,13 +52,10 @@ class RouteBackend(kernel.KernelBackend):
         found = {}
         for route in kernel.reading('routes', routes.read_ours,
                                     ownership.ROUTE_PROTOCOL):
-            key = (route.table, route.dst)
-            # Of two routes with one key, the default metric comes first; the
-            # other route is read when it is alone.
-            if key not in found or route.default_metric:
-                found[key] = route
-        return [_kind(route, table, known)(*route[:4])
-                for route in found.values()]
+            found.setdefault((route.table, route.dst), []).append(route)
+        return [_kind(alike[0], table, known)(
+            *alike[0][:4], alike[0].own_metric or None if len(alike) == 1
+            else resources.SEVERAL) for alike in found.values()]
 
     def _announce_table(self):
         """Table of FRR's VRF; 0 while there is no VRF."""
@@ -71,12 +68,18 @@ class RouteBackend(kernel.KernelBackend):
     def apply(self, delta):
         """Set and delete routes, see :meth:`base.Backend.apply`."""
         wanted = kernel.wanted(delta)
+        failures = kernel.refused(
+            kernel_routes.set_routes, wanted,
+            [[r.table, r.dst, r.dev, r.via or '', r.metric or 0]
+             for r in wanted])
+        # The former route goes after the new one is there.
+        moved = [new for old, new in delta.update
+                 if old.metric != new.metric and new.ref not in failures]
         return {
-            **kernel.refused(
-                kernel_routes.set_routes, wanted,
-                [[r.table, r.dst, r.dev, r.via or ''] for r in wanted]),
-            **kernel.refused(kernel_routes.delete_routes, delta.delete,
-                             [list(r.key) for r in delta.delete])}
+            **failures,
+            **kernel.refused(kernel_routes.keep_metrics, moved,
+                             [[*r.key, r.metric or 0] for r in moved]),
+            **_deleted(delta.delete)}
 
     def in_effect(self, announced):
         """The kernel routes that zebra knows.
@@ -93,6 +96,18 @@ class RouteBackend(kernel.KernelBackend):
             raise base.BackendError(
                 f'kernel routes that FRR knows: {error}') from error
         return {r.ref for r in announced if r.dst in known}
+
+
+def _deleted(unwanted):
+    """Delete routes; the dict of the failures.
+
+    :param unwanted: list of :class:`resources.KernelRoute`
+    """
+    # Each deletion takes one route of the place.
+    unwanted = [r for r in unwanted for _route in range(
+        2 if r.metric == resources.SEVERAL else 1)]
+    return kernel.refused(kernel_routes.delete_routes, unwanted,
+                          [list(r.key) for r in unwanted])
 
 
 def _kind(route, announce_table, known):

@@ -10,13 +10,15 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""[announce]: which addresses are announced.
+"""[announce]: which addresses are announced, and with which tags.
 
-Rows of OVN may make exceptions: external_ids:ovn-network-agent:announce.
+Rows of OVN may make exceptions: external_ids:ovn-network-agent:announce and
+ovn-network-agent:tag.
 """
 
 from oslo_config import cfg
 
+from ovn_network_agent import ownership
 from ovn_network_agent.conf import types
 
 GROUP = 'announce'
@@ -24,8 +26,18 @@ GROUP = 'announce'
 _EXCLUSION = ('An exclusion wins over an inclusion. The key '
               '"ovn-network-agent:announce" in external_ids of a row of OVN '
               'wins over this option.')
+_NAMED = 'by UUID, name in Neutron, or name of the row in OVN'
 _NAMES = ('by their UUIDs, their names in Neutron, or the names of their rows '
           'in OVN, comma-separated')
+
+_TAGS = (f'A tag is a number from {ownership.TAGS.start} to '
+         f'{ownership.TAGS.stop - 1}. A route map of FRR can match it, for '
+         'example to set communities: as "match tag" in "redistribute '
+         'static", and with the announce method "kernel", whose routes have '
+         'it as their metric, as "match metric" in "redistribute kernel". '
+         'Empty (the default) means that the option gives no tag. The key '
+         '"ovn-network-agent:tag" in external_ids of the row of a router or '
+         'network in OVN wins over this option.')
 
 OPTS = [
     cfg.Opt(
@@ -61,4 +73,17 @@ OPTS = [
         default=[], mutable=True,
         help=f'Provider networks, {_NAMES}. Addresses of these networks are '
              f'not announced. {_EXCLUSION}'),
+    cfg.Opt(
+        'router_tags', type=types.CommaList(types.NamedTag()),
+        default=[], mutable=True,
+        help='Tags of the announced routes of routers, comma-separated, like '
+             f'"edge:{ownership.TAGS.start + 1}". The routers are named '
+             f'{_NAMED}. {_TAGS} A router wins over its network.'),
+    cfg.Opt(
+        'network_tags', type=types.CommaList(types.NamedTag()),
+        default=[], mutable=True,
+        help='Tags of the announced routes of provider networks, '
+             'comma-separated, like '
+             f'"public:{ownership.TAGS.start + 1}". The networks are named '
+             f'{_NAMED}. {_TAGS}'),
 ]

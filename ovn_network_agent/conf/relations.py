@@ -14,6 +14,7 @@
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
+from ovn_network_agent import selection
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import veth_leak
 
@@ -223,6 +224,12 @@ def _selections(conf):
             yield say(f'[announce] include_{kind}', name,
                       f'exclude_{kind} has it, too, and wins; remove it from '
                       'one of the two')
+    for option in ('router_tags', 'network_tags'):
+        found = [name for name, _tag in selection.tags(values[option])]
+        for name in sorted({each for each in found if found.count(each) > 1}):
+            yield say(f'[announce] {option}', values[option],
+                      f'has {name} more than once; a route has one tag, so '
+                      'name each once')
     if conf.network_cidr and values.include_cidrs and not any(
             iptext.network(text).overlaps(iptext.network(other))
             for text in values.include_cidrs for other in conf.network_cidr):

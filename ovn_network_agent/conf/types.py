@@ -25,6 +25,7 @@ import shlex
 from oslo_config import types
 
 from ovn_network_agent import iptext
+from ovn_network_agent import ownership
 
 # The characters that are safe in the input of vtysh, ovs-ofctl and nft.
 _NAME = re.compile(r'[A-Za-z0-9_.-]+\Z')
@@ -109,6 +110,23 @@ class ObjectName(_Text):
                              'UUID that "openstack router list" or "openstack '
                              'network list" shows')
         return value
+
+
+class NamedTag(_Text):
+    """A name or UUID of an object of OVN or Neutron, a colon, and a tag."""
+
+    TYPE_NAME = 'name and tag'
+
+    def _checked(self, value):
+        name, _colon, number = map(str.strip, value.rpartition(':'))
+        if not name or not name.isprintable():
+            raise ValueError(f'{value!r} is not a name with a tag; write it '
+                             f'like public:{ownership.TAGS.start + 1}')
+        if ownership.tag(number) is None:
+            raise ValueError(f'{number!r} in {value!r} is not a tag; use a '
+                             f'number from {ownership.TAGS.start} to '
+                             f'{ownership.TAGS.stop - 1}')
+        return f'{name}:{number}'
 
 
 class InterfaceName(Name):

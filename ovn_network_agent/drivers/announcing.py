@@ -169,7 +169,7 @@ def _own(port):
         yield str(networks.parse_interface(text).ip)
 
 
-def announcement(settings, node, prefix, dev, requires=()):
+def announcement(settings, node, prefix, dev, requires=(), tag=None):
     """The resource that announces a prefix, by the configured method.
 
     :param settings: :class:`conf.settings.Settings` with the options of
@@ -178,6 +178,8 @@ def announcement(settings, node, prefix, dev, requires=()):
     :param prefix: text such as '198.51.100.10/32'
     :param dev: device of the route if there is no VRF
     :param requires: refs of the prerequisites
+    :param tag: tag of the route in FRR, or None; FRR sees the metric of a
+        kernel route in its place
     :returns: :class:`resources.AnnouncedRoute` or
         :class:`resources.Announcement`; None as long as the VRF is missing
     """
@@ -185,20 +187,20 @@ def announcement(settings, node, prefix, dev, requires=()):
     name = settings.frr.vrf_name
     if not name:
         return (resources.AnnouncedRoute(resources.MAIN_TABLE, prefix, dev,
-                                         requires=requires)
+                                         metric=tag, requires=requires)
                 if kernel else resources.Announcement(
-                    '', prefix, dev, requires=requires))
+                    '', prefix, dev, tag, requires=requires))
     version = networks.family(prefix)
     nexthop, _provider = veth.ends(settings, version)
     if not kernel:
         return resources.Announcement(
             name, prefix, nexthop if version == 4 else ownership.NEXT_HOP_6,
-            requires=requires)
+            tag, requires=requires)
     vrf = node.device(name)
     if vrf is None or not vrf.vrf_table:
         return None
     return resources.AnnouncedRoute(
-        vrf.vrf_table, prefix, ownership.VETH_PROVIDER, nexthop,
+        vrf.vrf_table, prefix, ownership.VETH_PROVIDER, nexthop, tag,
         requires=requires)
 
 

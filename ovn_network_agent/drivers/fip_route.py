@@ -209,8 +209,8 @@ class FipRouteDriver(base.Driver):
             if service.announced:
                 yield from self._keep(target, node)
         else:
-            yield from self._reachable(target, port.segment, node,
-                                       service.requires, service.announced)
+            yield from self._reachable(target, port, node, service.requires,
+                                       service.announced)
 
     def _passable(self, port):
         """Whether packets to a port can pass; a relay needs no OVN here."""
@@ -322,8 +322,8 @@ class FipRouteDriver(base.Driver):
 
     # -- kernel and BGP ---------------------------------------------------
 
-    def _reachable(self, target, segment, node, requires, announced):
-        dst = networks.host_prefix(target.address)
+    def _reachable(self, target, port, node, requires, announced):
+        dst, segment = networks.host_prefix(target.address), port.segment
         if not self._announced_by_its_route(node):
             route = resources.KernelRoute(
                 self._table(), dst, segment.device,
@@ -333,7 +333,7 @@ class FipRouteDriver(base.Driver):
         if self.settings.fip_route.route_table_id:
             yield self._rule(dst)
         announcement = announcing.announcement(
-            self.settings, node, dst, segment.device, requires)
+            self.settings, node, dst, segment.device, requires, port.tag)
         if announced and announcement is not None:
             yield announcement
 

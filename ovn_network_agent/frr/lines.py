@@ -16,6 +16,7 @@ import ipaddress
 import re
 
 from ovn_network_agent import iptext
+from ovn_network_agent import ownership
 
 _NAME = re.compile(r'[A-Za-z0-9_.-]+')
 _NETWORK = re.compile(r'[0-9a-f.:]+/[0-9]+')
@@ -79,17 +80,21 @@ def check_host(text):
     return network.network_address
 
 
-def static_route(prefix, nexthop):
+def static_route(prefix, nexthop, tag=0):
     """The line 'ip route ...' (or ipv6) of a host route.
 
     :param prefix: text such as '198.51.100.10/32'
     :param nexthop: name of a device; or an IPv4 address; or, for IPv6, a
         link-local address, a blank and the name of the device of the address
+    :param tag: one of :data:`ownership.TAGS`, or 0 for none
     :raises ValueError: when a value is something else
     """
     version = check_host(prefix).version
     words = 'ip' if version == 4 else 'ipv6'
-    return f'{words} route {prefix} {_nexthop(nexthop, version)}'
+    if tag and (type(tag) is not int or tag not in ownership.TAGS):
+        raise ValueError(f'{tag!r} is not a tag of the agent')
+    return (f'{words} route {prefix} {_nexthop(nexthop, version)}' +
+            (f' tag {tag}' if tag else ''))
 
 
 def prefix_list_entry(name, network, ge, le, sequence=None):

@@ -90,6 +90,8 @@ class GatewayPort:
         which gets the packets of this port, too; 0 without a relay
     :ivar hosting: whether this chassis has the machine of a distributed
         floating IP of this port; the port itself may be anywhere
+    :ivar tag: tag of the announced routes of this port in FRR, see
+        :data:`ownership.TAGS`; None for no tag
     """
 
     lrp: str
@@ -103,6 +105,7 @@ class GatewayPort:
     handover: Handover = Handover.NONE
     relay: int = 0
     hosting: bool = False
+    tag: int | None = None
 
     @property
     def served(self):

@@ -79,8 +79,13 @@ class Route(typing.NamedTuple):
         """Whether the route has the default metric of its family."""
         return self.metric == (1024 if ':' in self.dst else 0)
 
+    @property
+    def own_metric(self):
+        """The metric, 0 for the default of the family."""
+        return 0 if self.default_metric else self.metric
 
-def encode(table, dst, index, via, protocol):
+
+def encode(table, dst, index, via, protocol, metric=0):
     """Body of RTM_NEWROUTE for a unicast route.
 
     The scope of a route without a gateway is link.
@@ -90,11 +95,14 @@ def encode(table, dst, index, via, protocol):
     :param index: ifindex of the output device
     :param via: IP address of the gateway, or ''
     :param protocol: rtm_protocol
+    :param metric: priority, 0 for the default of the family
     :raises ValueError: when a text is no prefix or address, or the families
         differ
     """
     family, packed, length = texts.parse_prefix(dst)
     body = u32(RTA_TABLE, table) + u32(RTA_OIF, index)
+    if metric:
+        body += u32(RTA_PRIORITY, metric)
     scope = RT_SCOPE_UNIVERSE
     if via:
         via_family, gateway = texts.parse_address(via)
@@ -107,11 +115,18 @@ def encode(table, dst, index, via, protocol):
                  packed, body)
 
 
-def encode_key(table, dst, protocol):
-    """Body of RTM_DELROUTE for a route of exactly this protocol."""
+def encode_key(table, dst, protocol, metric=0):
+    """Body of RTM_DELROUTE for a route of exactly this protocol.
+
+    :param metric: priority; with 0, the kernel removes the route with the
+        lowest metric
+    """
     family, packed, length = texts.parse_prefix(dst)
+    body = u32(RTA_TABLE, table)
+    if metric:
+        body += u32(RTA_PRIORITY, metric)
     return _body(family, length, table, protocol, RT_SCOPE_NOWHERE, 0,
-                 packed, u32(RTA_TABLE, table))
+                 packed, body)
 
 
 def _body(family, length, table, protocol, scope, kind, packed, rest):

@@ -175,11 +175,11 @@ def make():
             'route': References('static_routes'),
             'routed': Index(
                 lambda r: [True] if words.is_routed(r) else ()),
-            **_words('router')},
+            **_words(words.ROUTER)},
         ('nb', 'Logical_Switch'): {
             'uuid': Index(lambda r: [str(r.uuid)]),
             'names': Index(_network_names),
-            **_words('network')},
+            **_words(words.NETWORK)},
         ('nb', 'Logical_Router_Static_Route'): {
             'tag': Index(_tag_keys)},
         ('nb', 'NB_Global'): {

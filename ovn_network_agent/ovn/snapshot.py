@@ -355,7 +355,8 @@ class Builder:
         for used in judged.depends:
             self._depends[used].add(uuid)
         return model.Router(
-            str(uuid), row.name, ports, found, self._default_routes(uuid, row),
+            str(uuid), row.name, judged.ports, found,
+            self._default_routes(uuid, row),
             tuple(sorted({*problems, *judged.problems})), balanced,
             row.external_ids.get(directory.NEUTRON_NAME, ''), judged.withheld,
             bool(self._index('nb', 'Logical_Router',

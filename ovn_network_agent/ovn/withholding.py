@@ -10,7 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The addresses of a router that are not announced on purpose.  Pure."""
+"""What rows and options say about the announcements of a router.  Pure.
+
+The addresses that are not announced on purpose, and the tags of the routes.
+"""
 
 import dataclasses
 
@@ -29,6 +32,7 @@ class Judgement:
     """The outcome for one router.
 
     :ivar withheld: see :class:`model.Router`
+    :ivar ports: tuple of :class:`model.GatewayPort` with their tags
     :ivar problems: tuple of str: words of rows that cannot be read
     :ivar depends: frozenset of the UUIDs of the rows of provider networks
         that this was read from, and of the UUIDs, text, of Logical_Switch
@@ -36,6 +40,7 @@ class Judgement:
     """
 
     withheld: tuple = ()
+    ports: tuple = ()
     problems: tuple = ()
     depends: frozenset = frozenset()
 
@@ -55,7 +60,7 @@ class _Network:
 
 
 class Withholding:
-    """Judges the addresses of routers.
+    """Judges the addresses and the ports of routers.
 
     :param find: function(database, table, name) that returns the
         :class:`indexes.Index` of that name
@@ -84,8 +89,10 @@ class Withholding:
         for said in (router, *(each.said for each in places.values())):
             problems += said.problems
         withheld = ()
-        if own or router.own or self.selection != selection.Selection() or (
-                any(each.said.own for each in places.values())):
+        if own or router.own or router.tags or (
+                self.selection != selection.Selection()) or any(
+                    each.said.own or each.said.tags
+                    for each in places.values()):
             names = selection.names(
                 directory.NEUTRON_PREFIX, str(row.uuid), row.name,
                 row.external_ids.get(directory.NEUTRON_NAME, ''))
@@ -93,8 +100,10 @@ class Withholding:
                 own, router.own, names,
                 ((address, places[lrp]) for address, lrp
                  in sorted(_owners(ports, addresses).items())))
+            ports = tuple(self._tagged(port, router.tags, names,
+                                       places[port.lrp]) for port in ports)
         return Judgement(
-            tuple(withheld), tuple(dict.fromkeys(problems)),
+            tuple(withheld), ports, tuple(dict.fromkeys(problems)),
             frozenset().union(*(each.depends for each in places.values())))
 
     def _withheld(self, own, router, names, placed):
@@ -112,6 +121,18 @@ class Withholding:
                 names, network.names))
             if reason:
                 yield address, reason
+
+    def _tagged(self, port, router, names, network):
+        """A port with the tag of its routes.
+
+        :param router: tags of the router
+        :param names: names of the router
+        :param network: :class:`_Network` of the port
+        :returns: :class:`model.GatewayPort`, the same without a tag
+        """
+        tag = self.selection.tag(router, network.said.tags, names,
+                                 network.names).number
+        return dataclasses.replace(port, tag=tag) if tag else port
 
     def _speaking(self, row):
         """The rows of single addresses.

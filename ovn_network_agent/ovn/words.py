@@ -23,6 +23,8 @@ from ovn_network_agent import selection
 from ovn_network_agent.ovsdb import columns
 
 _READABLE = {'true': True, 'false': False}
+# The kinds of rows whose addresses may have a tag.
+ROUTER, NETWORK = TAGGED = ('router', 'network')
 # OVN, ovn-nb(5): Logical_Router from 25.03 on, the other rows later.
 _ROUTES = 'dynamic-routing'
 _ADVERTISE = 'dynamic-routing-advertise'
@@ -35,15 +37,18 @@ class Statement:
     :ivar own: tuple of :class:`selection.Word` from external_ids
     :ivar native: likewise from OVN's own options
     :ivar problems: tuple of str: the words that cannot be read
+    :ivar tags: tuple of at most one :class:`selection.Tag`
     """
 
     own: tuple = ()
     native: tuple = ()
     problems: tuple = ()
+    tags: tuple = ()
 
     def __add__(self, other):
         return Statement(self.own + other.own, self.native + other.native,
-                         self.problems + other.problems)
+                         self.problems + other.problems,
+                         self.tags + other.tags)
 
 
 def statement(kind, row):
@@ -59,14 +64,16 @@ def statement(kind, row):
     """
     text = columns.entry(row, 'external_ids', ownership.EXT_ID_ANNOUNCE)
     option = columns.entry(row, 'options', _ADVERTISE)
-    if text is None and option is None:
+    tag = columns.entry(row, 'external_ids', ownership.EXT_ID_TAG)
+    if text is None and option is None and tag is None:
         return ()
     name = f'{kind} {getattr(row, "name", "") or row.uuid}'
     own, problems = ((), ()) if text is None else _own(name, text)
     native = () if option is None else (selection.Word(
         option.lower() != 'false',
         f'{name} has {_ADVERTISE}={option} in its options'),)
-    return (Statement(own, native, problems),)
+    tags, unreadable = ((), ()) if tag is None else _tag(kind, name, tag)
+    return (Statement(own, native, problems + unreadable, tags),)
 
 
 def _own(name, text):
@@ -79,6 +86,26 @@ def _own(name, text):
         f'{name}: external_ids:{ownership.EXT_ID_ANNOUNCE} = {text!r} is '
         'neither true nor false, and counts as true; set it to one of them, '
         'or remove it',)
+
+
+def _tag(kind, name, text):
+    """The tags and the problems of a tag in external_ids.
+
+    A tag that cannot be read says nothing, so the next row or option counts.
+    """
+    key = f'{name}: external_ids:{ownership.EXT_ID_TAG} = {text!r}'
+    if kind not in TAGGED:
+        return (), (f'{key} has no effect, because a single address has no '
+                    'tag of its own; set it in the row of the router or of '
+                    'the provider network, or remove it',)
+    number = 0 if text.strip() == '0' else ownership.tag(text.strip())
+    if number is None:
+        return (), (f'{key} is not a tag, so it says nothing; set it to a '
+                    f'number from {ownership.TAGS.start} to '
+                    f'{ownership.TAGS.stop - 1}, to 0 for no tag, or remove '
+                    'it',)
+    return (selection.Tag(number, f'{name} has {ownership.EXT_ID_TAG}={text} '
+                                  'in its external_ids'),), ()
 
 
 def is_routed(row):

@@ -22,6 +22,7 @@ import os
 import re
 import socket
 
+from ovn_network_agent import ownership
 from ovn_network_agent.netlink import texts
 
 # linux/rtnetlink.h: 0 is "unspecified", 255 is the kernel's local table.
@@ -76,6 +77,16 @@ def priority(value):
     """Check the priority of a rule, which is between the kernel's rules."""
     if integer(value, 'priority') not in _PRIORITIES:
         raise invalid(f'priority {value} is not between 1 and 32765')
+    return value
+
+
+def metric(value, dst):
+    """Check the metric of a route: a tag for one host, or 0 for the default.
+    """
+    if integer(value, 'metric') and (
+            value not in ownership.TAGS or
+            not dst.endswith(('/32', '/128'))):
+        raise invalid(f'metric {value} of {dst} is not one of the agent')
     return value
 
 

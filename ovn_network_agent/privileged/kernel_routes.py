@@ -14,10 +14,12 @@
 """Kernel routes, on the privileged side; see :mod:`privileged.netlink`."""
 
 import errno
+import socket
 
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import lookups
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import wire
@@ -27,6 +29,7 @@ from ovn_network_agent.privileged import limits
 
 _CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
 _REPLACE = wire.NLM_F_CREATE | wire.NLM_F_REPLACE
+_DEFAULT_METRIC_6 = routes.DEFAULT_METRIC[socket.AF_INET6]
 # RTPROT_UNSPEC, and RTPROT_BOOT, the default of libraries and ip(8).
 _NO_ORIGIN = (0, 3)
 
@@ -38,23 +41,27 @@ def set_routes(items):
     An exclusive creation comes first, which never removes a route.  A route of
     the agent that is in the way is then replaced in one step.  So is an equal
     route without a protocol through the veth pair, which the Go program made.
+    A route of the agent with another metric stays, see :func:`keep_metrics`.
 
-    :param items: list of [table, dst, dev, via], via '' for scope link
+    :param items: list of [table, dst, dev, via, metric]: via '' for scope
+        link; the metric is a tag, or 0 or missing for the default
     :returns: see :mod:`privileged.netlink`
     """
     indexes = {}
     within = limits.current()
 
-    def encode(flags, table, dst, dev, via):
+    def encode(flags, table, dst, dev, via, metric=0):
         within.check_route(checks.table(table), checks.prefix(dst), dev, via,
                            vrf_table)
+        if checks.metric(metric, dst):
+            _check_first(kernel, table, dst, vrf if table == vrf_table else 0)
         if dev not in indexes:
             indexes[dev] = checks.index(dev)
         return routes.RTM_NEWROUTE, flags, route_codec.encode(
-            table, dst, indexes[dev], via, ownership.ROUTE_PROTOCOL)
+            table, dst, indexes[dev], via, ownership.ROUTE_PROTOCOL, metric)
 
     with channel.kernel() as kernel:
-        vrf_table = _vrf_table(kernel, within.vrf)
+        vrf, vrf_table = _vrf(kernel, within.vrf)
         failures = channel.send(
             kernel, items, lambda *item: encode(_CREATE, *item))
         taken = [index for index, number, _text in failures
@@ -65,8 +72,8 @@ def set_routes(items):
         ours = _ours(kernel, {items[index][0] for index in taken})
         change = []
         for index in taken:
-            table, dst, dev, via = items[index]
-            there = ours.get((table, dst))
+            table, dst, dev, via = items[index][:4]
+            there = ours.get(_place(items[index]))
             if there is None and _of_the_original(kernel, *items[index]):
                 change.append(index)
             elif there is None:
@@ -78,14 +85,14 @@ def set_routes(items):
             elif there != (dev, via or None):
                 change.append(index)
         behind = _behind_others(kernel, {
-            tuple(items[index][:2]) for index in change} & ours.keys())
+            _place(items[index]) for index in change} & ours.keys())
         failures.extend(
             (index, errno.EEXIST, 'there is a route before ours that is not '
              'ours: the kernel would replace that one; remove it if ours '
              'shall be used')
-            for index in change if tuple(items[index][:2]) in behind)
+            for index in change if _place(items[index]) in behind)
         change = [index for index in change
-                  if tuple(items[index][:2]) not in behind]
+                  if _place(items[index]) not in behind]
         failures.extend(
             (change[index], number, text)
             for index, number, text in channel.send(
@@ -94,29 +101,54 @@ def set_routes(items):
         return failures
 
 
-def _vrf_table(kernel, vrf):
-    """Table of FRR's VRF, 0 while there is no VRF."""
+def _vrf(kernel, vrf):
+    """ifindex and table of FRR's VRF, (0, 0) while there is no VRF."""
     found = links.read(kernel).get(vrf) if vrf else None
-    return found.vrf_table if found else 0
+    return (found.index, found.vrf_table) if found else (0, 0)
 
 
-def _of_the_original(kernel, table, dst, dev, via):
+def _place(item):
+    """(table, dst, metric) of an item; the kernel has one route there."""
+    table, dst, _dev, _via, *metric = item
+    return table, dst, *(metric or (0,))
+
+
+def _check_first(kernel, table, dst, vrf):
+    """Check that no other program's route comes before one with a metric.
+
+    A route with the default metric is in the way of another one, as the kernel
+    says.  A route with a tag would be created behind the other, without use.
+
+    :param vrf: ifindex of the VRF of the table, 0 for another table
+    :raises OSError: EBUSY when there is such a route
+    """
+    found = lookups.look_up(kernel, dst.partition('/')[0], outgoing=vrf)
+    if (found.table, found.dst) == (table, dst) and (
+            found.protocol != ownership.ROUTE_PROTOCOL):
+        raise OSError(errno.EBUSY, f'table {table} has a route to {dst} that '
+                      f'is not ours (proto {found.protocol}), and the kernel '
+                      'uses that one: it stays, remove it if ours shall take '
+                      'its place')
+
+
+def _of_the_original(kernel, table, dst, dev, via, metric=0):
     """Whether the route in the way is equal and has no mark."""
-    return dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER) and any(
+    return not metric and dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER) and any(
         (route.dst, route.dev, route.via) == (dst, dev, via or None) and
         route.default_metric and route.protocol in _NO_ORIGIN
         for route in routes.read(kernel, table=table))
 
 
 def _ours(kernel, tables):
-    """The agent's routes with the default metric.
+    """The agent's routes.
 
-    :returns: dict of (table, dst) to (dev, via)
+    :returns: dict of (table, dst, metric) to (dev, via); a metric is 0 for
+        the default
     """
-    return {(route.table, route.dst): (route.dev, route.via)
+    return {(route.table, route.dst, route.own_metric):
+            (route.dev, route.via)
             for table in tables
-            for route in routes.read(kernel, ownership.ROUTE_PROTOCOL, table)
-            if route.default_metric}
+            for route in routes.read(kernel, ownership.ROUTE_PROTOCOL, table)}
 
 
 def _behind_others(kernel, places):
@@ -124,14 +156,15 @@ def _behind_others(kernel, places):
 
     Of several routes with one metric, the kernel uses and replaces the first.
 
-    :param places: set of (table, dst) of the agent's routes
+    :param places: set of (table, dst, metric) of the agent's routes
     :returns: set, a subset of the places
     """
     first = {}
-    for table in {table for table, _dst in places}:
+    for table in {table for table, _dst, _metric in places}:
         for route in routes.read(kernel, table=table):
-            if route.default_metric and (table, route.dst) in places:
-                first.setdefault((table, route.dst), route.protocol)
+            place = table, route.dst, route.own_metric
+            if place in places:
+                first.setdefault(place, route.protocol)
     return {place for place, protocol in first.items()
             if protocol != ownership.ROUTE_PROTOCOL}
 
@@ -149,3 +182,42 @@ def delete_routes(items):
 
     with channel.kernel() as kernel:
         return channel.send(kernel, items, encode, done=(errno.ESRCH,))
+
+
+@privileged.kernel.change
+def keep_metrics(items):
+    """Remove the agent's routes with other metrics beside its right ones.
+
+    The route with the right metric has to be there, because its destination
+    would be withdrawn otherwise.  The kernel's metrics are parts of the keys
+    of its routes, so a route gets another metric as another route, which is
+    set before.
+
+    :param items: list of [table, dst, metric], metric 0 for the default
+    :returns: see :mod:`privileged.netlink`
+    """
+    wanted, failures = {}, []
+    for index, item in enumerate(checks.sequence(items)):
+        try:
+            table, dst, metric = checks.sequence(item, 'item')
+            checks.metric(metric, checks.prefix(dst))
+            wanted[checks.table(table), dst] = index, metric
+        except (OSError, ValueError) as error:
+            failures.append((index, errno.EINVAL, str(error)))
+    with channel.kernel() as kernel:
+        ours = _ours(kernel, {table for table, _dst in wanted})
+        surplus = [place for place in ours
+                   if place[:2] in wanted and
+                   place[2] != wanted[place[:2]][1] and
+                   (*place[:2], wanted[place[:2]][1]) in ours]
+        return failures + [
+            (wanted[surplus[index][:2]][0], number, text)
+            for index, number, text in channel.send(
+                kernel, surplus, _encode_removal, done=(errno.ESRCH,))]
+
+
+def _encode_removal(table, dst, metric):
+    # 0 removes the route with the lowest metric, which the default of IPv4 is.
+    number = metric or (_DEFAULT_METRIC_6 if ':' in dst else 0)
+    return routes.RTM_DELROUTE, 0, route_codec.encode_key(
+        table, dst, ownership.ROUTE_PROTOCOL, number)

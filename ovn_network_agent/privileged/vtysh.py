@@ -113,9 +113,13 @@ def read_known(vrf, origin):
 def change_static(vrf, adds, deletes):
     """Add static host routes to a VRF, then remove some.
 
+    A route with the same next hop and another tag is changed, and its prefix
+    is announced all the time.  FRR removes a route whatever its tag is.
+
     :param vrf: name of a VRF, '' for the default VRF
-    :param adds: list of [prefix, next hop]
-    :param deletes: likewise
+    :param adds: list of [prefix, next hop, tag], without a tag or with 0 for
+        none
+    :param deletes: list of [prefix, next hop]
     :returns: [refused, said]: list of [list name ('adds', 'deletes'),
         index, reason] of items that were not tried, and the messages of
         vtysh, '' without a message (also without a staticd)
@@ -130,9 +134,9 @@ def change_static(vrf, adds, deletes):
     enter, leave = ([f'vrf {name}'], ['exit-vrf']) if name else ([], [])
     within = limits.current()
 
-    def line(prefix, hop):
+    def line(prefix, hop, tag=0):
         within.check_next_hop(hop)
-        return lines.static_route(prefix, hop)
+        return lines.static_route(prefix, hop, tag)
 
     refused, configuration = checked_lines(adds, deletes, line)
     said = [_write([*enter, *configuration[at:at + _BATCH], *leave])

@@ -37,6 +37,7 @@ from ovn_network_agent.resources.gateways import GatewayPriority
 from ovn_network_agent.resources.gateways import Overlap
 from ovn_network_agent.resources.kernel import BLACKHOLE
 from ovn_network_agent.resources.kernel import MAIN_TABLE
+from ovn_network_agent.resources.kernel import SEVERAL
 from ovn_network_agent.resources.kernel import Address
 from ovn_network_agent.resources.kernel import AnnouncedRoute
 from ovn_network_agent.resources.kernel import KernelRoute
@@ -86,6 +87,7 @@ __all__ = (
     'RelayPort',
     'Resource',
     'Rule',
+    'SEVERAL',
     'Stage',
     'StaleRoute',
     'Sysctl',

@@ -50,18 +50,20 @@ class Announcement(base.Resource):
     :ivar vrf: VRF name, '' for the default instance
     :ivar prefix: '198.51.100.10/32'
     :ivar nexthop: IP address, or the name of an interface
+    :ivar tag: tag of the route, one of :data:`ownership.TAGS`, or None
     """
 
     vrf: str
     prefix: str
     nexthop: str
+    tag: int | None = None
 
     kind = 'announcement'
     stage = base.Stage.ANNOUNCE
 
     @property
     def key(self):
-        """(vrf, prefix); another next hop is an update."""
+        """(vrf, prefix); another next hop or tag is an update."""
         return (self.vrf, self.prefix)
 
     @property

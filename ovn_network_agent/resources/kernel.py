@@ -157,6 +157,10 @@ class Neighbour(base.Resource):
         return (self.dev, self.dst)
 
 
+# The metric of a found place with several routes of the agent.
+SEVERAL = -1
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class KernelRoute(base.Resource):
     """A kernel route of our protocol (:data:`ownership.ROUTE_PROTOCOL`).
@@ -165,19 +169,23 @@ class KernelRoute(base.Resource):
     :ivar dst: destination prefix, '0.0.0.0/0' for the default route
     :ivar dev: output device
     :ivar via: gateway address, or None for a route of scope link
+    :ivar metric: None for the default of the family; or a tag, which FRR sees
+        as the metric; or :data:`SEVERAL` for a place that was found with
+        several routes of the agent, and that is never as wanted
     """
 
     table: int
     dst: str
     dev: str
     via: str | None = None
+    metric: int | None = None
 
     kind = 'kernel_route'
     stage = base.Stage.ROUTE
 
     @property
     def key(self):
-        """(table, dst); the device and the gateway are the value."""
+        """(table, dst); all other fields are the value."""
         return (self.table, self.dst)
 
     @property

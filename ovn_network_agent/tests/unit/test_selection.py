@@ -31,6 +31,8 @@ def subject(**values):
 def selected(**options):
     """A selection by options; those that are not named are empty."""
     return selection.read(types.SimpleNamespace(**{
+        f'{what}_tags': options.get(f'{what}_tags', [])
+        for what in ('router', 'network')}, **{
         f'{verb}_{what}': options.get(f'{verb}_{what}', [])
         for verb in ('include', 'exclude')
         for what in ('cidrs', 'routers', 'networks')}))

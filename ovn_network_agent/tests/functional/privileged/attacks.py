@@ -42,6 +42,10 @@ ITEMS = {
         [254, '::/0', 'veth-default', 'fe80::a9fe:2'],
         [254, '198.51.100.0/24', 'br-ex', ''],
         [254, HOST, DEVICE, ''],
+        # A metric that is no tag, and a tag for more than one address.
+        [254, HOST, 'br-ex', '', 20],
+        [254, HOST, 'br-ex', '', '4400001'],
+        [10, '198.51.100.0/24', 'veth-provider', '169.254.0.1', 4400001],
         [254, HOST, 'lo', ''],
         [254, HOST, 'br-ex', '203.0.113.1'],
         [77, HOST, 'br-ex', ''],
@@ -83,6 +87,9 @@ ITEMS = {
         [254, HOST, VIP_DEVICE, ''],
         [254, ZONE, 'br-ex', '']],
     'kernel_routes.delete_routes': [[255, HOST], [0, HOST], [254, ZONE]],
+    'kernel_routes.keep_metrics': [
+        [255, HOST, 0], [0, HOST, 0], [254, ZONE, 0], [254, HOST, 20],
+        [254, '198.51.100.0/24', 4400001]],
     'links.set_links_up': [DEVICE, 'lo', '../x'],
     'links.set_veth_pairs': [
         ['veth-default', 'veth-provider', 'lo'],

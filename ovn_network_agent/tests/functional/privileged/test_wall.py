@@ -297,9 +297,12 @@ class WallTest(whole.WholeTestCase):
     def test_a_static_route_to_elsewhere(self):
         """Each is refused by itself; what remains is nothing."""
         refused, said = entry_points.found()['vtysh.change_static'](
-            'vrf-provider', [[HOST, hop] for hop in (
-                '10.9.9.1', DEVICE, 'br-ex', 'x\nexit')], [])
-        self.assertEqual([0, 1, 2, 3], [item[1] for item in refused])
+            'vrf-provider', [
+                *([HOST, hop] for hop in ('10.9.9.1', DEVICE, 'br-ex',
+                                          'x\nexit')),
+                *([HOST, '169.254.0.1', tag] for tag in (
+                    5, '4400001', '5\nexit', True))], [])
+        self.assertEqual(list(range(8)), [item[1] for item in refused])
         self.assertEqual('', said)
 
     def test_the_mark_of_ours_may_go_from_anywhere(self):

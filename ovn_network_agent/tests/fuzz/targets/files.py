@@ -106,7 +106,7 @@ def _options(data):
     text = _text(data)
     for parse in (types.OvsdbRemote(), types.ListenAddress(),
                   types.Command(), types.Name(),
-                  types.CommaList(types.Name()),
+                  types.CommaList(types.Name()), types.NamedTag(),
                   go_values.seconds, go_values.listen):
         with contextlib.suppress(ValueError):
             parse(text)

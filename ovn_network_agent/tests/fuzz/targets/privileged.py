@@ -46,13 +46,14 @@ VRF, LIST, BRIDGE, DEVICE = ('vrf-provider', 'ANNOUNCED-NETWORKS', 'br-ex',
 _BYTES = '\1'
 _NAME, _NET, _HOST = r'[A-Za-z0-9_.-]+', r'[0-9a-f.:]+/\d+', r'[0-9.]+/32'
 _OF_VRF = f'vrf {VRF}'
+_TAG = r'(?: tag 44\d{5})?'
 # All that the privileged side may say to a daemon of FRR.
 _COMMANDS = re.compile('|'.join((
     'enable', 'configure terminal(?: file-lock)?', 'end', 'exit-vrf',
     'XFRR_(?:start|end)_configuration', 'mgmt commit abort', _OF_VRF,
-    f'(?:no )?ip route {_HOST} (?:169\\.254\\.0\\.1|{BRIDGE})',
+    f'(?:no )?ip route {_HOST} (?:169\\.254\\.0\\.1|{BRIDGE}){_TAG}',
     '(?:no )?ipv6 route [0-9a-f:.]+/128 '
-    f'(?:fe80::a9fe:1 veth-provider|{BRIDGE})',
+    f'(?:fe80::a9fe:1 veth-provider|{BRIDGE}){_TAG}',
     f'(?:no )?ip(?:v6)? prefix-list {LIST} (?:seq \\d+ )?permit {_NET} '
     r'ge \d+ le \d+',
     f'show ip(?:v6)? prefix-list (?:summary )?{LIST}(?: json)?',

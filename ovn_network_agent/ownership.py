@@ -141,8 +141,8 @@ EXT_ID_OVERLAP_REMOTE = 'ovn-network-agent-overlap-remote'
 # external_ids of NAT, Load_Balancer, Logical_Router_Port, Logical_Router and
 # Logical_Switch rows, which operators write: whether to announce addresses.
 EXT_ID_ANNOUNCE = 'ovn-network-agent:announce'
-# external_ids of Logical_Router and Logical_Switch rows, which operators write:
-# the tag of the announced routes.
+# external_ids of Logical_Router and Logical_Switch rows, which operators
+# write: the tag of the announced routes.
 EXT_ID_TAG = 'ovn-network-agent:tag'
 
 # The tags that routes of the agent may have in FRR.  A static route with such

@@ -208,6 +208,7 @@ class Addresses:
             'physical_network': segment.physical_network if segment else '',
             'vlan': segment.vlan if segment else 0,
             'device': segment.device if segment else '',
+            'tag': (known.port.tag if known.port else None) or 0,
             'state': state.value, 'why': why,
             'since': moments.text(since.wall if since else None)}
         if detailed:

@@ -121,9 +121,12 @@ def text(found, stream):
     addresses = found['addresses']
     if not addresses:
         return 'no addresses\n' if not found['unknown'] else ''
-    lines = tables.render(_HEADER, [[
+    # Few operators use tags.
+    tagged = any(each.get('tag') for each in addresses)
+    lines = tables.render([*_HEADER[:4], *['TAG'][:tagged], *_HEADER[4:]], [[
         each['address'], '+'.join(each['kinds']),
         each['router_name'] or '-', _network(each),
+        *[str(each.get('tag') or '-')][:tagged],
         _state(each['state'], stream), each['since'] or '-', each['why']]
         for each in addresses])
     details = ''.join(

@@ -40,6 +40,7 @@ class Setup(typing.NamedTuple):
         does not exist; FRR lets no route pass such a map
     :ivar bfd: whether a neighbour has BFD, which bfdd does
     :ivar version: version of FRR, '' when it is not shown
+    :ivar mapped: sources of routes, like 'static', that pass a route map
     """
 
     vrf: bool
@@ -51,6 +52,7 @@ class Setup(typing.NamedTuple):
     undefined: tuple = ()
     bfd: bool = False
     version: str = ''
+    mapped: tuple = ()
 
 
 def read(text, vrf, prefix_list):
@@ -90,7 +92,9 @@ def _read(before, lines, vrf, prefix_list):
                                  if line.startswith(_ROUTE_MAP)})),
         any(line[0] == 'neighbor' and 'bfd' in line[2:3] for line in words),
         next((line.split()[2] for line in lines
-              if line.startswith('frr version ')), ''))
+              if line.startswith('frr version ')), ''),
+        tuple(sorted({line[1] for line in _unicast(words)
+                      if line[0] == 'redistribute' and 'route-map' in line})))
 
 
 def _undefined(words, defined):

@@ -133,7 +133,7 @@ def _check_first(kernel, table, dst, vrf):
 
 def _of_the_original(kernel, table, dst, dev, via, metric=0):
     """Whether the route in the way is equal and has no mark."""
-    return not metric and dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER) and any(
+    return not metric and dev in ownership.VETH_ENDS and any(
         (route.dst, route.dev, route.via) == (dst, dev, via or None) and
         route.default_metric and route.protocol in _NO_ORIGIN
         for route in routes.read(kernel, table=table))

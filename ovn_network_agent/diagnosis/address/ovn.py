@@ -184,8 +184,10 @@ def wanted(facts):
     if subject.withheld:
         return _withheld(subject)
     if subject.announcement is not None:
+        tag = subject.port.tag if subject.port else None
         return verdicts.ok('wanted', f'to be announced as {subject.prefix} '
-                                     f'({setup.method} route)')
+                           f'({setup.method} route' +
+                           (f' with tag {tag}' if tag else '') + ')')
     if subject.problems:
         return verdicts.problem('wanted', subject.problems[0])
     if 'fip_route' not in setup.drivers:

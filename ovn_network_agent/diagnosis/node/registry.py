@@ -29,12 +29,13 @@ from ovn_network_agent.diagnosis.node import packet_filters
 from ovn_network_agent.diagnosis.node import power
 from ovn_network_agent.diagnosis.node import precedence
 from ovn_network_agent.diagnosis.node import routing
+from ovn_network_agent.diagnosis.node import tags
 from ovn_network_agent.diagnosis.node import versions
 from ovn_network_agent.diagnosis.node import withheld
 
 CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *devices.CHECKS, *routing.CHECKS, *frr.CHECKS, *ovn.CHECKS,
           *gateways.CHECKS, *duplicates.CHECKS, *withheld.CHECKS,
-          *power.CHECKS, *forwards.CHECKS, *outbound.CHECKS,
+          *tags.CHECKS, *power.CHECKS, *forwards.CHECKS, *outbound.CHECKS,
           *precedence.CHECKS, *drops.CHECKS, *packet_filters.CHECKS,
           *mtu.CHECKS, *objects.CHECKS)

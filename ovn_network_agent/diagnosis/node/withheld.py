@@ -59,10 +59,18 @@ def read_withheld(sources):
     return Withheld(
         addresses, tuple((number, reason) for reason, number
                          in reasons.most_common()),
-        tuple((f'{verb}_{kind}s', kind, name) for kind in sorted(known)
-              for verb in ('include', 'exclude')
-              for name in sources.conf.announce[f'{verb}_{kind}s']
+        tuple((option, kind, name) for kind in sorted(known)
+              for option, name in _named(sources.conf.announce, kind)
               if name not in known[kind]))
+
+
+def _named(options, kind):
+    """(option, name) of the routers or networks that options name."""
+    for option in (f'include_{kind}s', f'exclude_{kind}s'):
+        yield from ((option, name) for name in options[option])
+    option = f'{kind}_tags'
+    yield from ((option, name)
+                for name, _tag in selection.tags(options[option]))
 
 
 def _targets(router, conf):
@@ -73,10 +81,22 @@ def _targets(router, conf):
     """
     return {target.address: (selection.BY_OVN if router.routed_by_ovn
                              else target.withheld)
-            for port in router.ports
-            for target in _of_port(
-                router, port, announcing.provider_networks(conf, port))
-            if not target.foreign}
+            for _port, target in targets(router, conf)}
+
+
+def targets(router, conf):
+    """The addresses that this node answers for, with their ports.
+
+    :param router: :class:`model.Router`
+    :param conf: the oslo.config ConfigOpts
+    :returns: iterator of (:class:`model.GatewayPort`,
+        :class:`announcing.Target`)
+    """
+    for port in router.ports:
+        nets = announcing.provider_networks(conf, port)
+        for target in _of_port(router, port, nets):
+            if not target.foreign:
+                yield port, target
 
 
 def _of_port(router, port, nets):

@@ -131,6 +131,39 @@ class OptionsTest(base.BaseTestCase):
         self.assertNotEqual(one, selected())
 
 
+class TagTest(base.BaseTestCase):
+
+    def tag(self, options=None, router=(), network=(),
+            router_names=('r1', 'uuid'), network_names=('public',)):
+        return selected(**options or {}).tag(
+            router, network, frozenset(router_names),
+            frozenset(network_names)).number
+
+    def test_no_tag_by_default(self):
+        self.assertEqual(0, self.tag())
+
+    def test_the_nearest_wins(self):
+        options = {'router_tags': ['r1:4400001'],
+                   'network_tags': ['public:4400002']}
+        row, other = (selection.Tag(n, 'row') for n in (4400003, 4400004))
+        self.assertEqual(4400001, self.tag(options))
+        self.assertEqual(4400002, self.tag(options, router_names=['r2']))
+        self.assertEqual(4400003, self.tag(options, network=(row,)))
+        self.assertEqual(4400004, self.tag(options, (other,), (row,)))
+
+    def test_a_row_may_take_the_tag_away(self):
+        self.assertEqual(0, self.tag({'router_tags': ['r1:4400001']},
+                                     (selection.Tag(0, 'row'),)))
+
+    def test_names_with_colons_and_unknown_ones(self):
+        options = {'router_tags': ['a:b:4400001', 'uuid:4400002'],
+                   'network_tags': ['other:4400003']}
+        self.assertEqual(4400001, self.tag(options, router_names=['a:b']))
+        self.assertEqual(4400002, self.tag(options))
+        self.assertEqual(0, self.tag(options, router_names=(),
+                                     network_names=()))
+
+
 class NamesTest(base.BaseTestCase):
 
     def test_all_names_an_operator_may_use(self):

@@ -193,6 +193,19 @@ class ProblemsTest(base.ConfTestCase):
             '[announce] include_cidrs = 192.0.2.0/24: ', 'network_cidr',
             'name networks within 198.51.100.0/24')
 
+    def test_tags(self):
+        self.assertEqual([], self.problems(
+            '[announce]\nrouter_tags = r1:4400001, the big one : 4400002\n'
+            'network_tags = a:b:4499999\n'))
+        for wrong, *parts in (
+                ('router_tags = r1\n', 'router_tags', "'r1'", 'public:44'),
+                ('router_tags = :4400001\n', 'router_tags', 'write it like'),
+                ('network_tags = public:5\n', 'network_tags', "'5'",
+                 '4400000 to 4499999'),
+                ('router_tags = r1:4400001,r2:4400001,r1:4400002\n',
+                 '[announce] router_tags = ', 'r1 more than once')):
+            self.check_one('[announce]\n' + wrong, *parts)
+
     def test_several_bad_values_at_once(self):
         self.assertEqual(2, len(self.problems(
             '[DEFAULT]\nreconcile_interval = x\n[frr]\nvrf_name = a b\n')))

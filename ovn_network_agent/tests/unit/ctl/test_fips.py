@@ -26,7 +26,7 @@ ROW = {'kind': 'kernel_route', 'ref': '254,198.51.100.10/32',
 ADDRESS = {'address': '198.51.100.10', 'kind': 'fip', 'kinds': ['fip'],
            'router': 'u', 'router_name': 'web', 'port': 'lrp-1',
            'physical_network': 'physnet1', 'vlan': 101,
-           'device': 'br-ex.101', 'state': 'failed',
+           'device': 'br-ex.101', 'tag': 0, 'state': 'failed',
            'why': 'no space', 'since': '2026-01-31T12:00:00Z'}
 
 
@@ -44,6 +44,13 @@ class TextTest(base.BaseTestCase):
             ['198.51.100.10', 'fip', 'web', 'physnet1:101', 'failed',
              '2026-01-31T12:00:00Z', 'no', 'space'], line.split())
         self.assertEqual('1 failed', summary)
+
+    def test_a_column_for_tags(self):
+        head, first, second, _blank, _summary = self.text(
+            {**ADDRESS, 'tag': 4400001}, ADDRESS).splitlines()
+        self.assertEqual('TAG', head.split()[4])
+        self.assertEqual('4400001', first.split()[4])
+        self.assertEqual('-', second.split()[4])
 
     def test_everything_about_one(self):
         text = self.text({**ADDRESS, 'resources': [ROW]})

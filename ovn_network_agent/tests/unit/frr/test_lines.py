@@ -41,6 +41,15 @@ class TestLines(unittest.TestCase):
             return
         self.assertTrue(_STATIC.fullmatch(line), line)
 
+    @given(anything)
+    def test_a_tag_is_one_of_the_agent(self, tag):
+        try:
+            line = lines.static_route('198.51.100.1/32', 'br-ex', tag)
+        except ValueError:
+            return
+        self.assertRegex(line, r'\Aip route [0-9.]+/32 br-ex'
+                               r'( tag 44[0-9]{5})?\Z')
+
     @given(st.one_of(anything, st.just('L')),
            st.one_of(anything, st.just('198.51.100.0/24'),
                      st.just('2001:db8::/64'),
@@ -59,6 +68,10 @@ class TestLines(unittest.TestCase):
                          lines.static_route('198.51.100.1/32', '169.254.0.1'))
         self.assertEqual('ip route 198.51.100.1/32 br-ex.100',
                          lines.static_route('198.51.100.1/32', 'br-ex.100'))
+        self.assertEqual(
+            'ipv6 route 2001:db8::1/128 fe80::a9fe:1 veth-provider tag '
+            '4400001', lines.static_route(
+                '2001:db8::1/128', 'fe80::a9fe:1 veth-provider', 4400001))
         self.assertEqual(
             'ip prefix-list A.B_c-1 seq 5 permit 198.51.100.0/24 ge 32 le 32',
             lines.prefix_list_entry('A.B_c-1', '198.51.100.0/24', 32, 32, 5))

@@ -64,8 +64,10 @@ class SetupTest(unittest.TestCase):
         with_map = configuration('router bgp 65001').replace(
             'redistribute static', 'redistribute static route-map M')
         found = setup.read(with_map, '', 'L')
-        self.assertEqual((('static',), (('static', 'M'),)),
-                         (found.redistributes, found.undefined))
+        self.assertEqual((('static',), (('static', 'M'),), ('static',)),
+                         (found.redistributes, found.undefined,
+                          found.mapped))
+        self.assertEqual((), self.read('router bgp 65001', '').mapped)
         text, = [text for part, text in setup.faults(found, '', 'static', 'L')
                  if part == setup.REDISTRIBUTION]
         self.assertIn('route-map M permit 10', text)

@@ -50,7 +50,7 @@ OURS = {
         'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.parsing',
         'ctl.tables', 'diagnosis.readers.configuration', 'migrate.settings',
         'ovsdb.streams', 'privileged.helper', 'watches.frr_witness',
-        'diagnosis.node.ovn'),
+        'diagnosis.node.ovn', 'selection'),
     'answers of the agent that control.client has read': (
         'ctl.drain', 'ctl.fips', 'ctl.health', 'ctl.plan', 'ctl.reload',
         'ctl.report', 'ctl.resync', 'diagnosis.node.sources'),

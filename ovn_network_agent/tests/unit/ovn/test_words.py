@@ -73,6 +73,35 @@ class OwnTest(base.BaseTestCase):
         self.assertEqual((), said('NAT row', marked('false')).problems)
 
 
+class TagTest(base.BaseTestCase):
+
+    def said(self, kind, value):
+        return said(kind, row(external_ids={'ovn-network-agent:tag': value}))
+
+    def test_routers_and_networks_have_tags(self):
+        for kind in words.TAGGED:
+            for text, number in (('4400000', 4400000), (' 4499999 ', 4499999),
+                                 ('0', 0)):
+                tag, = self.said(kind, text).tags
+                self.assertEqual(number, tag.number)
+                self.assertIn(f'{kind} {KEY} has ovn-network-agent:tag=',
+                              tag.where)
+
+    def test_what_is_no_tag_says_nothing(self):
+        for text in ('', '5', '4399999', '4500000', '04400001', '-4400001',
+                     '4400001.0', 'x', '4\u0664\u066000001'):
+            found = self.said('router', text)
+            self.assertEqual((), found.tags, text)
+            problem, = found.problems
+            for part in (f'router {KEY}', repr(text), '4400000', '4499999'):
+                self.assertIn(part, problem)
+
+    def test_an_address_has_no_tag_of_its_own(self):
+        found = self.said('NAT row', '4400001')
+        self.assertEqual(((), ()), (found.tags, found.own))
+        self.assertIn('no effect', found.problems[0])
+
+
 class OvnTest(base.BaseTestCase):
 
     def advertises(self, value):

@@ -1,0 +1,84 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Tags of the routes of this node, which a route map of FRR matches."""
+
+import collections
+import typing
+
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import withheld
+
+# The most tags that one line names.
+_NAMED = 5
+
+
+class Tags(typing.NamedTuple):
+    """The tags of the announced routes of this node.
+
+    :ivar addresses: tuple of (tag, number of addresses), sorted
+    :ivar method: 'static' or 'kernel', the source that BGP redistributes
+    :ivar mapped: whether the redistribution has a route map
+    """
+
+    addresses: tuple
+    method: str
+    mapped: bool
+
+
+def read_tags(sources):
+    """Count the addresses of each tag.
+
+    :param sources: :class:`sources.Sources`
+    :returns: :class:`Tags`
+    :raises ovsdb.connection.Unavailable: without NB or SB
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR does
+        not answer
+    """
+    counts = collections.Counter(
+        port.tag for router in sources.snapshot().routers
+        for port, target in withheld.targets(router, sources.conf)
+        if port.tag and target.announced and not router.routed_by_ovn)
+    method = sources.conf.fip_route.announce_method
+    return Tags(tuple(sorted(counts.items())), method,
+                not counts or method in sources.frr().mapped)
+
+
+def judge_tags(found):
+    """A tag that no route map can match is a warning.
+
+    :param found: :class:`Tags`
+    :returns: iterator of :class:`check.Said`
+    """
+    if not found.addresses:
+        yield check.ok('no route has a tag')
+        return
+    text = ', '.join(f'{tag} ({number:d} addresses)'
+                     for tag, number in found.addresses[:_NAMED])
+    if found.mapped:
+        yield check.ok(f'tags of {found.method} routes: {text}')
+        return
+    match = 'tag' if found.method == 'static' else 'metric'
+    yield check.warn(
+        f'tags without effect: {text}; BGP redistributes {found.method} '
+        'routes without a route map',
+        f'give "redistribute {found.method}" a route map that has "match '
+        f'{match} {found.addresses[0][0]}", or remove the tags')
+
+
+CHECKS = (
+    check.Check(
+        'route-tags', 'BGP', 'the tags of announced routes, and a route map '
+        'for them', read_tags, judge_tags,
+        ('ovs-database', 'nb-database', 'sb-database', 'chassis',
+         'bgp-instance')),
+)

@@ -1,0 +1,86 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The tags of the ports of a router, from rows of OVN and from options."""
+
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.functional.ovn import view_base
+from ovn_network_agent.tests.functional.ovn import views
+
+HERE = views.HERE
+ROUTER = ('Logical_Router', {'name': 'neutron-r1'})
+NETWORK = ('Logical_Switch', {'name': 'neutron-public'})
+ONE, TWO, THREE = (ownership.TAGS.start + n for n in (1, 2, 3))
+
+
+class TagsTest(view_base.ViewTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_switch()
+
+    def say(self, row, value):
+        self.cloud.say(*row, external_ids={
+            ownership.EXT_ID_TAG: None if value is None else str(value)})
+
+    def tags(self, eyes):
+        return {port.lrp: port.tag for port in eyes.router('r1').ports}
+
+    def become(self, eyes, tag, **others):
+        """Wait for the tags, and see that all views agree."""
+        self.eventually(lambda: self.tags(eyes) == {
+            'lrp-r1': tag, **others}, lambda: self.tags(eyes))
+        self.synchronise(eyes)
+        self.assertEqual(views.fresh(eyes).routers,
+                         views.timeless(eyes.look()).routers)
+
+    def test_rows(self):
+        eyes = self.eyes()
+        self.become(eyes, None)
+        for row, value, tag in (
+                (NETWORK, ONE, ONE), (ROUTER, TWO, TWO), (NETWORK, THREE, TWO),
+                (ROUTER, 0, None), (ROUTER, None, THREE),
+                (NETWORK, None, None)):
+            self.say(row, value)
+            self.become(eyes, tag)
+
+    def test_a_tag_that_cannot_be_read(self):
+        eyes = self.eyes()
+        self.say(NETWORK, ONE)
+        self.say(ROUTER, 5)
+        self.eventually(lambda: eyes.router('r1').problems, 'told')
+        problem, = eyes.router('r1').problems
+        self.assertIn("router neutron-r1: external_ids:ovn-network-agent:tag "
+                      "= '5' is not a tag", problem)
+        self.become(eyes, ONE)
+
+    def test_options(self):
+        for option, value in (('router_tags', f'r1:{ONE}'),
+                              ('router_tags', f'neutron-r1:{ONE}'),
+                              ('network_tags', f'public:{ONE}')):
+            eyes = self.eyes(**{'announce__' + option: [value]})
+            self.become(eyes, ONE)
+            self.say(NETWORK, TWO)
+            self.become(eyes, TWO)
+            self.say(NETWORK, None)
+            self.become(eyes, ONE)
+            eyes.stop()
+
+    def test_each_network_its_own(self):
+        second = self.cloud.add_network()
+        self.cloud.add_switch('second', second)
+        self.cloud.add_port('r1', 'two', ['203.0.113.1/24'], HERE,
+                            network=second)
+        eyes = self.eyes(announce__network_tags=[f'second:{TWO}'])
+        self.say(NETWORK, ONE)
+        self.become(eyes, ONE, two=TWO)

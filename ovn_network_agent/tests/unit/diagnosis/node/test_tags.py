@@ -1,0 +1,35 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+from ovn_network_agent.diagnosis.node import tags
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+
+class TagsTest(base.JudgeTestCase):
+
+    def judge(self, verdict, *addresses, method='static', mapped=True):
+        return self.judged(tags.judge_tags, tags.Tags(
+            addresses, method, mapped), verdict)
+
+    def test_none(self):
+        self.assertIn('no route has a tag', self.judge(base.OK))
+
+    def test_some(self):
+        self.assertIn('tags of static routes: 4400001 (3 addresses)',
+                      self.judge(base.OK, (4400001, 3)))
+
+    def test_without_a_route_map(self):
+        for method, match in (('static', 'tag'), ('kernel', 'metric')):
+            said = self.judge(base.WARN, (4400001, 3), (4400002, 1),
+                              method=method, mapped=False)
+            self.assertIn(f'"redistribute {method}" a route map', said)
+            self.assertIn(f'"match {match} 4400001"', said)

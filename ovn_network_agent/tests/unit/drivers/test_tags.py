@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Tags of routes: what drivers want for the addresses of a tagged port."""
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.drivers import fip_routes
+
+FIP, OWN = '198.51.100.10', '198.51.100.1'
+TAG = 4400001
+
+
+class TagsTest(fip_routes.FipRouteTestCase):
+
+    def tags(self, **values):
+        """Tag of each announced prefix, for the ways to announce."""
+        for options in ({}, {'frr__vrf_name': ''}):
+            found = {each.prefix: each.tag for each in self.kind(
+                resources.Announcement, world.router(**values), **options)}
+            kernel = {each.dst: each.metric for each in self.kind(
+                resources.AnnouncedRoute, world.router(**values),
+                fip_route__announce_method='kernel', **options)}
+            self.assertEqual(found, kernel)
+            self.assertTrue(found)
+            yield found
+
+    def test_each_address_of_the_port_has_it(self):
+        for tags in self.tags(fips=[FIP], ports=(world.port(tag=TAG),)):
+            self.assertEqual({FIP + '/32': TAG, OWN + '/32': TAG}, tags)
+
+    def test_none_by_default(self):
+        for tags in self.tags(fips=[FIP]):
+            self.assertEqual({FIP + '/32': None, OWN + '/32': None}, tags)
+
+    def test_each_port_its_own(self):
+        second = world.port(2, networks=('203.0.113.1/24',), tag=TAG + 1)
+        for tags in self.tags(fips=[FIP, '203.0.113.10'],
+                              ports=(world.port(tag=TAG), second)):
+            self.assertEqual({FIP + '/32': TAG, OWN + '/32': TAG,
+                              '203.0.113.10/32': TAG + 1,
+                              '203.0.113.1/32': TAG + 1}, tags)
+
+    def test_a_distributed_floating_ip(self):
+        port = world.port(tag=TAG, local=False, chassis='other', hosting=True)
+        nat = world.fip(FIP, distributed_mac='fa:16:3e:00:00:09',
+                        resident=True)
+        for tags in self.tags(ports=(port,), nats=(nat,)):
+            self.assertEqual({FIP + '/32': TAG}, tags)
+
+    def test_a_port_that_is_handed_over(self):
+        port = world.port(tag=TAG, local=False, chassis='other', relay=7,
+                          handover=model.Handover.ANNOUNCE)
+        for tags in self.tags(fips=[FIP], ports=(port,)):
+            self.assertEqual({FIP + '/32': TAG, OWN + '/32': TAG}, tags)
+
+    def test_other_routes_have_none(self):
+        router = world.router(fips=[FIP], ports=(world.port(tag=TAG),))
+        routes = self.kind(resources.KernelRoute, router)
+        self.assertTrue(routes)
+        for each in routes:
+            self.assertIsNone(each.metric)

@@ -25,8 +25,8 @@ from ovn_network_agent.tests.functional.frr import base
 FAMILY = ('router bgp 65001', 'address-family ipv4 unicast')
 ALL = ('frr-daemons', 'frr-vrf', 'bgp-instance', 'bgp-redistribution',
        'bgp-filter', 'prefix-list', 'bgp-sessions')
-# This check needs the addresses, which are in OVN.
-OF_OVN = 'outbound-filters'
+# These checks need the addresses, which are in OVN.
+OF_OVN = ('outbound-filters', 'route-tags')
 # See test_power.
 OF_POWER = 'bgp-hold-time'
 # The neighbour sends nothing.
@@ -231,6 +231,6 @@ class FiltersTest(base.FrrTestCase):
 class NamesTest(unittest.TestCase):
 
     def test_all_checks_of_frr_are_here(self):
-        self.assertEqual({*ALL, OF_OVN, OF_POWER}, {
+        self.assertEqual({*ALL, *OF_OVN, OF_POWER}, {
             check.name for check in registry.CHECKS
             if check.layer in ('FRR', 'BGP')})

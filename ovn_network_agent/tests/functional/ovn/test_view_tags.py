@@ -83,4 +83,4 @@ class TagsTest(view_base.ViewTestCase):
                             network=second)
         eyes = self.eyes(announce__network_tags=[f'second:{TWO}'])
         self.say(NETWORK, ONE)
-        self.become(eyes, ONE, two=TWO)
+        self.become(eyes, ONE, **{'lrp-two': TWO})

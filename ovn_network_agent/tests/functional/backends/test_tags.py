@@ -29,19 +29,23 @@ PREFIX, SIX = '198.51.100.1/32', '2001:db8:1::1/128'
 MAIN = 254
 
 
-class StaticTest(tagged.TaggedTestCase):
-    """Static routes have tags of their own."""
-
-    def setUp(self):
-        super().setUp()
-        self.backend = frr_static.StaticBackend(self.conf)
-        self.addCleanup(self.backend.close)
+class BackendTestCase(tagged.TaggedTestCase):
+    """With a backend, which the tests make."""
 
     def read(self):
         return set(self.backend.read(frozenset()))
 
     def change(self, **delta):
         self.assertEqual({}, self.backend.apply(backends.Delta(**delta)))
+
+
+class StaticTest(BackendTestCase):
+    """Static routes have tags of their own."""
+
+    def setUp(self):
+        super().setUp()
+        self.backend = frr_static.StaticBackend(self.conf)
+        self.addCleanup(self.backend.close)
 
     def test_the_neighbour_sees_the_community(self):
         former = resources.Announcement('', PREFIX, base.BRIDGE)
@@ -116,7 +120,7 @@ class StaticTest(tagged.TaggedTestCase):
         self.frr.become(PREFIX, FIRST)
 
 
-class KernelTest(tagged.TaggedTestCase):
+class KernelTest(BackendTestCase):
     """Kernel routes have metrics, which FRR redistributes."""
 
     def setUp(self):
@@ -130,12 +134,6 @@ class KernelTest(tagged.TaggedTestCase):
         for family in '46':
             subprocess.run(['ip', f'-{family}', 'route', 'flush', 'proto',
                             '44'], stderr=subprocess.DEVNULL)
-
-    def read(self):
-        return set(self.backend.read(frozenset()))
-
-    def change(self, **delta):
-        self.assertEqual({}, self.backend.apply(backends.Delta(**delta)))
 
     def test_the_neighbour_sees_the_community(self):
         former = self.wanted

@@ -23,6 +23,9 @@ from ovn_network_agent import iptext
 
 BY_OVN = ('OVN routes the router itself (dynamic-routing=true in its options '
           'in OVN NB)')
+NOT_ADVERTISED = ('OVN does not advertise it (no row of Advertised_Route in '
+                  'OVN SB; dynamic-routing-redistribute of the router says '
+                  'what OVN advertises)')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,6 +67,8 @@ class Subject:
     :ivar router_names: frozenset of all names of the router
     :ivar network_names: frozenset of all names of the provider network,
         empty while the network is unknown
+    :ivar left_out: the reason why OVN does not advertise the address of a
+        router that OVN routes, or ''
     """
 
     address: str
@@ -73,6 +78,7 @@ class Subject:
     native: tuple = ()
     router_names: frozenset = frozenset()
     network_names: frozenset = frozenset()
+    left_out: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,6 +95,8 @@ class Selection:
         exclude_networks
     :ivar router_tags: tuple of (name of a router, tag), sorted; likewise
         network_tags of provider networks
+    :ivar advertised_routes: whether the agent announces the routers that OVN
+        routes, as far as OVN advertises them
     """
 
     include_cidrs: tuple = ()
@@ -99,6 +107,7 @@ class Selection:
     exclude_networks: frozenset = frozenset()
     router_tags: tuple = ()
     network_tags: tuple = ()
+    advertised_routes: bool = False
 
     def tag(self, router, network, router_names, network_names):
         """The tag of the routes of a router in a provider network.
@@ -140,6 +149,8 @@ class Selection:
         # of the options.
         if subject.native and not any(w.announce for w in subject.native):
             return subject.native[0].where
+        if subject.left_out:
+            return subject.left_out
         return (self._by_cidr(subject.address) or
                 _by_name('router', subject.router_names,
                          self.include_routers, self.exclude_routers) or
@@ -169,7 +180,8 @@ def read(options):
         *map(frozenset, (options.include_routers, options.exclude_routers,
                          options.include_networks,
                          options.exclude_networks)),
-        *map(tags, (options.router_tags, options.network_tags)))
+        *map(tags, (options.router_tags, options.network_tags)),
+        options.advertised_routes)
 
 
 def tags(given):

@@ -73,6 +73,17 @@ OPTS = [
         default=[], mutable=True,
         help=f'Provider networks, {_NAMES}. Addresses of these networks are '
              f'not announced. {_EXCLUSION}'),
+    cfg.BoolOpt(
+        'advertised_routes', default=False,
+        help='Whether the agent announces the routers that OVN routes itself '
+             '("dynamic-routing=true" in the options of the router), and of '
+             'their addresses those that ovn-northd names in the table '
+             'Advertised_Route of the Southbound database. So OVN decides '
+             'what is announced ("dynamic-routing-redistribute"), and the '
+             'agent announces in its VRF and forwards. By default, such '
+             'routers are left to OVN. This needs OVN 25.03 or later. '
+             'Without that table, the option changes nothing, and the log '
+             'has a warning.'),
     cfg.Opt(
         'router_tags', type=types.CommaList(types.NamedTag()),
         default=[], mutable=True,

@@ -31,6 +31,7 @@ REASONS = {
     ('DEFAULT', 'event_coalesce'): 'the loop is made at the start',
     ('DEFAULT', 'dry_run'): 'a dry run is one pass, and ends after that',
     ('DEFAULT', 'control_socket'): 'the socket is made at the start',
+    ('announce', 'advertised_routes'): _WATCHED,
     ('agent',): 'a privileged daemon starts once',
     ('frr', 'vrf_name'): _WALL,
     ('frr', 'vtysh_wrapper'): _WALL,

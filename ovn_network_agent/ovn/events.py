@@ -157,6 +157,12 @@ SILENCE = (
     base.Watch('sb', 'SB_Global', ('nb_cfg',), events=()),
 )
 
+# What ovn-northd wants to be announced for routers with dynamic-routing, in
+# OVN since 25.03.  A large cloud has many rows, so only an agent with the
+# option replicates the table.
+ADVERTISED = 'Advertised_Route'
+_ADVERTISED = (base.Watch('sb', ADVERTISED, ('datapath', 'ip_prefix')),)
+
 # The rows that the servers send of some tables; the others are sent whole.
 _OF_AGENTS = ['map', [
     [ownership.EXT_ID_MANAGED, ownership.EXT_ID_MANAGED_VALUE]]]
@@ -178,7 +184,9 @@ def of_view(conf):
     :param conf: the oslo.config ConfigOpts
     :returns: tuple of :class:`drivers.base.Watch`
     """
-    return VIEW + (SILENCE if conf.gateway_drain.silent_chassis_limit else ())
+    return (VIEW +
+            (SILENCE if conf.gateway_drain.silent_chassis_limit else ()) +
+            (_ADVERTISED if conf.announce.advertised_routes else ()))
 
 
 def bound_to(chassis):

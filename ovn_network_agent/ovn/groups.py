@@ -40,12 +40,15 @@ class Groups:
     :param follows: function(name of a chassisredirect port) that returns
         whether this agent handles the port
     :param segments: :class:`ovn.segments.Segments`
+    :param is_left: function(UUID of a router) that returns whether the router
+        is left to OVN
     """
 
-    def __init__(self, find, follows, segments):
+    def __init__(self, find, follows, segments, is_left):
         self._find = find
         self._follows = follows
         self._segments = segments
+        self._is_left = is_left
         self._wiring = None
         self._keys = None
         self._built = {}
@@ -122,13 +125,9 @@ class Groups:
 
     def _ports_of(self, router):
         """The ports of a router, and whether OVN routes each, a frozenset."""
-        routed = self._is_routed(router)
+        routed = self._is_left(router)
         return frozenset((port, routed) for port in self._find(
             'nb', 'Logical_Router', 'port').keys_of(router))
-
-    def _is_routed(self, router):
-        return bool(self._find('nb', 'Logical_Router',
-                               'routed').keys_of(router))
 
     def _of_nat(self, uuid):
         """Groups of the router that has got a network of a tenant.
@@ -275,7 +274,7 @@ class Groups:
                 binding.logical_port, rows.chassis_name(binding), row.name,
                 rows.networks(row)[0], located.segment,
                 self._tenants(group, uuid),
-                any(map(self._is_routed, self._find(
+                any(map(self._is_left, self._find(
                     'nb', 'Logical_Router', 'port').find(uuid))))
 
     def _tenants(self, group, port):

@@ -16,6 +16,7 @@ import collections
 import functools
 
 from ovn_network_agent import identity
+from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
@@ -138,6 +139,9 @@ def make():
                 lambda r: [r.logical_port] if rows.hosts(r) else ()),
             'hosted': Index(
                 lambda r: [rows.chassis_name(r)] if rows.hosts(r) else ())},
+        ('sb', 'Advertised_Route'): {
+            'datapath': References('datapath'),
+            'prefix': Index(_prefix_keys)},
         ('sb', 'Chassis'): {
             'name': Index(lambda r: [r.name]),
             'hostname': Index(lambda r: [r.hostname])},
@@ -205,6 +209,14 @@ def _redirect_keys(row):
 def _peer_keys(row):
     if row.type == 'patch' and 'peer' in row.options:
         yield row.options['peer']
+
+
+def _prefix_keys(row):
+    try:
+        return [iptext.network(row.ip_prefix)]
+    except ValueError:
+        # Such a row advertises nothing.
+        return ()
 
 
 def _localnet_keys(row):

@@ -68,9 +68,10 @@ class Builder:
         self._depends = collections.defaultdict(set)
         self._segments = segments.Segments(self._index)
         self._users = segments.Users(self._index)
-        self._groups = groups.Groups(self._index, self._follows,
-                                     self._segments)
         self._withholding = withholding.Withholding(self._index)
+        self._groups = groups.Groups(self._index, self._follows,
+                                     self._segments,
+                                     self._withholding.is_left)
         if selected is not None:
             self.select(selected)
         self._filled = False
@@ -98,6 +99,7 @@ class Builder:
             the same object as last time
         """
         databases = {'nb': nb, 'sb': sb}
+        self._withholding.has_advertised = 'Advertised_Route' in sb
         self.whole = False
         # After an exception, nobody knows what has been taken in.
         filled, self._filled = self._filled, False
@@ -226,6 +228,9 @@ class Builder:
         elif table in ('NAT', 'Load_Balancer', 'Logical_Router_Port'):
             for address in self._index('nb', table, 'address').keys_of(uuid):
                 stale.update(self._routers_via(address))
+        elif table == 'Advertised_Route':
+            for datapath in self._index('sb', table, 'datapath').keys_of(uuid):
+                stale.update(self._depends.get(datapath, ()))
         elif table == 'Logical_Switch':
             stale.update(self._depends.pop(str(uuid), ()))
         elif table == 'Port_Binding':
@@ -359,8 +364,7 @@ class Builder:
             self._default_routes(uuid, row),
             tuple(sorted({*problems, *judged.problems})), balanced,
             row.external_ids.get(directory.NEUTRON_NAME, ''), judged.withheld,
-            bool(self._index('nb', 'Logical_Router',
-                             'routed').keys_of(uuid)))
+            judged.routed_by_ovn)
 
     def _with_machines(self, router, ports):
         """Tell the ports which of them have floating IPs of machines here.

@@ -19,6 +19,7 @@ import dataclasses
 
 from ovn_network_agent import networks
 from ovn_network_agent import selection
+from ovn_network_agent.ovn import advertised
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import words
@@ -33,14 +34,16 @@ class Judgement:
 
     :ivar withheld: see :class:`model.Router`
     :ivar ports: tuple of :class:`model.GatewayPort` with their tags
+    :ivar routed_by_ovn: whether the router is left to OVN
     :ivar problems: tuple of str: words of rows that cannot be read
     :ivar depends: frozenset of the UUIDs of the rows of provider networks
-        that this was read from, and of the UUIDs, text, of Logical_Switch
-        rows
+        that this was read from, of the UUIDs, text, of Logical_Switch rows,
+        and of the UUID of the datapath whose advertised routes were read
     """
 
     withheld: tuple = ()
     ports: tuple = ()
+    routed_by_ovn: bool = False
     problems: tuple = ()
     depends: frozenset = frozenset()
 
@@ -66,11 +69,30 @@ class Withholding:
         :class:`indexes.Index` of that name
     :ivar selection: :class:`selection.Selection`; a new one counts for the
         routers that are judged afterwards
+    :ivar has_advertised: whether SB has the table Advertised_Route, and the
+        replica, too
     """
 
     def __init__(self, find):
         self._find = find
         self.selection = selection.Selection()
+        self.has_advertised = False
+
+    @property
+    def _follows(self):
+        """Whether Advertised_Route decides for routers that OVN routes."""
+        return self.has_advertised and self.selection.advertised_routes
+
+    def _is_routed(self, router):
+        return bool(self._find('nb', 'Logical_Router',
+                               'routed').keys_of(router))
+
+    def is_left(self, router):
+        """Whether a router is left to OVN.
+
+        :param router: UUID of its row
+        """
+        return not self._follows and self._is_routed(router)
 
     def judge(self, bindings, row, ports, addresses):
         """Judge all addresses of a router.
@@ -88,7 +110,16 @@ class Withholding:
                   for port in ports}
         for said in (router, *(each.said for each in places.values())):
             problems += said.problems
-        withheld = ()
+        withheld, by_ovn = (), None
+        if self._is_routed(row.uuid) and self.selection.advertised_routes:
+            if self.has_advertised:
+                by_ovn = advertised.Advertised(self._find, bindings, ports)
+            else:
+                problems += (
+                    f'router {row.name}: it is left to OVN in spite of '
+                    '[announce] advertised_routes, because OVN SB has no '
+                    'table Advertised_Route; upgrade OVN to 25.03 or later, '
+                    'or set the option to false',)
         if own or router.own or router.tags or (
                 self.selection != selection.Selection()) or any(
                     each.said.own or each.said.tags
@@ -97,28 +128,33 @@ class Withholding:
                 directory.NEUTRON_PREFIX, str(row.uuid), row.name,
                 row.external_ids.get(directory.NEUTRON_NAME, ''))
             withheld = self._withheld(
-                own, router.own, names,
+                own, router.own, names, by_ovn,
                 ((address, places[lrp]) for address, lrp
                  in sorted(_owners(ports, addresses).items())))
             ports = tuple(self._tagged(port, router.tags, names,
                                        places[port.lrp]) for port in ports)
         return Judgement(
-            tuple(withheld), ports, tuple(dict.fromkeys(problems)),
-            frozenset().union(*(each.depends for each in places.values())))
+            tuple(withheld), ports, self.is_left(row.uuid),
+            tuple(dict.fromkeys(problems)),
+            frozenset().union(by_ovn.datapaths if by_ovn else (), *(
+                each.depends for each in places.values())))
 
-    def _withheld(self, own, router, names, placed):
+    def _withheld(self, own, router, names, by_ovn, placed):
         """The withheld addresses of a router with the reasons.
 
         :param own: dict of address to :class:`words.Statement`
         :param router: words of the router
         :param names: names of the router
+        :param by_ovn: :class:`advertised.Advertised`, or None for a router
+            that OVN does not route
         :param placed: iterable of (address, :class:`_Network`)
         """
         for address, network in placed:
             about = own.get(address, words.Statement())
             reason = self.selection.objection(selection.Subject(
                 address, about.own, router, network.said.own, about.native,
-                names, network.names))
+                names, network.names,
+                by_ovn.objection(address) if by_ovn else ''))
             if reason:
                 yield address, reason
 

@@ -15,6 +15,7 @@
 from ovn_network_agent import model
 from ovn_network_agent import ovsdb
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.ovn import events
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import once
 
@@ -36,9 +37,22 @@ def read(conf, here, lrps, chassis, hostnames, machines, timeout):
         with once.Session(conf.ovn.ovn_sb_remote,
                           ovsdb.SCHEMAS['sb'], timeout) as session:
             _select(session, here, lrps, chassis, hostnames, machines)
+            if conf.announce.advertised_routes and (
+                    session.has(events.ADVERTISED)):
+                _select_advertised(session)
             return session.tables
     except (once.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
+
+
+def _select_advertised(session):
+    """Select what OVN advertises for the routers of the gateway ports."""
+    datapaths = {key for row in session.tables['Port_Binding'].values()
+                 if row.type == 'chassisredirect'
+                 for key in columns.referenced(row, 'datapath')}
+    session.select(*((events.ADVERTISED, ['datapath', '==',
+                                          ['uuid', str(key)]])
+                     for key in sorted(datapaths)))
 
 
 def _select(session, here, lrps, chassis, hostnames, machines):

@@ -30,7 +30,7 @@ def subject(**values):
 
 def selected(**options):
     """A selection by options; those that are not named are empty."""
-    return selection.read(types.SimpleNamespace(**{
+    return selection.read(types.SimpleNamespace(advertised_routes=False, **{
         f'{what}_tags': options.get(f'{what}_tags', [])
         for what in ('router', 'network')}, **{
         f'{verb}_{what}': options.get(f'{verb}_{what}', [])

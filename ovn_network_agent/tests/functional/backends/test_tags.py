@@ -38,6 +38,20 @@ class BackendTestCase(tagged.TaggedTestCase):
     def change(self, **delta):
         self.assertEqual({}, self.backend.apply(backends.Delta(**delta)))
 
+    def tell(self, former, name, steps):
+        """Change a field of a route, until the neighbour knows.
+
+        :param steps: iterable of (value, community at the neighbour)
+        :returns: the last resource
+        """
+        for value, community in steps:
+            wanted = dataclasses.replace(former, **{name: value})
+            self.change(update=((former, wanted),))
+            self.assertEqual({wanted}, self.read())
+            self.frr.become(PREFIX, community)
+            former = wanted
+        return former
+
 
 class StaticTest(BackendTestCase):
     """Static routes have tags of their own."""
@@ -51,13 +65,8 @@ class StaticTest(BackendTestCase):
         former = resources.Announcement('', PREFIX, base.BRIDGE)
         self.change(create=(former,))
         self.frr.become(PREFIX, '')
-        for tag, community in ((ONE, FIRST), (TWO, SECOND), (None, ''),
-                               (ONE, FIRST)):
-            wanted = dataclasses.replace(former, tag=tag)
-            self.change(update=((former, wanted),))
-            self.assertEqual({wanted}, self.read())
-            self.frr.become(PREFIX, community)
-            former = wanted
+        former = self.tell(former, 'tag', (
+            (ONE, FIRST), (TWO, SECOND), (None, ''), (ONE, FIRST)))
         self.assert_never_withdrawn()
         self.change(delete=(former,))
         self.assertEqual(set(), self.read())
@@ -139,13 +148,8 @@ class KernelTest(BackendTestCase):
         former = self.wanted
         self.change(create=(former,))
         self.frr.become(PREFIX, '')
-        for metric, community in ((ONE, FIRST), (TWO, SECOND), (ONE, FIRST),
-                                  (None, '')):
-            wanted = dataclasses.replace(former, metric=metric)
-            self.change(update=((former, wanted),))
-            self.assertEqual({wanted}, self.read())
-            self.frr.become(PREFIX, community)
-            former = wanted
+        former = self.tell(former, 'metric', (
+            (ONE, FIRST), (TWO, SECOND), (ONE, FIRST), (None, '')))
         self.assert_never_withdrawn()
         self.change(delete=(former,))
         base.wait_until(lambda: self.frr.community(PREFIX) is None,

@@ -48,6 +48,8 @@ class Further:
             (just('all_nats'), name, strategies.sets(address)),
             (just('say'), one(SPEAKING), word),
             (just('say_of'), address, word),
+            (just('say_tag'), one(SPEAKING), one(['4400001', '4400002', 'x',
+                                              None])),
             (just('advertise'), one(SPEAKING[:3]), one(['false', None])),
             (just('routed'), name, one(['true', 'false', None])),
             (just('called'), name, one(['one', 'two'])),
@@ -166,6 +168,9 @@ class Further:
     def _do_say(self, table, word):
         self.cloud.say(table, {}, external_ids={
             ownership.EXT_ID_ANNOUNCE: word})
+
+    def _do_say_tag(self, table, word):
+        self.cloud.say(table, {}, external_ids={ownership.EXT_ID_TAG: word})
 
     def _do_say_of(self, address, word):
         self.cloud.say('NAT', {'external_ip': address}, external_ids={

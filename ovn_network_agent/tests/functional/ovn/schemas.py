@@ -38,6 +38,21 @@ def from_the_future(tables):
                                'isRoot': True}
 
 
+def with_advertised(tables):
+    """The table of SB that OVN has since 25.03, with its columns."""
+    def reference(table, **more):
+        return {'type': {'key': {'type': 'uuid', 'refTable': table,
+                                 'refType': 'strong'}, **more}}
+    tables.setdefault('Advertised_Route', {'isRoot': True, 'columns': {
+        'datapath': reference('Datapath_Binding'),
+        'logical_port': reference('Port_Binding'),
+        'ip_prefix': {'type': 'string'},
+        'tracked_port': reference('Port_Binding', min=0, max=1),
+        'external_ids': {'type': {
+            'key': 'string', 'value': 'string', 'min': 0,
+            'max': 'unlimited'}}}})
+
+
 def with_bindings(tables):
     """The table that OVN 22.03 does not have."""
     with open(ovsdb.SCHEMA_FILES['nb']) as opened:

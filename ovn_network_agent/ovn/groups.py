@@ -40,15 +40,15 @@ class Groups:
     :param follows: function(name of a chassisredirect port) that returns
         whether this agent handles the port
     :param segments: :class:`ovn.segments.Segments`
-    :param is_left: function(UUID of a router) that returns whether the router
-        is left to OVN
+    :param leaves: function that returns whether the routers that OVN routes
+        are left to OVN
     """
 
-    def __init__(self, find, follows, segments, is_left):
+    def __init__(self, find, follows, segments, leaves):
         self._find = find
         self._follows = follows
         self._segments = segments
-        self._is_left = is_left
+        self._leaves = leaves
         self._wiring = None
         self._keys = None
         self._built = {}
@@ -128,6 +128,10 @@ class Groups:
         routed = self._is_left(router)
         return frozenset((port, routed) for port in self._find(
             'nb', 'Logical_Router', 'port').keys_of(router))
+
+    def _is_left(self, router):
+        return bool(self._find('nb', 'Logical_Router', 'routed').keys_of(
+            router)) and self._leaves()
 
     def _of_nat(self, uuid):
         """Groups of the router that has got a network of a tenant.

@@ -71,7 +71,7 @@ class Builder:
         self._withholding = withholding.Withholding(self._index)
         self._groups = groups.Groups(self._index, self._follows,
                                      self._segments,
-                                     self._withholding.is_left)
+                                     self._withholding.leaves)
         if selected is not None:
             self.select(selected)
         self._filled = False

@@ -78,21 +78,13 @@ class Withholding:
         self.selection = selection.Selection()
         self.has_advertised = False
 
-    @property
-    def _follows(self):
-        """Whether Advertised_Route decides for routers that OVN routes."""
-        return self.has_advertised and self.selection.advertised_routes
-
     def _is_routed(self, router):
         return bool(self._find('nb', 'Logical_Router',
                                'routed').keys_of(router))
 
-    def is_left(self, router):
-        """Whether a router is left to OVN.
-
-        :param router: UUID of its row
-        """
-        return not self._follows and self._is_routed(router)
+    def leaves(self):
+        """Whether the routers that OVN routes are left to OVN."""
+        return not (self.has_advertised and self.selection.advertised_routes)
 
     def judge(self, bindings, row, ports, addresses):
         """Judge all addresses of a router.
@@ -111,7 +103,8 @@ class Withholding:
         for said in (router, *(each.said for each in places.values())):
             problems += said.problems
         withheld, by_ovn = (), None
-        if self._is_routed(row.uuid) and self.selection.advertised_routes:
+        routed = self._is_routed(row.uuid)
+        if routed and self.selection.advertised_routes:
             if self.has_advertised:
                 by_ovn = advertised.Advertised(self._find, bindings, ports)
             else:
@@ -134,7 +127,7 @@ class Withholding:
             ports = tuple(self._tagged(port, router.tags, names,
                                        places[port.lrp]) for port in ports)
         return Judgement(
-            tuple(withheld), ports, self.is_left(row.uuid),
+            tuple(withheld), ports, routed and self.leaves(),
             tuple(dict.fromkeys(problems)),
             frozenset().union(by_ovn.datapaths if by_ovn else (), *(
                 each.depends for each in places.values())))

@@ -30,6 +30,8 @@ from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.ovsdb import streams
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import schemas
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world
 
 FIP = '198.51.100.10'
@@ -223,6 +225,16 @@ class WantedTest(SubjectTestCase):
                            options={'dynamic-routing': value})
             self.assertEqual(reason, self.withheld())
 
+    def test_a_tag(self):
+        tag = ownership.TAGS.start
+        self.cloud.say('Logical_Router', {'name': 'neutron-one'},
+                       external_ids={ownership.EXT_ID_TAG: str(tag)})
+        found = self.subject(FIP)
+        self.assertEqual(tag, found.announcement.tag)
+        known = gathering.setup(self.configuration(), '')
+        self.assertIn(f'(static route with tag {tag})',
+                      ovn.wanted(facts.Facts(known, found)).evidence)
+
     def test_the_remedy_of_a_router_that_ovn_routes(self):
         self.cloud.say('Logical_Router', {'name': 'neutron-one'},
                        options={'dynamic-routing': 'true'})
@@ -242,6 +254,30 @@ class WantedTest(SubjectTestCase):
         self.assertEqual(
             (('lrp-one', '198.51.100.254', '0a:00:00:00:00:01'),),
             gathering.find(conf, FIP, self.drivers(conf))[1])
+
+
+class AdvertisedTest(SubjectTestCase):
+    """A router that OVN routes, with [announce] advertised_routes."""
+
+    schema_changes = {'sb': schemas.with_advertised}
+
+    def test_what_ovn_advertises_is_announced(self):
+        self.cloud.add_router('one', chassis=cloud.CHASSIS)
+        self.cloud.add_nat('one', FIP)
+        self.cloud.say('Logical_Router', {'name': 'neutron-one'},
+                       options={'dynamic-routing': 'true'})
+        on = {'announce__advertised_routes': True}
+        self.assertEqual(selection.BY_OVN, self.subject(FIP).withheld)
+        found = self.subject(FIP, **on)
+        self.assertEqual(selection.NOT_ADVERTISED, found.withheld)
+        binding, = self.sb.rows('Port_Binding', where=ovsdb.clauses(
+            {'logical_port': 'cr-lrp-one'}))
+        self.sb.transact(ovsdb.insert(
+            'Advertised_Route', datapath=binding['datapath'],
+            logical_port=binding['_uuid'], ip_prefix=FIP))
+        found = self.subject(FIP, **on)
+        self.assertEqual('', found.withheld)
+        self.assertIsNotNone(found.announcement)
 
 
 class UnreadTest(SubjectTestCase):

@@ -23,15 +23,15 @@ import queue
 import signal
 import sys
 
+from ovn_network_agent.runtime import garbage
 from ovn_network_agent.runtime import own_threads
 
+garbage.hold()
 # This comes before the import of any library that would import eventlet.
 own_threads.keep_eventlet_out()
 
 from oslo_config import cfg  # noqa: E402
 from oslo_log import log as logging  # noqa: E402
-from oslo_reports import guru_meditation_report  # noqa: E402
-from oslo_reports import opts as report_opts  # noqa: E402
 
 from ovn_network_agent import service  # noqa: E402
 from ovn_network_agent import version  # noqa: E402
@@ -49,12 +49,15 @@ from ovn_network_agent.runtime import former  # noqa: E402
 from ovn_network_agent.runtime import loader  # noqa: E402
 from ovn_network_agent.runtime import mode  # noqa: E402
 from ovn_network_agent.runtime import sole  # noqa: E402
+from ovn_network_agent.runtime import state_report  # noqa: E402
 from ovn_network_agent.watches import flows  # noqa: E402
 from ovn_network_agent.watches import frr_observers  # noqa: E402
 from ovn_network_agent.watches import ovs_restarts  # noqa: E402
 from ovn_network_agent.watches import pace  # noqa: E402
 from ovn_network_agent.watches import surroundings  # noqa: E402
 from ovn_network_agent.watches import sysctls  # noqa: E402
+
+garbage.release()
 
 LOG = logging.getLogger(__name__)
 
@@ -86,6 +89,7 @@ def main(argv=None):
         are not known to have taken over all gateway ports
     """
     conf = cfg.CONF
+    garbage.hold()
     try:
         _check_threads()
         plugins = _configure(conf, sys.argv[1:] if argv is None else argv)
@@ -99,6 +103,8 @@ def main(argv=None):
         return _fail('environment', e.messages, EXIT_ENVIRONMENT)
     except (privileges.NoPrivileges, view.NotReady) as e:
         return _fail('environment', (str(e),), EXIT_ENVIRONMENT)
+    finally:
+        garbage.release()
 
 
 def _check_threads():
@@ -138,7 +144,7 @@ def _configure(conf, argv):
     :returns: (drivers, backends)
     :raises validate.ConfigError: when the configuration cannot be used
     """
-    report_opts.set_defaults(conf)
+    state_report.set_defaults(conf)
     logging.set_defaults(default_log_levels=[
         *logging.get_default_log_levels(), 'oslo_privsep.daemon=WARNING',
         'ovsdbapp=INFO', 'oslo.privsep.daemon=WARNING'])
@@ -148,14 +154,14 @@ def _configure(conf, argv):
         # A misspelt name is often the reason for a missing option.
         _warn([*unknown.keys(conf), *unknown.variables(conf)])
         raise validate.ConfigError(messages)
-    return loader.load_drivers(conf), loader.load_backends(conf)
+    found = loader.installed()
+    return loader.load_drivers(conf, found), loader.load_backends(conf, found)
 
 
 def _run(conf, drivers, backends):
     logging.setup(conf, 'ovn-network-agent')
     levels.apply(conf)
-    guru_meditation_report.TextGuruMeditation.setup_autorun(
-        version.Info(), conf=conf)
+    state_report.arm(conf)
     # systemd ends a loop that hangs with SIGABRT; the log then says where.
     faulthandler.enable()
     signals = _catch_signals()
@@ -172,6 +178,7 @@ def _run(conf, drivers, backends):
     # The fork comes before the first thread.  Afterwards this process has no
     # capabilities.
     contexts = mode.contexts(conf)
+    garbage.settle()
     privileges.start(conf, contexts, dry_run=conf.dry_run)
     streams.configure(conf)
     if place:

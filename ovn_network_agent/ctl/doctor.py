@@ -48,11 +48,14 @@ def run(given):
     :returns: exit status: 1 when a check fails
     """
     # The imports take a second, and only this command needs them.
+    from ovn_network_agent.runtime import garbage
     from ovn_network_agent.runtime import own_threads
+    garbage.hold()
     own_threads.keep_eventlet_out()
     from ovn_network_agent.conf import validate
     from ovn_network_agent.diagnosis.node import examination
     from ovn_network_agent.diagnosis.node import registry
+    garbage.settle()
     try:
         wanted = examination.select(registry.CHECKS, given.check)
     except examination.UnknownCheck as e:

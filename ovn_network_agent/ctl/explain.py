@@ -61,10 +61,13 @@ def run(given):
     # Where eventlet is installed, python-ovs imports it to see whether it has
     # patched the threads, which takes longer than all the rest.
     sys.modules.setdefault('eventlet', None)
+    from ovn_network_agent.runtime import garbage
+    garbage.hold()
     from ovn_network_agent.diagnosis.address import explanation
     from ovn_network_agent.diagnosis.address import gathering
     from ovn_network_agent.diagnosis.readers import configuration
     from ovn_network_agent.runtime import loader
+    garbage.settle()
     # The findings have what the libraries would log.
     logging.getLogger().addHandler(logging.NullHandler())
     conf = configuration.load(socket_path.files(given))

@@ -32,6 +32,11 @@ class Target(typing.NamedTuple):
     port: int
     check: port_forwards.HealthCheck
 
+    @property
+    def label(self):
+        """The target in a message."""
+        return f'{self.address} port {self.port:d} ({self.check.kind})'
+
 
 class Health:
     """The interface, without any check: each target counts as alive.

@@ -18,7 +18,6 @@ from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import relations
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.forward import checks
-from ovn_network_agent.forward import document
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import schema
 
@@ -64,7 +63,7 @@ def parse(content, name):
         line = content.count(b'\n', 0, error.start) + 1
         raise flaws.BadRules([f'{name}, line {line}: this is no UTF-8; save '
                               'it as such']) from error
-    found = document.parse(text)
+    found = _document(text)
     wrong = found.flaws
     if found.value is not None or not wrong:
         checker = checks.Checker(found, schema.check(found))
@@ -74,6 +73,13 @@ def parse(content, name):
         raise flaws.BadRules(flaw.say(name) for flaw in sorted(
             wrong, key=lambda flaw: flaw.line))
     return vips
+
+
+def _document(text):
+    """The :class:`document.Document` of the content."""
+    # A start without rules does without the parser: 7 ms, 18 modules.
+    from ovn_network_agent.forward import document
+    return document.parse(text)
 
 
 def load(conf):
@@ -97,7 +103,7 @@ def load(conf):
 
 def _lacking(content, name, found):
     """Messages for the findings of :func:`mode.lacks` in a good document."""
-    text = document.parse(content.decode('utf-8-sig')) if found else None
+    text = _document(content.decode('utf-8-sig')) if found else None
     for path, lack in found:
         value = flaws.NOTHING if len(path) == 1 else True
         yield flaws.Flaw(text.line(path), path, value, lack).say(name)

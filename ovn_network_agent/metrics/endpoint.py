@@ -22,7 +22,6 @@ from ovn_network_agent.conf import log_counts
 from ovn_network_agent.control import health
 from ovn_network_agent.metrics import collection
 from ovn_network_agent.metrics import present
-from ovn_network_agent.metrics import server
 from ovn_network_agent.metrics import veth
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime import record
@@ -80,7 +79,9 @@ class Endpoint(base.Serving):
             self._serve(backends)
 
     def _serve(self, backends):
-        # An agent without metrics does without the library: 11 ms and 1 MiB.
+        # An agent without metrics does without the libraries of the server
+        # and of the format: 35 ms of the processor and 4 MiB.
+        from ovn_network_agent.metrics import server
         from ovn_network_agent.metrics import store
         self._counts = collection.Collection(backends)
         self._store = self._counts.store = store.Store(

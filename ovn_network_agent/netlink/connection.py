@@ -29,6 +29,7 @@ from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import texts
 from ovn_network_agent.netlink import wire
 
+NETLINK_NETFILTER = netlink.NETLINK_NETFILTER
 NETLINK_CAP_ACK = 10
 SO_RCVBUFFORCE = 33
 

@@ -29,7 +29,6 @@ from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import texts
 
 #: protocol of the socket; Python's socket module lacks the number
-NETLINK_NETFILTER = netlink.NETLINK_NETFILTER
 _SUBSYSTEM = nfnetlink.NFNL_SUBSYS_CTNETLINK << 8
 GET = _SUBSYSTEM | nfctsocket.IPCTNL_MSG_CT_GET
 DELETE = _SUBSYSTEM | nfctsocket.IPCTNL_MSG_CT_DELETE
@@ -75,8 +74,7 @@ class Tracked(typing.NamedTuple):
 def read(kernel, family, zone, targets=None):
     """Translated connections of a zone.
 
-    :param kernel: netlink.connection.Connection, of
-        :data:`NETLINK_NETFILTER`
+    :param kernel: netlink.connection.Connection, of NETLINK_NETFILTER
     :param family: 'ip' or 'ip6'
     :param zone: number
     :param targets: set of (protocol, address, port, destination,

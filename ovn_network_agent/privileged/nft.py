@@ -24,7 +24,6 @@ import socket
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import conntrack
 from ovn_network_agent.netlink import multicast
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
@@ -164,12 +163,14 @@ def delete_connections(family, zone, targets):
             not 0 < checks.integer(zone, 'zone') < 65536):
         raise checks.invalid(f'no family and zone: {family!r}, {zone!r}')
     limits.current().check_zone(zone)
+    # privileged/start.py imports this before the fork if ports are forwarded.
+    from ovn_network_agent.netlink import conntrack
     try:
         wanted = {_target(*target) for target in checks.sequence(targets)}
     except TypeError as error:
         raise checks.invalid(f'refused: {error}') from error
     with connection.Connection(
-            True, conntrack.NETLINK_NETFILTER) as kernel:
+            True, connection.NETLINK_NETFILTER) as kernel:
         found = [conntrack.deletion(one) for one
                  in conntrack.read(kernel, family, zone, wanted)]
         failed = [(number, text) for _index, number, text
@@ -193,7 +194,7 @@ def subscribe(name):
     limits.current().check_forwards()
     with socket.socket(
             socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
-            socket.SOCK_NONBLOCK, conntrack.NETLINK_NETFILTER) as watching:
+            socket.SOCK_NONBLOCK, connection.NETLINK_NETFILTER) as watching:
         watching.setsockopt(socket.SOL_SOCKET, connection.SO_RCVBUFFORCE,
                             connection.RECEIVE_BUFFER)
         watching.bind((0, 0))

@@ -14,12 +14,15 @@
 
 By default, stevedore only warns.  But a gateway node would be half configured
 with a driver that is missing, broken or installed twice, so each is an error.
+
+The metadata of all installed packages is read once.  stevedore would read it
+again, or take a copy from the home directory of the agent's user, and would
+load all plugins to tell their names.
 """
 
 import contextlib
 from importlib import metadata
 
-from stevedore import extension
 from stevedore import named
 
 from ovn_network_agent.backends import base as backends
@@ -37,12 +40,36 @@ class LoadError(Exception):
     """A plugin cannot be used; the text names it, and the remedy."""
 
 
-def load_drivers(conf):
+class _Manager(named.NamedExtensionManager):
+    """Loads plugins by name, among the entry points that are given.
+
+    :param namespace: name of a group of entry points
+    :param points: list of EntryPoint of importlib.metadata
+    """
+
+    def __init__(self, namespace, points, names, **callbacks):
+        self._points = points
+        super().__init__(namespace, names, name_order=True, **callbacks)
+
+    def list_entry_points(self):
+        return self._points
+
+
+def installed():
+    """The entry points of all installed packages.
+
+    :returns: EntryPoints of importlib.metadata
+    """
+    return metadata.entry_points()
+
+
+def load_drivers(conf, found=None):
     """The drivers named by ``[DEFAULT] drivers``, in that order.
 
     Drivers without a use in the mode of the agent are left out.
 
     :param conf: the oslo.config ConfigOpts
+    :param found: what :func:`installed` has returned, None to look now
     :returns: list of :class:`drivers.base.Driver`
     :raises LoadError: when a driver cannot be used
     """
@@ -51,7 +78,9 @@ def load_drivers(conf):
     if doubled:
         raise LoadError(f'drivers = {",".join(names)}: {",".join(doubled)} is '
                         'named twice; name it once')
-    made = [_create_driver(conf, ext) for ext in _load(DRIVERS, names)]
+    points = _points(DRIVERS, found)
+    made = [_create_driver(conf, ext)
+            for ext in _load(DRIVERS, points, names)]
     return [driver for driver in made if driver is not None]
 
 
@@ -144,17 +173,19 @@ def _create(what, ext, base, *args):
     return made
 
 
-def load_backends(conf):
+def load_backends(conf, found=None):
     """The backends that are installed, in order of their names.
 
     In port-forward-only mode, only backends with a use without OVN.
 
     :param conf: the oslo.config ConfigOpts
+    :param found: what :func:`installed` has returned, None to look now
     :returns: list of :class:`backends.base.Backend`
     :raises LoadError: when a backend cannot be used
     """
+    points = _points(BACKENDS, found)
     made = [_create_backend(conf, ext)
-            for ext in _load(BACKENDS, sorted(_manager_names(BACKENDS)))
+            for ext in _load(BACKENDS, points, sorted(_names(points)))
             if _used(conf, ext.plugin, conf)]
     for kind, names in plugin_rules.owners_of(made).items():
         if len(names) > 1:
@@ -169,7 +200,7 @@ def check_names(names):
     :param names: list of names of drivers
     :raises LoadError: when a driver is not installed
     """
-    known = sorted(_manager_names(DRIVERS))
+    known = sorted(_names(_points(DRIVERS)))
     unknown = sorted(set(names) - set(known))
     if unknown:
         raise _missing(DRIVERS, names, unknown, known)
@@ -182,34 +213,37 @@ def _missing(namespace, names, unknown, known):
         f'{namespace}; there are {", ".join(known)}')
 
 
-def _load(namespace, names):
+def _points(namespace, found=None):
+    """The entry points of a group, a list."""
+    return list((installed() if found is None else found).select(
+        group=namespace))
+
+
+def _names(points):
+    return {point.name for point in points}
+
+
+def _load(namespace, points, names):
     def failed(_manager, entry_point, error):
         raise LoadError(f'{namespace} {entry_point.name} '
                         f'({entry_point.value}) cannot be loaded: '
                         f'{type(error).__name__}: {error}') from error
 
     def missing(unknown):
-        raise _missing(namespace, names, unknown,
-                       sorted(_manager_names(namespace)))
+        raise _missing(namespace, names, unknown, sorted(_names(points)))
 
-    _refuse_doubles(namespace, names)
-    return list(named.NamedExtensionManager(
-        namespace, names, name_order=True,
-        on_load_failure_callback=failed,
-        on_missing_entrypoints_callback=missing))
+    _refuse_doubles(namespace, points, names)
+    return list(_Manager(namespace, points, names,
+                         on_load_failure_callback=failed,
+                         on_missing_entrypoints_callback=missing))
 
 
-def _refuse_doubles(namespace, names):
+def _refuse_doubles(namespace, points, names):
     """Refuse a name that several packages provide, before loading any."""
-    found = metadata.entry_points(group=namespace)
     for name in sorted(set(names)):
-        points = [point for point in found if point.name == name]
-        if len(points) > 1:
+        same = [point for point in points if point.name == name]
+        if len(same) > 1:
             providers = ', '.join(f'{p.value} of {p.dist.name}'
-                                  for p in points)
+                                  for p in same)
             raise LoadError(f'{namespace} {name} is provided twice: '
                             f'{providers}; uninstall one of them')
-
-
-def _manager_names(namespace):
-    return extension.ExtensionManager(namespace).entry_points_names()

@@ -69,6 +69,7 @@ class Host:
     :param program: path of the agent, default that of this environment
     :param vrf: name of a VRF to make and to announce in, '' for the default
     :ivar cloud: writes rows as Neutron, northd and ovn-controller do
+    :ivar program: path of the agent that :meth:`start_agent` starts
     """
 
     def __init__(self, routers, debug=False, program=None, vrf=''):
@@ -77,7 +78,7 @@ class Host:
         # Each has an address of its own.
         self.along = routers
         self._debug = debug
-        self._path = program or os.path.join(
+        self.program = program or os.path.join(
             os.path.dirname(sys.executable), 'ovn-network-agent')
         self._agent = None
         self._start_switch()
@@ -178,16 +179,25 @@ veth_leak_enabled = false
 
     def start_agent(self, method):
         """Start the real program; returns the monotonic time before."""
-        with open(CONFIG, 'w') as opened:
-            opened.write(self._configuration(method))
+        self.configure(method)
         started = time.monotonic()
         self._agent = programs.spawn(
             [*self._program(), '--config-file', CONFIG], 'agent')
         return started
 
+    def configure(self, method):
+        """Write the configuration of the agent."""
+        with open(CONFIG, 'w') as opened:
+            opened.write(self._configuration(method))
+
+    @property
+    def pid(self):
+        """Process id of the running agent."""
+        return self._agent.pid
+
     def _program(self):
         """The command that starts the agent, a list."""
-        return [self._path]
+        return [self.program]
 
     def stop_agent(self):
         """End it in good order, with its clean-up."""

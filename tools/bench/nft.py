@@ -36,7 +36,6 @@ from ovn_network_agent.backends import nftables
 from ovn_network_agent.conf import opts
 from ovn_network_agent.drivers import nft_table
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import conntrack
 from ovn_network_agent.netlink.route_codec import attribute
 from ovn_network_agent.nft import codec
 from ovn_network_agent.privileged import nft
@@ -133,7 +132,7 @@ def tracked(number, zone):
                 10, vip >> 8, vip & 255, 1)), client, 8080, 40000))
         requests.append((0x100, 0x600, body))
     with connection.Connection(
-            True, conntrack.NETLINK_NETFILTER) as kernel:
+            True, connection.NETLINK_NETFILTER) as kernel:
         failures = kernel.batch(requests)
     if failures:
         raise SystemExit(f'{len(failures)}: {failures[0]}')

@@ -89,7 +89,7 @@ def _connections(family, zone, targets):
                for proto, *rest in targets}
     try:
         with connection.Connection(
-                True, conntrack.NETLINK_NETFILTER) as kernel:
+                True, connection.NETLINK_NETFILTER) as kernel:
             found = conntrack.read(kernel, family, zone, set(numbers))
     except OSError as error:
         return readers.Unread(f'kernel: {readers.reason(error)}')

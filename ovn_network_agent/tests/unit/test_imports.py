@@ -110,11 +110,72 @@ class PackageTest(base.BaseTestCase):
                     self.assertNotIn(target.split('.')[0], {'subprocess'},
                                      name)
 
-    def test_what_only_rules_need_is_not_loaded_at_the_start(self):
-        found = subprocess.run(
-            [sys.executable, '-c', 'import sys; '
-             'import ovn_network_agent.cmd.agent; print(*sys.modules)'],
-            check=True, text=True, stdout=subprocess.PIPE,
-            cwd=os.path.dirname(sources.TOP)).stdout.split()
-        self.assertIn('ovn_network_agent.forward.schema', found)
-        self.assertNotIn('jsonschema', found)
+
+class StartTest(base.BaseTestCase):
+    """What a start does not load: each module costs time and memory.
+
+    The lists name what few agents need, and only later than at the start.
+    """
+
+    LATE = {
+        # The rules of port forwards.
+        'yaml', 'jsonschema', f'{PACKAGE}.forward.document',
+        # Health checks.
+        f'{PACKAGE}.forward.health_rounds', 'h11',
+        # The listener for metrics.
+        f'{PACKAGE}.metrics.server', 'prometheus_client',
+        # The report at SIGUSR2.
+        'oslo_reports.guru_meditation_report', 'jinja2', 'psutil', 'greenlet',
+        # Connections of port forwards.
+        f'{PACKAGE}.netlink.conntrack',
+        'pyroute2.netlink.nfnetlink.nfctsocket',
+        # Diagnoses, other programs, tests.
+        f'{PACKAGE}.diagnosis', f'{PACKAGE}.ctl', f'{PACKAGE}.migrate',
+        'cryptography', 'prettytable', 'pkg_resources', 'setuptools',
+        'requests', 'unittest', 'eventlet.patcher', 'pyroute2.iproute'}
+
+    def loaded(self, code):
+        """Names of the modules that a new process has after some code."""
+        return set(subprocess.run(
+            [sys.executable, '-c', f'import sys\n{code}\n'
+             'print(*sys.modules, file=sys.stderr)'],
+            check=True, text=True, stdin=subprocess.DEVNULL,
+            capture_output=True, cwd=os.path.dirname(sources.TOP)
+        ).stderr.split())
+
+    def test_an_agent(self):
+        found = self.loaded(f'import {PACKAGE}.cmd.agent\n'
+                            'from importlib import metadata\n'
+                            "for kind in 'drivers', 'backends':\n"
+                            '    for one in metadata.entry_points('
+                            f"group='{PACKAGE}.' + kind):\n"
+                            '        one.load()\n')
+        self.assertIn(f'{PACKAGE}.backends.nftables', found)
+        self.assertIn(f'{PACKAGE}.forward.schema', found)
+        self.assertEqual(set(), found & self.LATE)
+
+    def command(self, *arguments):
+        """Modules after a command of ctl, without those of Python itself."""
+        code = (f'from {PACKAGE}.cmd import ctl\n'
+                f'sys.stderr = sys.stdout\nctl.main({list(arguments)!r})\n'
+                'sys.stderr = sys.__stderr__')
+        found = self.loaded(code) - self.loaded('')
+        return {name for name in found
+                if name.split('.')[0] not in sys.stdlib_module_names}
+
+    def test_a_command_with_the_socket(self):
+        for command in 'health', 'status', 'fips', 'reload', 'resync':
+            found = self.command('--socket', '/nowhere/control', command)
+            self.assertIn(f'{PACKAGE}.ctl.health', found)
+            self.assertEqual({PACKAGE}, {
+                name.split('.')[0] for name in found})
+            self.assertEqual({'cmd', 'control', 'ctl', 'typos'}, {
+                name.split('.')[1] for name in found if '.' in name})
+
+    def test_a_command_that_looks_for_the_socket(self):
+        """The library of the configuration comes, and no other part."""
+        found = self.command('health')
+        self.assertIn('oslo_config.cfg', found)
+        self.assertEqual(set(), found & {
+            'msgpack', 'oslo_log.log', 'oslo_privsep', 'oslo_service', 'ovs',
+            'ovsdbapp', 'pyroute2'})

@@ -157,7 +157,7 @@ class IPv6Test(base.NftTestCase):
                    nested(3, attribute(1, PORT.pack(5353)),
                           attribute(2, PORT.pack(5353))))))
         with connection.Connection(
-                True, conntrack.NETLINK_NETFILTER) as kernel:
+                True, connection.NETLINK_NETFILTER) as kernel:
             # IPCTNL_MSG_CT_NEW
             self.assertEqual([], kernel.batch(
                 [(0x100, wire.NLM_F_CREATE | wire.NLM_F_EXCL, body)]))
@@ -235,7 +235,7 @@ class TrafficTestCase(base.NftTestCase):
     def tracked(self):
         """Where the connections of the zone lead to, a sorted list."""
         with connection.Connection(
-                True, conntrack.NETLINK_NETFILTER) as kernel:
+                True, connection.NETLINK_NETFILTER) as kernel:
             return sorted(found[:5] for found in
                           conntrack.read(kernel, 'ip', base.ZONE))
 

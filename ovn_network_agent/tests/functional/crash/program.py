@@ -100,8 +100,8 @@ def _agent():
     """Run the agent; see :func:`cmd.agent.main`."""
     load = loader.load_backends
 
-    def mortals(conf):
-        made = load(conf)
+    def mortals(*args):
+        made = load(*args)
         for backend in made:
             mortal(backend)
         return made

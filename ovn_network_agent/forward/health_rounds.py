@@ -1,0 +1,124 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The thread that makes the health checks.
+
+Each target has a task of its own, which checks the target at its interval.
+The tasks share the thread, so that hundreds of dead destinations cost no more
+than their sockets.
+"""
+
+import asyncio
+import secrets
+import threading
+
+from oslo_log import log as logging
+
+from ovn_network_agent.forward import health_probe
+from ovn_network_agent.forward import health_verdict
+
+LOG = logging.getLogger(__name__)
+
+# Seconds within which the first checks begin.
+_BEGIN = 1.0
+_SPREAD = secrets.SystemRandom()
+
+
+class Rounds:
+    """Checks all targets until there are to be no more checks.
+
+    :param wanted: function without arguments that returns the wanted
+        frozenset of :class:`health.Target`, or None at the end
+    :param take: function(target, verdict, why) for a changed
+        :class:`health_verdict.Verdict`; why is text, '' for a good check
+    :param room: number of checks at the same time
+    """
+
+    def __init__(self, wanted, take, room):
+        self._wanted = wanted
+        self._take = take
+        self._room = room
+        self._lock = threading.Lock()
+        # The event loop of the thread, and its event for news; None while
+        # the thread does not run.
+        self._loop = None
+        self._news = None
+
+    def start(self):
+        """Start the thread."""
+        threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True,
+                         name='health').start()
+
+    def tell(self):
+        """Make the thread ask for the wanted targets; from any thread."""
+        with self._lock:
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._news.set)
+
+    async def _run(self):
+        news = asyncio.Event()
+        with self._lock:
+            self._loop, self._news = asyncio.get_running_loop(), news
+        room = asyncio.Semaphore(self._room)
+        running = {}
+        try:
+            while (wanted := self._wanted()) is not None:
+                for target in running.keys() - wanted:
+                    running.pop(target).cancel()
+                for target in wanted - running.keys():
+                    running[target] = asyncio.create_task(
+                        self._follow(target, room))
+                await news.wait()
+                news.clear()
+        finally:
+            with self._lock:
+                self._loop = None
+
+    async def _follow(self, target, room):
+        """Check one target as long as it is wanted."""
+        check = target.check
+        verdict = health_verdict.Verdict(check.rise, check.fall)
+        loop = asyncio.get_running_loop()
+        # The first checks begin soon, but not all at once.
+        soon = min(check.interval, _BEGIN)
+        due = loop.time() + _SPREAD.uniform(0, soon)
+        pause = _SPREAD.uniform(soon, check.interval)
+        doubt = ''
+        while True:
+            await asyncio.sleep(due - loop.time())
+            async with room:
+                why, unknown = await self._result(target)
+            if unknown != doubt:
+                doubt = unknown
+                self._say_doubt(target, doubt)
+            if not doubt and verdict.take(not why):
+                self._take(target, verdict, why)
+            due = max(due + pause, loop.time())
+            pause = check.interval
+
+    async def _result(self, target):
+        """(why it is bad or '', why that is not known or '')."""
+        try:
+            return await health_probe.look(target), ''
+        except health_probe.NoResult as error:
+            return '', str(error)
+        except Exception as error:
+            # A bug must end neither the checks nor a destination.
+            LOG.exception('The check of %s failed', target.label)
+            return '', f'{type(error).__name__}: {error}'
+
+    def _say_doubt(self, target, doubt):
+        if doubt:
+            LOG.warning('The check of %s could not be made, what is known of '
+                        'it stays: %s', target.label, doubt)
+        else:
+            LOG.info('The check of %s can be made again', target.label)

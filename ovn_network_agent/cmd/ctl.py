@@ -16,6 +16,7 @@ import argparse
 import sys
 
 from ovn_network_agent.control import client
+from ovn_network_agent.ctl import announce_method
 from ovn_network_agent.ctl import doctor
 from ovn_network_agent.ctl import drain
 from ovn_network_agent.ctl import exits
@@ -34,7 +35,7 @@ from ovn_network_agent.ctl import status
 # In the order of the help.  Each module has add(commands), which adds its
 # commands and sets "function", a function(given) that returns the exit status.
 COMMANDS = (doctor, explain, drain, status, fips, plan, resync, health, reload,
-            log_level, report)
+            announce_method, log_level, report)
 
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command

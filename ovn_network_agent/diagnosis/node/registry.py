@@ -14,6 +14,7 @@
 """All checks of a node, in the order in which a person repairs them."""
 
 from ovn_network_agent.diagnosis.node import advertised
+from ovn_network_agent.diagnosis.node import advice
 from ovn_network_agent.diagnosis.node import agents
 from ovn_network_agent.diagnosis.node import configuration
 from ovn_network_agent.diagnosis.node import devices
@@ -35,8 +36,8 @@ from ovn_network_agent.diagnosis.node import versions
 from ovn_network_agent.diagnosis.node import withheld
 
 CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
-          *devices.CHECKS, *routing.CHECKS, *frr.CHECKS, *ovn.CHECKS,
-          *gateways.CHECKS, *duplicates.CHECKS, *withheld.CHECKS,
+          *devices.CHECKS, *routing.CHECKS, *frr.CHECKS, *advice.CHECKS,
+          *ovn.CHECKS, *gateways.CHECKS, *duplicates.CHECKS, *withheld.CHECKS,
           *advertised.CHECKS, *tags.CHECKS, *power.CHECKS,
           *forwards.CHECKS, *outbound.CHECKS,
           *precedence.CHECKS, *drops.CHECKS, *packet_filters.CHECKS,

@@ -114,7 +114,8 @@ class PackageTest(base.BaseTestCase):
 class StartTest(base.BaseTestCase):
     """What a start does not load: each module costs time and memory.
 
-    The lists name what few agents need, and only later than at the start.
+    The list names what few agents need, and only later than at the start.
+    test_start.py has the commands.
     """
 
     LATE = {
@@ -153,29 +154,3 @@ class StartTest(base.BaseTestCase):
         self.assertIn(f'{PACKAGE}.backends.nftables', found)
         self.assertIn(f'{PACKAGE}.forward.schema', found)
         self.assertEqual(set(), found & self.LATE)
-
-    def command(self, *arguments):
-        """Modules after a command of ctl, without those of Python itself."""
-        code = (f'from {PACKAGE}.cmd import ctl\n'
-                f'sys.stderr = sys.stdout\nctl.main({list(arguments)!r})\n'
-                'sys.stderr = sys.__stderr__')
-        found = self.loaded(code) - self.loaded('')
-        return {name for name in found
-                if name.split('.')[0] not in sys.stdlib_module_names}
-
-    def test_a_command_with_the_socket(self):
-        for command in 'health', 'status', 'fips', 'reload', 'resync':
-            found = self.command('--socket', '/nowhere/control', command)
-            self.assertIn(f'{PACKAGE}.ctl.health', found)
-            self.assertEqual({PACKAGE}, {
-                name.split('.')[0] for name in found})
-            self.assertEqual({'cmd', 'control', 'ctl', 'typos'}, {
-                name.split('.')[1] for name in found if '.' in name})
-
-    def test_a_command_that_looks_for_the_socket(self):
-        """The library of the configuration comes, and no other part."""
-        found = self.command('health')
-        self.assertIn('oslo_config.cfg', found)
-        self.assertEqual(set(), found & {
-            'msgpack', 'oslo_log.log', 'oslo_privsep', 'oslo_service', 'ovs',
-            'ovsdbapp', 'pyroute2'})

@@ -18,6 +18,7 @@ import os
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import frr_static
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import session
 from ovn_network_agent.privileged import bgp
@@ -52,7 +53,12 @@ class TestStatic(static_routes.StaticTestCase):
         routes = [route(n % 250, f'11.0.{n // 250}') for n in range(2501)]
         self.assertEqual({}, self.create(*routes))
         self.assertEqual([2500, 1], relay.sizes)
-        self.assertEqual(set(routes), self.read())
+        with self.assertLogs(frr_static.__name__, 'INFO') as said:
+            self.assertEqual(set(routes), self.read())
+        self.assertIn('announce-method kernel', said.output[0])
+        # Once is enough.
+        with self.assertNoLogs(frr_static.__name__, 'INFO'):
+            self.assertEqual(set(routes), self.read())
         self.assertEqual({}, self.delete(*routes))
         self.assertEqual([2500, 1, 2500, 1], relay.sizes)
         self.assertEqual(set(), self.read())

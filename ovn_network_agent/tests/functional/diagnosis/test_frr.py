@@ -29,6 +29,8 @@ ALL = ('frr-daemons', 'frr-vrf', 'bgp-instance', 'bgp-redistribution',
 OF_OVN = ('outbound-filters', 'route-tags')
 # See test_power.
 OF_POWER = 'bgp-hold-time'
+# See test_method.
+ADVICE = 'announce-method'
 # The neighbour sends nothing.
 HEALTHY = {**dict.fromkeys(ALL, doctor.OK), 'bgp-sessions': doctor.WARN}
 ADDRESSES = tuple(map(iptext.address, ('198.51.100.10', '198.51.100.11')))
@@ -231,6 +233,6 @@ class FiltersTest(base.FrrTestCase):
 class NamesTest(unittest.TestCase):
 
     def test_all_checks_of_frr_are_here(self):
-        self.assertEqual({*ALL, *OF_OVN, OF_POWER}, {
+        self.assertEqual({*ALL, *OF_OVN, OF_POWER, ADVICE}, {
             check.name for check in registry.CHECKS
             if check.layer in ('FRR', 'BGP')})

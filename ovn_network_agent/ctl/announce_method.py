@@ -1,0 +1,194 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The command announce-method: another announce method, without a loss."""
+
+import json
+import logging
+
+from ovn_network_agent.control import client
+from ovn_network_agent.control import seconds
+from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import socket_path
+
+_TIMEOUT = 60.0
+_ANSWER = 60.0
+_MARGIN = 5.0
+_NAMED = 10
+_OPTION = 'announce_method'
+_SECTION = 'fip_route'
+
+
+def add(commands):
+    """Add the command to the command line.
+
+    :param commands: what argparse's add_subparsers returned
+    """
+    change = commands.add_parser(
+        'announce-method', allow_abbrev=False, help='change how addresses get '
+        'into BGP, without a loss; as root', description='Change [fip_route] '
+        'announce_method of the running agent. The command first checks '
+        'whether FRR is prepared for the method, and whether the '
+        'configuration files of the agent name it; the command changes '
+        'neither FRR nor a file, and prints the lines that are missing. Then '
+        'the command reloads the agent, asks FRR until the new method alone '
+        'announces every address, and names the addresses that were not '
+        'announced meanwhile.')
+    change.add_argument('method', choices=('static', 'kernel'),
+                        help='the new method')
+    change.add_argument('--check', action='store_true',
+                        help='only check, and reload nothing')
+    seconds.add_timeout(change, _TIMEOUT, 'for the reload, and for the proof')
+    change.set_defaults(function=run)
+
+
+def run(given):
+    """Change the method.
+
+    :param given: the parsed command line, argparse.Namespace
+    :returns: exit status
+    """
+    # The imports take a quarter of a second, and few commands need them.
+    from ovn_network_agent.runtime import garbage
+    from ovn_network_agent.runtime import own_threads
+    garbage.hold()
+    own_threads.keep_eventlet_out()
+    from oslo_config import cfg
+
+    from ovn_network_agent.conf import validate
+    from ovn_network_agent.diagnosis.node import check
+    from ovn_network_agent.diagnosis.node import sources
+    from ovn_network_agent.privileged import context
+    garbage.settle()
+    logging.getLogger().addHandler(logging.NullHandler())
+    found = sources.Sources(cfg.CONF, socket_path.files(given),
+                            given.socket or '')
+    try:
+        found.start()
+        return _change(given, found)
+    except validate.ConfigError as error:
+        return exits.fail(f'configuration: {error}', exits.USAGE)
+    except check.NotChecked as error:
+        return exits.fail(f'nothing has been changed: {error}', exits.FAILED)
+    except context.FAILURES as error:
+        return exits.fail(f'FRR: {error}', exits.FAILED)
+    finally:
+        found.close()
+
+
+def _change(given, sources):
+    from ovn_network_agent.diagnosis.node import method
+    from ovn_network_agent.engine import executor
+    path = given.socket or sources.conf.control_socket
+    if not path:
+        raise socket_path.NoSocket('[DEFAULT] control_socket is empty')
+    sources.ovn()
+    sources.privileged()
+    change = method.Change(sources, given.method, _announced(path))
+    ready = method.readiness(sources, given.method, set(change.before))
+    if not _prepared(given, sources, ready):
+        return exits.FAILED
+    if given.check:
+        print(f'ready: {len(change.before):d} addresses would be announced '
+              f'by {given.method}; run the command without --check')
+        return exits.OK
+    answer = executor.begin(lambda: _reload(path, given.timeout))
+    change.watch(answer.done)
+    refused = answer.result()
+    if refused:
+        return exits.fail('\n'.join(['the agent refuses its configuration, '
+                                     'nothing has been changed:', *refused]),
+                          exits.FAILED)
+    took = change.follow(given.timeout)
+    return _result(given.method, change, took, set(_announced(path)))
+
+
+def _announced(path):
+    """The addresses that the agent announces, a list."""
+    found = json.loads(client.call(path, 'fips', [], _ANSWER))
+    return [each['address'] for each in found['addresses']
+            if each['state'] == 'announced']
+
+
+def _prepared(given, sources, ready):
+    """Print what is missing; returns whether nothing is."""
+    if ready.others:
+        print('other kernel routes here, which "redistribute kernel" takes '
+              'along unless a route map denies them: ' + _some(ready.others))
+    for network, neighbours in sorted(ready.taken.items()):
+        print(f'  {network} is in BGP, announced to '
+              f'{", ".join(neighbours) or "no neighbour"}')
+    for text in ready.lacks:
+        print(text)
+    if ready.lines:
+        print('type into vtysh, and put the lines into the file of FRR as '
+              'well ("write memory", or the tool that writes the file):\n' +
+              '\n'.join(f'  {line}' for line in ready.lines))
+    configured = sources.conf[_SECTION][_OPTION]
+    if configured != given.method:
+        print(f'the configuration of the agent has {_OPTION} = {configured}; '
+              f'change {_place(sources.conf)}, with the tool that writes '
+              'it:\n'
+              f'  [{_SECTION}]\n  {_OPTION} = {given.method}')
+    ready = not ready.lacks and configured == given.method
+    if not ready:
+        print('nothing has been changed; run the command again after this')
+    return ready
+
+
+def _place(conf):
+    """What sets the option, or the last of the files."""
+    place = conf.get_location(_OPTION, _SECTION)
+    if place is not None and place.location.is_user_controlled:
+        return place.detail
+    return ([*conf.config_file] or ['the configuration file'])[-1]
+
+
+def _reload(path, timeout):
+    """Reload the agent; returns the reasons of a refusal, a list."""
+    answer = json.loads(client.call(
+        path, 'reload', ['--json', '--wait', '--timeout', str(timeout)],
+        timeout + _MARGIN))
+    return answer['refused']
+
+
+def _result(method, change, took, announced):
+    """Print the result; returns the exit status."""
+    gone = {prefix for prefix in change.before
+            if prefix.partition('/')[0] not in announced}
+    due = [prefix for prefix in change.due if prefix not in gone]
+    lost = sorted(set(change.gaps) - gone)
+    count = len(change.before) - len(gone)
+    if gone:
+        print(f'this node announces {len(gone):d} addresses no longer, for '
+              f'another reason: {_some(sorted(gone))}')
+    if due:
+        return exits.fail(
+            f'{len(due):d} of {count:d} addresses are not announced by '
+            f'{method} alone: {_some(due)}; "status" and "explain" have the '
+            'reasons', exits.WAITED)
+    after = '' if took is None else f', {took:.1f} s after the reload'
+    print(f'{method} alone announces {count:d} addresses{after}')
+    if lost:
+        return exits.fail(
+            f'{len(lost):d} addresses were not announced for a moment: '
+            f'{_some(lost)}', exits.FAILED)
+    print(f'each address was announced at each of {change.looks:d} looks')
+    return exits.OK
+
+
+def _some(prefixes):
+    """Some prefixes in words."""
+    shown = ', '.join(prefixes[:_NAMED])
+    more = len(prefixes) - _NAMED
+    return f'{shown} and {more:d} more' if more > 0 else shown

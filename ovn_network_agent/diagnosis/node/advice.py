@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Advice of doctor: nothing is wrong, and something else suits better."""
+
+import typing
+
+from ovn_network_agent.backends import frr_static
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.privileged import vtysh
+
+
+class Announced(typing.NamedTuple):
+    """The static routes of FRR.
+
+    :ivar method: the announce method of the configuration
+    :ivar count: number of static host routes in the VRF
+    """
+
+    method: str
+    count: int
+
+
+def read_announced(sources):
+    """Count the static routes: :class:`Announced`.
+
+    :raises check.NotChecked: without OVN or root
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR does
+        not answer
+    """
+    sources.ovn()
+    sources.privileged()
+    method = sources.conf.fip_route.announce_method
+    return Announced(method, len(vtysh.read_static(sources.vrf))
+                     if method == 'static' else 0)
+
+
+def judge_announced(found):
+    """Many static routes are worth another method.
+
+    :param found: :class:`Announced`
+    """
+    if found.count > frr_static.MANY:
+        yield check.warn(
+            f'FRR has {found.count:d} static routes here, and its time for '
+            'each change grows with their number',
+            'with announce_method = kernel a change stays fast: '
+            '"ovn-network-agent-ctl announce-method kernel" says what FRR '
+            'needs, and changes the method without a loss')
+    else:
+        yield check.ok(f'{found.method} suits so few static routes: '
+                       f'{found.count:d}' if found.method == 'static'
+                       else 'kernel suits any number of addresses')
+
+
+CHECKS = (
+    check.Check(
+        'announce-method', 'FRR', 'FRR has few static routes, or the '
+        'addresses are announced by kernel routes', read_announced,
+        judge_announced, ('frr-daemons',)),
+)

@@ -1,0 +1,207 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""A change of the announce method: its prerequisites, and its proof.
+
+The agent makes the change at a reload.  This module asks FRR itself, and does
+not rely on the agent's opinion.
+"""
+
+import time
+import typing
+
+from ovn_network_agent import networks
+from ovn_network_agent.frr import effect
+from ovn_network_agent.frr import setup
+from ovn_network_agent.privileged import bgp
+from ovn_network_agent.privileged import vtysh
+
+#: the announce methods, which are also FRR's words for the routes
+METHODS = ('static', 'kernel')
+# Seconds between two looks; beside 1,000 addresses a look takes 0.2.
+_PAUSE = 0.05
+_DEFAULTS = ('0.0.0.0/0', '::/0')
+# Words of FRR, name of the route map, and default route of each family.
+_FAMILIES = {4: ('ip', 'KERNEL', '0.0.0.0/0'),
+             6: ('ipv6', 'KERNEL6', '::/0')}
+
+
+class Readiness(typing.NamedTuple):
+    """Whether FRR would announce by a method.
+
+    :ivar lacks: tuple of texts, each with the remedy
+    :ivar lines: tuple of lines for vtysh that add the redistribution
+    :ivar others: sorted tuple of networks of kernel routes that are not the
+        agent's, and that the redistribution would take along
+    :ivar taken: those of ``others`` that bgpd has from this node already,
+        dict of network to the list of neighbours that get it
+    """
+
+    lacks: tuple
+    lines: tuple
+    others: tuple
+    taken: dict
+
+
+def readiness(sources, method, prefixes):
+    """Find what FRR lacks for a method.
+
+    :param sources: :class:`sources.Sources`
+    :param method: one of :data:`METHODS`
+    :param prefixes: the announced prefixes, a set of text
+    :returns: :class:`Readiness`
+    :raises check.NotChecked: without OVN or root
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR does
+        not answer
+    """
+    found, vrf = sources.frr(), sources.vrf
+    wanted = {'zebra', 'bgpd'} | ({'staticd'} if method == 'static' else set())
+    missing = sorted(wanted - sources.daemons())
+    lacks = [f'{name} of FRR does not run; set {name} to "yes" in '
+             '/etc/frr/daemons, and restart FRR on a drained node'
+             for name in missing]
+    faults = setup.faults(found, vrf, method, sources.conf.frr.frr_prefix_list)
+    lacks += [text for _part, text in faults]
+    lines = redistribution(found.asn, vrf, method, _families(prefixes)) if (
+        found.asn and method not in found.redistributes) else ()
+    others = sorted(set(vtysh.read_known(vrf, 'kernel')) - prefixes) if (
+        method == 'kernel') else []
+    taken = bgp.read_effect(vrf, others, True)[1] if others else {}
+    lacks += [
+        f'bgpd has the default route {network} of the kernel as its own, so '
+        'FRR does not use the default route of a neighbour; let the route map '
+        'of "redistribute kernel" deny it (route-map KERNEL, see "Announce '
+        'methods" in the documentation)'
+        for network in _DEFAULTS if network in taken]
+    return Readiness(tuple(lacks), lines, tuple(others), taken)
+
+
+def _families(prefixes):
+    """The families of prefixes, IPv4 in any case; list of numbers."""
+    return sorted({4, *(networks.family(prefix.partition('/')[0])
+                        for prefix in prefixes)})
+
+
+def redistribution(asn, vrf, method, families):
+    """The lines for vtysh that redistribute the routes of a method.
+
+    :param asn: AS number of the BGP instance, text
+    :param vrf: name of the VRF, '' for the default VRF
+    :param method: one of :data:`METHODS`
+    :param families: iterable of 4 and 6
+    :returns: tuple of str
+    """
+    lines, mapped = ['configure terminal'], ''
+    for family in families if method == 'kernel' else ():
+        lines += _filter(family)
+    lines.append(f'router bgp {asn}' + (f' vrf {vrf}' if vrf else ''))
+    for family in families:
+        if method == 'kernel':
+            mapped = f' route-map {_FAMILIES[family][1]}'
+        lines += [f' address-family ipv{family:d} unicast',
+                  f'  redistribute {method}{mapped}', ' exit-address-family']
+    return (*lines, 'end')
+
+
+def _filter(family):
+    """Lines of a route map that keeps back the default route of the kernel.
+
+    A VRF has an "unreachable" default route.  As a route of bgpd, it would
+    hide the default route of the neighbours.
+    """
+    word, name, default = _FAMILIES[family]
+    return (f'{word} prefix-list DEFAULT-ROUTE seq 5 permit {default}',
+            f'route-map {name} deny 10',
+            f' match {word} address prefix-list DEFAULT-ROUTE', 'exit',
+            f'route-map {name} permit 20', 'exit')
+
+
+class Change:
+    """Follows one change of the method, by looks at FRR.
+
+    :param sources: :class:`sources.Sources`
+    :param method: the new method
+    :param addresses: iterable of text, the addresses that the agent announces
+    :ivar before: frozenset of prefixes that FRR announced by a method at the
+        first look
+    :ivar gaps: dict of prefix to the number of looks that found no
+        announcement
+    :ivar looks: number of looks after the first
+    :ivar due: sorted list of prefixes that the method does not announce alone
+    """
+
+    def __init__(self, sources, method, addresses):
+        self._vrf = sources.vrf
+        self._bgp = sources.conf.frr.bgp_check
+        self._method = method
+        self._asked = sorted(set(map(networks.host_prefix, addresses)))
+        found = self._ask(self._asked)
+        self.before = frozenset(
+            prefix for prefix in self._asked
+            if set(METHODS) & set(found.active.get(prefix, ())) and
+            self._announced(found, prefix))
+        self.gaps, self.looks = {}, 0
+        self.due = sorted(self.before)
+
+    def look(self):
+        """Ask FRR once.
+
+        :raises OSError: or another of :data:`context.FAILURES`
+        """
+        prefixes = sorted(self.before)
+        found = self._ask(prefixes)
+        self.looks += 1
+        for prefix in prefixes:
+            if not self._announced(found, prefix):
+                self.gaps[prefix] = self.gaps.get(prefix, 0) + 1
+        other, = set(METHODS) - {self._method}
+        left = set(vtysh.read_known(self._vrf, other))
+        self.due = [prefix for prefix in prefixes if prefix in left or
+                    set(found.active.get(prefix, ())) != {self._method} or
+                    not self._announced(found, prefix)]
+
+    def watch(self, over):
+        """Look for gaps until something is over.
+
+        :param over: function without arguments that returns a bool
+        :raises OSError: as :meth:`look`
+        """
+        while not over():
+            self.look()
+            time.sleep(_PAUSE)
+
+    def follow(self, seconds):
+        """Look until the new method announces everything alone.
+
+        :param seconds: seconds after which this is given up
+        :returns: seconds that it took, None when it was given up
+        :raises OSError: as :meth:`look`
+        """
+        started = time.monotonic()
+        while True:
+            self.look()
+            passed = time.monotonic() - started
+            if not self.due:
+                return passed
+            if passed > seconds:
+                return None
+            time.sleep(_PAUSE)
+
+    def _ask(self, prefixes):
+        return effect.Found(*bgp.read_effect(self._vrf, prefixes, self._bgp))
+
+    def _announced(self, found, prefix):
+        """Whether a neighbour has a prefix, or without BGP a route is used."""
+        if self._bgp:
+            return bool(found.advertised.get(prefix))
+        return bool(set(METHODS) & set(found.active.get(prefix, ())))

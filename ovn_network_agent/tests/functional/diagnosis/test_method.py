@@ -1,0 +1,101 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""A change of the announce method, as FRR sees it."""
+
+from ovn_network_agent.diagnosis.node import method
+from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.tests.functional.diagnosis import base as doctor
+from ovn_network_agent.tests.functional.frr import base
+
+ADDRESSES = ('198.51.100.10', '198.51.100.11')
+PREFIXES = {f'{address}/32' for address in ADDRESSES}
+NOWHERE = '198.51.100.12'
+
+
+class MethodTest(doctor.Looks, base.FrrTestCase):
+    """The agent is this test: it makes the routes of both methods."""
+
+    def setUp(self):
+        super().setUp()
+        self.conf = self.of_frr_alone(base.BRIDGE)
+        self.in_this_process()
+        self.frr.restart_bgpd()
+        self.frr.wait_for_session()
+        self.frr.configure(f'ip prefix-list {base.LIST} seq 5 permit '
+                           '198.51.100.0/24 ge 32')
+        self.static()
+        base.wait_until(lambda: self.frr.learned() == PREFIXES, 'announced',
+                        10)
+        self.sources = sources.Sources(self.conf, [])
+        self.addCleanup(self.sources.close)
+
+    def static(self, no=''):
+        self.frr.configure(*(f'{no}ip route {prefix} {base.BRIDGE}'
+                             for prefix in sorted(PREFIXES)))
+
+    def kernel(self, verb, *prefixes):
+        for prefix in prefixes:
+            self.frr.ip('route', verb, prefix, 'dev', base.BRIDGE,
+                        'metric', '5')
+
+    def ready(self, wanted='kernel'):
+        """The readiness, as a new process would find it."""
+        return method.readiness(sources.Sources(self.conf, []), wanted,
+                                set(PREFIXES))
+
+    def test_what_is_typed_in_is_what_was_missing(self):
+        self.assertEqual(((), ()), self.ready('static')[:2])
+        found = self.ready()
+        self.assertIn('does not redistribute kernel', ' '.join(found.lacks))
+        self.frr.configure(*found.lines[1:-1])
+        self.assertEqual(((), ()), self.ready()[:2])
+
+    def test_other_routes_and_a_default_route_of_the_kernel(self):
+        self.kernel('add', '203.0.113.0/24', '0.0.0.0/0')
+        self.addCleanup(self.kernel, 'del', '203.0.113.0/24', '0.0.0.0/0')
+        self.frr.configure('router bgp 65001', 'address-family ipv4 unicast',
+                           'redistribute kernel')
+        base.wait_until(lambda: '0.0.0.0/0' in self.ready().taken,
+                        'the routes are in BGP', 10)
+        found = self.ready()
+        self.assertEqual(('0.0.0.0/0', '203.0.113.0/24'), found.others)
+        self.assertEqual([], list(found.taken['203.0.113.0/24']))
+        self.assertIn('default route 0.0.0.0/0', ' '.join(found.lacks))
+        # The route map of the advice mends this.
+        self.frr.configure(*method.redistribution(
+            '65001', '', 'kernel', [4])[1:-1])
+        base.wait_until(lambda: not self.ready().lacks, 'mended', 10)
+        self.assertEqual({'203.0.113.0/24'}, set(self.ready().taken))
+
+    def test_a_change_without_a_gap(self):
+        self.frr.configure(*self.ready().lines[1:-1])
+        change = method.Change(self.sources, 'kernel', [*ADDRESSES, NOWHERE])
+        # An address that nothing announces is no part of the change.
+        self.assertEqual(PREFIXES, change.before)
+        self.kernel('add', *PREFIXES)
+        self.addCleanup(self.kernel, 'del', *PREFIXES)
+        change.look()
+        # Both methods are there.
+        self.assertEqual(sorted(PREFIXES), change.due)
+        self.static('no ')
+        self.assertIsNotNone(change.follow(10))
+        self.assertEqual(([], {}), (change.due, change.gaps))
+
+    def test_a_gap_is_seen(self):
+        change = method.Change(self.sources, 'kernel', ADDRESSES)
+        self.static('no ')
+        base.wait_until(lambda: not self.frr.learned(), 'withdrawn', 10)
+        self.assertIsNone(change.follow(0))
+        self.assertEqual(sorted(PREFIXES), change.due)
+        self.assertEqual(PREFIXES, set(change.gaps))

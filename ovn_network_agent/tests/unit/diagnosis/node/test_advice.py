@@ -1,0 +1,53 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+
+"""Advice of doctor, and the lines for another announce method."""
+
+from ovn_network_agent.backends import frr_static
+from ovn_network_agent.diagnosis.node import advice
+from ovn_network_agent.diagnosis.node import method
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+
+class AnnouncedTest(base.JudgeTestCase):
+
+    def test_many_static_routes_are_no_fault(self):
+        few = advice.Announced('static', frr_static.MANY)
+        self.judged(advice.judge_announced, few, base.OK)
+        said = self.judged(advice.judge_announced, few._replace(
+            count=frr_static.MANY + 1), base.WARN)
+        self.assertIn(str(frr_static.MANY + 1), said)
+        self.judged(advice.judge_announced,
+                    advice.Announced('kernel', 0), base.OK)
+
+
+class LinesTest(base.JudgeTestCase):
+
+    def test_static_routes_need_no_filter(self):
+        self.assertEqual(
+            ('configure terminal', 'router bgp 65001 vrf blue',
+             ' address-family ipv4 unicast', '  redistribute static',
+             ' exit-address-family', 'end'),
+            method.redistribution('65001', 'blue', 'static', [4]))
+
+    def test_the_default_route_of_the_kernel_is_kept_back_first(self):
+        lines = method.redistribution('65001', '', 'kernel', [4, 6])
+        self.assertEqual('router bgp 65001', lines[13])
+        for family, name, default in ((4, 'KERNEL', '0.0.0.0/0'),
+                                      (6, 'KERNEL6', '::/0')):
+            denied = lines.index(f'route-map {name} deny 10')
+            self.assertIn(default, lines[denied - 1])
+            self.assertLess(denied, lines.index(
+                f'  redistribute kernel route-map {name}'))
+            self.assertIn(f' address-family ipv{family} unicast', lines)

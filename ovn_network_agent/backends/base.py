@@ -152,6 +152,10 @@ class Backend(abc.ABC):
     #: run beside the loop, which waits only for a moment, and only one of the
     #: backends of a system makes changes at a time
     system = ''
+    #: seconds that the loop waits for apply() of a backend with a
+    #: :attr:`system`, None for :data:`engine.executor.PATIENCE`; longer work
+    #: is a warning only without a number here
+    patience = None
 
     def __init__(self, conf):
         self.conf = conf

@@ -42,6 +42,10 @@ class NftablesBackend(kernel.KernelBackend):
     """One nftables table for each family, and its elements."""
 
     name = 'nftables'
+    system = 'nftables'
+    # A change of 1,000 VIPs takes nft seconds.  A gateway that moves here
+    # meanwhile must not wait for the VIPs.
+    patience = 0.1
     kinds = (resources.NftTable, resources.NftElement)
     doubted_by = (notices.NFTABLES,)
 

@@ -245,12 +245,14 @@ class Application:
         name = backend.name
         began = time.monotonic()
         self._beside.submit(backend, delta, awaited=True)
-        patience = self._beside.patience
+        usual = backend.patience is None
+        patience = self._beside.patience if usual else backend.patience
         if self._beside.wait(patience, [name], wake=False):
             self.collect([name])
         else:
-            LOG.warning('%s: no answer within %s s; what does not need it '
-                        'goes on', name, patience)
+            LOG.log(logging.WARNING if usual else logging.INFO,
+                    '%s: no answer within %s s; what does not need it '
+                    'goes on', name, patience)
             self._hold_back(delta)
         self.seconds.append((name, time.monotonic() - began))
 

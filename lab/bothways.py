@@ -15,7 +15,7 @@ import contextlib
 import dataclasses
 import time
 
-from lab import plan
+from lab import families
 from lab import probe
 
 # Seconds between two probes, each way.
@@ -59,7 +59,8 @@ class BothWays:
 
     def __init__(self, client, vm, address):
         self._probes = (probe.Probe(client, 'icmp', address, INTERVAL),
-                        probe.Probe(vm.node, 'icmp', plan.CLIENT, INTERVAL))
+                        probe.Probe(vm.node, 'icmp',
+                                    families.of(address).client, INTERVAL))
         self._stack = contextlib.ExitStack()
 
     def __enter__(self):

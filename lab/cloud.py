@@ -12,16 +12,15 @@
 """The cloud: all nodes, wired, with OVN, OVS, FRR, and what Neutron does."""
 
 import concurrent.futures
-import json
 import os
-import socket
-import struct
 import subprocess
 
 from lab import agent as agents
 from lab import central
 from lab import chassis
 from lab import debian
+from lab import fabric
+from lab import families
 from lab import frr
 from lab import neutron
 from lab import node as nodes
@@ -43,7 +42,7 @@ class Vm:
         self.port = port
 
 
-class Cloud:
+class Cloud(fabric.Fabric):
     """A cloud that is ready when the constructor returns.
 
     :param gateways: number of gateway nodes, 1 to 3
@@ -52,12 +51,17 @@ class Cloud:
     :param say: function(text) for progress
     :param root: of the gateway nodes, see :class:`node.Node`
     :param further: whether gateways have a second provider bridge
+    :param version: 4, or 6 for IPv6 in the fabric and a provider network of
+        IPv6 alone
+    :param vlan: VLAN tag of the provider network, 0 for a flat network
     """
 
     def __init__(self, gateways=2, computes=1,
                  scheduler=neutron.GATEWAY_CHASSIS, say=None, root=None,
-                 further=False):
+                 further=False, version=4, vlan=0):
         self._root = root
+        self._ipv6 = version == 6
+        self._provider = families.FAMILIES[version].provider, vlan
         self._mappings = {plan.PHYSICAL_NETWORK: plan.BRIDGE}
         if further:
             self._mappings[plan.FURTHER_NETWORK] = plan.FURTHER_BRIDGE
@@ -106,7 +110,8 @@ class Cloud:
             central.remote(self['central'], 'sb'), 'OVN_Southbound',
             neutron.SB_TABLES)
         self.neutron = neutron.Neutron(self.nb, self.sb, scheduler)
-        self.neutron.add_provider_network()
+        cidr, vlan = self._provider
+        self.neutron.add_provider_network(cidr=cidr, vlan=vlan)
         self._say('waiting for chassis and BGP')
         self._wait()
 
@@ -125,21 +130,30 @@ class Cloud:
             wiring.host(self[name])
         wiring.spine(self['spine'], self.gateways)
         wiring.client(self['client'])
+        if self._ipv6:
+            wiring.add_ipv6(self.nodes, self.gateways)
 
     def wire_gateway(self, name):
         """Make links, addresses and sysctls of a gateway after its boot."""
         wiring.gateway(self[name])
 
+    def wire_vrf(self, name):
+        """Make the VRF of a gateway, whose uplink and loopback are there."""
+        self[name].batch('\n'.join([
+            *wiring.vrf(name),
+            *(wiring.vrf6(name) if self._ipv6 else ())]) + '\n')
+
     def routing(self, name):
         """The frr.conf with which a gateway boots, text."""
-        return frr.gateway_config(name)
+        return frr.gateway_config(name) + (
+            frr.gateway_config6(name) if self._ipv6 else '')
 
     def _start(self):
         """Start all nodes at the same time, because each mostly waits."""
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             work = [pool.submit(self._start_central),
                     pool.submit(frr.start, self['spine'],
-                                frr.spine_config(self.gateways))]
+                                self._spine_routing())]
             for name in self.gateways:
                 work.append(pool.submit(frr.start, self[name],
                                         self.routing(name)))
@@ -147,6 +161,10 @@ class Cloud:
                 work.append(pool.submit(self._start_chassis, name))
             for one in work:
                 one.result()
+
+    def _spine_routing(self):
+        return frr.spine_config(self.gateways) + (
+            frr.spine_config6(self.gateways) if self._ipv6 else '')
 
     def _start_central(self):
         central.prepare(self['central'])
@@ -168,10 +186,8 @@ class Cloud:
         for name in self.gateways:
             frr.add(self[name], frr.gateway_config6(name))
         frr.add(self['spine'], frr.spine_config6(self.gateways))
-        nodes.wait_until('the gateways have heard of the client', lambda: all(
-            'default' in self[name].out(
-                'ip', '-6', 'route', 'show', 'table', str(plan.VRF_TABLE),
-                'proto', 'bgp') for name in self.gateways), 60)
+        self._ipv6 = True
+        self._wait()
 
     # -- chassis ----------------------------------------------------------
 
@@ -211,6 +227,8 @@ class Cloud:
         self[name].power_on()
         wiring.plug_gateway(self[name], self['spine'])
         self.wire_gateway(name)
+        if self._ipv6:
+            wiring.gateway6(self[name], self['spine'])
         frr.start(self[name], self.routing(name))
         self._start_chassis(name)
         self._wait()
@@ -223,6 +241,16 @@ class Cloud:
         nodes.wait_until('the spine has heard of all gateways', lambda: all(
             self.route(plan.LOOPBACKS[name]) is not None
             for name in self.gateways if self[name].pid), 60)
+        if self._ipv6:
+            nodes.wait_until(
+                'the gateways have heard of the client',
+                lambda: all(self._way_out6(name) for name in self.gateways
+                            if self[name].pid), 60, 0.2)
+
+    def _way_out6(self, name):
+        return 'default' in self[name].out(
+            'ip', '-6', 'route', 'show', 'table', str(plan.VRF_TABLE),
+            'proto', 'bgp')
 
     def close(self):
         """Take everything down; may be called again."""
@@ -277,8 +305,7 @@ class Cloud:
         name = f'vm{len(self.vms) + 1}'
         vm = Vm(nodes.Node(name), port)
         self.vms.append(vm)
-        self._plug(vm, host, 'eth0')
-        self._boot(vm)
+        self.replug(vm, host)
         nodes.wait_until(f'the port of {name} is up', lambda: (
             self.nb.find('Logical_Switch_Port', name=port.uuid).up ==
             [True]))
@@ -306,16 +333,18 @@ class Cloud:
     def replug(self, vm, host):
         """Connect a machine again that was unplugged."""
         self._plug(vm, host, 'eth0')
-        self._boot(vm)
+        vm.node.batch(self._boot(vm.port))
 
     @staticmethod
-    def _boot(vm):
-        gateway = next(vm.port.network.cidr.hosts())
-        vm.node.batch(
-            f'link set eth0 address {vm.port.mac} mtu {plan.TENANT_MTU}\n'
+    def _boot(port):
+        """Lines for ``ip`` on a machine whose port is eth0."""
+        family, length = families.of(port.address), port.network.cidr.prefixlen
+        return (
+            f'link set eth0 address {port.mac} mtu {plan.TENANT_MTU}\n'
             'link set eth0 up\n'
-            f'addr add {vm.port.address}/24 dev eth0\n'
-            f'route add default via {gateway}\n')
+            f'addr add {port.address}/{length:d} dev eth0 {family.unchecked}\n'
+            f'route add {family.default} via {port.network.gateway} '
+            'dev eth0\n')
 
     def migrate(self, vm, source, target):
         """Live migration of a machine, in the order of Nova and Neutron.
@@ -328,16 +357,11 @@ class Cloud:
         nodes.wait_until('the target has prepared the port', lambda: (
             self.sb.find('Port_Binding',
                          logical_port=vm.port.uuid).additional_chassis))
-        gateway = next(vm.port.network.cidr.hosts())
         vm.node.batch(
             'link set eth0 down\n'
             'link set eth0 name old0\n'
-            f'addr flush dev old0\n'
-            'link set eth1 name eth0\n'
-            f'link set eth0 address {vm.port.mac} mtu {plan.TENANT_MTU}\n'
-            'link set eth0 up\n'
-            f'addr add {vm.port.address}/24 dev eth0\n'
-            f'route add default via {gateway}\n')
+            'addr flush dev old0\n'
+            'link set eth1 name eth0\n' + self._boot(vm.port))
         self.neutron.request_chassis(vm.port, target)
         self.unplug(vm, source)
 
@@ -373,79 +397,3 @@ class Cloud:
         for agent in chosen:
             agent.wait_ready()
         return chosen
-
-    # -- the fabric -------------------------------------------------------
-
-    def route(self, address):
-        """Next hop of the spine's host route to an address.
-
-        The route is read from the kernel's table, without a process.
-
-        :returns: IPv4 address as text, or None
-        """
-        return self.host_routes().get(address)
-
-    def host_routes(self):
-        """Host routes of the spine: dict of address to next hop, text."""
-        path = f'/proc/{self["spine"].pid}/net/route'
-        with open(path, encoding='ascii') as opened:
-            rows = [line.split() for line in opened.readlines()[1:]]
-        return {_address(row[1]): _address(row[2]) for row in rows
-                if row[7] == 'FFFFFFFF'}
-
-    def announcers6(self, address):
-        """Names of the gateways that announce an IPv6 address, sorted."""
-        found = json.loads(frr.ask(
-            self['spine'], 'bgpd',
-            f'show bgp ipv6 unicast {address}/128 json'))
-        peers = {path['peer']['peerId'] for path in found.get('paths', ())}
-        return sorted(name for name in self.gateways
-                      if plan.uplink6(name)[1] in peers)
-
-    def wait_announced6(self, address, by, timeout=30):
-        """Wait until one gateway alone announces an IPv6 address."""
-        nodes.wait_until(
-            lambda: f'{address} is announced by {by}: '
-                    f'{self.announcers6(address)}',
-            lambda: self.announcers6(address) == [by], timeout)
-
-    def announcer(self, address):
-        """Name of the gateway whose announcement the spine uses, or ''."""
-        nexthop = self.route(address)
-        for name in self.gateways:
-            if plan.UPLINKS[name][1] == nexthop:
-                return name
-        return ''
-
-    def wait_announced(self, address, by, timeout=30):
-        """Wait until the spine sends an address to a gateway."""
-        nodes.wait_until(
-            f'{address} is announced by {by}',
-            lambda: self.announcer(address) == by, timeout, interval=0.005)
-
-    def wait_all_announced(self, addresses, by, timeout=30):
-        """Wait until the spine sends all addresses to a gateway."""
-        wanted = dict.fromkeys(addresses, plan.UPLINKS[by][1])
-        nodes.wait_until(
-            f'{len(wanted)} addresses are announced by {by}',
-            lambda: wanted.items() <= self.host_routes().items(), timeout,
-            interval=0.01)
-
-    def wait_withdrawn(self, address, timeout=30):
-        """Wait until the spine has no route to an address."""
-        nodes.wait_until(f'{address} is withdrawn',
-                         lambda: self.route(address) is None, timeout,
-                         interval=0.005)
-
-    def bgp_table(self):
-        """BGP prefixes of the spine: dict of prefix to list of next hops."""
-        table = json.loads(frr.ask(self['spine'], 'bgpd',
-                                   'show bgp ipv4 unicast json'))
-        return {prefix: [hop['ip'] for path in paths
-                         for hop in path['nexthops']]
-                for prefix, paths in table['routes'].items()}
-
-
-def _address(word):
-    """An address of /proc/net/route as text."""
-    return socket.inet_ntoa(struct.pack('=I', int(word, 16)))

@@ -38,9 +38,7 @@ class Dual:
         self._neutron = neutron
         self.router = router
         self.address = str(plan.PROVIDER6[number])
-        self.tenant = next(
-            net for index, net in enumerate(plan.TENANTS6.subnets(
-                new_prefix=64)) if index == number)
+        self.tenant = plan.tenant(number, 6)
         self._floating = iter(range(0x10 * number, 0x10 * number + 0x10))
         neutron.nb.transact(lambda txn, tables: self._ports(tables, only))
 

@@ -18,8 +18,11 @@ _VOLATILE = re.compile(
     r'duration=[\d.]+s, |n_packets=\d+, |n_bytes=\d+, |idle_age=\d+, |'
     r'hard_age=\d+, |\(xid=0x[0-9a-f]+\)|REACHABLE|STALE|DELAY|PROBE| nhid '
     r'\d+')
+# The link-local addresses of the agent; the kernel makes the others by itself.
+_OURS = 'fe80::a9fe:'
 NODE_COMMANDS = (
-    ('ip', '-br', 'link'), ('ip', '-o', '-4', 'addr'), ('ip', 'rule'),
+    ('ip', '-br', 'link'), ('ip', '-o', '-4', 'addr'),
+    ('ip', '-o', '-6', 'addr'), ('ip', 'rule'),
     ('ip', 'route', 'show', 'table', 'all', 'type', 'unicast'),
     ('ip', '-6', 'rule'),
     ('ip', '-6', 'route', 'show', 'table', 'all', 'proto', '44'),
@@ -43,8 +46,8 @@ def node(one):
     """
     return {' '.join(argv): sorted(
         _VOLATILE.sub('', line).rstrip()
-        for line in one.out(*argv).splitlines() if 'fe80' not in line)
-        for argv in NODE_COMMANDS}
+        for line in one.out(*argv).splitlines()
+        if 'fe80' not in line or _OURS in line) for argv in NODE_COMMANDS}
 
 
 def northbound(cloud):

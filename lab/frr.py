@@ -27,6 +27,7 @@ _FIRST = tuple(name for name in ('mgmtd',)
 STATIC = (*_FIRST, 'staticd')[0]
 # Seconds for an answer.
 _ANSWER = 30
+_SOON = 'bgp route-map delay-timer 1'
 _INIT = os.path.join(DAEMONS, 'frrinit.sh')
 
 
@@ -206,7 +207,9 @@ def add(node, config):
 
 def start(node, config):
     """Start the daemons, and load the configuration."""
-    node.write('/etc/frr/frr.conf', config)
+    # bgpd begins its sessions when the route-maps are through, by default
+    # after 5 s.
+    node.write('/etc/frr/frr.conf', f'{_SOON}\n{config}')
     node.write('/etc/frr/vtysh.conf', 'service integrated-vtysh-config\n')
     node.write('/etc/frr/daemons', 'bgpd=yes\n')
     node.run(['sh', '-c', 'mkdir -p /run/frr && chown frr:frr /run/frr '
@@ -217,6 +220,8 @@ def start(node, config):
         for name in names:
             wait_for(node, name)
     node.run(['vtysh', '-b'])
+    ask(node, 'bgpd', 'configure terminal', f'no {_SOON}')
+    node.write('/etc/frr/frr.conf', config)
 
 
 def stop(node, number=signal.SIGTERM):
@@ -285,31 +290,32 @@ def wait_for(node, name):
                      os.path.exists(node.path(_socket(name))))
 
 
-def ask(node, name, command):
-    """Ask a daemon as vtysh does, but without a process.
+def ask(node, name, *commands):
+    """Give a daemon commands as vtysh does, but without a process.
 
     Tests ask again and again until FRR has what they wait for.  In the
     machine, a vtysh takes 0.2 s of the one processor, and FRR is the later.
     An answer ends with three zeros and the status.
 
     :param name: name of the daemon
-    :param command: text, of the enabled mode
-    :returns: text
-    :raises NodeError: when the daemon refuses the command, or does not answer
+    :param commands: texts, the first one of the enabled mode
+    :returns: text, the answer to the last one
+    :raises NodeError: when the daemon refuses a command, or does not answer
     """
     with socket.socket(socket.AF_UNIX) as asking:
         asking.settimeout(_ANSWER)
         try:
             asking.connect(node.path(_socket(name)))
-            for line in ('enable', command):
-                asking.sendall(line.encode() + b'\0')
+            for command in ('enable', *commands):
+                asking.sendall(command.encode() + b'\0')
                 answer = _answer(asking)
+                if answer[-1]:
+                    raise nodes.NodeError(
+                        f'{node.name}: {name}: {command}: status '
+                        f'{answer[-1]:d}\n{answer[:-4].decode()}')
         except OSError as e:
-            raise nodes.NodeError(f'{node.name}: {name}: {command}: {e}'
+            raise nodes.NodeError(f'{node.name}: {name}: {commands[-1]}: {e}'
                                   ) from e
-    if answer[-1]:
-        raise nodes.NodeError(f'{node.name}: {name}: {command}: status '
-                              f'{answer[-1]:d}\n{answer[:-4].decode()}')
     return answer[:-4].decode()
 
 

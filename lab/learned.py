@@ -19,19 +19,21 @@ questions would take the lab's only processor from the announcing daemons.
 import contextlib
 import socket
 import struct
+import sys
 import threading
 import time
 
 from lab import node as nodes
-from lab import plan
 
 # linux/rtnetlink.h
-_GROUP_IPV4_ROUTE = 0x40
+_GROUPS = 0x40 | 0x400  # of IPv4 and of IPv6
 _NEWROUTE, _DELROUTE = 24, 25
-_DST, _GATEWAY = 1, 5
+_DST, _DEVICE = 1, 4
 _HEADER = struct.Struct('=IHHII')
 _ROUTE = struct.Struct('=BBBBBBBBI')
 _ATTRIBUTE = struct.Struct('=HH')
+# Bits of a host's prefix.
+_HOST = {socket.AF_INET: 32, socket.AF_INET6: 128}
 # SO_RCVBUFFORCE of asm-generic/socket.h; no notification may be lost.
 _RECEIVE_BUFFER_FORCE = 33
 _BUFFER = 1 << 22
@@ -49,7 +51,7 @@ class Learned:
     def __init__(self, cloud, by):
         self._node = cloud['spine']
         self._by = by
-        self._nexthop = plan.UPLINKS[by][1]
+        self._device = 0
         self._stack = contextlib.ExitStack()
         self.since = {}
 
@@ -57,7 +59,9 @@ class Learned:
         opened = self._node.call(socket.socket, socket.AF_NETLINK,
                                  socket.SOCK_RAW, 0)
         opened.setsockopt(socket.SOL_SOCKET, _RECEIVE_BUFFER_FORCE, _BUFFER)
-        opened.bind((0, _GROUP_IPV4_ROUTE))
+        opened.bind((0, _GROUPS))
+        self._device = self._node.call(socket.if_nametoindex,
+                                       'to-' + self._by)
         opened.settimeout(0.2)
         self._ended = threading.Event()
         thread = threading.Thread(target=self._follow, args=(opened,),
@@ -74,7 +78,7 @@ class Learned:
     def wait(self, addresses, timeout=30):
         """Wait until the spine sends all addresses to the gateway.
 
-        :param addresses: iterable of IPv4 addresses, text
+        :param addresses: iterable of text
         :param timeout: seconds
         :returns: monotonic seconds at which it learned the last address
         """
@@ -92,32 +96,36 @@ class Learned:
                 self._take(data, time.monotonic())
 
     def _take(self, data, now):
-        for kind, address, nexthop in _host_routes(data):
-            if kind == _NEWROUTE and nexthop == self._nexthop:
+        for kind, address, device in _host_routes(data):
+            if kind == _NEWROUTE and device == self._device:
                 self.since.setdefault(address, now)
             else:
                 self.since.pop(address, None)
 
 
 def _host_routes(data):
-    """(type, address, next hop or '') of the routes in a datagram."""
+    """(type, address, index of the device) of the routes in a datagram.
+
+    The index is 0 for a route that has several devices or none.
+    """
     at = 0
     while at < len(data):
         length, kind, _flags, _sequence, _port = _HEADER.unpack_from(data, at)
         if kind in (_NEWROUTE, _DELROUTE):
             start = at + _HEADER.size
-            if _ROUTE.unpack_from(data, start)[1] == 32:
-                found = _addresses(data, start + _ROUTE.size, at + length)
-                yield kind, found.get(_DST, ''), found.get(_GATEWAY, '')
+            family, bits = _ROUTE.unpack_from(data, start)[:2]
+            if bits == _HOST.get(family):
+                found = _attributes(data, start + _ROUTE.size, at + length)
+                yield (kind, socket.inet_ntop(family, found[_DST]),
+                       int.from_bytes(found.get(_DEVICE, b''), sys.byteorder))
         at += (length + 3) & ~3
 
 
-def _addresses(data, at, end):
-    """Attributes that are one IPv4 address: dict of type to text."""
+def _attributes(data, at, end):
+    """Attributes of a route: dict of type to bytes."""
     found = {}
     while at < end:
         length, kind = _ATTRIBUTE.unpack_from(data, at)
-        if length == 8:
-            found[kind] = socket.inet_ntoa(data[at + 4:at + 8])
+        found[kind] = data[at + 4:at + length]
         at += (length + 3) & ~3
     return found

@@ -75,7 +75,8 @@ class Neutron(routers.Routers):
                     'neutron:device_owner': 'compute:nova',
                     'neutron:device_id': routers.new_uuid(),
                     'neutron:network_name': network.switch,
-                    'neutron:cidrs': f'{port.address}/24',
+                    'neutron:cidrs': (
+                        f'{port.address}/{network.cidr.prefixlen:d}'),
                     'neutron:port_name': '',
                     'neutron:revision_number': '4',
                     'neutron:security_group_ids': ''})

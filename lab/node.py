@@ -198,9 +198,12 @@ class Node:
         """Standard output of a program."""
         return self.run(list(argv), **kwargs).stdout
 
-    def batch(self, text):
-        """Lines for ``ip -batch``: one process for many changes."""
-        self.run(['ip', '-batch', '-'], input=text)
+    def batch(self, text, *options):
+        """Lines for ``ip -batch``: one process for many changes.
+
+        :param options: of ``ip``, such as '-6' for lines of IPv6
+        """
+        self.run(['ip', *options, '-batch', '-'], input=text)
 
     def call(self, function, *args):
         """Call a Python function on a thread that is in the node.

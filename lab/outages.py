@@ -27,7 +27,6 @@ import typing
 from lab import frr
 from lab import node as nodes
 from lab import plan
-from lab import wiring
 
 # Seconds between the end of an agent and its next start: RestartSec= of the
 # unit.
@@ -162,7 +161,7 @@ def _delete_vrf(cloud, name):
 
 
 def _make_vrf(cloud, name):
-    cloud[name].batch('\n'.join(wiring.vrf(name)) + '\n')
+    cloud.wire_vrf(name)
 
 
 def _uplink_down(cloud, name):

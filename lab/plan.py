@@ -76,6 +76,18 @@ SB = f'tcp:{HOSTS["central"]}:6642'
 _NAMESPACE = uuid.UUID('6f8a6d9c-0a70-4ab0-8c0e-6a3ed7f0c0de')
 
 
+def tenant(number, version):
+    """Network of the machines of a router.
+
+    :param number: a number of its own for each router, from 1
+    :param version: 4 or 6
+    """
+    if version == 4:
+        return ipaddress.ip_network(f'192.168.{number:d}.0/24')
+    return ipaddress.ip_network(
+        (int(TENANTS6[0]) + (number << 64), 64))
+
+
 def system_id(node):
     """Chassis name of a node: a UUID, different from the host name."""
     return str(uuid.uuid5(_NAMESPACE, node))

@@ -177,7 +177,7 @@ class Probe:
 
     :param node: the Node that sends
     :param kind: 'icmp', 'tcp', 'stream' or 'udp'
-    :param target: IP address, text; IPv6 for TCP and UDP only
+    :param target: IP address, text
     :param interval: seconds between two probes
     :param port: of the responder, for TCP and UDP
     :param source: address to send from, or None

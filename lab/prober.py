@@ -29,9 +29,11 @@ import sys
 import time
 
 _PENDING, _LOST = None, -1.0
-_ICMP_FILTER = 1  # linux/icmp.h
-_SOL_RAW = 255
-_ECHO_REQUEST, _ECHO_REPLY = 8, 0
+# Of each family: protocol; level, name and layout of the option with a bit for
+# each type to drop (linux/icmp.h, linux/icmpv6.h); types of request and reply.
+_ICMP = {socket.AF_INET: (socket.IPPROTO_ICMP, (255, 1, '=I'), (8, 0)),
+         socket.AF_INET6: (socket.IPPROTO_ICMPV6,
+                           (socket.IPPROTO_ICMPV6, 1, '=8I'), (128, 129))}
 _TOTAL_RETRANS = 100  # offset in struct tcp_info, linux/tcp.h
 
 
@@ -218,9 +220,7 @@ class _Transport:
         self.target = self.options['target']
 
     def socket(self, kind, protocol=0):
-        made = socket.socket(
-            socket.AF_INET6 if ':' in self.target else socket.AF_INET, kind,
-            protocol)
+        made = socket.socket(_family(self.target), kind, protocol)
         made.setblocking(False)
         if self.options['device']:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE,
@@ -231,6 +231,10 @@ class _Transport:
 
     def settled(self, number):
         """Called once for each probe, answered or not."""
+
+
+def _family(address):
+    return socket.AF_INET6 if ':' in address else socket.AF_INET
 
 
 class _Datagrams(_Transport):
@@ -259,14 +263,20 @@ class _Datagrams(_Transport):
 class _Icmp(_Datagrams):
 
     def open(self):
-        self.one = self.socket(socket.SOCK_RAW, socket.IPPROTO_ICMP)
-        self.one.setsockopt(_SOL_RAW, _ICMP_FILTER, struct.pack(
-            '=I', ~(1 << _ECHO_REPLY) & 0xffffffff))
+        family = _family(self.target)
+        protocol, (level, name, layout), (self._request, reply) = (
+            _ICMP[family])
+        self.one = self.socket(socket.SOCK_RAW, protocol)
+        words = [0xffffffff] * (struct.calcsize(layout) // 4)
+        words[reply // 32] ^= 1 << reply % 32
+        self.one.setsockopt(level, name, struct.pack(layout, *words))
         self._id = int.from_bytes(os.urandom(2), 'big')
+        # The kernel leaves out the header of IPv6, and writes the checksum.
+        self._with_header = family == socket.AF_INET
 
     def send(self, number):
         payload = self.prober.token + struct.pack('!I', number)
-        head = (_ECHO_REQUEST, 0, 0, self._id, number & 0xffff)
+        head = (self._request, 0, 0, self._id, number & 0xffff)
         raw = struct.pack('!BBHHH', *head) + payload
         total = sum(struct.unpack(f'!{len(raw) // 2}H', raw))
         total = (total & 0xffff) + (total >> 16)
@@ -275,7 +285,8 @@ class _Icmp(_Datagrams):
                         (self.target, 0))
 
     def receive(self, data):
-        body = data[(data[0] & 15) * 4 + 8:]
+        header = (data[0] & 15) * 4 if self._with_header else 0
+        body = data[header + 8:]
         if body[:8] == self.prober.token and len(body) >= 12:
             self.prober.answered(struct.unpack('!I', body[8:12])[0])
 

@@ -16,7 +16,6 @@ HA_Chassis_Group per router (2026.2 and later).
 """
 
 import dataclasses
-import ipaddress
 import itertools
 import uuid
 
@@ -41,6 +40,11 @@ class Network:
     cidr: object
     segment: tuple = ()
     pool: object = None
+
+    @property
+    def gateway(self):
+        """First address of the network, that of the router: text."""
+        return str(next(self.cidr.hosts()))
 
     @property
     def switch(self):
@@ -141,6 +145,8 @@ class Routers:
                    provider=None):
         """A router on a provider network with a tenant network.
 
+        The tenant network has the family of the provider network.
+
         :param priorities: dict of node name to gateway priority
         :param snat: whether machines without floating IP reach the outside
         :param address: gateway address, the next free one by default
@@ -150,7 +156,7 @@ class Routers:
         provider = provider or self.provider
         number = next(self._tenants)
         internal = Network(new_uuid(), f'tenant-{number:d}',
-                           ipaddress.ip_network(f'192.168.{number:d}.0/24'))
+                           plan.tenant(number, provider.cidr.version))
         gw_port = new_uuid()
         router = Router(new_uuid(), name, address or self.allocate(provider),
                         'lrp-' + gw_port, self._mac(), internal, provider)
@@ -233,11 +239,11 @@ class Routers:
         """Write the tenant network, and the router's port in it."""
         network = router.internal
         port_id, mac = new_uuid(), self._mac()
-        address = str(next(network.cidr.hosts()))
+        address = f'{network.gateway}/{network.cidr.prefixlen:d}'
         switch = self._switch(txn, tables, network)
         lrp = insert(
             txn, tables, 'Logical_Router_Port', name='lrp-' + port_id,
-            mac=mac, networks=[f'{address}/24'],
+            mac=mac, networks=[address],
             options={'gateway_mtu': str(plan.TENANT_MTU)},
             external_ids={'neutron:network_name': network.switch,
                           'neutron:router_name': router.uuid,
@@ -252,7 +258,7 @@ class Routers:
                 'neutron:device_owner': 'network:router_interface',
                 'neutron:device_id': router.uuid,
                 'neutron:network_name': network.switch,
-                'neutron:cidrs': f'{address}/24'})
+                'neutron:cidrs': address})
         switch.addvalue('ports', port.uuid)
 
     def remove_router(self, router):

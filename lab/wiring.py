@@ -141,27 +141,42 @@ def add_ipv6(nodes, gateways):
     :param nodes: dict of name to Node
     :param gateways: names of the gateways
     """
-    sink = plan.host6('sink')
-    for name in sorted(nodes.keys() & plan.HOSTS.keys()):
-        lines = [_address6(plan.host6(name), 64, 'eth0')]
-        if name == 'backend':
-            lines += [_address6(plan.backend6(address), 64, 'eth0')
-                      for address in plan.BACKENDS[1:]]
-        if name != 'sink':
-            lines.append(f'route add ::/0 via {sink}')
-        if name in gateways:
-            lines += [_address6(plan.uplink6(name)[1], 64, 'eth1'),
-                      'route add unreachable ::/0 metric 4278198272 '
-                      f'table {plan.VRF_TABLE:d}']
-            nodes[name].sysctl(net__ipv6__conf__all__forwarding=1)
-        nodes[name].batch('\n'.join(lines) + '\n')
+    for name in sorted(nodes.keys() & plan.HOSTS.keys() - set(gateways)):
+        nodes[name].batch('\n'.join(_host6(name)) + '\n')
     nodes['spine'].sysctl(net__ipv6__conf__all__forwarding=1)
-    nodes['spine'].batch('\n'.join([
-        _address6(plan.CLIENT_GATEWAY6, 64, 'to-client'),
-        *(_address6(plan.uplink6(name)[0], 64, 'to-' + name)
-          for name in gateways)]) + '\n')
+    nodes['spine'].batch(
+        _address6(plan.CLIENT_GATEWAY6, 64, 'to-client') + '\n')
     nodes['client'].batch(f'{_address6(plan.CLIENT6, 64, "eth0")}\n'
                           f'route add ::/0 via {plan.CLIENT_GATEWAY6}\n')
+    for name in gateways:
+        gateway6(nodes[name], nodes['spine'])
+
+
+def gateway6(node, spine):
+    """Set up IPv6 on a gateway, and on the spine's end of its link."""
+    # A network service writes addresses again that go with the link.
+    node.sysctl(net__ipv6__conf__all__forwarding=1,
+                net__ipv6__conf__eth1__keep_addr_on_down=1)
+    node.batch('\n'.join([*_host6(node.name), *vrf6(node.name)]) + '\n')
+    spine.batch(_address6(plan.uplink6(node.name)[0], 64,
+                          'to-' + node.name) + '\n')
+
+
+def vrf6(name):
+    """Lines for IPv6 in the VRF of a gateway."""
+    return [f'addr replace {plan.uplink6(name)[1]}/64 dev eth1 nodad',
+            'route replace unreachable ::/0 metric 4278198272 '
+            f'table {plan.VRF_TABLE:d}']
+
+
+def _host6(name):
+    lines = [_address6(plan.host6(name), 64, 'eth0')]
+    if name == 'backend':
+        lines += [_address6(plan.backend6(address), 64, 'eth0')
+                  for address in plan.BACKENDS[1:]]
+    if name != 'sink':
+        lines.append(f'route add ::/0 via {plan.host6("sink")}')
+    return lines
 
 
 def _address6(address, length, device):

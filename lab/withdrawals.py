@@ -13,6 +13,7 @@
 
 import tempfile
 
+from lab import families
 from lab import node as nodes
 
 
@@ -20,18 +21,21 @@ class Withdrawals:
     """What the spine removes from its table while the block runs.
 
     :param cloud: the Cloud
+    :param version: of the routes, 4 or 6
     """
 
-    def __init__(self, cloud):
+    def __init__(self, cloud, version=4):
         self._cloud = cloud
+        self._family = families.FAMILIES[version]
 
     def __enter__(self):
         self._output = tempfile.TemporaryFile('w+')
         self._monitor = self._cloud['spine'].popen(
-            ['ip', '-ts', '-4', 'monitor', 'route'], stdout=self._output)
+            ['ip', '-ts', self._family.option, 'monitor', 'route'],
+            stdout=self._output)
         # A route of our own shows that it listens, and later that it has
         # seen everything before it.
-        self._mark('203.0.113.201')
+        self._mark(1)
         return self
 
     def __exit__(self, *_exc):
@@ -39,12 +43,17 @@ class Withdrawals:
         self._monitor.wait()
         self._output.close()
 
-    def _mark(self, address):
+    def _own(self, number):
+        return str(self._family.test_net[number])
+
+    def _mark(self, number):
+        address = self._own(number)
+
         def marked():
-            self._cloud['spine'].batch(
-                f'route replace blackhole {address}/32\n'
-                f'route del blackhole {address}/32\n')
-            return any(address in line for line in self._lines())
+            prefix = self._family.prefix(address)
+            self._cloud['spine'].batch(f'route replace blackhole {prefix}\n'
+                                       f'route del blackhole {prefix}\n')
+            return any(f' {address} ' in line for line in self._lines())
 
         nodes.wait_until('the monitor of the spine sees routes', marked)
 
@@ -56,6 +65,8 @@ class Withdrawals:
 
     def seen(self):
         """Lines of all withdrawals up to now."""
-        self._mark('203.0.113.202')
+        self._mark(2)
+        own = self._own(1), self._own(2)
         return [line for line in self._lines()
-                if 'Deleted' in line and '203.0.113.20' not in line]
+                if 'Deleted' in line and not any(
+                    f' {address} ' in line for address in own)]

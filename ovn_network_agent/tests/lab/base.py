@@ -25,6 +25,7 @@ from testtools import content
 from lab import cloud as clouds
 from lab import dump
 from lab import echo
+from lab import families
 from lab import frr
 from lab import neutron
 from lab import node as nodes
@@ -41,6 +42,8 @@ _CHANGE = re.compile(
     r'((created|updated|deleted) .*)')
 _FLOW = re.compile(r'cookie=(\w+), duration=([\d.]+)s, .*?n_packets=(\d+)')
 VRF_TABLE = str(plan.VRF_TABLE)
+# VLAN tags of the kinds of provider networks.
+SEGMENTS = {'flat': 0, 'vlan': 101}
 
 
 @needs.needs(os.environ.get('LAB_MACHINE'),
@@ -50,6 +53,9 @@ class LabTestCase(testtools.TestCase):
 
     :cvar GATEWAYS: number of gateway nodes
     :cvar METHOD: announce method of the agents
+    :cvar SEGMENT: kind of the provider network, a key of :data:`SEGMENTS`
+    :cvar FAMILY: version of the provider network and of all that is behind it,
+        4 or 6
     :cvar SCHEDULER: how Neutron schedules gateways
     :cvar FURTHER: whether gateways have a second provider bridge
     :cvar AGENTS: whether :meth:`setUpClass` starts the agents
@@ -63,6 +69,8 @@ class LabTestCase(testtools.TestCase):
 
     GATEWAYS = 2
     METHOD = 'static'
+    SEGMENT = 'flat'
+    FAMILY = 4
     SCHEDULER = neutron.GATEWAY_CHASSIS
     FURTHER = False
     AGENTS = True
@@ -77,7 +85,8 @@ class LabTestCase(testtools.TestCase):
         super().setUpClass()
         cls.cloud = clouds.Cloud(gateways=cls.GATEWAYS,
                                  scheduler=cls.SCHEDULER, root=cls.ROOT,
-                                 further=cls.FURTHER)
+                                 further=cls.FURTHER, version=cls.FAMILY,
+                                 vlan=SEGMENTS[cls.SEGMENT])
         cls.addClassCleanup(cls.cloud.close)
         try:
             cls.build()
@@ -156,6 +165,24 @@ class LabTestCase(testtools.TestCase):
                     agent.process.poll() is None and
                     'agent' in self.cloud[name].services)
 
+    # -- the kind of the cloud --------------------------------------------
+
+    @property
+    def family(self):
+        """The :class:`families.Family` of the cloud."""
+        return families.FAMILIES[self.FAMILY]
+
+    @property
+    def device(self):
+        """Name of the kernel's device in the provider network."""
+        tag = SEGMENTS[self.SEGMENT]
+        return f'{plan.BRIDGE}.{tag:d}' if tag else plan.BRIDGE
+
+    @property
+    def kind(self):
+        """The cloud and the announce method, in words."""
+        return f'{self.METHOD}, {self.SEGMENT}, IPv{self.FAMILY:d}'
+
     # -- traffic ----------------------------------------------------------
 
     def reach(self, node, kind, target, count=5, **kwargs):
@@ -218,15 +245,15 @@ class LabTestCase(testtools.TestCase):
     def kernel_routes(self, name, table='main'):
         """Destinations of the routes of our protocol, a set."""
         out = self.cloud[name].out(
-            'ip', '-4', 'route', 'show', 'table', table, 'proto',
-            str(ownership.ROUTE_PROTOCOL))
+            'ip', self.family.option, 'route', 'show', 'table', table,
+            'proto', str(ownership.ROUTE_PROTOCOL))
         return {line.split()[0] for line in out.splitlines()}
 
     def statics(self, name):
         """Static routes in the configuration of FRR, a set of lines."""
         out = frr.ask(self.cloud[name], frr.STATIC, 'show running-config')
         return {line.strip() for line in out.splitlines()
-                if line.strip().startswith('ip route ')}
+                if line.strip().startswith(f'{self.family.frr} route ')}
 
     def traces(self, name, *addresses):
         """Every place on a gateway where addresses are ours.
@@ -241,7 +268,7 @@ class LabTestCase(testtools.TestCase):
             ('route', address in routes),
             ('flow', _of_address(flows, address)),
             ('announced', address in announced or
-             f'ip route {address}/32 169.254.0.1' in statics))
+             self.family.static(address) in statics))
             if there} for address in addresses}
 
     def assert_served(self, name, *addresses):
@@ -259,7 +286,7 @@ class LabTestCase(testtools.TestCase):
             SETTLE)
 
     def hops(self, address):
-        """Next hops that the spine's BGP has for an address."""
+        """Next hops that the spine's BGP has for an IPv4 address."""
         return self.cloud.bgp_table().get(f'{address}/32', [])
 
     def transmitted(self, name, device):
@@ -288,10 +315,12 @@ class LabTestCase(testtools.TestCase):
 
         :param read: function(row) that returns the value
         """
+        default = families.of(router.address).default
         with self.cloud.nb.connection.lock:
             for row in self.cloud.nb.idl.tables[
                     'Logical_Router_Static_Route'].rows.values():
                 if (row.output_port == [router.lrp] and
+                        row.ip_prefix == default and
                         ownership.is_managed(row.external_ids)):
                     return (row.external_ids[ownership.EXT_ID_CHASSIS],
                             read(row))
@@ -301,7 +330,8 @@ class LabTestCase(testtools.TestCase):
         """MAC that the virtual gateway of a router has in NB, or None."""
         row = self.cloud.nb.find('Static_MAC_Binding',
                                  logical_port=router.lrp,
-                                 ip=str(plan.PROVIDER[-2]))
+                                 ip=families.of(
+                                     router.address).virtual_gateway)
         return row.mac if row else None
 
     # -- what an agent did ------------------------------------------------
@@ -337,8 +367,9 @@ class LabTestCase(testtools.TestCase):
         found['ip -br link'] = sorted(
             line.split()[0] for line in found['ip -br link'])
         # A device that is made again has another index.
-        found['ip -o -4 addr'] = sorted(
-            line.partition(':')[2] for line in found['ip -o -4 addr'])
+        for command in ('ip -o -4 addr', 'ip -o -6 addr'):
+            found[command] = sorted(
+                line.partition(':')[2] for line in found[command])
         found['ip -4 route show table all'] = sorted(
             re.sub(r' nhid \d+', '', line).rstrip() for line in
             cls.cloud[name].out('ip', '-4', 'route', 'show', 'table',
@@ -355,7 +386,7 @@ class LabTestCase(testtools.TestCase):
 def _of_address(flows, address):
     """The values of the flow to an address, or None."""
     for text, values in flows.items():
-        if f'nw_dst={address} ' in text:
+        if f'{families.of(address).field}={address} ' in text:
             return values
     return None
 

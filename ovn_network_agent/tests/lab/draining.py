@@ -20,6 +20,10 @@ from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import leaving
 
+# The first line of the filter for the fabric, by family.
+_SILENCE = {4: 'route-map PROVIDER-FILTER-OUT deny 5',
+            6: 'ipv6 prefix-list ANNOUNCED-NETWORKS seq 1 deny any'}
+
 
 class DrainTestCase(leaving.LeavingTestCase):
     """Candidates of the router alpha that cannot announce, or can again."""
@@ -34,7 +38,7 @@ class DrainTestCase(leaving.LeavingTestCase):
 
     def _with_frr(self, name):
         if 'bgpd' not in self.cloud[name].services:
-            frr.start(self.cloud[name], frr.gateway_config(name))
+            frr.start(self.cloud[name], self.cloud.routing(name))
 
     def _wait_candidate(self, name, priority, mark):
         nodes.wait_until(
@@ -49,8 +53,13 @@ class DrainTestCase(leaving.LeavingTestCase):
                 for name, external_ids
                 in self.cloud.neutron.marks(self.alpha).items()}
 
-    def _route_map(self, node, line):
-        node.run(['vtysh', '-c', 'configure terminal', '-c', line])
+    def _silence(self, node, no=''):
+        """Have FRR send no route of the provider network any more.
+
+        :param no: 'no ' to end the silence
+        """
+        node.run(['vtysh', '-c', 'configure terminal', '-c',
+                  no + _SILENCE[self.FAMILY]])
 
     def _reload(self, name, **values):
         """Other values of [gateway_drain]."""

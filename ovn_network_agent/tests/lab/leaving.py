@@ -91,8 +91,9 @@ class LeavingTestCase(base.LabTestCase):
         if any(not priority for name, priority in others.items()
                if self.running(name)):
             found.append(f'a standby is at 0: {priorities}')
-        if self.hops(self.fip.address) != [plan.UPLINKS[owner][1]]:
-            found.append(f'announced by {self.hops(self.fip.address)}')
+        announcers = self.cloud.announcers(self.fip.address)
+        if announcers != [owner]:
+            found.append(f'announced by {announcers}')
         if self.proof() != (owner, owner):
             found.append(f'proof {self.proof()}')
         return found
@@ -124,7 +125,8 @@ class LeavingTestCase(base.LabTestCase):
         """Probing both ways; see :class:`bothways.BothWays`."""
         probe.wait_reachable(self.client, 'icmp', self.fip.address,
                              base.SETTLE)
-        probe.wait_reachable(self.vm.node, 'icmp', plan.CLIENT, base.SETTLE)
+        probe.wait_reachable(self.vm.node, 'icmp', self.family.client,
+                             base.SETTLE)
         return bothways.BothWays(self.client, self.vm, self.fip.address)
 
     def finished(self, running):
@@ -225,7 +227,8 @@ class LeavingTestCase(base.LabTestCase):
         lost = ' '.join(f'{r.inward.lost:d}+{r.outward.lost:d}'
                         for r in reports)
         gaps = ' '.join(f'{r.longest_gap_ms:.0f}' for r in reports)
-        base.note(f'{self.SCHEDULER}, {what}: {whole} of {len(reports)} '
+        base.note(f'{self.kind}, {self.SCHEDULER}, {what}: {whole} of '
+                  f'{len(reports)} '
                   f'without a loss; lost {lost}; longest gaps {gaps} ms')
 
     def outcome(self, name, since=0):

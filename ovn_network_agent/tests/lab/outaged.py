@@ -47,6 +47,9 @@ class Outages:
         one.end(self.cloud, 'gw1')
         return mark
 
+    def _withdrawals(self):
+        return withdrawals.Withdrawals(self.cloud, self.FAMILY)
+
     def well(self):
         """Wait until the agent is in sync; all is there and answers."""
         nodes.wait_until(lambda: f'in sync: {self.agent.states[-1]}', lambda: (
@@ -56,16 +59,17 @@ class Outages:
             self.traces('gw1', self.fip.address)[self.fip.address] ==
             {'route', 'flow', 'announced'}), base.SETTLE)
         self.reach(self.client, 'icmp', self.fip.address)
-        self.reach(self.vm.node, 'icmp', plan.CLIENT)
+        self.reach(self.vm.node, 'icmp', self.family.client)
 
     def kept(self, mark):
         """The agent has changed nothing of the floating IP since a mark."""
         self.assertEqual([], [change for change in self.changes('gw1', mark)
-                              if self.fip.address + '/32' in change])
+                              if self.family.prefix(self.fip.address) in
+                              change])
 
     def test_programs_of_ovn(self):
         """What OVN and OVS lack is no reason to withdraw anything."""
-        with withdrawals.Withdrawals(self.cloud) as withdrawn:
+        with self._withdrawals() as withdrawn:
             for name in 'northd', 'ovn-controller', 'ovsdb':
                 with self.subTest(name):
                     mark = self.suffer(name, 2)
@@ -77,7 +81,7 @@ class Outages:
     def test_ovs_vswitchd(self):
         """The flows of the agent come back with the switch."""
         before = set(self.flows('gw1'))
-        with withdrawals.Withdrawals(self.cloud) as withdrawn:
+        with self._withdrawals() as withdrawn:
             mark = self.suffer('vswitchd')
             self.wait_said('gw1', 'Started again in Open vSwitch', mark)
             self.well()
@@ -110,7 +114,7 @@ class Outages:
 
     def test_uplink_down(self):
         """Everything stays on the node, and nobody withdraws."""
-        with withdrawals.Withdrawals(self.cloud) as withdrawn:
+        with self._withdrawals() as withdrawn:
             mark = self.suffer('uplink', 2)
             self.well()
             self.kept(mark)
@@ -153,7 +157,7 @@ class Outages:
 
     def test_clock_jumps(self):
         mark = self.mark('gw1')
-        with (withdrawals.Withdrawals(self.cloud) as withdrawn,
+        with (self._withdrawals() as withdrawn,
               self.probing(self.fip.address) as running):
             for seconds in 3600, -3600:
                 outages.jump(seconds)
@@ -172,7 +176,7 @@ class Outages:
             group.add(self.agent.process.pid)
             self.agent.wait_ready()
             self.well()
-            with (withdrawals.Withdrawals(self.cloud) as withdrawn,
+            with (self._withdrawals() as withdrawn,
                   self.probing(self.fip.address) as running):
                 self.assertGreater(group.squeeze(), 0)
                 began = time.monotonic()
@@ -190,7 +194,7 @@ class Outages:
     def test_no_free_descriptor(self):
         """Nothing is withdrawn by passes that can open nothing."""
         before = self.state('gw1')
-        with (withdrawals.Withdrawals(self.cloud) as withdrawn,
+        with (self._withdrawals() as withdrawn,
               self.probing(self.fip.address) as running):
             self.reload(reconcile_interval=1)
             mark = self.mark('gw1')

@@ -38,8 +38,10 @@ def reports(cloud):
                 ('central', ('ovn-sbctl', 'list', 'Port_Binding'))]
     for name in cloud.gateways:
         commands += [(name, argv) for argv in (
-            ('ip', 'rule'), ('ip', 'route'),
+            ('ip', 'rule'), ('ip', 'route'), ('ip', '-6', 'rule'),
+            ('ip', '-6', 'route'),
             ('ip', 'route', 'show', 'table', str(plan.VRF_TABLE)),
+            ('ip', '-6', 'route', 'show', 'table', str(plan.VRF_TABLE)),
             ('ip', '-br', 'addr'),
             ('vtysh', '-c', 'show running-config'),
             ('vtysh', '-c', f'show bgp vrf {plan.VRF} ipv4 unicast'),

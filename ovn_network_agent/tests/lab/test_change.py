@@ -22,6 +22,7 @@ from lab import plan
 from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import matrix
 from ovn_network_agent.tests.lab import reaching
 
 MANY = 20
@@ -56,7 +57,7 @@ class Change:
             self.cloud.neutron.remove_fips(self.alpha, [fip])
             self.cloud.wait_withdrawn(fip.address, base.SETTLE)
             self.wait_gone('gw1', fip.address)
-            self.assertEqual([], self.hops(fip.address))
+            self.assertEqual([], self.cloud.announcers(fip.address))
             self.assertTrue(probe.unreachable(self.client, 'icmp',
                                               fip.address, 3))
             self.lossless(near)
@@ -79,7 +80,7 @@ class Change:
                 self.reach(self.client, 'icmp', fip.address, 2)
                 self.cloud.neutron.remove_fips(self.alpha, [fip])
                 self.cloud.wait_withdrawn(fip.address, base.SETTLE)
-            base.note(f'{self.METHOD}: while others came and went: '
+            base.note(f'{self.kind}: while others came and went: '
                       f'{self.lossless(running)}')
         # The spine knows of the withdrawal before the agent is through.
         nodes.wait_until('the agent has removed all of it', lambda: len(
@@ -94,12 +95,12 @@ class Change:
         changes = self.changes(name, mark)
         self.assertEqual(count, len(changes), changes)
         for change in changes:
-            self.assertIn(address + '/32', change)
+            self.assertIn(self.family.prefix(address), change)
 
     def _as_old(self, before, after, address):
         """Flows were not written again; one address is excepted."""
         for text, (_packets, age) in before.items():
-            if not address or f'nw_dst={address} ' not in text:
+            if not address or f'{self.family.field}={address} ' not in text:
                 self.assertIn(text, after)
                 self.assertGreaterEqual(after[text][1], age, text)
 
@@ -116,16 +117,16 @@ class Change:
         mark = self.mark('gw1')
         log = '/tmp/monitor'
         self.cloud['gw1'].spawn('monitor', [
-            'sh', '-c', 'exec ip -4 monitor route rule address link '
-                        f'neigh >{log}'])
+            'sh', '-c', f'exec ip {self.family.option} monitor route rule '
+                        f'address link neigh >{log}'])
         self.addCleanup(self.cloud['gw1'].stop, 'monitor')
-        self._wait_monitor(log, '198.18.0.1')
+        self._wait_monitor(log, self.family.test_net[1])
         fip = self.floating_ip(self.alpha, self.bare.port)
         self.cloud.wait_announced(fip.address, 'gw1', base.SETTLE)
         self.cloud.neutron.remove_fips(self.alpha, [fip])
         self.cloud.wait_withdrawn(fip.address, base.SETTLE)
         self.wait_gone('gw1', fip.address)
-        self._wait_monitor(log, '198.18.0.2')
+        self._wait_monitor(log, self.family.test_net[2])
         written = self.cloud['gw1'].read(log)
         self.assertIn(fip.address, written)
         for address in (self.fip_beta.address, self.beta.address):
@@ -146,11 +147,11 @@ class Change:
     def _wait_monitor(self, log, address):
         """Until the monitor has seen what happens now."""
         def seen():
-            self.cloud['gw1'].batch(
-                f'route add blackhole {address}/32\n'
-                f'route del blackhole {address}/32\n')
+            prefix = self.family.prefix(address)
+            self.cloud['gw1'].batch(f'route add blackhole {prefix}\n'
+                                    f'route del blackhole {prefix}\n')
             return (self.cloud['gw1'].exists(log) and
-                    address in self.cloud['gw1'].read(log))
+                    str(address) in self.cloud['gw1'].read(log))
 
         nodes.wait_until('the monitor works', seen, base.SETTLE)
 
@@ -182,13 +183,13 @@ class Change:
         # Once more, because the first has to start threads that stay.
         self._launched_by(1)
         one, many = self._launched_by(1), self._launched_by(MANY)
-        base.note(f'{self.METHOD}: launched for 1 floating IP {one:d}, for '
+        base.note(f'{self.kind}: launched for 1 floating IP {one:d}, for '
                   f'{MANY} {many:d}')
         return one, many
 
 
 class TestChangeStatic(Change, reaching.Reach, base.LabTestCase):
-    """With static routes of FRR."""
+    """With static routes of FRR, and a flat network of IPv4."""
 
     METHOD = 'static'
 
@@ -200,9 +201,11 @@ class TestChangeStatic(Change, reaching.Reach, base.LabTestCase):
 
 
 class TestChangeKernel(Change, reaching.Reach, base.LabTestCase):
-    """With kernel routes that FRR redistributes."""
+    """With kernel routes that FRR redistributes, and a VLAN of IPv6."""
 
     METHOD = 'kernel'
+    SEGMENT = 'vlan'
+    FAMILY = 6
 
     def test_processes(self):
         """None at all, but for the look at what BGP made of it."""
@@ -256,6 +259,9 @@ class TestChangeKernel(Change, reaching.Reach, base.LabTestCase):
         self.assert_served('gw1', self.fip.address, self.fip_beta.address)
 
 
+globals().update(matrix.others(TestChangeStatic, TestChangeKernel))
+
+
 class TestReady(base.LabTestCase):
     """READY is true."""
 
@@ -288,7 +294,7 @@ class TestReady(base.LabTestCase):
                     'gw1', table))
             else:
                 self.assertEqual(set(), {
-                    f'ip route {a}/32 169.254.0.1' for a in wanted} -
+                    self.family.static(a) for a in wanted} -
                     self.statics('gw1'))
             self.assertEqual('gw1', self.default_route(self.router)[0])
             self.assertEqual(0, agent.stop())

@@ -24,6 +24,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import draining
 from ovn_network_agent.tests.lab import leaving
+from ovn_network_agent.tests.lab import matrix
 
 # Drained stops; to measure, more of them are in order.
 RUNS = int(os.environ.get('LAB_DRAINS', '4'))
@@ -35,11 +36,13 @@ SWITCHED = 50
 
 
 class TestDrain(draining.DrainTestCase):
-    """With Gateway_Chassis; beta begins on another gateway.
+    """With Gateway_Chassis and a VLAN; beta begins on another gateway.
 
     Of [gateway_drain] everything is as by default.  What OVN does by itself
     is in TestHandover.
     """
+
+    SEGMENT = 'vlan'
 
     @classmethod
     def build(cls):
@@ -177,7 +180,7 @@ class TestDrain(draining.DrainTestCase):
         owner, successor = self.settled(), self.successor()
         node, mark = self.cloud[successor], self.mark(owner)
         # Its way out stays: what machines send leaves where the port is.
-        self._route_map(node, 'route-map PROVIDER-FILTER-OUT deny 5')
+        self._silence(node)
         with self.both_ways() as running, self.stopping(owner) as agent_:
             try:
                 self.cloud.wait_owner(self.alpha, successor)
@@ -186,8 +189,7 @@ class TestDrain(draining.DrainTestCase):
                 self.cloud.wait_announced(self.fip.address, owner)
                 self.assertEqual((successor, ''), self.proof())
             finally:
-                self._route_map(node,
-                                'no route-map PROVIDER-FILTER-OUT deny 5')
+                self._silence(node, 'no ')
             self.assertEqual(0, agent_.process.wait(60))
             report = self.finished(running)
             self.assertEqual('completed', self.outcome(owner, mark))
@@ -369,6 +371,9 @@ class TestDrain(draining.DrainTestCase):
             self.cloud.agents[name].ctl('undrain', '--wait')
         self.assert_drained('drained by command', reports)
         nodes.wait_until('it stays', lambda: self.settled() == first)
+
+
+globals().update(matrix.others(TestDrain))
 
 
 if __name__ == '__main__':

@@ -20,6 +20,7 @@ from lab import neutron
 from lab import node as nodes
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import leaving
+from ovn_network_agent.tests.lab import matrix
 
 MOVES = 10
 STOPS = 2
@@ -40,8 +41,13 @@ CLEAN_END_MS = 1000
 
 
 class TestHandover(leaving.LeavingTestCase):
-    """With HA_Chassis_Group; router lonely has no other gateway than gw1."""
+    """With HA_Chassis_Group, static routes and a flat network of IPv6.
 
+    Router lonely has no other gateway than gw1.
+    """
+
+    METHOD = 'static'
+    FAMILY = 6
     SCHEDULER = neutron.HA_CHASSIS_GROUP
     CONFIG = {'gateway_drain': {'stale_chassis_grace_period': GRACE}}
 
@@ -141,7 +147,8 @@ class TestHandover(leaving.LeavingTestCase):
     def _fabric(self, name, addresses):
         """Seconds that routes take to the spine without the agent."""
         node, lines = self.cloud[name], [
-            f'{address}/32 dev loopback1 table {base.VRF_TABLE}\n'
+            f'{self.family.prefix(address)} dev loopback1 '
+            f'table {base.VRF_TABLE}\n'
             for address in addresses]
         with learned.Learned(self.cloud, name) as found:
             node.batch(''.join(f'route add {line}' for line in lines))
@@ -178,6 +185,9 @@ class TestHandover(leaving.LeavingTestCase):
         self.cloud.power_on('gw1')
         self.start('gw1')
         self.settled()
+
+
+globals().update(matrix.others(TestHandover))
 
 
 if __name__ == '__main__':

@@ -17,10 +17,10 @@ import unittest
 
 from lab import neutron
 from lab import node as nodes
-from lab import plan
 from lab import probe
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import leaving
+from ovn_network_agent.tests.lab import matrix
 
 # Milliseconds, of the second best of four gaps.  With a load of 11 on two
 # processors that is 151, 189 and 197, while the gaps are 47 to 881: no limit
@@ -56,18 +56,15 @@ class Move:
             announced = time.monotonic() - started
             running.wait_answered(base.SETTLE, after=time.monotonic())
             report = running.stop()
-        base.note(f'{self.METHOD}, {self.SCHEDULER}: to {name}: claimed after '
+        base.note(f'{self.kind}, {self.SCHEDULER}: to {name}: claimed after '
                   f'{owned:.2f} s, announced after {announced:.2f} '
                   f's; {report}')
         self._handed_over(name, other)
         return report.longest_gap_ms
 
     def _handed_over(self, name, other):
-        uplink = plan.UPLINKS[name][1]
         for address in self._addresses():
-            nodes.wait_until(
-                lambda a=address: f'only {name} announces {a}: {self.hops(a)}',
-                lambda a=address: self.hops(a) == [uplink], base.SETTLE)
+            self.cloud.wait_alone(address, name, base.SETTLE)
         self.wait_gone(other, *self._addresses())
         self.assert_served(name, *self._addresses())
         nodes.wait_until(
@@ -75,7 +72,7 @@ class Move:
                     f'{self.default_route(self.alpha)} '
                     f'{self.mac_binding(self.alpha)}',
             lambda: (self.default_route(self.alpha) == (
-                name, str(plan.PROVIDER[-2])) and
+                name, self.family.virtual_gateway) and
                 self.mac_binding(self.alpha) == self.mac(name)),
             base.SETTLE)
         for kind in probe.KINDS:
@@ -104,20 +101,22 @@ class Move:
         # address for a moment, and the former one serves no longer.
         self._handed_over('gw2', 'gw1')
         sent = self.transmitted('gw2', 'eth1')
-        self.reach(self.vm.node, 'icmp', plan.CLIENT, 10)
+        self.reach(self.vm.node, 'icmp', self.family.client, 10)
         self.assertGreaterEqual(self.transmitted('gw2', 'eth1') - sent, 10)
 
 
 class TestMoveStatic(Move, base.LabTestCase):
-    """With static routes of FRR."""
+    """With static routes of FRR, and a flat network of IPv6."""
 
     METHOD = 'static'
+    FAMILY = 6
 
 
 class TestMoveKernel(Move, base.LabTestCase):
-    """With kernel routes that FRR redistributes."""
+    """With kernel routes that FRR redistributes, and a VLAN of IPv4."""
 
     METHOD = 'kernel'
+    SEGMENT = 'vlan'
 
 
 class TestMoveGroup(Move, base.LabTestCase):
@@ -125,6 +124,9 @@ class TestMoveGroup(Move, base.LabTestCase):
 
     METHOD = 'kernel'
     SCHEDULER = neutron.HA_CHASSIS_GROUP
+
+
+globals().update(matrix.others(TestMoveStatic, TestMoveKernel))
 
 
 if __name__ == '__main__':

@@ -24,6 +24,7 @@ from lab import node as nodes
 from lab import plan
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import leaving
+from ovn_network_agent.tests.lab import matrix
 
 # Of the probes of both directions, about 100 a second, over all restarts.
 LOST = 20
@@ -65,7 +66,9 @@ class Quick:
 
 
 class TestQuick(Quick, leaving.LeavingTestCase):
-    """With Gateway_Chassis."""
+    """With Gateway_Chassis, and a flat network of IPv6."""
+
+    FAMILY = 6
 
     def test_the_port_comes_back(self):
         """Row DRN-19: the next owner is gone in the middle of a drain."""
@@ -143,9 +146,11 @@ class TestQuick(Quick, leaving.LeavingTestCase):
 
 
 class TestQuickGroup(Quick, leaving.LeavingTestCase):
-    """With HA_Chassis_Group."""
+    """With HA_Chassis_Group, static routes and a VLAN of IPv4."""
 
     SCHEDULER = neutron.HA_CHASSIS_GROUP
+    METHOD = 'static'
+    SEGMENT = 'vlan'
 
     def test_a_kill_drains_nothing(self):
         """Row DRN-20: nobody else gets the gateway, and nothing is lost."""
@@ -193,6 +198,10 @@ class TestQuickGroup(Quick, leaving.LeavingTestCase):
     def _candidates(self):
         """Priorities and marks of alpha's gateways."""
         return self.priorities(), self.cloud.neutron.marks(self.alpha)
+
+
+globals().update(matrix.others(TestQuick))
+globals().update(matrix.others(TestQuickGroup))
 
 
 if __name__ == '__main__':

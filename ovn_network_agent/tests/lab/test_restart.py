@@ -12,6 +12,7 @@
 """An agent that is killed and started again; a dry run."""
 
 import random
+import re
 import signal
 import threading
 import unittest
@@ -22,6 +23,9 @@ from lab import withdrawals
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import dry_runs
+from ovn_network_agent.tests.lab import matrix
+
+_OF_A_NEW_DEVICE = re.compile(r'sysctl path=net/ipv[46]/conf/(veth-|br-ex\.)')
 
 
 class Restart(dry_runs.DryRuns):
@@ -47,8 +51,8 @@ class Restart(dry_runs.DryRuns):
                 self.probing(self.fip.address, 'tcp') as tcp:
             for _round in range(2):
                 agent.kill()
-                self.assertEqual([self.cloud.route(self.fip.address)],
-                                 self.hops(self.fip.address))
+                self.assertEqual(['gw1'],
+                                 self.cloud.announcers(self.fip.address))
                 mark = self.mark('gw1')
                 agent.start()
                 agent.wait_ready()
@@ -60,8 +64,8 @@ class Restart(dry_runs.DryRuns):
                 self.wait_gone('gw1', fip.address)
                 self.assertEqual([], [
                     change for change in self.changes('gw1', mark)
-                    if fip.address + '/32' not in change])
-            base.note(f'{self.METHOD}: killed and restarted twice: '
+                    if self.family.prefix(fip.address) not in change])
+            base.note(f'{self.kind}: killed and restarted twice: '
                       f'{self.lossless(running)}')
             self.lossless(tcp)
         self.assertEqual([], dump.difference(before, self.state('gw1')))
@@ -107,7 +111,8 @@ class Restart(dry_runs.DryRuns):
         # It is there when the agent starts, and may be torn down by it.
         with self.probing(self.fip.address) as running, \
                 self.probing(self.fip.address, 'tcp') as tcp, \
-                withdrawals.Withdrawals(self.cloud) as withdrawn:
+                withdrawals.Withdrawals(self.cloud,
+                                        self.FAMILY) as withdrawn:
             with self.subTest('SIGKILL'):
                 agent.kill()
                 self._set(announce_method=other)
@@ -129,7 +134,7 @@ class Restart(dry_runs.DryRuns):
             self._set(announce_method=self.METHOD)
             agent.process.send_signal(signal.SIGHUP)
             self._only(self.METHOD)
-            base.note(f'{self.METHOD}, other method and back twice: '
+            base.note(f'{self.kind}, other method and back twice: '
                       f'{self.lossless(running)}')
             self.lossless(tcp)
             self.assertEqual([], withdrawn.seen())
@@ -153,7 +158,7 @@ class Restart(dry_runs.DryRuns):
                                self.kernel_routes('gw1', base.VRF_TABLE))
             return {
                 'static': {a for a in mine
-                           if f'ip route {a}/32 169.254.0.1' in statics},
+                           if self.family.static(a) in statics},
                 'kernel': {a for a in mine if a in kernel}}
 
         wanted = {'static': set(), 'kernel': set(), method: set(mine)}
@@ -199,7 +204,7 @@ class Restart(dry_runs.DryRuns):
     def test_ten_kills_at_random_moments(self):
         """While floating IPs come and go; what was right stays right."""
         seed = random.SystemRandom().randrange(10 ** 6)
-        base.note(f'{self.METHOD}: seed {seed:d}')
+        base.note(f'{self.kind}: seed {seed:d}')
         dice = random.Random(seed)
         agent = self.cloud.agents['gw1']
         before = self.state('gw1')
@@ -225,7 +230,7 @@ class Restart(dry_runs.DryRuns):
             for fip in last:
                 self.cloud.wait_withdrawn(fip.address, base.SETTLE)
             self.wait_gone('gw1', *(fip.address for fip in last))
-            base.note(f'{self.METHOD}: killed ten times, seed {seed:d}: '
+            base.note(f'{self.kind}: killed ten times, seed {seed:d}: '
                       f'{self.lossless(running)}')
             self.lossless(tcp)
         self.assertEqual([], dump.difference(before, self.state('gw1')))
@@ -238,20 +243,25 @@ def _known(steps):
     relay only Open vSwitch.
     """
     return sorted(step for step in steps
-                  if 'sysctl path=net/ipv4/conf/veth-' not in step and
+                  if not _OF_A_NEW_DEVICE.search(step) and
                   f'cookie={ownership.COOKIE_RELAY:#x} ' not in step)
 
 
 class TestRestartStatic(Restart, base.LabTestCase):
-    """With static routes of FRR."""
+    """With static routes of FRR, and a VLAN of IPv4."""
 
     METHOD = 'static'
+    SEGMENT = 'vlan'
 
 
 class TestRestartKernel(Restart, base.LabTestCase):
-    """With kernel routes that FRR redistributes."""
+    """With kernel routes that FRR redistributes, and a flat one of IPv6."""
 
     METHOD = 'kernel'
+    FAMILY = 6
+
+
+globals().update(matrix.others(TestRestartStatic, TestRestartKernel))
 
 
 if __name__ == '__main__':

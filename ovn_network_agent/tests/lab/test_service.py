@@ -25,6 +25,7 @@ from lab import plan
 from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import matrix
 from ovn_network_agent.tests.lab import outaged
 from ovn_network_agent.tests.lab import tls
 
@@ -43,6 +44,11 @@ class Service(base.LabTestCase):
     def build(cls):
         cls.alpha = cls.cloud.add_router('alpha')
         cls.vm, cls.fip = cls.machine(cls.alpha)
+
+    @property
+    def prefix(self):
+        """Prefix of the floating IP, text."""
+        return self.family.prefix(self.fip.address)
 
     @property
     def agent(self):
@@ -157,20 +163,21 @@ class Interval:
                 self.flows('gw1')) == flows, base.SETTLE)
         with self.subTest('prefix list'):
             mark = self.mark('gw1')
-            node.run(['vtysh', '-c', 'conf t', '-c', 'no ip prefix-list '
-                      'ANNOUNCED-NETWORKS'])
+            node.run(['vtysh', '-c', 'conf t', '-c',
+                      f'no {self.family.frr} prefix-list ANNOUNCED-NETWORKS'])
             self.wait_said('gw1', 'created prefix_list_entry', mark)
+            bits = self.family.bits
             self.assertIn(
-                f'permit {plan.PROVIDER} ge 32 le 32',
+                f'permit {self.family.provider} ge {bits:d} le {bits:d}',
                 node.out('vtysh', '-c', 'show running-config'))
             self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
         with self.subTest('announcement'):
             if self.METHOD == 'static':
                 node.run(['vtysh', '-c', 'conf t', '-c',
                           f'vrf {plan.VRF}', '-c',
-                          f'no ip route {self.fip.address}/32 169.254.0.1'])
+                          f'no {self.family.static(self.fip.address)}'])
             else:
-                node.batch(f'route del {self.fip.address}/32 table {_VRF}\n')
+                node.batch(f'route del {self.prefix} table {_VRF}\n')
             nodes.wait_until(
                 'it is back', lambda: 'announced' in self.traces(
                     'gw1', self.fip.address)[self.fip.address],
@@ -191,7 +198,7 @@ class Repair:
         flows = self.flows('gw1')
         started = time.monotonic()
         mark = self.mark('gw1')
-        self.cloud['gw1'].batch(batch)
+        self.cloud['gw1'].batch(batch, self.family.option)
         self.wait_said('gw1', 'created', mark, WATCHED)
         nodes.wait_until(f'{name} is back', there,
                          WATCHED - (time.monotonic() - started), 0.01)
@@ -205,14 +212,14 @@ class Repair:
     def test_route(self):
         """A host route to the bridge."""
         self._broken('the route',
-                     f'route del {self.fip.address}/32 dev br-ex\n',
+                     f'route del {self.prefix} dev {self.device}\n',
                      lambda: self.fip.address in self.kernel_routes('gw1'))
 
     def test_announced_route(self):
         """The route that FRR redistributes."""
         self._broken(
             'the announced route',
-            f'route del {self.fip.address}/32 table {_VRF}\n',
+            f'route del {self.prefix} table {_VRF}\n',
             lambda: self.fip.address in self.kernel_routes('gw1', _VRF))
         self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
 
@@ -225,7 +232,7 @@ class Repair:
         """Rules of the veth leak, one after the other."""
         def rules():
             return [line for line in self.cloud['gw1'].out(
-                'ip', 'rule').splitlines()
+                'ip', self.family.option, 'rule').splitlines()
                 if f'proto {ownership.RULE_PROTOCOL:d}' in line]
 
         wanted = rules()
@@ -239,17 +246,26 @@ class Repair:
     def test_bridge_address(self):
         """The address of the bridge; the kernel takes its routes along."""
         self._broken(
-            'the address', 'addr del 169.254.169.254/32 dev br-ex\n',
-            lambda: ('169.254.169.254' in self.cloud['gw1'].out(
-                'ip', '-4', 'addr', 'show', 'br-ex') and
-                self.fip.address in self.kernel_routes('gw1')))
+            'the address',
+            f'addr del {self._address()} dev {self.device}\n',
+            lambda: (self._address() and
+                     self.fip.address in self.kernel_routes('gw1')))
+
+    def _address(self):
+        """The agent's address on the device, with its length, or ''."""
+        for line in self.cloud['gw1'].out(
+                'ip', '-o', self.family.option, 'addr', 'show', 'dev',
+                self.device).splitlines():
+            if f' {self.family.address}/' in line:
+                return line.split()[3]
+        return ''
 
     def test_neighbour(self):
         """The permanent neighbours between the ends of the pair."""
+        end = self.family.ends[1]
         self._broken(
-            'the neighbour',
-            'neigh del 169.254.0.2 dev veth-default\n',
-            lambda: '169.254.0.2' in self.cloud['gw1'].out(
+            'the neighbour', f'neigh del {end} dev veth-default\n',
+            lambda: end in self.cloud['gw1'].out(
                 'ip', 'neigh', 'show', 'dev', 'veth-default', 'nud',
                 'permanent'))
 
@@ -294,7 +310,7 @@ class Repair:
             'the rows are back', lambda: before == (
                 self.default_route(self.alpha),
                 self.mac_binding(self.alpha)), WATCHED)
-        self.reach(self.vm.node, 'icmp', plan.CLIENT)
+        self.reach(self.vm.node, 'icmp', self.family.client)
 
 
 class Outage:
@@ -336,7 +352,7 @@ class Outage:
             # On a busy machine a comparison takes longer than a second.
             self.reload(reconcile_interval=3600)
             self.another()
-            base.note(f'{self.METHOD}: databases down and up: '
+            base.note(f'{self.kind}: databases down and up: '
                       f'{self.lossless(running)}')
 
     def test_databases_hang(self):
@@ -348,7 +364,7 @@ class Outage:
                 self.addCleanup(self.cloud['central'].resume, name)
             # The kernel is still looked after.
             self.cloud['gw1'].batch(
-                'neigh del 169.254.0.2 dev veth-default\n')
+                f'neigh del {self.family.ends[1]} dev veth-default\n')
             self.wait_said('gw1', 'created neighbour', mark, WATCHED)
             for name in ('nb', 'sb'):
                 self.cloud['central'].resume(name)
@@ -377,21 +393,26 @@ class Outage:
 
 
 class TestServiceStatic(Signals, Interval, Outage, outaged.Outages, Service):
-    """With static routes of FRR."""
+    """With static routes of FRR, and a VLAN of IPv4."""
 
     METHOD = 'static'
+    SEGMENT = 'vlan'
 
 
 class TestServiceKernel(Interval, Repair, Service):
-    """With kernel routes that FRR redistributes."""
+    """With kernel routes that FRR redistributes, and a flat one of IPv6."""
 
     METHOD = 'kernel'
+    FAMILY = 6
 
 
 class TestOutageKernel(tls.OverTls, Outage, Service):
     """With kernel routes that FRR redistributes; and databases by TLS."""
 
     METHOD = 'kernel'
+
+
+globals().update(matrix.others(TestServiceStatic, TestServiceKernel))
 
 
 if __name__ == '__main__':

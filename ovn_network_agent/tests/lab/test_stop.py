@@ -16,39 +16,53 @@ import time
 import unittest
 
 from lab import dump
+from lab import families
 from lab import node as nodes
 from lab import plan
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import matrix
 
-_FLOWS = ('cookie=0x777,priority=910,ip,nw_dst=198.51.100.201,'
-          'actions=NORMAL',
-          'cookie=0x777,priority=900,ip,nw_dst=192.0.2.77,actions=drop')
+# Networks of an operator, and the words before a rule in a dump, by family.
+_RULES = {4: 'ip rule: +', 6: 'ip -6 rule: +'}
+_ELSEWHERE = {4: '10.99.0.0/24', 6: 'fd99::/64'}
 
 
-def _frr(number):
-    # What an operator has, and looks much like ours.  The address on br-ex is
-    # needed: with the last one of a device, the kernel removes its routes.
+def _flows(family):
+    protocol, field = family.match, family.field
+    return (f'cookie=0x777,priority=910,{protocol},'
+            f'{field}={family.provider[201]},actions=NORMAL',
+            f'cookie=0x777,priority=900,{protocol},'
+            f'{field}={family.test_net[77]},actions=drop')
+
+
+def _frr(family, spine):
+    # What an operator has, and looks much like ours.
+    net = family.test_net
     return f'''\
-ip prefix-list ANNOUNCED-NETWORKS seq 7 permit 192.0.2.224/28 ge 32 le 32
-ip prefix-list ANNOUNCED-NETWORKS seq 500 permit 192.0.2.0/24 le 28
+{family.frr} prefix-list ANNOUNCED-NETWORKS seq 7 permit {net} ge {family.bits}
+{family.frr} prefix-list ANNOUNCED-NETWORKS seq 500 permit {net}
 vrf vrf-provider
- ip route 198.51.100.200/32 172.31.{number}.1
- ip route 10.99.0.0/24 169.254.0.1
+ {family.frr} route {family.prefix(family.provider[200])} {spine}
+ {family.frr} route {_ELSEWHERE[family.version]} {family.next_hop}
 exit-vrf
 '''
 
 
-def _kernel(number):
+def _kernel(family, vip, spine):
+    # The address on br-ex is needed: with the last one of a device, the kernel
+    # removes its routes.
+    net, prefix = family.test_net, family.prefix
+    low, high = net.subnets()
     return f'''\
 link set br-ex up
-addr add 192.0.2.23{number}/32 dev loopback1
-addr add 192.0.2.65/32 dev br-ex
-route add 198.51.100.201/32 dev br-ex proto static
-route add 198.51.100.202/32 via 172.31.{number}.1 table 10 proto static
-rule add from 192.0.2.128/25 lookup 200 priority 2000 protocol static
-rule add from 192.0.2.128/25 lookup 201 priority 2000
-rule add from 198.51.100.0/24 lookup 123 priority 2002
+addr add {prefix(vip)} dev loopback1 {family.unchecked}
+addr add {prefix(low[65])} dev br-ex {family.unchecked}
+route add {prefix(family.provider[201])} dev br-ex proto static
+route add {prefix(family.provider[202])} via {spine} table 10 proto static
+rule add from {high} lookup 200 priority 2000 protocol static
+rule add from {high} lookup 201 priority 2000
+rule add from {family.provider} lookup 123 priority 2002
 '''
 
 
@@ -72,23 +86,33 @@ class Stop:
         _vm, cls.fip = cls.machine(cls.alpha)
         _vm, cls.fip_beta = cls.machine(cls.beta)
         for name in cloud.gateways:
-            cls._operate(cloud[name], name[-1])
+            cls._operate(cloud[name])
         cloud.nb.transact(cls._operate_northbound)
         cls.before = cls._all()
 
     @classmethod
-    def _operate(cls, node, number):
-        node.run(['vtysh', '-f', '/dev/stdin'], input=_frr(number))
-        node.batch(_kernel(number))
-        for flow in _FLOWS:
+    def _operate(cls, node):
+        family = families.FAMILIES[cls.FAMILY]
+        spine = {4: plan.UPLINKS[node.name],
+                 6: plan.uplink6(node.name)}[cls.FAMILY][0]
+        node.run(['vtysh', '-f', '/dev/stdin'], input=_frr(family, spine))
+        node.batch(_kernel(family, cls._vip(node.name), spine), family.option)
+        for flow in _flows(family):
             node.run(['ovs-ofctl', 'add-flow', plan.BRIDGE, flow])
         node.run(['nft', '-f', '-'], input='table inet operator {\n}\n')
 
     @classmethod
+    def _vip(cls, name):
+        """Address that the operator has on a gateway."""
+        _low, high = families.FAMILIES[cls.FAMILY].test_net.subnets()
+        return high[int(name[-1])]
+
+    @classmethod
     def _operate_northbound(cls, txn, tables):
+        family = families.FAMILIES[cls.FAMILY]
         for router, prefix, hop in (
-                (cls.alpha, '10.55.0.0/16', '198.51.100.99'),
-                (cls.manual, '0.0.0.0/0', '198.51.100.254')):
+                (cls.alpha, _ELSEWHERE[cls.FAMILY], str(family.provider[99])),
+                (cls.manual, family.default, str(family.provider[254]))):
             route = txn.insert(tables['Logical_Router_Static_Route'])
             route.ip_prefix, route.nexthop = prefix, hop
             route.output_port = router.lrp
@@ -121,7 +145,7 @@ class Stop:
         """What the operator announces by a line of our shape (FIP-20)."""
         for name in self.cloud.gateways:
             # On each gateway; only the operator's line lets it out.
-            vip = f'192.0.2.23{name[-1]}'
+            vip = str(self._vip(name))
             self.cloud.wait_announced(vip, name, base.SETTLE)
             self.reach(self.client, 'icmp', vip, 2)
 
@@ -169,7 +193,7 @@ class Stop:
                 self.assertEqual(
                     0, self.cloud.agents[name].stop(number),
                     self.cloud.agents[name].log()[-2000:])
-                base.note(f'{self.METHOD}: {number.name} stopped {name} in '
+                base.note(f'{self.kind}: {number.name} stopped {name} in '
                           f'{time.monotonic() - started:.1f} s')
             for fip in (self.fip, self.fip_beta):
                 self.cloud.wait_withdrawn(fip.address, base.SETTLE)
@@ -177,7 +201,8 @@ class Stop:
 
     def _marked(self, changes):
         """What the agent made on a node carries our marks."""
-        rules = [line for line in changes if line.startswith('ip rule: +')]
+        rules = [line for line in changes
+                 if line.startswith(_RULES[self.FAMILY])]
         self.assertNotEqual([], rules)
         for line in rules:
             self.assertIn(f'proto {ownership.RULE_PROTOCOL:d}', line)
@@ -189,9 +214,11 @@ class Stop:
 
 
 class TestStopStatic(Stop, base.LabTestCase):
-    """With static routes of FRR."""
+    """With static routes of FRR, and a VLAN of IPv6."""
 
     METHOD = 'static'
+    SEGMENT = 'vlan'
+    FAMILY = 6
 
     def test_stop_after_a_drain(self):
         """The order of the gateways is all that a drained stop leaves."""
@@ -219,7 +246,7 @@ class TestStopStatic(Stop, base.LabTestCase):
 
 
 class TestStopKernel(Stop, base.LabTestCase):
-    """With kernel routes that FRR redistributes."""
+    """With kernel routes that FRR redistributes, and a flat one of IPv4."""
 
     METHOD = 'kernel'
 
@@ -258,6 +285,9 @@ class TestStopKernel(Stop, base.LabTestCase):
         for fip in (self.fip, self.fip_beta):
             self.cloud.wait_withdrawn(fip.address, base.SETTLE)
         self.assert_as_before()
+
+
+globals().update(matrix.others(TestStopStatic, TestStopKernel))
 
 
 if __name__ == '__main__':

@@ -1,0 +1,138 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What the spine knows: its BGP, and its kernel's routes.
+
+The kernel's tables are read without a process, because tests that wait read
+them again and again.
+"""
+
+import json
+import socket
+import struct
+
+from lab import families
+from lab import frr
+from lab import node as nodes
+from lab import plan
+
+# RTF_GATEWAY of linux/route.h; the other host routes are the spine's own.
+_THROUGH_A_GATEWAY = 2
+
+
+class Fabric:
+    """A part of the :class:`lab.cloud.Cloud`."""
+
+    def route(self, address):
+        """Next hop of the spine's host route to an IPv4 address.
+
+        The route is read from the kernel's table, without a process.
+
+        :returns: IPv4 address as text, or None
+        """
+        return self.host_routes().get(address)
+
+    def host_routes(self):
+        """IPv4 host routes of the spine: dict of address to next hop, text."""
+        path = f'/proc/{self["spine"].pid}/net/route'
+        with open(path, encoding='ascii') as opened:
+            rows = [line.split() for line in opened.readlines()[1:]]
+        return {_address(row[1]): _address(row[2]) for row in rows
+                if row[7] == 'FFFFFFFF'}
+
+    def served(self, version=4):
+        """The gateways to which the spine's kernel sends addresses.
+
+        :returns: dict of address to name, both text
+        """
+        read, name = _TABLES[version]
+        with open(f'/proc/{self["spine"].pid}/net/{name}',
+                  encoding='ascii') as opened:
+            return {address: device.removeprefix('to-')
+                    for address, device in map(read, opened.readlines())
+                    if address}
+
+    def announcers(self, address):
+        """Names of the gateways that announce an address, sorted."""
+        family = families.of(address)
+        found = json.loads(frr.ask(
+            self['spine'], 'bgpd', f'show bgp {family.afi} unicast '
+            f'{family.prefix(address)} json'))
+        peers = {path['peer']['peerId'] for path in found.get('paths', ())}
+        return sorted(name for name in self.gateways
+                      if peers & {plan.UPLINKS[name][1],
+                                  plan.uplink6(name)[1]})
+
+    def wait_alone(self, address, by, timeout=30):
+        """Wait until one gateway alone announces an address."""
+        nodes.wait_until(
+            lambda: f'{address} is announced by {by}: '
+                    f'{self.announcers(address)}',
+            lambda: self.announcers(address) == [by], timeout)
+
+    def announcer(self, address):
+        """Name of the gateway whose announcement the spine uses, or ''."""
+        return self.served(families.of(address).version).get(address, '')
+
+    def wait_announced(self, address, by, timeout=30):
+        """Wait until the spine sends an address to a gateway."""
+        nodes.wait_until(
+            f'{address} is announced by {by}',
+            lambda: self.announcer(address) == by, timeout, interval=0.005)
+
+    def wait_all_announced(self, addresses, by, timeout=30):
+        """Wait until the spine sends all addresses to a gateway."""
+        wanted = dict.fromkeys(addresses, by)
+        version = families.of(next(iter(wanted), '')).version
+        nodes.wait_until(
+            f'{len(wanted)} addresses are announced by {by}',
+            lambda: wanted.items() <= self.served(version).items(), timeout,
+            interval=0.01)
+
+    def wait_withdrawn(self, address, timeout=30):
+        """Wait until the spine has no route to an address."""
+        nodes.wait_until(f'{address} is withdrawn',
+                         lambda: not self.announcer(address), timeout,
+                         interval=0.005)
+
+    def bgp_table(self, version=4):
+        """BGP prefixes of the spine: dict of prefix to list of next hops."""
+        table = json.loads(frr.ask(
+            self['spine'], 'bgpd', 'show bgp '
+            f'{families.FAMILIES[version].afi} unicast json'))
+        return {prefix: [hop['ip'] for path in paths
+                         for hop in path['nexthops']]
+                for prefix, paths in table['routes'].items()}
+
+
+def _address(word):
+    """An address of /proc/net/route as text."""
+    return socket.inet_ntoa(struct.pack('=I', int(word, 16)))
+
+
+def _route4(line):
+    """(address or '', device) of a line of /proc/net/route."""
+    words = line.split()
+    if words[7] != 'FFFFFFFF':
+        return '', ''
+    return _address(words[1]), words[0]
+
+
+def _route6(line):
+    """(address or '', device) of a line of /proc/net/ipv6_route."""
+    words = line.split()
+    if words[1] != '80' or not int(words[8], 16) & _THROUGH_A_GATEWAY:
+        return '', ''
+    return (socket.inet_ntop(socket.AF_INET6, bytes.fromhex(words[0])),
+            words[9])
+
+
+_TABLES = {4: (_route4, 'route'), 6: (_route6, 'ipv6_route')}

@@ -20,6 +20,8 @@ from lab import probe
 
 # Seconds between two probes, each way.
 INTERVAL = 0.02
+# Seconds for a first answer.
+PATIENCE = 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,17 +60,17 @@ class BothWays:
     """
 
     def __init__(self, client, vm, address):
-        self._probes = (probe.Probe(client, 'icmp', address, INTERVAL),
+        self._probes = (probe.Probe(client, 'icmp', address, INTERVAL,
+                                    patience=PATIENCE),
                         probe.Probe(vm.node, 'icmp',
-                                    families.of(address).client, INTERVAL))
+                                    families.of(address).client, INTERVAL,
+                                    patience=PATIENCE))
         self._stack = contextlib.ExitStack()
 
     def __enter__(self):
         with contextlib.ExitStack() as stack:
             for direction in self._probes:
                 stack.enter_context(direction)
-            for direction in self._probes:
-                direction.wait_answered(20)
             self._stack = stack.pop_all()
         return self
 

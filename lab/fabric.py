@@ -66,10 +66,11 @@ class Fabric:
         found = json.loads(frr.ask(
             self['spine'], 'bgpd', f'show bgp {family.afi} unicast '
             f'{family.prefix(address)} json'))
-        peers = {path['peer']['peerId'] for path in found.get('paths', ())}
-        return sorted(name for name in self.gateways
-                      if peers & {plan.UPLINKS[name][1],
-                                  plan.uplink6(name)[1]})
+        # A session over link-local addresses has the name of its device.
+        peers = {path['peer'].get('interface', path['peer']['peerId'])
+                 for path in found.get('paths', ())}
+        return sorted(name for name in self.gateways if peers.intersection(
+            (plan.UPLINKS[name][1], plan.uplink6(name)[1], 'to-' + name)))
 
     def wait_alone(self, address, by, timeout=30):
         """Wait until one gateway alone announces an address."""
@@ -77,6 +78,8 @@ class Fabric:
             lambda: f'{address} is announced by {by}: '
                     f'{self.announcers(address)}',
             lambda: self.announcers(address) == [by], timeout)
+
+    announcers6, wait_announced6 = announcers, wait_alone
 
     def announcer(self, address):
         """Name of the gateway whose announcement the spine uses, or ''."""

@@ -40,6 +40,7 @@ PATIENCE = 15.0
 # for a target to become reachable.  Both limit the open TCP connections.
 WAIT_INTERVAL = 0.005
 WAIT_LIMIT = 1.0
+_FIRST = {'interval': WAIT_INTERVAL, 'limit': WAIT_LIMIT, 'count': 0}
 # Milliseconds of a silence without a loss from which on it is reported.
 WORTH_SAYING_MS = 100.0
 
@@ -186,10 +187,13 @@ class Probe:
     :param count: stop after that many probes; 0 goes on
     :param skip: leave out probes that could not be sent in time, instead of
         sending them all at once
+    :param patience: seconds to wait for a first answer, to probes that do not
+        count; 0 does not wait
     """
 
     def __init__(self, node, kind, target, interval=0.02, port=echo.PORT,
-                 source=None, device=None, limit=LIMIT, count=0, skip=False):
+                 source=None, device=None, limit=LIMIT, count=0, skip=False,
+                 patience=0):
         if kind not in _ALL:
             raise ValueError(f'kind: {kind!r} is none of {", ".join(_ALL)}')
         self.node = node
@@ -199,10 +203,12 @@ class Probe:
         self.limit = limit
         self.count = count
         self.started = None
+        self._patience = patience
+        self._counted = {'interval': interval, 'limit': limit, 'count': count}
         self._options = {
-            'kind': kind, 'target': target, 'interval': interval,
-            'port': port, 'source': source, 'device': device,
-            'limit': limit, 'count': count, 'skip': skip}
+            'kind': kind, 'target': target, 'port': port, 'source': source,
+            'device': device, 'skip': skip,
+            **(_FIRST if patience else self._counted)}
         self._process = None
         self._serial = 0
         self._buffer = b''
@@ -219,6 +225,7 @@ class Probe:
 
         :returns: self
         :raises ProbeError:
+        :raises NodeError: when no answer came in time, see ``patience``
         """
         self._process = self.node.popen(
             [sys.executable, '-I', '-S', PROGRAM, json.dumps(self._options)],
@@ -226,6 +233,10 @@ class Probe:
             stderr=subprocess.PIPE, bufsize=0)
         try:
             self.started = self._receive(PATIENCE)['started']
+            if self._patience:
+                self.wait_answered(self._patience)
+                self.started = self._ask(PATIENCE, do='begin',
+                                         options=self._counted)['started']
         except BaseException:
             self._end()
             raise

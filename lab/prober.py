@@ -48,7 +48,15 @@ class Prober:
     def __init__(self, options):
         self.options = options
         self.selector = selectors.DefaultSelector()
-        self.token = os.urandom(8)
+        self._input = b''
+        self._reset()
+        self._transport = _TRANSPORTS[options['kind']](self)
+        os.set_blocking(0, False)
+        self.selector.register(0, selectors.EVENT_READ, self._command)
+
+    def _reset(self):
+        """Begin now, with no results."""
+        self.token = os.urandom(8)  # answers to earlier probes have another
         self.sent = []  # monotonic seconds
         self.answers = []  # seconds from sending, or _PENDING, or _LOST
         self.seen = set()
@@ -60,30 +68,26 @@ class Prober:
         self._sending = True
         self._serial = None  # of a command that is answered later
         self._awaited = None  # time; wanted is an answer to a later probe
-        self._input = b''
-        self._transport = _TRANSPORTS[options['kind']](self)
-        os.set_blocking(0, False)
-        self.selector.register(0, selectors.EVENT_READ, self._command)
+        self._start = time.monotonic()
 
     def run(self):
         """Probe until told to stop, or until standard input ends."""
-        start = time.monotonic()
-        self._say({'serial': 0, 'started': start})
+        self._say({'serial': 0, 'started': self._start})
         while True:
             now = time.monotonic()
             if self.options['skip']:
-                self._skip(now - start)
-            while self._sending and self._due(start) <= now:
+                self._skip(now - self._start)
+            while self._sending and self._due() <= now:
                 self._send()
             self._expire(now)
             self._finish()
-            for key, events in self.selector.select(self._idle(start)):
+            for key, events in self.selector.select(self._idle()):
                 key.data(events)
 
-    def _due(self, start):
+    def _due(self):
         """When the next probe has to be sent."""
-        return start + ((len(self.sent) + self.skipped) *
-                        self.options['interval'])
+        return self._start + ((len(self.sent) + self.skipped) *
+                              self.options['interval'])
 
     def _skip(self, elapsed):
         """Leave out all that is due but the last probe.
@@ -115,11 +119,11 @@ class Prober:
                 return
             self._settle(number, _LOST)
 
-    def _idle(self, start):
+    def _idle(self):
         """Seconds until something is due."""
         due = []
         if self._sending:
-            due.append(self._due(start))
+            due.append(self._due())
         if self._pending:
             due.append(self.sent[next(iter(self._pending))] +
                        self.options['limit'])
@@ -169,6 +173,14 @@ class Prober:
             self._serial = command['serial']
             self._awaited = None
             getattr(self, '_do_' + command['do'])(command)
+
+    def _do_begin(self, command):
+        """Forget all probes so far, and begin again with other options."""
+        for number in list(self._pending):
+            self._settle(number, _LOST)
+        self.options.update(command['options'])
+        self._reset()
+        self._say({'serial': command['serial'], 'started': self._start})
 
     def _do_report(self, _command):
         self._report()

@@ -22,6 +22,9 @@ long: getppid 74 and 17 us, fork 45 and 17 ms, the start of Python 446 and
 import contextlib
 import fcntl
 import os
+import time
+
+_TICKS = os.sysconf('SC_CLK_TCK')
 
 
 @contextlib.contextmanager
@@ -41,6 +44,28 @@ def reserved(directory):
             # With more machines than processors, they share.
             number = allowed[os.getpid() % len(allowed)]
         yield number
+
+
+class Idle:
+    """How long the machine had nothing to do since the object was made.
+
+    A long wait with an idle processor is a wait for a timer: of OVN, of FRR,
+    of the agent, or of the test.
+    """
+
+    def __init__(self):
+        self._began = time.monotonic()
+        self._idle = self._read()
+
+    def seconds(self):
+        """(seconds that have passed, seconds of them without work)."""
+        return time.monotonic() - self._began, self._read() - self._idle
+
+    @staticmethod
+    def _read():
+        # "cpu", then user, nice, system, idle, ...
+        with open('/proc/stat', encoding='ascii') as opened:
+            return int(opened.readline().split()[4]) / _TICKS
 
 
 def _locked(stack, path):

@@ -138,7 +138,7 @@ class Story(teller.Teller):
         for fip in self.fips:
             self.cloud.wait_announced(fip.address,
                                       self.cloud.neutron.owner(fip.router))
-        self.cloud.wait_alone(self.fip6, 'gw1')
+        self.cloud.wait_announced6(self.fip6, 'gw1')
         self.say('BGP table of the spine:')
         for prefix, hops in sorted(self.cloud.bgp_table().items()):
             print(f'            {prefix:<20} via {", ".join(hops)}')
@@ -308,7 +308,7 @@ class Story(teller.Teller):
             for fip in self.fips:
                 cloud.wait_withdrawn(fip.address)
             nodes.wait_until(f'{self.fip6} is withdrawn', lambda:
-                             not cloud.announcers(self.fip6))
+                             not cloud.announcers6(self.fip6))
             for name in cloud.gateways:
                 self._left(name, dump.node(cloud[name]))
             self._left('nb', dump.northbound(cloud))

@@ -31,6 +31,7 @@ from lab import neutron
 from lab import node as nodes
 from lab import plan
 from lab import probe
+from lab import processor
 from ovn_network_agent import ownership
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.lab import reports
@@ -42,6 +43,8 @@ _CHANGE = re.compile(
     r'((created|updated|deleted) .*)')
 _FLOW = re.compile(r'cookie=(\w+), duration=([\d.]+)s, .*?n_packets=(\d+)')
 VRF_TABLE = str(plan.VRF_TABLE)
+# Seconds without work in a test that are printed.
+WORTH_TELLING = 2.0
 # VLAN tags of the kinds of provider networks.
 SEGMENTS = {'flat': 0, 'vlan': 101}
 
@@ -110,6 +113,7 @@ class LabTestCase(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
+        self.addCleanup(_tell_idle, processor.Idle())
         self.addOnException(self._attach)
         self.addCleanup(self._nothing_leaked)
 
@@ -190,8 +194,8 @@ class LabTestCase(testtools.TestCase):
 
         :returns: probe.Report
         """
-        probe.wait_reachable(node, kind, target, SETTLE, **kwargs)
-        report = probe.ping(node, target, count, 0.05, kind, **kwargs)
+        report = probe.ping(node, target, count, 0.02, kind, patience=SETTLE,
+                            **kwargs)
         self.assertEqual((count, count, 0),
                          (report.sent, report.received, report.lost),
                          str(report))
@@ -207,8 +211,8 @@ class LabTestCase(testtools.TestCase):
 
         :returns: context manager with the Probe
         """
-        probe.wait_reachable(node or self.client, kind, target, SETTLE)
-        return probe.Probe(node or self.client, kind, target, interval)
+        return probe.Probe(node or self.client, kind, target, interval,
+                           patience=SETTLE)
 
     def lossless(self, running):
         """End probing in which nothing may have been lost."""
@@ -395,6 +399,13 @@ def without_fabric(state):
     """A dump without what BGP brings from elsewhere, at its own time."""
     return {name: [line for line in lines if ' proto bgp ' not in line]
             for name, lines in state.items()}
+
+
+def _tell_idle(since):
+    """Print how long a test waited while the machine had nothing to do."""
+    took, idle = since.seconds()
+    if idle > WORTH_TELLING:
+        note(f'idle for {idle:.1f} of {took:.1f} s')
 
 
 def note(text):

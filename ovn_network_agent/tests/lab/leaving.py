@@ -26,7 +26,6 @@ from lab import chassis
 from lab import moves
 from lab import node as nodes
 from lab import plan
-from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 
@@ -123,10 +122,6 @@ class LeavingTestCase(base.LabTestCase):
 
     def both_ways(self):
         """Probing both ways; see :class:`bothways.BothWays`."""
-        probe.wait_reachable(self.client, 'icmp', self.fip.address,
-                             base.SETTLE)
-        probe.wait_reachable(self.vm.node, 'icmp', self.family.client,
-                             base.SETTLE)
         return bothways.BothWays(self.client, self.vm, self.fip.address)
 
     def finished(self, running):

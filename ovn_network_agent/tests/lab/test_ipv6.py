@@ -55,7 +55,7 @@ class Ipv6(leftovers.LeavesNothing):
         for router, of in ((self.alpha, self.dual), (self.beta, self.only)):
             if self.cloud.neutron.owner(router) != 'gw1':
                 self.cloud.move(router, 'gw1')
-            self.cloud.wait_alone(of.address, 'gw1', base.SETTLE)
+            self.cloud.wait_announced6(of.address, 'gw1', base.SETTLE)
 
     @classmethod
     def left(cls, name):
@@ -96,7 +96,7 @@ class Ipv6(leftovers.LeavesNothing):
     def test_between_routers_of_two_chassis(self):
         """OVN does not ask on the bridge for an address that is elsewhere."""
         self.cloud.move(self.beta, 'gw2')
-        self.cloud.wait_alone(self.other6, 'gw2', base.SETTLE)
+        self.cloud.wait_announced6(self.other6, 'gw2', base.SETTLE)
         for kind in KINDS:
             self.reach(self.vm.node, kind, self.other6)
             self.reach(self.other.node, kind, self.fip6)
@@ -111,7 +111,7 @@ class Ipv6(leftovers.LeavesNothing):
         """Nothing but the addresses of routers and of NAT."""
         for address in (self.fip6, self.other6, self.dual.address,
                         self.only.address):
-            self.cloud.wait_alone(address, 'gw1', base.SETTLE)
+            self.cloud.wait_announced6(address, 'gw1', base.SETTLE)
         hosts = [line.split()[0] for line in self.cloud['spine'].out(
             'ip', '-6', 'route', 'show', 'root', '2000::/3',
             'proto', 'bgp').splitlines()]
@@ -140,10 +140,10 @@ class Ipv6(leftovers.LeavesNothing):
 
     def test_an_address_comes_and_goes(self):
         address = self.dual.floating_ip(str(self.dual.tenant[0x99]))
-        self.cloud.wait_alone(address, 'gw1', base.SETTLE)
+        self.cloud.wait_announced6(address, 'gw1', base.SETTLE)
         self.dual.remove(address)
         nodes.wait_until(f'{address} is withdrawn', lambda:
-                         not self.cloud.announcers(address), base.SETTLE)
+                         not self.cloud.announcers6(address), base.SETTLE)
 
     def test_gateways_move(self):
         """Both families of alpha, and beta, go away and come back."""
@@ -159,7 +159,7 @@ class Ipv6(leftovers.LeavesNothing):
                 for router in (self.alpha, self.beta):
                     self.cloud.move(router, name)
                 for address in (self.fip6, self.other6):
-                    self.cloud.wait_alone(address, name, base.SETTLE)
+                    self.cloud.wait_announced6(address, name, base.SETTLE)
                 for kind, each in running.items():
                     each.wait_answered(base.SETTLE)
                     reports[kind] = each.stop()

@@ -13,6 +13,7 @@
 
 import os
 import subprocess
+import threading
 import time
 import unittest
 
@@ -23,6 +24,7 @@ from ovn_network_agent.tests import needs
 
 NEAR, FAR, LOOPBACK = '192.0.2.1', '192.0.2.2', '198.51.100.1'
 NOBODY = '192.0.2.99'
+NEAR6, FAR6, NOBODY6 = '2001:db8::1', '2001:db8::2', '2001:db8::99'
 # Far more than a probe takes here, far less than an outage of the tests.
 SLACK_MS = 150
 
@@ -215,6 +217,31 @@ class TestTargets(ProbeTestCase):
         self.assertLess(answered, time.monotonic())
         self.assertLess(probe.wait_reachable(self.near, 'tcp', new),
                         time.monotonic())
+
+    def test_what_is_sent_before_the_first_answer_does_not_count(self):
+        """Neither as sent nor as lost; also where it is refused at first."""
+        with self.assertRaisesRegex(nodes.NodeError, 'not within 0.2 s'):
+            probe.ping(self.near, NOBODY, 3, 0.01, patience=0.2)
+        for number, kind in enumerate(probe.KINDS):
+            new = f'192.0.2.6{number:d}'
+            later = threading.Timer(0.3, self.far.batch, (
+                f'addr add {new}/24 dev eth0\n',))
+            later.start()
+            report = probe.ping(self.near, new, 20, 0.01, kind, patience=10)
+            later.join()
+            self.assertEqual((20, 20, 0, ''), (
+                report.sent, report.received, report.lost, report.error))
+            self.assertLess(report.longest_silence_ms, SLACK_MS)
+
+    def test_ipv6(self):
+        """An answer of another address does not count, either."""
+        for node, address in ((self.near, NEAR6), (self.far, FAR6)):
+            node.batch(f'addr add {address}/64 dev eth0 nodad\n')
+        for kind in probe.KINDS:
+            report = probe.ping(self.near, FAR6, 5, 0.01, kind, patience=10)
+            self.assertEqual((5, 0), (report.received, report.lost), report)
+            self.assertTrue(probe.unreachable(
+                self.near, kind, NOBODY6, 2, 0.01, 0.3), kind)
 
 
 class TestFailures(ProbeTestCase):

@@ -153,7 +153,7 @@ class Cloud(fabric.Fabric):
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             work = [pool.submit(self._start_central),
                     pool.submit(frr.start, self['spine'],
-                                self._spine_routing())]
+                                self._spine_routing(), [frr.REPLACES])]
             for name in self.gateways:
                 work.append(pool.submit(frr.start, self[name],
                                         self.routing(name)))

@@ -28,6 +28,9 @@ STATIC = (*_FIRST, 'staticd')[0]
 # Seconds for an answer.
 _ANSWER = 30
 _SOON = 'bgp route-map delay-timer 1'
+# The option with which zebra replaces a changed route of IPv6.  Without, zebra
+# removes the route and adds it again, which looks like a withdrawal.
+REPLACES = '--v6-rr-semantics'
 _INIT = os.path.join(DAEMONS, 'frrinit.sh')
 
 
@@ -205,8 +208,11 @@ def add(node, config):
     node.run(['vtysh', '-c', 'write memory'])
 
 
-def start(node, config):
-    """Start the daemons, and load the configuration."""
+def start(node, config, zebra=()):
+    """Start the daemons, and load the configuration.
+
+    :param zebra: options of zebra
+    """
     # bgpd begins its sessions when the route-maps are through, by default
     # after 5 s.
     node.write('/etc/frr/frr.conf', f'{_SOON}\n{config}')
@@ -216,7 +222,7 @@ def start(node, config):
                           '/var/log/frr && chown -R frr:frr /etc/frr'])
     for names in (_FIRST, ('zebra',), ('staticd', 'bgpd')):
         for name in names:
-            start_daemon(node, name)
+            start_daemon(node, name, *(zebra if name == 'zebra' else ()))
         for name in names:
             wait_for(node, name)
     node.run(['vtysh', '-b'])
@@ -274,13 +280,13 @@ def answers(node, name):
         return probe.connect_ex(node.path(_socket(name))) == 0
 
 
-def start_daemon(node, name):
+def start_daemon(node, name, *options):
     """Start one FRR daemon in the foreground."""
     # A killed daemon leaves its socket.
     with contextlib.suppress(FileNotFoundError):
         os.unlink(node.path(_socket(name)))
     argv = [os.path.join(DAEMONS, name), '-A', '127.0.0.1', '--log',
-            f'file:/var/log/frr/{name}.log']
+            f'file:/var/log/frr/{name}.log', *options]
     node.spawn(name, argv)
 
 

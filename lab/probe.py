@@ -242,6 +242,14 @@ class Probe:
             raise
         return self
 
+    def halt(self):
+        """Stop sending; :meth:`stop` waits for the last answers later.
+
+        A lost probe is known as lost only after its limit, in which the caller
+        may have something else to do.
+        """
+        self._ask(PATIENCE, do='halt')
+
     def stop(self):
         """Stop sending, and wait for the last answers.
 

@@ -185,6 +185,11 @@ class Prober:
     def _do_report(self, _command):
         self._report()
 
+    def _do_halt(self, command):
+        self._sending = False
+        self._serial = None
+        self._say({'serial': command['serial']})
+
     def _do_stop(self, _command):
         self._sending = False
 

@@ -145,6 +145,9 @@ class Backend(abc.ABC):
     #: words for the return of the system, after which failed changes are
     #: tried again without a back-off
     revived_by = ()
+    #: True when read() finds wanted objects alone; then the engine looks for a
+    #: newly wanted object before the object is made
+    finds_wanted_only = False
     #: True when apply() runs beside the loop, because a remote database must
     #: not delay the other backends
     concurrent = False

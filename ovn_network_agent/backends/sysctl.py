@@ -25,6 +25,7 @@ class SysctlBackend(kernel.KernelBackend):
 
     name = 'sysctl'
     kinds = (resources.Sysctl,)
+    finds_wanted_only = True
     doubted_by = (notices.kernel('link'), notices.kernel('sysctl'))
 
     def read(self, known):

@@ -49,6 +49,8 @@ class _Known:
     :ivar read: when the last successful reading began, seconds since the
         epoch, or None
     :ivar slow: whether the last answer took longer than the loop waits
+    :ivar asked: frozenset of :class:`resources.Ref` that the last successful
+        reading was about
     """
 
     backend: base.Backend
@@ -60,6 +62,7 @@ class _Known:
     looked: float | None = None
     read: float | None = None
     slow: bool = False
+    asked: frozenset = frozenset()
 
     @property
     def kinds(self):
@@ -185,6 +188,7 @@ class Backends:
         :param by_us: whether the doubt comes from a change by this agent, so
             that a missing object is no drift
         """
+        self._doubt_the_unlooked()
         names = self._to_read()
         if not by_us:
             self._put_off = {name for name in names
@@ -217,6 +221,13 @@ class Backends:
                     self._known[name].backend.system not in at_work):
                 self._read_beside(name, False, False)
         self._put_off = set()
+
+    def _doubt_the_unlooked(self):
+        """Doubt a backend that has not looked for what is wanted now."""
+        for name, known in self._known.items():
+            if known.backend.finds_wanted_only and not (
+                    self._refs(name) <= known.asked):
+                known.stale = True
 
     def _to_read(self):
         """Names of what is in doubt and can be read now, a list."""
@@ -251,9 +262,10 @@ class Backends:
     def _read(self, name, by_us):
         self._alive()
         self._known[name].since = self._clock()
+        refs = self._refs(name)
         try:
-            found = self._known[name].backend.read(self._refs(name))
-            self._found(name, found, by_us)
+            self._found(name, self._known[name].backend.read(refs), by_us)
+            self._known[name].asked = refs
         except Exception as e:
             self.failed(name, expected(name, e))
             return

@@ -55,11 +55,12 @@ class Move:
                 self.cloud.wait_announced(address, name, base.SETTLE)
             announced = time.monotonic() - started
             running.wait_answered(base.SETTLE, after=time.monotonic())
+            running.halt()
+            self._handed_over(name, other)
             report = running.stop()
         base.note(f'{self.kind}, {self.SCHEDULER}: to {name}: claimed after '
                   f'{owned:.2f} s, announced after {announced:.2f} '
                   f's; {report}')
-        self._handed_over(name, other)
         return report.longest_gap_ms
 
     def _handed_over(self, name, other):

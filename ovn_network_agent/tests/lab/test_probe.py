@@ -261,6 +261,16 @@ class TestFailures(ProbeTestCase):
             with self.assertRaises(probe.ProbeError):
                 running.stop()
 
+    def test_halt(self):
+        """No more probes; the lost ones are still waited for."""
+        with probe.Probe(self.near, 'icmp', NOBODY, 0.01, limit=0.5) as one:
+            one.halt()
+            halted = one.report()
+            report = one.stop()
+        self.assertGreater(halted.pending, 0)
+        self.assertEqual((halted.sent, halted.sent, 0), (
+            report.sent, report.lost, report.pending))
+
     def test_stop_again(self):
         with probe.Probe(self.near, 'icmp', FAR) as running:
             first = running.stop()

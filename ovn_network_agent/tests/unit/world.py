@@ -137,6 +137,7 @@ class WorldBackend(base.Backend):
         if name in BACKENDS:
             self.doubted_by = real(name).doubted_by
             self.revived_by = real(name).revived_by
+            self.finds_wanted_only = real(name).finds_wanted_only
         self.world = world
         self.gate = threading.Event()
         self.gate.set()
@@ -149,7 +150,8 @@ class WorldBackend(base.Backend):
             raise base.BackendError(f'{self.name} cannot be read')
         self.world.reads.append(self.name)
         names = [kind.kind for kind in self.kinds]
-        return [r for r in self.world.objects.values() if r.kind in names]
+        return [r for r in self.world.objects.values() if r.kind in names and
+                (r.ref in known or not self.finds_wanted_only)]
 
     def apply(self, delta):
         if not self.gate.wait(10):

@@ -107,6 +107,22 @@ class PhaseTest(gateways.ReconcilerTestCase):
         gateway.run()
         self.assertNotIn(stray, gateway.world.values())
 
+    def test_a_right_value_that_is_newly_wanted_is_not_set(self):
+        """The values of a VLAN are wanted only when its router is known."""
+        gateway = self.gateway()
+        gateway.run()
+        vlan = worlds.router(fips=[FIP], ports=(worlds.port(
+            segment=worlds.segment(device='br-ex.101', vlan=101)),))
+        right = resources.Sysctl('net/ipv4/conf/br-ex.101/proxy_arp', '1')
+        wrong = resources.Sysctl('net/ipv4/conf/br-ex.101/forwarding', '0')
+        gateway.world.put(right, wrong)
+        gateway.world.journal.clear()
+        gateway.run(vlan)
+        changed = dict(map(reversed, gateway.world.journal))
+        self.assertNotIn(right.ref, changed)
+        self.assertEqual('update', changed[wrong.ref])
+        self.assertEqual('1', gateway.world.objects[wrong.ref].value)
+
     def test_rows_are_read_again_when_the_node_has_its_name(self):
         """Without the name, none of the rows in NB is the node's own."""
         gateway = self.gateway()

@@ -13,6 +13,8 @@
 
 import re
 
+from lab import frr
+
 # Values that change by themselves: counters, ages, transaction numbers.
 _VOLATILE = re.compile(
     r'duration=[\d.]+s, |n_packets=\d+, |n_bytes=\d+, |idle_age=\d+, |'
@@ -28,7 +30,7 @@ NODE_COMMANDS = (
     ('ip', '-6', 'route', 'show', 'table', 'all', 'proto', '44'),
     ('ip', 'neigh', 'show', 'nud', 'permanent'),
     ('ovs-ofctl', 'dump-flows', 'br-ex'),
-    ('nft', 'list', 'ruleset'), ('vtysh', '-c', 'show running-config'))
+    ('nft', 'list', 'ruleset'))
 NB_TABLES = {
     'Logical_Router': ('name', 'static_routes', 'nat', 'ports', 'options'),
     'Logical_Router_Static_Route': ('ip_prefix', 'nexthop', 'output_port',
@@ -44,10 +46,14 @@ def node(one):
     :param one: node.Node
     :returns: dict of command to list of lines
     """
-    return {' '.join(argv): sorted(
+    found = {' '.join(argv): sorted(
         _VOLATILE.sub('', line).rstrip()
         for line in one.out(*argv).splitlines()
         if 'fe80' not in line or _OURS in line) for argv in NODE_COMMANDS}
+    found['show running-config'] = sorted({
+        line.rstrip() for daemon in frr.DAEMONS for line in frr.ask(
+            one, daemon, 'show running-config').splitlines()})
+    return found
 
 
 def northbound(cloud):

@@ -19,19 +19,20 @@ import socket
 from lab import node as nodes
 from lab import plan
 
-DAEMONS = '/usr/lib/frr'
+PROGRAMS = '/usr/lib/frr'
 # In FRR 9 and later, mgmtd has the configuration of other daemons.
 _FIRST = tuple(name for name in ('mgmtd',)
-               if os.path.exists(os.path.join(DAEMONS, name)))
+               if os.path.exists(os.path.join(PROGRAMS, name)))
 # The daemon that has the configuration of static routes.
 STATIC = (*_FIRST, 'staticd')[0]
+DAEMONS = (*_FIRST, 'zebra', 'staticd', 'bgpd')
 # Seconds for an answer.
 _ANSWER = 30
 _SOON = 'bgp route-map delay-timer 1'
 # The option with which zebra replaces a changed route of IPv6.  Without, zebra
 # removes the route and adds it again, which looks like a withdrawal.
 REPLACES = '--v6-rr-semantics'
-_INIT = os.path.join(DAEMONS, 'frrinit.sh')
+_INIT = os.path.join(PROGRAMS, 'frrinit.sh')
 
 
 def gateway_config(name):
@@ -285,7 +286,7 @@ def start_daemon(node, name, *options):
     # A killed daemon leaves its socket.
     with contextlib.suppress(FileNotFoundError):
         os.unlink(node.path(_socket(name)))
-    argv = [os.path.join(DAEMONS, name), '-A', '127.0.0.1', '--log',
+    argv = [os.path.join(PROGRAMS, name), '-A', '127.0.0.1', '--log',
             f'file:/var/log/frr/{name}.log', *options]
     node.spawn(name, argv)
 

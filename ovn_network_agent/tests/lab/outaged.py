@@ -96,7 +96,8 @@ class Outages:
         """
         with outages.watched_by_watchfrr(
                 self.cloud['gw1'],
-                '--min-restart-interval 1 --max-restart-interval 1'):
+                '--min-restart-interval 1 --max-restart-interval 1 '
+                '--interval 1'):
             self.well()
             for name in 'frr', frr.STATIC:
                 began = time.monotonic()

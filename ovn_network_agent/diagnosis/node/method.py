@@ -88,8 +88,7 @@ def readiness(sources, method, prefixes):
 
 def _families(prefixes):
     """The families of prefixes, IPv4 in any case; list of numbers."""
-    return sorted({4, *(networks.family(prefix.partition('/')[0])
-                        for prefix in prefixes)})
+    return sorted({4, *map(networks.family, prefixes)})
 
 
 def redistribution(asn, vrf, method, families):

@@ -52,8 +52,9 @@ OURS = {
         'ovsdb.streams', 'privileged.helper', 'watches.frr_witness',
         'diagnosis.node.ovn', 'selection'),
     'answers of the agent that control.client has read': (
-        'ctl.drain', 'ctl.fips', 'ctl.health', 'ctl.plan', 'ctl.reload',
-        'ctl.report', 'ctl.resync', 'diagnosis.node.sources'),
+        'ctl.announce_method', 'ctl.drain', 'ctl.fips', 'ctl.health',
+        'ctl.plan', 'ctl.reload', 'ctl.report', 'ctl.resync',
+        'diagnosis.node.sources'),
     'the state of this process and of its interpreter': (
         'control.bug_report', 'control.text', 'metrics.endpoint',
         'privileged.capability', 'runtime.sole', 'privileged.receiving'),

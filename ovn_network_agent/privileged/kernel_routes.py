@@ -30,6 +30,8 @@ from ovn_network_agent.privileged import limits
 _CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
 _REPLACE = wire.NLM_F_CREATE | wire.NLM_F_REPLACE
 _DEFAULT_METRIC_6 = routes.DEFAULT_METRIC[socket.AF_INET6]
+# Protocols of zebra's routes (linux/rtnetlink.h, and rt_netlink.h of FRR).
+_OF_ZEBRA = frozenset((11, 42, *range(186, 199)))
 # RTPROT_UNSPEC, and RTPROT_BOOT, the default of libraries and ip(8).
 _NO_ORIGIN = (0, 3)
 
@@ -118,13 +120,15 @@ def _check_first(kernel, table, dst, vrf):
 
     A route with the default metric is in the way of another one, as the kernel
     says.  A route with a tag would be created behind the other, without use.
+    zebra prefers a kernel route, and removes its own: such as the route of the
+    former owner, or a static route of the other announce method.
 
     :param vrf: ifindex of the VRF of the table, 0 for another table
     :raises OSError: EBUSY when there is such a route
     """
     found = lookups.look_up(kernel, dst.partition('/')[0], outgoing=vrf)
     if (found.table, found.dst) == (table, dst) and (
-            found.protocol != ownership.ROUTE_PROTOCOL):
+            found.protocol not in {ownership.ROUTE_PROTOCOL, *_OF_ZEBRA}):
         raise OSError(errno.EBUSY, f'table {table} has a route to {dst} that '
                       f'is not ours (proto {found.protocol}), and the kernel '
                       'uses that one: it stays, remove it if ours shall take '

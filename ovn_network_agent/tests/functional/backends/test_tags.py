@@ -67,7 +67,7 @@ class StaticTest(BackendTestCase):
         self.frr.become(PREFIX, '')
         former = self.tell(former, 'tag', (
             (ONE, FIRST), (TWO, SECOND), (None, ''), (ONE, FIRST)))
-        self.assert_never_withdrawn()
+        self.assert_never_withdrawn(PREFIX)
         self.change(delete=(former,))
         self.assertEqual(set(), self.read())
         base.wait_until(lambda: self.frr.community(PREFIX) is None,
@@ -150,7 +150,7 @@ class KernelTest(BackendTestCase):
         self.frr.become(PREFIX, '')
         former = self.tell(former, 'metric', (
             (ONE, FIRST), (TWO, SECOND), (ONE, FIRST), (None, '')))
-        self.assert_never_withdrawn()
+        self.assert_never_withdrawn(PREFIX)
         self.change(delete=(former,))
         base.wait_until(lambda: self.frr.community(PREFIX) is None,
                         'withdrawn')
@@ -198,3 +198,32 @@ class KernelTest(BackendTestCase):
         failed = self.backend.apply(backends.Delta(create=(wanted,)))
         self.assertIn('the kernel uses that one', failed[wanted.ref])
         self.assertEqual(set(), self.read())
+
+    def test_routes_of_zebra_make_way(self):
+        """The former owner's, and those of the other announce method."""
+        other, static = '198.51.100.2/32', '198.51.100.3/32'
+        self.frr.neighbour.vtysh(
+            'configure terminal', 'router bgp 65002',
+            'no bgp network import-check',
+            'address-family ipv4 unicast', f'network {other}')
+        self.addCleanup(
+            self.frr.neighbour.vtysh, 'configure terminal',
+            'router bgp 65002', 'address-family ipv4 unicast',
+            f'no network {other}')
+        self.frr.configure(f'ip route {static} {base.BRIDGE}')
+        for prefix, protocol in ((other, 'bgp'), (static, 'static')):
+            base.wait_until(lambda p=prefix: self.used(p) not in ('', '44'),
+                            f'{protocol} route of zebra')
+            wanted = resources.AnnouncedRoute(MAIN, prefix, base.BRIDGE,
+                                              metric=ONE)
+            self.change(create=(wanted,))
+            base.wait_until(lambda p=prefix: self.used(p) == '44', 'ours')
+            self.frr.become(prefix, FIRST)
+
+    def used(self, prefix):
+        """The protocol number of the route that the kernel uses, or ''."""
+        shown = json.loads(subprocess.run(
+            ['ip', '-json', '-N', 'route', 'show', prefix], check=True,
+            capture_output=True, text=True).stdout or '[]')
+        return min(shown, key=lambda r: r.get('metric', 0))[
+            'protocol'] if shown else ''

@@ -48,7 +48,7 @@ class StaticTest(agents.AnnouncingTestCase, tagged.TaggedTestCase):
                 (ROUTER, None, FIRST), (NETWORK, None, '')):
             self.say(row, tag)
             self.frr.become(FIP, community)
-        self.assert_never_withdrawn()
+        self.assert_never_withdrawn(FIP)
         self.assertEqual((), agent.status.reasons)
 
     def test_over_a_restart(self):
@@ -62,6 +62,6 @@ class StaticTest(agents.AnnouncingTestCase, tagged.TaggedTestCase):
         self.cut_short(second)
         self.agent(announce__network_tags=[f'public:{TWO}'])
         self.frr.become(FIP, SECOND)
-        self.assert_never_withdrawn()
+        self.assert_never_withdrawn(FIP)
         self.cloud.remove_nat('r1', FIP.partition('/')[0])
         base.wait_until(lambda: self.frr.community(FIP) is None, 'withdrawn')

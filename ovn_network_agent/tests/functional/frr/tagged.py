@@ -84,9 +84,11 @@ class TaggedTestCase(base.FrrTestCase):
         self.frr.watch_withdrawals()
         self.withdrawn = len(self.frr.withdrawals())
 
-    def assert_never_withdrawn(self):
-        """The neighbour has had each announced route all the time."""
-        self.assertEqual([], self.frr.withdrawals()[self.withdrawn:])
+    def assert_never_withdrawn(self, prefix):
+        """The neighbour has had an announced route all the time."""
+        self.assertEqual([], [
+            line for line in self.frr.withdrawals()[self.withdrawn:]
+            if f' {prefix} ' in line])
 
     def clear(self):
         """Remove the routes alone."""

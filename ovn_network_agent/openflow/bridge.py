@@ -19,13 +19,17 @@ from ovn_network_agent.openflow import codec
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
 
+# Without a flow monitor, each addition asks for the flow that is in its way.
 # For each request with one match, Open vSwitch goes through all flows of the
-# table.  Beyond this number of requests, one dump of the table is cheaper.
+# table, 3 ms for 10,000.  Beyond this number, one dump of all is cheaper.
 _SINGLE_LOOKUPS = 8
 # For a deletion with a full cookie mask, Open vSwitch goes through all flows
 # with the cookie.  With 10,000 flows this takes 0.2 ms for each deletion, 2 s
 # for all flows, and Open vSwitch does nothing else meanwhile.
 _SINGLE_DELETES = 50
+# A mask of the cookie with which Open vSwitch finds one flow by its match.
+_FAST = wire.ALL_BITS & ~wire.TOP_BIT
+_OUR_PRIORITIES = frozenset(specs.PRIORITIES.values())
 
 
 def dump(connection):
@@ -87,6 +91,39 @@ def drops(connection):
             codec.is_drop(instructions)]
 
 
+def learn_shared(connection):
+    """Find the agent's priorities at which other programs have flows.
+
+    The caller has started the flow monitor before, which reports each later
+    flow of another program (:mod:`privileged.flow_monitor`).  So a change
+    needs no question about the flows that are in its way, for which Open
+    vSwitch would go through all flows of the table.
+
+    :param connection: :class:`connection.Switch`
+    :raises OSError: when the flows cannot be read in full
+    """
+    # Updates may arrive together with the answer.
+    connection.shared = set()
+    xid = connection.next_xid()
+    try:
+        connection.shared.update(
+            priority for priority, cookie in _marks(connection, xid)
+            if others_may_have(priority, cookie))
+    except BaseException:
+        connection.shared = None
+        raise
+
+
+def others_may_have(priority, cookie):
+    """Whether a flow of the first table is one of another program that has
+    a priority of the agent.
+
+    :param priority: of the flow; likewise cookie
+    """
+    return (priority in _OUR_PRIORITIES and
+            cookie not in ownership.FLOW_COOKIES)
+
+
 def change(connection, steps):
     """Add and delete flows, in this order, in one exchange.
 
@@ -95,15 +132,22 @@ def change(connection, steps):
     :returns: dict of the ``ref`` of each failed step to the reason
     :raises OSError: when the connection broke; each step may have been done
     """
-    failed = _foreign(connection, steps)
-    mask = _delete_mask(connection, steps)
+    if connection.shared is not None:
+        # Take the updates that are there.
+        connection.pump()
+    failed = _foreign(connection, [
+        step for step in steps if not _alone(connection, step)])
+    mask = _delete_mask(connection, [
+        step for step in steps if not _alone(connection, step)])
     messages = {}
     for step in steps:
         if step.ref in failed:
             continue
         xid = connection.next_xid()
         try:
-            messages[xid] = _flow_mod(xid, step, mask), step.ref
+            messages[xid] = _flow_mod(
+                xid, step, _FAST if _alone(connection, step)
+                else mask), step.ref
         except ValueError as error:
             failed[step.ref] = str(error)
     if messages:
@@ -116,11 +160,21 @@ def change(connection, steps):
     return failed
 
 
+def _alone(connection, step):
+    """Whether no other program has a flow in the place of a step.
+
+    Of stray flows nobody knows this, because they may be in any table.
+    """
+    return (connection.shared is not None and
+            step.verb != specs.DELETE_STRAY and
+            step.spec.priority not in connection.shared)
+
+
 def _delete_mask(connection, steps):
     """Mask of the cookie of flows to delete.
 
-    A mask without one bit is faster for many flows.  It is used only if no
-    flow has a cookie that differs from the agent's in this bit alone.
+    A mask without one bit is faster.  It is used only if no flow has a cookie
+    that differs from the agent's in this bit alone.
     """
     deletes = sum(step.verb != specs.ADD for step in steps)
     if deletes <= _SINGLE_DELETES:
@@ -132,7 +186,7 @@ def _delete_mask(connection, steps):
             xid, cookie=cookie | wire.TOP_BIT, mask=wire.ALL_BITS)
     if _read(connection, requests):
         return wire.ALL_BITS
-    return wire.ALL_BITS & ~wire.TOP_BIT
+    return _FAST
 
 
 def _flow_mod(xid, step, mask):
@@ -189,6 +243,21 @@ def _read(connection, requests):
 
 def _counted(connection, requests):
     """As :func:`_read`, as pairs of entry and packets."""
+    return _entries(connection, requests, wire.counted_entries)
+
+
+def _marks(connection, xid):
+    """(priority, cookie) of each flow of the first table, a list."""
+    return _entries(connection, {xid: wire.flow_request(xid, table=0)},
+                    wire.flow_marks)
+
+
+def _entries(connection, requests, decode):
+    """Send requests for flows, and collect what decode() finds in replies.
+
+    :param decode: function of the body of a reply to (list, True when more
+        replies follow)
+    """
     answers = connection.request(list(requests.values()))
     entries = []
     for xid in requests:
@@ -197,7 +266,7 @@ def _counted(connection, requests):
             if kind == wire.ERROR:
                 raise OSError(errno.EPROTO, wire.error_text(body))
             if kind == wire.MULTIPART_REPLY:
-                found, more = wire.counted_entries(body)
+                found, more = decode(body)
                 entries.extend(found)
         if more:
             raise OSError(errno.EPROTO, 'ovs-vswitchd did not list all its '

@@ -47,10 +47,14 @@ class Switch:
     :ivar overall: seconds for all requests of a call
     :ivar unasked: function of (message type, body), called for each message
         that the switch sends by itself; must not send
+    :ivar shared: set of the agent's priorities at which other programs may
+        have flows in the first table; None while nobody keeps the set up to
+        date (:func:`openflow.bridge.learn_shared`)
     """
 
     def __init__(self, path):
         self.unasked = lambda kind, body: None
+        self.shared = None
         self.silence = SILENCE
         self.overall = OVERALL
         self._path = path

@@ -128,6 +128,19 @@ def counted_entries(body):
         more replies follow)
     :raises Malformed: when lengths do not fit
     """
+    return _all_entries(body, _flow_entry)
+
+
+def flow_marks(body):
+    """What says whose the flows of an OFPMP_FLOW reply are.
+
+    :returns: (list of (priority, cookie), True when more replies follow)
+    :raises Malformed: when lengths do not fit
+    """
+    return _all_entries(body, _flow_mark)
+
+
+def _all_entries(body, decode):
     if len(body) < _MULTIPART.size:
         raise Malformed('short multipart reply')
     kind, flags = _MULTIPART.unpack_from(body)
@@ -136,9 +149,19 @@ def counted_entries(body):
     entries = []
     offset = _MULTIPART.size
     while offset < len(body):
-        entry, offset = _flow_entry(body, offset)
+        entry, offset = decode(body, offset)
         entries.append(entry)
     return entries, bool(flags & _MULTIPART_MORE)
+
+
+def _flow_mark(body, offset):
+    if offset + _FLOW_ENTRY.size > len(body):
+        raise Malformed('short flow entry')
+    (length, _table, _sec, _nsec, priority, _idle, _hard, _flags, cookie,
+     _packets, _bytes) = _FLOW_ENTRY.unpack_from(body, offset)
+    if length < _FLOW_ENTRY.size or offset + length > len(body):
+        raise Malformed('flow entry with a wrong length')
+    return (priority, cookie), offset + length
 
 
 def _flow_entry(body, offset):

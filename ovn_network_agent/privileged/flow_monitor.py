@@ -26,6 +26,7 @@ import socket
 import threading
 
 from ovn_network_agent import privileged
+from ovn_network_agent.openflow import bridge as bridge_flows
 from ovn_network_agent.openflow import monitor
 from ovn_network_agent.openflow import wire
 from ovn_network_agent.privileged import giving
@@ -96,6 +97,7 @@ class Relay:
                 raise OSError(
                     errno.EOPNOTSUPP, 'Open vSwitch has no flow monitor for '
                     f'OpenFlow 1.3 ({wire.error_text(body)})')
+        bridge_flows.learn_shared(switch)
 
     def end(self):
         """End the notices; may be called twice, on any thread."""
@@ -117,8 +119,21 @@ class Relay:
                           for number, _events in poll.poll()):
                 if not switches.pump(self._path, self._switch):
                     return
+                if self._switch.shared is None and not self._relearn():
+                    return
             # The switch keeps a monitor as long as the connection.
             switches.drop(self._path, self._switch)
+
+    def _relearn(self):
+        """Learn again what updates have been missed for.
+
+        :returns: False after the end of the connection
+        """
+        try:
+            return switches.with_open(self._path, self._switch,
+                                      bridge_flows.learn_shared)
+        except OSError:
+            return False
 
     def _unasked(self, kind, body):
         """Note a message of the switch (under the lock of the switches)."""
@@ -126,9 +141,16 @@ class Relay:
             # The buffer for updates was full, or has room again: the switch
             # reports the changes of the meantime then.
             notices = {MISSED}
+            self._switch.shared = None
         else:
-            notices = {str(update) for update in monitor.updates(kind, body)
-                       or () if update.concerns}
+            updates = [update for update in monitor.updates(kind, body) or ()
+                       if update.concerns]
+            notices = set(map(str, updates))
+            if self._switch.shared is not None:
+                self._switch.shared.update(
+                    update.priority for update in updates
+                    if update.table == 0 and bridge_flows.others_may_have(
+                        update.priority, update.cookie))
         for notice in sorted(notices):
             self._tell(notice)
 

@@ -89,6 +89,22 @@ def pump(path, switch):
         return True
 
 
+def with_open(path, switch, function):
+    """Call a function with one connection, and with no other.
+
+    :param path: path of the management socket
+    :param switch: :class:`connection.Switch`
+    :param function: function of the connection
+    :returns: False when the connection has ended before
+    :raises OSError: when the connection breaks
+    """
+    with _lock:
+        if _connections.get(path) is not switch:
+            return False
+        _try(path, function)
+        return True
+
+
 def drop(path, switch):
     """Close a connection, unless another one has taken its place.
 

@@ -104,6 +104,48 @@ class WatchTest(base.FlowTestCase):
             delete=tuple(others))))
         self.assertEqual([], self.told_until_now())
 
+    def test_flows_of_others_are_not_replaced(self):
+        """The watch knows of them, so that no change has to ask for them."""
+        theirs = {prefix: f'cookie=0x5,priority=910,ip,in_port=3,'
+                          f'nw_dst={prefix.partition("/")[0]},actions=drop'
+                  for prefix in ('198.51.100.11/32', '198.51.100.12/32')}
+        early, late = map(base.hairpin, theirs)
+        before, after = theirs.values()
+        ours = base.hairpin('198.51.100.13/32')
+        self.ovs.add(before)
+        self.watch()
+        self.assertEqual({early.ref}, set(self.create(early, ours)))
+        self.ovs.add(after)
+        self.assertIn('0x5', self.told.get(timeout=SOON))
+        self.assertEqual({early.ref, late.ref},
+                         set(self.create(early, late, base.mac_tweak())))
+        self.assertEqual({FLOW, ours, base.mac_tweak()}, self.read())
+        # A removal does not remove theirs either.
+        self.assertEqual({}, self.backend.apply(backends.Delta(
+            delete=(early, late, ours))))
+        self.assertEqual({FLOW, base.mac_tweak()}, self.read())
+        self.assertEqual(2, self.theirs())
+
+    def theirs(self):
+        return sum('cookie=0x5,' in flow for flow in self.ovs.flows())
+
+    def test_a_flow_of_another_program_comes_beside_ours(self):
+        """While the watch knows of none, changes do not ask for any."""
+        self.watch()
+        there = switches._connections[openflow.socket_path(base.BRIDGE)]
+        self.assertEqual(set(), there.shared)
+        asked = there.next_xid()
+        self.assertEqual({}, self.create(base.mac_tweak()))
+        self.assertEqual({}, self.backend.apply(backends.Delta(
+            delete=(base.mac_tweak(),))))
+        # Each change is one message and the barrier behind it.
+        self.assertEqual(asked + 5, there.next_xid())
+        self.ovs.add(f'cookie=0x5,priority=910,{MATCH},actions=drop')
+        self.assertIn('0x5', self.told.get(timeout=SOON))
+        self.assertEqual({910}, there.shared)
+        self.assertEqual({FLOW.ref}, set(self.create(FLOW)))
+        self.assertEqual(1, self.theirs())
+
     def test_a_restart_of_open_vswitch(self):
         self.watch()
         with self.assertLogs(notifications.__name__, 'WARNING') as logs:
@@ -187,6 +229,9 @@ class WatchTest(base.FlowTestCase):
         # After it, everything is told again.
         self.assertEqual({}, self.create(FLOW))
         self.until_silence()
+        there = switches._connections[openflow.socket_path(base.BRIDGE)]
+        waiting.eventually(lambda: there.shared == {900},
+                           'what was missed is known', SOON)
         self.ovs.ofctl('del-flows', base.BRIDGE, 'cookie=0x998/-1')
         self.assertIn('0x998', self.told.get(timeout=SOON))
 

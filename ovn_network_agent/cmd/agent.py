@@ -41,7 +41,6 @@ from ovn_network_agent.conf import unknown  # noqa: E402
 from ovn_network_agent.conf import validate  # noqa: E402
 from ovn_network_agent.engine import plan_text  # noqa: E402
 from ovn_network_agent.ovn import view  # noqa: E402
-from ovn_network_agent.ovsdb import json_parser  # noqa: E402
 from ovn_network_agent.ovsdb import streams  # noqa: E402
 from ovn_network_agent.privileged import start as privileges  # noqa: E402
 from ovn_network_agent.runtime import configuration  # noqa: E402
@@ -200,7 +199,6 @@ def _run(conf, drivers, backends):
 def _say_mode(conf, drivers):
     """Start the checks of a full agent, or log which drivers are left out."""
     if mode.name(conf) == mode.FULL:
-        json_parser.say()
         surroundings.look_beside(conf)
         return
     used = [driver.name for driver in drivers]

@@ -33,7 +33,6 @@ from ovn_network_agent.conf import effective
 from ovn_network_agent.conf import last_log
 from ovn_network_agent.conf import masking
 from ovn_network_agent.frr import setup
-from ovn_network_agent.ovsdb import json_parser
 from ovn_network_agent.privileged import controller
 from ovn_network_agent.privileged import frr_setup
 from ovn_network_agent.privileged import nft_version
@@ -142,8 +141,7 @@ def libraries():
         except importlib.metadata.PackageNotFoundError:
             found[name] = ''
     return {'python': platform.python_version(),
-            'kernel': ' '.join(os.uname()[::2]), 'libraries': found,
-            'json_parser': json_parser.name()}
+            'kernel': ' '.join(os.uname()[::2]), 'libraries': found}
 
 
 def threads():

@@ -27,6 +27,7 @@ from ovs.db import idl as ovs_idl
 from ovsdbapp.backend.ovs_idl import idlutils
 from ovsdbapp.backend.ovs_idl import transaction
 
+from ovn_network_agent.ovsdb import rpc
 from ovn_network_agent.ovsdb import streams
 
 
@@ -61,15 +62,15 @@ def _ask(remote, database, deadline):
         stream.Stream.open(remote), _milliseconds(deadline))
     if error:
         raise NoSchema(streams.reason(remote, error))
-    rpc = jsonrpc.Connection(opened)
+    connection = rpc.Connection(opened)
     try:
         request = jsonrpc.Message.create_request('get_schema', [database])
-        error = rpc.send(request)
+        error = connection.send(request)
         reply = None
         while not error and (reply is None or reply.id != request.id):
-            error, reply = _receive(rpc, deadline)
+            error, reply = _receive(connection, deadline)
     finally:
-        rpc.close()
+        connection.close()
     if error:
         raise NoSchema('connection closed' if error == jsonrpc.EOF
                        else streams.reason(remote, error))
@@ -78,18 +79,18 @@ def _ask(remote, database, deadline):
     return reply.result
 
 
-def _receive(rpc, deadline):
+def _receive(connection, deadline):
     """(errno, None) or (0, message)."""
     while True:
-        rpc.run()
-        error, message = rpc.recv()
+        connection.run()
+        error, message = connection.recv()
         if error != errno.EAGAIN:
             return error, message
         if time.monotonic() >= deadline:
             return errno.ETIMEDOUT, None
         waiting = poller.Poller()
-        rpc.wait(waiting)
-        rpc.recv_wait(waiting)
+        connection.wait(waiting)
+        connection.recv_wait(waiting)
         waiting.timer_wait(_milliseconds(deadline))
         waiting.block()
 

@@ -27,6 +27,8 @@ from ovs import jsonrpc
 from ovs.db import idl as ovs_idl
 from ovsdbapp.backend.ovs_idl import connection as ovsdbapp_connection
 
+from ovn_network_agent.ovsdb import rpc
+
 LOG = logging.getLogger(__name__)
 
 _FROM_THE_START = str(uuid.UUID(int=0))
@@ -114,6 +116,7 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
                  probe_interval, **kwargs):
         super().__init__(remote, helper, probe_interval=probe_interval,
                          **kwargs)
+        self._session = rpc.Session.in_place_of(self._session)
         # The library never probes a Unix socket, but a local server may
         # hang, too.
         self._session.reconnect.set_probe_interval(probe_interval)

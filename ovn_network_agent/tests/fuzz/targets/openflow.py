@@ -45,6 +45,8 @@ def _flows(data):
         codec.is_drop(entry[5])
         _check_known(found, entry)
     wire.flow_entries(data)
+    marks, _more = wire.flow_marks(data)
+    assert marks == [(entry[1], entry[3]) for entry, _packets in entries]
 
 
 def _check_known(found, entry):
@@ -70,6 +72,7 @@ def _monitor(data):
 def _stream(data):
     for ask in (lambda switch: switch.pump(), bridge.dump, bridge.drops,
                 lambda switch: bridge.look_up(switch, [_FLOW]),
+                bridge.learn_shared,
                 lambda switch: bridge.change(switch, [
                     spec.Step(('adds', 0), spec.ADD, _FLOW)])):
         with (contextlib.suppress(OSError, wire.Malformed),

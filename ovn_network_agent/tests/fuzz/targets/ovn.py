@@ -17,10 +17,16 @@ number of a row.  The types of the columns are those of the schemas; a value of
 another type is made one of the type, as no server sends another.
 """
 
+import errno
 import json
 import types
 import typing
 import uuid
+
+from ovs import json as ovs_json
+from ovs import jsonrpc
+from ovs import poller
+from ovs import stream
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
@@ -34,6 +40,9 @@ from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovs import drains
 from ovn_network_agent.ovs import relay
 from ovn_network_agent.ovs import wiring
+from ovn_network_agent.ovsdb import framing
+from ovn_network_agent.ovsdb import rpc
+from ovn_network_agent.tests.fuzz import peers
 from ovn_network_agent.tests.fuzz.target import Target
 from ovn_network_agent.tests.unit import world
 
@@ -302,7 +311,67 @@ def _drains(data):
     assert drains.parse(drains.render(wish)) == (wish, ())
 
 
+def _objects(data):
+    """The first byte is the size of the pieces of a stream."""
+    size, sent = 1 + sum(data[:1]), data[1:]
+    whole = _cut(sent, len(sent) + 1)
+    assert _cut(sent, size) == whole
+    for text in whole:
+        try:
+            theirs = ovs_json.from_string(text.decode())
+        except ValueError as error:
+            # Also a number with too many digits.
+            theirs = str(error)
+        if isinstance(theirs, dict):
+            assert _alike(framing.value(text), theirs)
+        else:
+            framing.value(text)
+
+
+def _cut(sent, size):
+    """The objects of a stream in pieces of a size."""
+    framer = framing.Framer()
+    return [text for start in range(0, len(sent), size)
+            for text in framer.feed(sent[start:start + size])]
+
+
+def _received(data):
+    """What a server sends, as the replica receives it."""
+    with peers.speaking(data, 'replica.sock') as path:
+        _error, opened = stream.Stream.open_block(
+            stream.Stream.open('unix:' + path))
+        connection = rpc.Connection(opened)
+        error = 0
+        while error in (0, errno.EAGAIN):
+            error, message = connection.recv()
+            assert error or isinstance(message, jsonrpc.Message)
+            if error == errno.EAGAIN:
+                waiting = poller.Poller()
+                connection.recv_wait(waiting)
+                waiting.block()
+        connection.close()
+
+
+def _alike(ours, theirs):
+    """Whether two values are equal; numbers may be of different types."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return ours.keys() == theirs.keys() and all(
+            _alike(ours[name], theirs[name]) for name in ours)
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(_alike, ours, theirs))
+    if isinstance(ours, (int, float)) and isinstance(theirs, (int, float)):
+        return float(ours) == float(theirs)
+    return type(ours) is type(theirs) and ours == theirs
+
+
 TARGETS = (
+    Target('ovsdb.framing', _objects, (framing.Malformed,),
+           ('ovsdb.framing',), words=(
+               b'{', b'}', b'"', b'\\', b'[', b']', b'{"a": 1e2}', b'\\u00e9',
+               b'\\ud83d\\ude00', b'{"id": null}', b', ', b': ')),
+    Target('ovsdb.rpc', _received, (), ('ovsdb.rpc',), share=0.2, words=(
+        b'{"id":', b'null', b'"method":"', b'"params":[', b'"result":',
+        b'"error":', b'}', b']')),
     Target('ovn.view', _view, (NoInput,),
            ('ovn.snapshot', 'ovn.rows', 'ovn.evidence', 'networks',
             'ovs.wiring', 'ovn.groups', 'ovn.segments'), json=True,

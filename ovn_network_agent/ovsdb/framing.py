@@ -1,0 +1,147 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The messages in a stream of JSON-RPC, and their values.
+
+The parser of python-ovs is a program of Python that looks at each character.
+Its parser in C is part of some distributions' packages alone.  Here the
+messages are cut by the braces outside of strings, which takes one look at each
+piece, and the parser of the standard library reads each message as a whole.
+``tools.bench.parser`` compares all three.
+"""
+
+import json
+import re
+
+from ovs import json as ovs_json
+
+# A backslash is followed by one more byte of the string.
+_ESCAPE = re.compile(rb'\\.', re.DOTALL)
+_BRACE = re.compile(rb'[{}]')
+# The end of one message and the begin of the next, which is nowhere else.
+_BETWEEN = re.compile(rb'}\s*{')
+_SPACE = b' \t\r\n'
+
+
+class Malformed(Exception):
+    """A stream that is no row of JSON objects.
+
+    :param reason: text that names the error
+    """
+
+
+class Framer:
+    """Cuts a stream into JSON objects."""
+
+    def __init__(self):
+        self._pieces = []
+        # Open braces, whether a string is open, and whether the last byte was
+        # a backslash in it.
+        self._depth = 0
+        self._quoted = False
+        self._escaped = False
+
+    def feed(self, data):
+        """Take the next bytes.
+
+        :param data: bytes, any piece of the stream
+        :returns: list of bytes, the objects that are complete now
+        :raises Malformed: for something else than objects
+        """
+        if not data:
+            return []
+        plain = self._without_escapes(data)
+        # Every other part is in a string, which has no braces that count.
+        parts = plain.split(b'"')
+        bare = b''.join(parts[self._quoted::2])
+        after = self._depth + bare.count(b'{') - bare.count(b'}')
+        found = []
+        if self._depth == 0 or after <= 0 or _BETWEEN.search(bare):
+            data = self._cut(data, parts, found)
+        else:
+            self._depth = after
+        if data:
+            self._pieces.append(data)
+        self._quoted ^= len(parts) % 2 == 0
+        return found
+
+    def _without_escapes(self, data):
+        """The same number of bytes, without quotes that end no string."""
+        plain = data
+        if self._escaped:
+            plain = b'_' + data[1:]
+        if b'\\' in plain:
+            plain = _ESCAPE.sub(b'__', plain)
+        self._escaped = plain.endswith(b'\\')
+        return plain
+
+    def _cut(self, data, parts, found):
+        """Cut after each object.
+
+        :param data: bytes
+        :param parts: their parts between quotes
+        :param found: list, gets the objects
+        :returns: the bytes behind the last object
+        """
+        begin = offset = 0
+        quoted = self._quoted
+        for part in parts:
+            if not quoted:
+                for brace in _BRACE.finditer(part):
+                    self._depth += 1 if brace[0] == b'{' else -1
+                    if self._depth <= 0:
+                        end = offset + brace.end()
+                        found.append(self._whole(data[begin:end]))
+                        begin = end
+            offset += len(part) + 1
+            quoted = not quoted
+        rest = data[begin:]
+        if not self._pieces:
+            rest = _begun(rest)
+        return rest
+
+    def _whole(self, last):
+        pieces, self._pieces = self._pieces, []
+        return _begun(b''.join((*pieces, last)))
+
+
+def _begun(text):
+    """A text that begins an object, or nothing, without space before."""
+    text = text.lstrip(_SPACE)
+    if text and not text.startswith(b'{'):
+        raise Malformed(f'{text[:20]!r} begins no JSON object')
+    return text
+
+
+def value(text):
+    """The value of a JSON object, as the parser of python-ovs gives it.
+
+    :param text: bytes of :meth:`Framer.feed`
+    :returns: dict
+    :raises Malformed: when the text is not JSON
+    """
+    try:
+        if b'\\u' in text:
+            # The library's parser refuses one half of a surrogate pair, which
+            # no other text could be made of.
+            found = ovs_json.from_string(text.decode())
+            if isinstance(found, str):
+                raise Malformed(found)
+            return found
+        return json.loads(text.decode(), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise Malformed(str(error)) from error
+
+
+def _refuse(name):
+    raise ValueError(f'{name} is not JSON')

@@ -1,0 +1,124 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""JSON-RPC sessions of python-ovs with a faster reading of messages.
+
+These are the library's classes with other ``recv()`` methods; the rest of the
+protocol, reconnection and probes are the library's.
+"""
+
+import collections
+import errno
+import os
+
+from oslo_log import log as logging
+from ovs import jsonrpc
+
+from ovn_network_agent.ovsdb import framing
+
+LOG = logging.getLogger(__name__)
+
+# Bytes that are read at once; one record of TLS has at most 16 KiB.
+_CHUNK = 65536
+
+
+class Connection(jsonrpc.Connection):
+    """A connection whose messages :mod:`framing` cuts and reads.
+
+    :param stream: ovs.stream.Stream
+    """
+
+    def __init__(self, stream):
+        super().__init__(stream)
+        self._framer = framing.Framer()
+        self._texts = collections.deque()
+
+    def recv(self):
+        """The next message, without a wait.
+
+        :returns: (0, ovs.jsonrpc.Message), or (errno, None): EAGAIN without a
+            whole message, else the end of the connection
+        """
+        while not self.status:
+            if self._texts:
+                return self._message()
+            error, data = self.stream.recv(_CHUNK)
+            if error == errno.EAGAIN:
+                return error, None
+            if error or not data:
+                self._end(error)
+            else:
+                self.received_bytes += len(data)
+                self._take(data)
+        return self.status, None
+
+    def recv_wait(self, poller):
+        """Have the poller wake when :meth:`recv` has something to do.
+
+        :param poller: ovs.poller.Poller
+        """
+        if self.status or self._texts:
+            poller.immediate_wake()
+        else:
+            self.stream.recv_wait(poller)
+
+    def _end(self, error):
+        if error:
+            LOG.warning('%s: receive error: %s', self.name,
+                        os.strerror(error))
+        self.error(error or jsonrpc.EOF)
+
+    def _take(self, data):
+        try:
+            self._texts.extend(self._framer.feed(data))
+        except framing.Malformed as error:
+            self._refuse(error)
+
+    def _message(self):
+        try:
+            found = jsonrpc.Message.from_json(
+                framing.value(self._texts.popleft()))
+        except framing.Malformed as error:
+            found = str(error)
+        if isinstance(found, jsonrpc.Message):
+            return 0, found
+        self._refuse(found)
+        return self.status, None
+
+    def _refuse(self, reason):
+        LOG.warning('%s: received what is no message of JSON-RPC: %s',
+                    self.name, reason)
+        self.error(errno.EPROTO)
+
+
+class Session(jsonrpc.Session):
+    """A session whose connections are of :class:`Connection`."""
+
+    @classmethod
+    def in_place_of(cls, session):
+        """A session in the place of one that has not begun to connect.
+
+        :param session: ovs.jsonrpc.Session
+        """
+        made = cls(session.reconnect, None, session.remotes)
+        made.pick_remote()
+        return made
+
+    def run(self):
+        """As in the library, which makes connections of its own class."""
+        super().run()
+        if self.rpc is not None and not isinstance(self.rpc, Connection):
+            # Nothing has been received on a connection that is new.
+            made = Connection(self.rpc.stream)
+            made.output = self.rpc.output
+            self.rpc = made

@@ -103,6 +103,7 @@ class AgentService(service.Service):
         self._hurry = threading.Event()
         self._orderly = threading.Event()
         self._done = threading.Event()
+        self._ended = None
         self.status = status.Status(self._databases)
         parts = inside.make(self._reconciler, self.trigger)
         # The endpoints are no observers, because they go on when those end.
@@ -136,8 +137,13 @@ class AgentService(service.Service):
 
     # -- life cycle (called by main) --------------------------------------
 
-    def start(self):
-        """Start the loop and the connections; returns at once."""
+    def start(self, ended=lambda: None):
+        """Start the loop and the connections; returns at once.
+
+        :param ended: function without arguments, called on another thread
+            when the loop has ended
+        """
+        self._ended = ended
         self._own_port = privileged_netlink.port()
         self._watchdog.start()
         self._pace.start(self.trigger)
@@ -167,6 +173,11 @@ class AgentService(service.Service):
         :returns: True when it has ended
         """
         return self._done.wait(timeout)
+
+    @property
+    def ready(self):
+        """Whether everything was in place once."""
+        return self.status.is_ready
 
     def reset(self):
         """Take in changed configuration (SIGHUP)."""
@@ -270,6 +281,7 @@ class AgentService(service.Service):
         finally:
             self._loop.questions.close('the agent has stopped')
             self._done.set()
+            self._ended()
 
     def _drain(self):
         began = time.monotonic()

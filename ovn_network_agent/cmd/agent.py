@@ -19,7 +19,6 @@ would restart the service on SIGHUP, which would drain the gateway ports.
 
 import faulthandler
 import functools
-import queue
 import signal
 import sys
 
@@ -47,6 +46,7 @@ from ovn_network_agent.runtime import configuration  # noqa: E402
 from ovn_network_agent.runtime import former  # noqa: E402
 from ovn_network_agent.runtime import loader  # noqa: E402
 from ovn_network_agent.runtime import mode  # noqa: E402
+from ovn_network_agent.runtime import signals  # noqa: E402
 from ovn_network_agent.runtime import sole  # noqa: E402
 from ovn_network_agent.runtime import state_report  # noqa: E402
 from ovn_network_agent.watches import flows  # noqa: E402
@@ -65,6 +65,8 @@ EXIT_ENVIRONMENT = 1
 EXIT_CONFIGURATION = 2
 EXIT_INCOMPLETE = 3
 EXIT_NOT_TAKEN_OVER = 4
+# Seconds between two looks at the privileged daemons, whose end is told, too.
+_LOOK = 10.0
 
 
 class EnvironmentProblem(Exception):
@@ -163,7 +165,7 @@ def _run(conf, drivers, backends):
     state_report.arm(conf)
     # systemd ends a loop that hangs with SIGABRT; the log then says where.
     faulthandler.enable()
-    signals = _catch_signals()
+    caught = signals.Signals(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     for message in validate.warnings(conf):
         LOG.warning('%s', message)
     # A second agent must end before it changes anything; a plan changes
@@ -191,7 +193,7 @@ def _run(conf, drivers, backends):
     try:
         if conf.dry_run:
             return _dry_run(agent, conf)
-        return _serve(agent, signals, contexts)
+        return _serve(agent, caught, contexts)
     finally:
         agent.close()
 
@@ -265,20 +267,13 @@ def _check(backend):
                 f'{type(e).__name__}: {e}']
 
 
-def _catch_signals():
-    """A queue of signals; the handlers only put numbers into it."""
-    signals = queue.SimpleQueue()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda n, _frame: signals.put(n))
-    return signals
-
-
-def _serve(agent, signals, contexts):
-    agent.start()
+def _serve(agent, caught, contexts):
+    for context in contexts:
+        context.ended = caught.wake
+    agent.start(ended=caught.wake)
     while not agent.wait(0):
-        try:
-            number = signals.get(timeout=0.2)
-        except queue.Empty:
+        number = caught.wait(_LOOK)
+        if number is None:
             if not all(context.alive for context in contexts):
                 # A forked daemon cannot be started again.  All objects stay,
                 # and the next start takes them over.

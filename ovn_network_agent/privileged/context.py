@@ -85,6 +85,7 @@ class _EndAware:
 
     def _reader_main(self, reader):
         super()._reader_main(_until_broken(reader))
+        self._ended()
 
 
 def _until_broken(reader):
@@ -97,6 +98,9 @@ def _until_broken(reader):
 class _Channel(_EndAware, daemon._ClientChannel):
     """The channel to a daemon, forked or started by the helper command."""
 
+    def __init__(self, sock, context):
+        self._ended = lambda: context.ended()
+        super().__init__(sock, context)
 
 
 class Context(priv_context.PrivContext):
@@ -110,6 +114,8 @@ class Context(priv_context.PrivContext):
     :param reads: False for a daemon without functions that only read, which
         a dry run does not need
     :param without_ovn: whether the port-forward-only mode needs the daemon
+    :ivar ended: function without arguments, called on another thread when the
+        channel to the daemon has ended
     """
 
     def __init__(self, name, caps, timeout, reads=True,
@@ -121,6 +127,7 @@ class Context(priv_context.PrivContext):
         self.reads = reads
         self.without_ovn = without_ovn
         self.read_only = False
+        self.ended = lambda: None
         self.pid = None
         self._socket = None
 

@@ -12,37 +12,22 @@
 
 """The vty sockets of FRR's daemons, which show restarts."""
 
-import os
-
 from oslo_config import cfg
 
 from ovn_network_agent import privileged
+from ovn_network_agent import socket_marks
 from ovn_network_agent.conf import frr as options
 
-_SUFFIX = '.vty'
+#: End of the names of the sockets.
+SUFFIX = '.vty'
 
 
 @privileged.frr.entrypoint
 def read_sockets():
-    """Read the directory of the sockets.
-
-    A daemon makes its socket anew at its start, so another inode or time of
-    change means a restart.  The reading starts no process.
+    """Read the directory of the sockets, see :mod:`socket_marks`.
 
     :returns: dict of the daemon's name to [inode, time of change in ns]
     :raises OSError: when the directory cannot be read
     """
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
-    found = {}
-    with os.scandir(cfg.CONF.frr.frr_run_dir) as entries:
-        for entry in entries:
-            if not entry.name.endswith(_SUFFIX):
-                continue
-            try:
-                status = entry.stat(follow_symlinks=False)
-            except FileNotFoundError:
-                # The socket has gone, so the daemon does not run.
-                continue
-            found[entry.name.removesuffix(_SUFFIX)] = [
-                status.st_ino, status.st_ctime_ns]
-    return found
+    return socket_marks.of_directory(cfg.CONF.frr.frr_run_dir, SUFFIX)

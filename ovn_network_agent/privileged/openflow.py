@@ -23,6 +23,7 @@ import os
 from oslo_config import cfg
 
 from ovn_network_agent import privileged
+from ovn_network_agent import socket_marks
 from ovn_network_agent.conf import ovs as options
 from ovn_network_agent.openflow import bridge as openflow
 from ovn_network_agent.openflow import spec as specs
@@ -32,6 +33,8 @@ from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import ofctl
 from ovn_network_agent.privileged import switches
 
+#: End of the name of a bridge's management socket.
+SUFFIX = '.mgmt'
 # A deletion also accepts flows that may exist but are never written.
 _LISTS = (('adds', specs.ADD, specs.check_flow),
           ('deletes', specs.DELETE,
@@ -54,23 +57,15 @@ def dump_flows(bridge):
 
 @privileged.ovs.entrypoint
 def read_socket(bridge):
-    """Read the identity of a bridge's socket, which shows restarts.
-
-    ovs-vswitchd makes the socket anew at its start, so another inode or time
-    of change means a restart.  The reading starts no process.
+    """Read the mark of a bridge's socket, see :mod:`socket_marks`.
 
     :param bridge: name of the bridge
     :returns: dict of the bridge to [inode, time of change in ns], empty while
         there is no socket
     :raises OSError: when the directory of the sockets cannot be read
     """
-    path = socket_path(bridge)
-    os.stat(os.path.dirname(path))
-    try:
-        found = os.stat(path, follow_symlinks=False)
-    except FileNotFoundError:
-        return {}
-    return {bridge: [found.st_ino, found.st_ctime_ns]}
+    mark = socket_marks.of_socket(socket_path(bridge))
+    return {bridge: mark} if mark else {}
 
 
 @privileged.ovs.change
@@ -122,7 +117,7 @@ def socket_path(bridge):
     except ValueError as error:
         raise OSError(errno.EINVAL, str(error)) from error
     limits.current().check_bridge(bridge)
-    return os.path.join(_conf().ovs_rundir, bridge + '.mgmt')
+    return os.path.join(_conf().ovs_rundir, bridge + SUFFIX)
 
 
 def close():

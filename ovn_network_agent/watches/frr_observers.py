@@ -35,7 +35,7 @@ def make(conf, paced=None):
                else [])
     made = [looks]
     if conf.frr.frr_watch:
-        made.append(frr_restarts.make(looks.everything, lambda: any(
+        made.append(frr_restarts.make(conf, looks.everything, lambda: any(
             observer.awaited() for observer in fitness)))
         if paced is not None:
             made.append(frr_lists.Lists(conf, paced))

@@ -14,19 +14,24 @@
 """Notices that a daemon of FRR was started again."""
 
 from ovn_network_agent import notices
+from ovn_network_agent import socket_marks
 from ovn_network_agent.privileged import frr_sockets
 from ovn_network_agent.watches import restarts
 
 
-def make(restarted, awaited=lambda: False):
+def make(conf, restarted, awaited=lambda: False):
     """The watch.
 
+    :param conf: the oslo.config ConfigOpts
     :param restarted: function without arguments, called with each doubt
     :param awaited: see :class:`restarts.RestartWatch`
     :returns: :class:`restarts.RestartWatch`
     """
-    return restarts.RestartWatch('FRR', '[frr] frr_run_dir',
-                                 frr_sockets.read_sockets,
+    read = restarts.openly(
+        lambda: socket_marks.of_directory(conf.frr.frr_run_dir,
+                                          frr_sockets.SUFFIX),
+        frr_sockets.read_sockets)
+    return restarts.RestartWatch('FRR', '[frr] frr_run_dir', read,
                                  notices.FRR_RESTARTED,
                                  restarted, metric='frr_restarts_total',
                                  # The fabric has lost what staticd had.

@@ -17,7 +17,10 @@ A restarted ovs-vswitchd has lost all flows.  The local database does not show
 a restart: the numbers of the ports are mostly the same.
 """
 
+import os
+
 from ovn_network_agent import notices
+from ovn_network_agent import socket_marks
 from ovn_network_agent.privileged import openflow
 from ovn_network_agent.watches import restarts
 
@@ -28,7 +31,13 @@ def make(conf):
     :param conf: the oslo.config ConfigOpts
     :returns: :class:`restarts.RestartWatch`
     """
+    bridge = conf.bridge_dev
+
+    def read():
+        mark = socket_marks.of_socket(os.path.join(
+            conf.ovs.ovs_rundir, bridge + openflow.SUFFIX))
+        return {bridge: mark} if mark else {}
     return restarts.RestartWatch(
         'Open vSwitch', '[ovs] ovs_rundir',
-        lambda: openflow.read_socket(conf.bridge_dev),
+        restarts.openly(read, lambda: openflow.read_socket(bridge)),
         notices.SWITCH_RESTARTED, metric='ovs_restarts_total')

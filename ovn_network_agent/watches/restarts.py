@@ -15,7 +15,8 @@
 
 The agent writes nothing into the files of FRR and Open vSwitch.  So a
 restarted daemon silently lacks the agent's objects.  The observer checks the
-sockets once a second, with one call to the privileged side and no process.  It
+sockets once a second, without a process.  The privileged side is asked only
+where the directory of the sockets is closed to the agent.  The observer
 puts the backends in doubt when no socket has changed for a second.  It does so
 again some seconds later, because the daemons may still have been reading
 their own files.
@@ -36,6 +37,20 @@ LOG = logging.getLogger(__name__)
 _INTERVAL = 1.0
 _AWAITED = 0.2
 _SECOND = 5.0
+
+
+def openly(read, privileged):
+    """A function that reads sockets, with privileges only where need be.
+
+    :param read: function as for :class:`RestartWatch`
+    :param privileged: likewise, of the privileged side
+    """
+    def look():
+        try:
+            return read()
+        except PermissionError:
+            return privileged()
+    return look
 
 
 class RestartWatch(base.Observer):

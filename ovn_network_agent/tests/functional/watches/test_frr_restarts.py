@@ -16,6 +16,7 @@ import os
 
 from oslo_config import cfg
 
+from ovn_network_agent import socket_marks
 from ovn_network_agent import trigger
 from ovn_network_agent.privileged import frr_sockets
 from ovn_network_agent.tests import programs
@@ -33,7 +34,9 @@ class TestWatch(base.FrrTestCase):
         self.root_side(frr_run_dir=self.frr.rundir)
         self.trigger = trigger.Trigger(0)
         self.told = []
-        self.watch = frr_restarts.make(lambda: self.told.append(1))
+        # Where the agent looks itself, and where the root side looks.
+        self.watch = frr_restarts.make(cfg.CONF,
+                                       lambda: self.told.append(1))
 
     def start(self):
         self.watch.start(self.trigger)
@@ -115,6 +118,15 @@ class TestWatch(base.FrrTestCase):
         os.symlink(self.frr.rundir, self.frr.rundir + '/later')
         self.addCleanup(os.unlink, self.frr.rundir + '/later')
         self.woken()
+
+    def test_a_directory_that_is_closed_to_the_agent(self):
+        def refused():
+            raise PermissionError
+        read = restarts.openly(refused, frr_sockets.read_sockets)
+        self.assertEqual(
+            socket_marks.of_directory(self.frr.rundir, frr_sockets.SUFFIX),
+            read())
+        self.assertIn('zebra', read())
 
     def test_costs_no_process(self):
         with programs.started() as found:

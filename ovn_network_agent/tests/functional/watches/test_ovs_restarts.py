@@ -32,7 +32,8 @@ class TestWatch(base.FlowTestCase):
     def setUp(self):
         super().setUp()
         self.trigger = trigger.Trigger(0)
-        self.watch = ovs_restarts.make(self.backend.conf)
+        cfg.CONF.register_opts(options.OPTS)
+        self.watch = ovs_restarts.make(cfg.CONF)
 
     def start(self):
         self.watch.start(self.trigger)
@@ -73,7 +74,6 @@ class TestWatch(base.FlowTestCase):
         self.woken()
 
     def test_no_socket_is_no_run(self):
-        cfg.CONF.register_opts(options.OPTS)
         cfg.CONF.set_override('bridge_dev', 'br-none')
         self.addCleanup(cfg.CONF.clear_override, 'bridge_dev')
         self.assertEqual({}, openflow.read_socket('br-none'))

@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The signals of the process, for its main thread.
+
+A signal may reach any thread, and the others do not wake the main thread, in
+which handlers run.  So the interpreter writes a byte into a socket for each
+signal, and the main thread waits for this socket.
+"""
+
+import contextlib
+import queue
+import select
+import signal
+import socket
+
+
+class Signals:
+    """Catches signals from now on; to be made on the main thread.
+
+    :param numbers: the signals
+    """
+
+    def __init__(self, *numbers):
+        self._waiting, self._waking = socket.socketpair()
+        self._waiting.setblocking(False)
+        self._waking.setblocking(False)
+        self._caught = queue.SimpleQueue()
+        signal.set_wakeup_fd(self._waking.fileno(), warn_on_full_buffer=False)
+        for number in numbers:
+            signal.signal(number, lambda n, _frame: self._caught.put(n))
+
+    def wake(self):
+        """Have :meth:`wait` return soon; on any thread."""
+        # A full socket wakes the main thread anyhow.
+        with contextlib.suppress(BlockingIOError):
+            self._waking.send(b'\0')
+
+    def wait(self, timeout):
+        """Wait for a signal, for :meth:`wake`, or for the end of the time.
+
+        :param timeout: seconds
+        :returns: number of the signal, or None
+        """
+        if self._caught.empty():
+            poll = select.poll()
+            poll.register(self._waiting, select.POLLIN)
+            poll.poll(timeout * 1000)
+            with contextlib.suppress(BlockingIOError):
+                while self._waiting.recv(4096):
+                    pass
+        try:
+            return self._caught.get_nowait()
+        except queue.Empty:
+            return None
+
+    def close(self):
+        """Let the interpreter forget the socket; for tests."""
+        signal.set_wakeup_fd(-1)
+        self._waiting.close()
+        self._waking.close()

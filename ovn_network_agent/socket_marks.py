@@ -1,0 +1,56 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What a socket in the file system shows of the daemon that made it.
+
+A daemon makes its socket anew at its start, so another inode or time of change
+means a restart.  The reading starts no process.
+"""
+
+import os
+
+
+def of_directory(directory, suffix):
+    """The marks of all sockets of a directory.
+
+    :param directory: path
+    :param suffix: end of the names, such as '.vty'
+    :returns: dict of the name without the suffix to [inode, time of change in
+        ns]
+    :raises OSError: when the directory cannot be read
+    """
+    with os.scandir(directory) as entries:
+        names = [entry.name for entry in entries
+                 if entry.name.endswith(suffix)]
+    found = {}
+    for name in names:
+        mark = of_socket(os.path.join(directory, name))
+        # Without its socket, the daemon does not run.
+        if mark:
+            found[name.removesuffix(suffix)] = mark
+    return found
+
+
+def of_socket(path):
+    """The mark of one socket.
+
+    :param path: path of the socket
+    :returns: [inode, time of change in ns], None while there is no socket
+    :raises OSError: when the directory cannot be read
+    """
+    try:
+        found = os.stat(path, follow_symlinks=False)
+    except FileNotFoundError:
+        os.stat(os.path.dirname(path))
+        return None
+    return [found.st_ino, found.st_ctime_ns]

@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Signals wake the main thread, whichever thread the kernel gives them to."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+from oslotest import base
+
+from ovn_network_agent.runtime import signals
+
+# A program that waits for a minute, and ends at the first signal.  Another
+# thread is the only one that the kernel can give the signal to.
+_PROGRAM = '''
+import signal, sys, threading
+from ovn_network_agent.runtime import signals
+caught = signals.Signals(signal.SIGTERM, signal.SIGHUP)
+threading.Thread(target=signal.sigwait, args=([signal.SIGUSR1],),
+                 daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+print('ready', flush=True)
+sys.exit(100 + (caught.wait(60) or 0))
+'''
+
+
+class SignalsTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        before = signal.getsignal(signal.SIGHUP)
+        self.addCleanup(signal.signal, signal.SIGHUP, before)
+        self.caught = signals.Signals(signal.SIGHUP)
+        self.addCleanup(self.caught.close)
+
+    def test_signals_in_their_order(self):
+        self.assertIsNone(self.caught.wait(0))
+        os.kill(os.getpid(), signal.SIGHUP)
+        os.kill(os.getpid(), signal.SIGHUP)
+        self.assertEqual(signal.SIGHUP, self.caught.wait(60))
+        self.assertEqual(signal.SIGHUP, self.caught.wait(60))
+        self.assertIsNone(self.caught.wait(0))
+
+    def test_woken_by_another_thread(self):
+        threading.Timer(0.05, self.caught.wake).start()
+        self.assertIsNone(self.caught.wait(3600))
+
+    def test_a_full_socket(self):
+        for _time in range(100000):
+            self.caught.wake()
+        self.assertIsNone(self.caught.wait(3600))
+        self.assertIsNone(self.caught.wait(0))
+
+    def test_a_signal_that_another_thread_gets(self):
+        program = subprocess.Popen([sys.executable, '-c', _PROGRAM],
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(program.stdout.close)
+        self.addCleanup(program.kill)
+        self.assertEqual(b'ready\n', program.stdout.readline())
+        program.send_signal(signal.SIGTERM)
+        self.assertEqual(100 + signal.SIGTERM, program.wait(30))

@@ -271,8 +271,13 @@ def _serve(agent, caught, contexts):
     for context in contexts:
         context.ended = caught.wake
     agent.start(ended=caught.wake)
+    settled = False
     while not agent.wait(0):
         number = caught.wait(_LOOK)
+        if agent.ready and not settled:
+            # What the first views have of OVN lives on.
+            garbage.settle()
+            settled = True
         if number is None:
             if not all(context.alive for context in contexts):
                 # A forked daemon cannot be started again.  All objects stay,

@@ -14,27 +14,36 @@
 import argparse
 import contextlib
 import os
+import signal
 import sys
 import time
 
 from tools.bench import crew as crews
 from tools.bench import facts
+from tools.bench import growth
+from tools.bench import peer
+from tools.bench import plot
 from tools.bench import results
+from tools.bench import scenarios
 from tools.bench import subjects
 from tools.bench import table
-from tools.bench import worlds
 
 _JSON = os.path.join(subjects.BUILD, 'results.json')
-_EVENTS = ('start', 'one', 'burst')
+_EVENTS = ('start', 'one', 'burst', 'takeover', 'renew', 'reload', 'rest',
+           'memory', 'day')
 
 
 def main(argv=None):
     """Measure, or show what was measured.
 
     :param argv: list of str, default sys.argv[1:]
-    :returns: exit status, 1 when something could not be measured
+    :returns: exit status, 1 when something could not be measured, or when a
+        count has grown
     """
-    given = _parser().parse_args(argv)
+    given, more = _parser().parse_known_args(argv)
+    if more and given.function is not _bar:
+        _parser().error(f'unknown arguments: {" ".join(more)}')
+    given.more = more
     return given.function(given)
 
 
@@ -44,6 +53,30 @@ def _parser():
     run = commands.add_parser(
         'run', help='measure, add the results to the file, and print a table')
     run.set_defaults(function=_run)
+    _add_choices(run)
+    _add_subjects(run)
+    shown = commands.add_parser('table', help='print the table of the file')
+    shown.set_defaults(function=_table)
+    drawn = commands.add_parser(
+        'plot', help='draw latency against size, from the file')
+    drawn.set_defaults(function=_plot)
+    drawn.add_argument('--to', metavar='DIRECTORY', default=subjects.BUILD,
+                       help='of the pictures (default: %(default)s)')
+    bar = commands.add_parser(
+        'bar', help='fail when what one event costs grows with the number '
+        'of addresses; takes the arguments of tools.bench.growth')
+    bar.set_defaults(function=_bar)
+    for command in (run, shown, drawn):
+        command.add_argument('--json', default=_JSON, metavar='FILE',
+                             help='results (default: %(default)s)')
+    for command in (run, shown):
+        command.add_argument('--all-places', action='store_true',
+                             help='also show the single places')
+    return parser
+
+
+def _add_choices(run):
+    """What is measured, and how often."""
     run.add_argument('--sizes', type=int, nargs='+', metavar='N',
                      default=[0, 100, 1000, 5000, 10000],
                      help='floating IPs that are present')
@@ -55,44 +88,60 @@ def _parser():
     run.add_argument('--repeat', type=int, default=20,
                      help='turns of one floating IP')
     run.add_argument('--large', type=int, default=5,
-                     help='turns of what is large: starts, bursts')
+                     help='turns of what is large: starts, bursts, moves')
     run.add_argument('--burst', type=int, default=1000,
                      help='floating IPs in one transaction')
+    run.add_argument('--rest', type=float, default=120, metavar='SECONDS',
+                     help='time without events')
+    run.add_argument('--events', type=int, default=2000,
+                     help='changes of the compressed day')
+
+
+def _add_subjects(run):
+    """Who is measured."""
     run.add_argument('--against', metavar='REVISION', action='append',
                      default=[], help='another revision of the agent, in '
                      'turns with this tree; may be given several times')
+    run.add_argument('--peer', action='store_true',
+                     help='ovn-bgp-agent 7.0.0, which is installed from the '
+                     'package index into build/')
+    run.add_argument('--peer-most', type=int, default=1000, metavar='N',
+                     help='the peer ends at larger sizes: its start takes '
+                     'minutes with 1,000 (default: %(default)s)')
     run.add_argument('--no-floor', action='store_true',
                      help='leave out the planes without an agent')
-    run.add_argument('--vrf', metavar='NAME', default='',
-                     help='announce in a VRF of this name')
-    shown = commands.add_parser('table', help='print the table of the file')
-    shown.set_defaults(function=_table)
-    for command in (run, shown):
-        command.add_argument('--json', default=_JSON, metavar='FILE',
-                             help='results (default: %(default)s)')
-        command.add_argument('--all-places', action='store_true',
-                             help='also show the single places')
-    return parser
 
 
 def _table(given):
     print('\n'.join(table.lines(
         results.read(given.json),
-        () if given.all_places else (worlds.ALL, worlds.LAUNCHED))))
+        () if given.all_places else scenarios.SINGLE)))
     return 0
 
 
+def _plot(given):
+    for path in plot.write(results.read(given.json), given.to):
+        print(path)
+    return 0
+
+
+def _bar(given):
+    return growth.main(given.more)
+
+
 def _run(given):
+    # What was measured before the end of the time is kept.
+    signal.signal(signal.SIGTERM, lambda *_args: sys.exit(1))
     results.read(given.json)
-    who = [subjects.ours()]
-    if not given.no_floor:
-        who.append(subjects.floor())
-    who += [subjects.revision(name) for name in given.against]
+    who = [subjects.ours(), *([] if given.no_floor else [subjects.floor()]),
+           *map(subjects.revision, given.against)]
+    alone = [peer.subject()] if given.peer else []
     run = results.Run({**facts.now(), 'arguments': sys.argv[1:], 'subjects': {
-        one.name: one.version for one in who}})
+        one.name: one.version for one in who + alone}})
     crew = crews.Crew([
-        crews.Member(subject, method, given.routers, given.vrf)
-        for method in given.methods for subject in who], run)
+        crews.Member(subject, method, given.routers)
+        for method in given.methods for subject in who] + [
+        crews.Member(subject, '', given.routers) for subject in alone], run)
     try:
         with contextlib.suppress(KeyboardInterrupt):
             for number, size in enumerate(sorted(given.sizes)):
@@ -109,15 +158,34 @@ def _run(given):
 def _play(crew, size, given):
     """All scenarios at one size."""
     started = time.monotonic()
+    if size > given.peer_most:
+        for member in [one for one in crew.members
+                       if one.subject.kind == 'peer']:
+            crew.drop(member)
     crew.play('settle', size, present=size)
-    if 'start' in given.scenarios:
-        crew.play('again', size, given.large - 1)
-    if 'one' in given.scenarios:
-        crew.play('one', size, given.repeat)
-    if 'burst' in given.scenarios:
-        crew.play('burst', size, given.large, count=given.burst)
+    turns = {
+        'one': lambda: crew.play('one', size, given.repeat),
+        'memory': lambda: crew.play('memory', size),
+        'burst': lambda: crew.play('burst', size, given.large,
+                                   count=given.burst),
+        'renew': lambda: crew.play('renew', size, given.large),
+        'takeover': lambda: crew.play('takeover', size, given.large),
+        'reload': lambda: crew.play('reload', size, given.large),
+        'rest': lambda: _rest(crew, size, given.rest),
+        'day': lambda: crew.play('day', size, events=given.events),
+        'start': lambda: crew.play('again', size, given.large - 1)}
+    for name, play in turns.items():
+        if name in given.scenarios:
+            play()
     print(f'{size:d} present: {time.monotonic() - started:.0f} s',
           file=sys.stderr, flush=True)
+
+
+def _rest(crew, size, seconds):
+    """All rest at the same time."""
+    crew.play('rest_begins', size)
+    time.sleep(seconds)
+    crew.play('rest_ends', size)
 
 
 if __name__ == '__main__':

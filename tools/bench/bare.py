@@ -60,6 +60,19 @@ class World(worlds.World):
                 worlds.ALL: commit + planes[observe.RIB] +
                 planes[observe.FLOW]}
 
+    def move(self, here):
+        """The routes and flows that a takeover asks for."""
+        self._observer.drain()
+        return worlds.announced(self._planes(self._of_first_router(), here))
+
+    def processes(self):
+        """There is no program."""
+        raise worlds.CannotDo('no agent')
+
+    def rest(self):
+        """There is nothing that could go on."""
+        return
+
     def _planes(self, addresses, present):
         """Write routes, and then flows.
 
@@ -79,7 +92,7 @@ class World(worlds.World):
                 found.update(
                     (place, (when - started) * 1000) for place, when in
                     self._observer.wait(addresses, present, others,
-                                        worlds.PATIENCE, places).items())
+                                        self._patience, places).items())
         return found
 
     def _kernel(self, addresses, present):

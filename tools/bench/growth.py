@@ -176,7 +176,12 @@ def compare(what, few, many, functions):
     return good
 
 
-def main():
+def main(argv=None):
+    """Count, print and judge.
+
+    :param argv: list of str, default sys.argv[1:]
+    :returns: exit status, 1 when a count has grown too much
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--methods', nargs='+', default=['static', 'kernel'],
                         choices=['static', 'kernel'])
@@ -186,7 +191,7 @@ def main():
     parser.add_argument('--repeat', type=int, default=3)
     parser.add_argument('--functions', type=int, default=0,
                         help='so many functions are named that grow most')
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     hosts.enter()
     found = {}
     with tempfile.TemporaryDirectory() as directory, contextlib.closing(

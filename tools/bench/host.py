@@ -82,7 +82,7 @@ class Host:
             os.path.dirname(sys.executable), 'ovn-network-agent')
         self._agent = None
         self._start_switch()
-        self.nb = ovsdb.Server('nb').start()
+        self.nb = self._northbound().start()
         self.sb = ovsdb.Server('sb').start()
         self.cloud = clouds.Cloud(self.nb, self.sb, None)
         self.cloud.fill_sb()
@@ -101,6 +101,10 @@ class Host:
                 f'r{number}', [f'{address}/16'], clouds.CHASSIS,
                 mac=f'fa:16:3e:00:{high + 1:02x}:{low:02x}')
 
+    def _northbound(self):
+        """The server of the northbound database, not yet started."""
+        return ovsdb.Server('nb')
+
     def close(self):
         """Take away the files; the programs end with the namespace."""
         for server in (self.nb, self.sb):
@@ -118,12 +122,31 @@ class Host:
         """
         operations = [ovsdb.insert(
             'NAT', f'nat{n}', type='dnat_and_snat', external_ip=address,
-            logical_ip='10.0.0.5', external_ids=ovsdb.ovsdb_dict(
-                {'neutron:fip_id': f'fip-{address}'}))
+            logical_ip='10.0.0.5', **self._nat(address, router))
             for n, address in enumerate(addresses)]
         return self._router_nats(router, 'insert', ovsdb.ovsdb_set(
             ['named-uuid', f'nat{n}'] for n in range(len(addresses))),
             operations)
+
+    def _nat(self, address, _router):
+        """Further columns of a NAT row, a dict."""
+        return {'external_ids': ovsdb.ovsdb_dict(
+            {'neutron:fip_id': f'fip-{address}'})}
+
+    def move(self, router, here):
+        """Have a gateway port come, or leave for another chassis.
+
+        :param router: its number
+        :returns: monotonic time before the transaction
+        """
+        started = time.monotonic()
+        self.cloud.move(f'lrp-r{router:d}',
+                        clouds.CHASSIS if here else clouds.OTHER)
+        return started
+
+    def reload_agent(self):
+        """SIGHUP."""
+        self._agent.send_signal(signal.SIGHUP)
 
     def remove_fips(self, addresses, router=0):
         """The reverse of :meth:`add_fips`."""

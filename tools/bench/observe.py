@@ -36,6 +36,8 @@ _EVENT = re.compile(r'event=(\w+).*cookie=0x998 .*nw_dst=([\d.]+)')
 _AT_ONCE = 200
 ROUTE, FLOW, RIB = 'kernel route', 'flow', "zebra's RIB"
 PLACES = (ROUTE, FLOW, RIB)
+# The first of many routes.
+FIRST = 'first kernel route'
 
 
 class Observer:
@@ -44,9 +46,14 @@ class Observer:
     :param bridge: name of the bridge
     :param node: lab.node.Node to look at, None for where we are
     :param vrf: name of FRR's VRF, '' for the default
+    :param table: the kernel's routing table to look at
+    :param kinds: types of routes in FRR that count
+    :param places: those to wait for
     """
 
-    def __init__(self, bridge, node=None, vrf=''):
+    def __init__(self, bridge, node=None, vrf='', table=_MAIN,
+                 kinds=('kernel', 'static'), places=PLACES):
+        self._table, self._kinds, self._places = table, kinds, places
         self._vrf = f'vrf {vrf} ' if vrf else ''
         self._where = {ROUTE: set(), FLOW: set()}
         self._selector = selectors.DefaultSelector()
@@ -83,18 +90,20 @@ class Observer:
             for key, _events in ready:
                 key.data()
 
-    def wait(self, addresses, present, others, timeout=60, places=PLACES):
+    def wait(self, addresses, present, others, timeout=60, places=None):
         """Wait until all addresses are in all places, or in none.
 
         :param addresses: list of IPv4 addresses
         :param present: which of both
         :param others: :meth:`in_rib` without these addresses
         :param timeout: seconds
-        :param places: those to wait for
-        :returns: dict of place to the monotonic time when it was so
+        :param places: those to wait for, default those of this observer
+        :returns: dict of place to the monotonic time when it was so, and of
+            FIRST to that of the first route
         :raises RuntimeError: when the time is over
         """
         wanted = set(addresses)
+        places = places or self._places
         pause = 0.001 if len(wanted) == 1 else 0.01
         found = {}
         deadline = time.monotonic() + timeout
@@ -106,6 +115,8 @@ class Observer:
             for key, _events in self._selector.select(pause):
                 key.data()
             now = time.monotonic()
+            if present and ROUTE in places and wanted & self._where[ROUTE]:
+                found.setdefault(FIRST, now)
             for place, there in self._where.items():
                 if place in places and self._all(wanted, there, present):
                     found.setdefault(place, now)
@@ -129,18 +140,30 @@ class Observer:
                               route.get('installed') for route in routes)
 
     def in_rib(self):
-        """How many kernel and static routes zebra has selected."""
+        """How many routes of our kinds zebra has selected."""
         shown = json.loads(self._zebra.ask(
             f'show ip route {self._vrf}summary json'))
         return sum(route['fib'] for route in shown['routes']
-                   if route['type'] in ('kernel', 'static'))
+                   if route['type'] in self._kinds)
+
+    def wait_for_rib(self, count, timeout):
+        """Wait until zebra has so many routes, if its RIB is waited for.
+
+        :raises RuntimeError: when the time is over
+        """
+        deadline = time.monotonic() + timeout
+        while RIB in self._places and (found := self.in_rib()) != count:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f'zebra has {found:d} routes, not '
+                                   f'{count:d}, after {timeout:g} s')
+            time.sleep(0.01)
 
     def _read_routes(self):
         data = self._netlink.recv(1 << 20)
         while data:
             length, kind = struct.unpack_from('=IH', data)
             if kind in (_RTM_NEWROUTE, _RTM_DELROUTE):
-                address = _destination(data[16:length])
+                address = _destination(data[16:length], self._table)
                 if kind == _RTM_NEWROUTE:
                     self._where[ROUTE].add(address)
                 else:
@@ -148,8 +171,10 @@ class Observer:
             data = data[(length + 3) & ~3:]
 
     def _read_flows(self):
-        *lines, self._rest = (self._rest + self._monitor.stderr.read()
-                              ).split(b'\n')
+        data = self._monitor.stderr.read()
+        if data == b'':
+            raise RuntimeError('the monitor of flows has ended')
+        *lines, self._rest = (self._rest + (data or b'')).split(b'\n')
         for line in lines:
             if found := _EVENT.search(line.decode()):
                 event, address = found.groups()
@@ -207,10 +232,10 @@ class Vty:
         self._socket.close()
 
 
-def _destination(route):
-    """The destination of a host route in main, '' for other routes."""
+def _destination(route, wanted):
+    """The destination of a host route in a table, '' for other routes."""
     _family, length, _source, _tos, table = route[:5]
-    if length != 32 or table != _MAIN:
+    if length != 32 or table != wanted:
         return ''
     at = 12
     while at + 4 <= len(route):

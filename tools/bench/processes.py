@@ -58,6 +58,21 @@ def family(pid):
     return found
 
 
+def named(word):
+    """Processes of this PID namespace with a word in their command line.
+
+    :param word: bytes
+    :returns: list of process ids
+    """
+    found = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        with contextlib.suppress(*_GONE), open(
+                f'/proc/{pid}/cmdline', 'rb') as opened:
+            if word in opened.read():
+                found.append(int(pid))
+    return found
+
+
 def load(pids):
     """The :class:`Load` of some processes; those that ended count nothing."""
     processor, wakes = 0.0, 0

@@ -11,14 +11,21 @@
 # under the License.
 """What is measured, by the names of the command line.
 
-A scenario is a function of a world and settings (dict) that plays one turn,
-and yields (what, place, unit, value).
+A scenario is a function of a world and settings that plays one turn, and
+yields (what, place, unit, value).
 """
 
+from tools.bench import churn
+from tools.bench import observe
+from tools.bench import processes
 from tools.bench import samples
 from tools.bench import worlds
 
-MS, COUNT = 'ms', 'number'
+MS, COUNT, MEGABYTES = 'ms', 'number', 'MB'
+PROCESSOR, WAKES, MEMORY = 'processor', 'wakes a second', 'PSS'
+_MEGA = 1 << 20
+# How many passes are measured as one, because one takes so little.
+_PASSES = 5
 
 
 def run(world, scenario, **settings):
@@ -26,21 +33,28 @@ def run(world, scenario, **settings):
 
     :param world: a :class:`worlds.World`
     :param scenario: a name of :data:`ALL`
-    :returns: list of (what, place, unit, value)
+    :returns: list of (what, place, unit, value), empty for what this subject
+        cannot do
     """
-    return list(ALL[scenario](world, **settings))
+    try:
+        return [(what, place, unit, round(value, 4)) for
+                what, place, unit, value in ALL[scenario](world, **settings)]
+    except worlds.CannotDo:
+        return []
 
 
 def settle(world, present):
     """Bring the world to a size, and start the subject there."""
     world.fill(present)
     yield from _times('start', world.start())
+    world.rest()
 
 
 def again(world):
     """Stop the subject, and start it again on an empty node."""
     world.stop()
     yield from _times('start', world.start())
+    world.rest()
 
 
 def leave(world):
@@ -60,6 +74,75 @@ def burst(world, count):
         samples.FIRST + world.size, count))
 
 
+def takeover(world):
+    """A gateway port leaves with its addresses, and comes back."""
+    for what, here in (('hand-over', False), ('takeover', True)):
+        yield from _times(f'{what} of a gateway', world.move(here))
+
+
+def renew(world):
+    """A full comparison that finds nothing to do."""
+    yield from _used(world, 'pass without change', _PASSES, world.renew)
+
+
+def reload(world):
+    """SIGHUP with the same configuration."""
+    def once():
+        world.reload()
+        world.rest()
+    yield from _used(world, 'SIGHUP', 1, once)
+
+
+def _used(world, what, count, function):
+    """The processor's time of the subject in some calls, for one of them."""
+    before = processes.load(world.processes())
+    for _n in range(count):
+        function()
+    used = processes.load(world.processes()).since(before)
+    yield what, PROCESSOR, MS, used.processor / count
+
+
+def rest_begins(world):
+    """The first half of a time without events."""
+    world.begin()
+    return ()
+
+
+def rest_ends(world):
+    """The second half: time of the processor in a minute, and wake-ups."""
+    seconds, used = world.end()
+    yield 'a minute at rest', PROCESSOR, MS, used.processor * 60 / seconds
+    yield 'at rest', WAKES, COUNT, used.wakes / seconds
+
+
+def memory(world):
+    """Proportional memory of each process of the subject, and together."""
+    found = [(processes.name(pid), processes.proportional(pid) / _MEGA)
+             for pid in world.processes()]
+    for number, (name, size) in enumerate(found):
+        yield 'memory', f'{name} {number:d}', MEGABYTES, size
+    yield 'memory', MEMORY, MEGABYTES, sum(size for _name, size in found)
+
+
+def day(world, events):
+    """A day of changes in a few seconds, and whether all is right then."""
+    before = processes.load(world.processes())
+    grown = -_held(world)
+    took = churn.play(world, events)
+    used = processes.load(world.processes()).since(before)
+    world.rest()
+    grown += _held(world)
+    what = f'day of {events:d} changes'
+    yield what, worlds.ALL, MS, took
+    yield what, PROCESSOR, MS, used.processor
+    yield what, 'PSS grown', MEGABYTES, grown
+
+
+def _held(world):
+    """Megabytes of the subject."""
+    return sum(map(processes.proportional, world.processes())) / _MEGA
+
+
 def _both(world, what, addresses):
     for verb, present in (('added', True), ('removed', False)):
         yield from _times(f'{what} {verb}', world.change(addresses, present))
@@ -67,9 +150,11 @@ def _both(world, what, addresses):
 
 def _times(what, found):
     for place, value in found.items():
-        yield what, place, (COUNT if place == worlds.LAUNCHED else
-                            MS), round(value, 3)
+        yield what, place, COUNT if place == worlds.LAUNCHED else MS, value
 
 
 ALL = {function.__name__: function for function in (
-    settle, again, leave, one, burst)}
+    settle, again, leave, one, burst, takeover, renew, reload, rest_begins,
+    rest_ends, memory, day)}
+# Places that the table shows only when it is asked to.
+SINGLE = (*observe.PLACES, worlds.COMMIT)

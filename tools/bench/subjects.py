@@ -79,6 +79,18 @@ def revision(name):
     return Subject(name, 'agent', program, commit)
 
 
+def make_venv(path, package):
+    """A virtual environment with a released package.
+
+    :param path: of the environment
+    :param package: what pip installs
+    :raises SystemExit: when it cannot be installed
+    """
+    _run(sys.executable, '-m', 'venv', path)
+    _run(os.path.join(path, 'bin', 'python'), '-m', 'pip', 'install',
+         '--quiet', package)
+
+
 def _run(*argv):
     """Run a program.
 

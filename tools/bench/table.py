@@ -21,15 +21,15 @@ _TITLES = ('what', 'present', 'routers', 'who', 'median', 'p99', 'n',
            'x floor', 'peer x', 'x other')
 
 
-def lines(document, places=(worlds.ALL,)):
+def lines(document, hidden=()):
     """The table, a list of text.
 
     :param document: see :func:`results.read`
-    :param places: those to show, all when empty
+    :param hidden: places not to show
     """
     runs = results.by_run(document)
     keys = sorted({key for run in runs for key in run
-                   if not places or key.place in places}, key=_order)
+                   if key.place not in hidden}, key=_order)
     others = sorted({key.subject for key in keys} - {FLOOR, PEER, OURS})
     rows = [_TITLES, *(_row(runs, key, others) for key in keys)]
     widths = [max(len(row[n]) for row in rows) for n in range(len(_TITLES))]

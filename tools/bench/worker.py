@@ -24,11 +24,14 @@ import traceback
 
 from tools.bench import bare
 from tools.bench import host as hosts
+from tools.bench import peer
 from tools.bench import scenarios
 from tools.bench import worlds
 
-AGENT, FLOOR = 'agent', 'floor'
-_WORLDS = {AGENT: worlds.World, FLOOR: bare.World}
+# By the kind of the subject: its node, and its world.
+_KINDS = {'agent': (hosts.Host, worlds.World),
+          'floor': (hosts.Host, bare.World),
+          'peer': (peer.Host, peer.World)}
 
 
 def main():
@@ -37,9 +40,11 @@ def main():
     # What programs print must not get between the answers.
     answers = os.fdopen(os.dup(1), 'w')
     os.dup2(2, 1)
-    with hosts.running(settings['routers'], program=settings['program'],
-                       vrf=settings['vrf']) as host:
-        world = _WORLDS[settings['kind']](host, settings['method'])
+    node, kind = _KINDS[settings['kind']]
+    with contextlib.closing(node(
+            settings['routers'], program=settings['program'],
+            vrf=settings['vrf'])) as host:
+        world = kind(host, settings['method'])
         for line in sys.stdin:
             json.dump(_answer(world, json.loads(line)), answers)
             print(file=answers, flush=True)

@@ -19,13 +19,25 @@ the places that count.
 
 import time
 
+from ovn_network_agent.control import client
+from tools.bench import observe
+from tools.bench import processes
 from tools.bench import samples
 
 ALL, COMMIT, LAUNCHED = 'all', 'NB commit', 'launched'
-# Seconds for what is large.
-PATIENCE = 900
+# Seconds for a change, and further seconds for each present address: the peer
+# needs 0.2 to 0.4 for each at its start.
+_PATIENCE, _PATIENCE_EACH = 60, 0.6
 # Seconds after which a change has no consequences any more.
 _QUIET = 0.3
+# A second in which the subject uses less of the processor is one of rest, in
+# milliseconds; so many of them in a row are needed.
+_IDLE, _CALM = 100, 2
+_CONTROL = '/run/ovn-network-agent/control.ctl'
+
+
+class CannotDo(Exception):
+    """The subject has no such thing."""
 
 
 class World:
@@ -41,6 +53,9 @@ class World:
         self.method = method
         self.size = 0
         self._observer = None
+        self._began = None
+        # Routes in zebra that are not the subject's.
+        self._foreign = 0
 
     def fill(self, size):
         """Bring the number of present addresses to SIZE, without the agent.
@@ -53,6 +68,11 @@ class World:
         samples.fill(self.host, samples.addresses(
             samples.FIRST + self.size, size - self.size))
         self.size = size
+
+    @property
+    def _patience(self):
+        """Seconds for any change."""
+        return _PATIENCE + _PATIENCE_EACH * self.size
 
     @property
     def present(self):
@@ -68,16 +88,19 @@ class World:
         self._watch()
         before = self.host.launched()
         others = self._observer.in_rib()
+        self._foreign = others
         wanted = self.host.gateways + self.present
         started = self.host.start_agent(self.method)
         found = self._times(started, self._observer.wait(
-            wanted, True, others, PATIENCE))
+            wanted, True, others, self._patience))
         time.sleep(_QUIET)
         return {**found, LAUNCHED: self.host.launched() - before}
 
     def stop(self):
         """End the agent in good order; nothing of it is left."""
         self.host.stop_agent()
+        # zebra still works on it, and a start would count its routes.
+        self._observer.wait_for_rib(self._foreign, self._patience)
         self._forget()
 
     def change(self, addresses, present):
@@ -93,11 +116,94 @@ class World:
         change = self.host.add_fips if present else self.host.remove_fips
         started = change(addresses)
         commit = time.monotonic()
-        found = self._observer.wait(addresses, present, others, PATIENCE)
+        found = self._observer.wait(addresses, present, others, self._patience)
         found = {**self._times(started, found),
                  COMMIT: (commit - started) * 1000}
         time.sleep(_QUIET)
         return {**found, LAUNCHED: self.host.launched() - before}
+
+    def move(self, here):
+        """Have the gateway port of the first router come, or leave.
+
+        :returns: as of :meth:`start`, without LAUNCHED
+        """
+        self._observer.drain()
+        addresses = self._of_first_router()
+        others = self._observer.in_rib() - (0 if here else len(addresses))
+        started = self.host.move(0, here)
+        found = self._times(started, self._observer.wait(
+            addresses, here, others, self._patience))
+        self.rest()
+        return announced(found)
+
+    def _of_first_router(self):
+        return self.host.gateways[:1] + self.present[::self.host.routers]
+
+    def renew(self):
+        """Have the subject compare everything, and wait for the end."""
+        client.call(_CONTROL, 'resync', ['--timeout=60', '--'], 90)
+
+    def reload(self):
+        """Have the subject read its configuration again."""
+        self.host.reload_agent()
+
+    def processes(self):
+        """Process ids of the subject, a list.
+
+        :raises CannotDo: when it is no program
+        """
+        return self.host.processes()
+
+    def rest(self):
+        """Wait until the subject has nothing to do.
+
+        :raises RuntimeError: when it goes on
+        """
+        deadline = time.monotonic() + self._patience
+        calm = 0
+        while calm < _CALM:
+            before = processes.load(self.processes())
+            time.sleep(1)
+            used = processes.load(self.processes()).since(before)
+            calm = calm + 1 if used.processor < _IDLE else 0
+            if time.monotonic() > deadline:
+                raise RuntimeError('the subject does not come to rest')
+
+    def begin(self):
+        """A time without events begins."""
+        self._began = time.monotonic(), processes.load(self.processes())
+
+    def end(self):
+        """It ends; returns (seconds, :class:`processes.Load`)."""
+        after = processes.load(self.processes())
+        started, before = self._began
+        return time.monotonic() - started, after.since(before)
+
+    # -- parts of a day, none of which waits ------------------------------
+
+    def write(self, addresses, present):
+        """Have addresses come, or go."""
+        change = self.host.add_fips if present else self.host.remove_fips
+        change(addresses)
+
+    def shift(self, here):
+        """Have the gateway port of the first router come, or leave."""
+        self.host.move(0, here)
+
+    def drain(self):
+        """Take in what the observers have been told."""
+        self._observer.drain()
+
+    def expect(self, gone):
+        """Wait until the present addresses are there, and others are not.
+
+        :param gone: list of addresses
+        :raises RuntimeError: when it takes too long
+        """
+        there = self.host.gateways + self.present
+        self._observer.wait(gone, False, len(there) + self._foreign,
+                            self._patience)
+        self._observer.wait(there, True, self._foreign, self._patience)
 
     def _times(self, started, found):
         """Milliseconds of monotonic times."""
@@ -113,3 +219,13 @@ class World:
         if self._observer:
             self._observer.close()
             self._observer = None
+
+
+def announced(found):
+    """Times of a move: ALL without the flows, which may come later.
+
+    :param found: dict of place to milliseconds
+    """
+    return {**found, ALL: max(
+        when for place, when in found.items()
+        if place in (observe.ROUTE, observe.RIB))}

@@ -66,19 +66,25 @@ class BenchTest(base.BaseTestCase):
 
     def test_a_few_addresses(self):
         ended = self.bench(
-            'run', '--sizes', '0', '3', '--routers', '2', '--repeat', '2',
-            '--large', '1', '--burst', '4', '--methods', 'kernel')
+            'run', '--sizes', '3', '--routers', '2', '--repeat', '2',
+            '--large', '2', '--burst', '4', '--methods', 'kernel', '--rest',
+            '0.5', '--events', '20')
         self.assertEqual(0, ended.returncode, ended.stderr)
         run, = results.by_run(results.read(self.path))
         for subject in ('ours', 'floor'):
-            for size in (0, 3):
-                for what, count in (('start', 1), ('one added', 2),
-                                    ('one removed', 2),
-                                    ('4 at once removed', 1)):
-                    found = run[results.Key(
-                        what, 'all', 'ms', subject, 'kernel', size, 2, False)]
-                    self.assertEqual(count, len(found))
-                    self.assertTrue(all(value > 0 for value in found))
+            for what, count in (
+                    ('start', 2), ('one added', 2), ('one removed', 2),
+                    ('4 at once removed', 2), ('takeover of a gateway', 2)):
+                found = run[results.Key(what, 'all', 'ms', subject, 'kernel',
+                                        3, 2, False)]
+                self.assertEqual(count, len(found))
+                self.assertTrue(all(value > 0 for value in found))
+        for what, place, unit in (
+                ('pass without change', 'processor', 'ms'),
+                ('SIGHUP', 'processor', 'ms'), ('memory', 'PSS', 'MB'),
+                ('day of 20 changes', 'all', 'ms')):
+            self.assertGreater(run[results.Key(
+                what, place, unit, 'ours', 'kernel', 3, 2, False)][0], 0)
         self.assertIn('x floor', ended.stdout)
         self.assertEqual([], self.worlds())
         self.assertEqual(['results.json'], os.listdir(self.directory))

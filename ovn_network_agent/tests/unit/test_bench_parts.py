@@ -1,0 +1,149 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Parts of the benchmark: pictures, the plan of a day, processes."""
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+from oslotest import base
+
+from ovn_network_agent.tests import waiting
+from tools.bench import __main__ as command
+from tools.bench import churn
+from tools.bench import plot
+from tools.bench import processes
+from tools.bench import results
+
+
+def document(*medians):
+    """A document with one value for each (subject, method, size, ms)."""
+    run = results.Run({})
+    for subject, method, size, ms in medians:
+        run.add(results.Key('one added', 'all', 'ms', subject, method, size,
+                            10, False), ms)
+    return {'format': results.FORMAT, 'runs': [run.document()]}
+
+
+class PlotTest(base.BaseTestCase):
+
+    def test_points_of_each_subject_by_size(self):
+        self.assertEqual(
+            {'ours kernel': [(0, 9), (100, 10)], 'peer': [(100, 300)]},
+            plot.points(document(('ours', 'kernel', 100, 10),
+                                 ('ours', 'kernel', 0, 9),
+                                 ('peer', '', 100, 300)), 'one added'))
+
+    def test_the_picture_names_all_and_goes_up(self):
+        curves = {'ours kernel': [(0, 9), (10000, 11)], 'a<b': [(100, 3000)]}
+        picture = xml.etree.ElementTree.fromstring(
+            plot.svg('one added', curves))
+        texts = [element.text for element in picture.iter()
+                 if element.tag.endswith('text')]
+        for name in ('ours kernel', 'a<b', '0', '100', '10,000'):
+            self.assertIn(name, texts)
+        circles = [element for element in picture.iter()
+                   if element.tag.endswith('circle')]
+        heights = [float(circle.get('cy')) for circle in circles]
+        self.assertEqual(sorted(heights, reverse=True), heights)
+        self.assertEqual(3, len(heights))
+
+    def test_one_point_is_a_picture_too(self):
+        plot.svg('start', {'ours kernel': [(100, 1000)]})
+
+    def test_what_was_not_measured_has_none(self):
+        with tempfile.TemporaryDirectory() as directory:
+            self.assertEqual(
+                ['speed-added.svg'], [os.path.basename(path) for path in
+                                      plot.write(document(
+                                          ('ours', 'kernel', 1, 1)),
+                                          directory)])
+
+
+class ChurnTest(base.BaseTestCase):
+
+    def test_it_ends_as_it_began(self):
+        there, here = set(), True
+        for kind, *arguments in churn.plan(2000):
+            if kind == 'gateway':
+                self.assertNotEqual(here, arguments[0])
+                here, = arguments
+                continue
+            addresses, present = arguments
+            if present:
+                self.assertEqual(set(), there & set(addresses))
+                there |= set(addresses)
+            else:
+                self.assertTrue(there >= set(addresses))
+                there -= set(addresses)
+        self.assertEqual((set(), True), (there, here))
+
+    def test_it_is_the_same_each_time(self):
+        self.assertEqual(churn.plan(500), churn.plan(500))
+
+
+class ProcessesTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.child = subprocess.Popen(
+            [sys.executable, '-c', 'import subprocess; subprocess.run('
+             '["sleep", "1000"], stdin=subprocess.PIPE)'])
+        self.addCleanup(self.child.wait)
+        waiting.eventually(lambda: len(processes.family(self.child.pid)) == 2,
+                           'a grandchild')
+        self.pids = processes.family(self.child.pid)
+        for pid in self.pids:
+            self.addCleanup(self.end, pid)
+
+    @staticmethod
+    def end(pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, 9)
+
+    def test_a_family_has_loads_memory_and_names(self):
+        used = processes.load(self.pids)
+        self.assertGreater(used.processor, 0)
+        self.assertGreater(used.wakes, 0)
+        self.assertEqual(processes.Load(0, 0), used.since(used))
+        self.assertEqual('sleep', processes.name(self.pids[1]))
+        self.assertGreater(processes.proportional(self.pids[0]), 1 << 20)
+        self.assertIn(self.pids[1], processes.named(b'sleep\0001000'))
+
+    def test_a_process_that_has_ended(self):
+        self.end(self.child.pid)
+        self.child.wait()
+        pid = self.child.pid
+        self.assertEqual([], processes.family(pid))
+        self.assertEqual(processes.Load(0, 0), processes.load([pid]))
+        self.assertEqual('ended', processes.name(pid))
+
+
+class CommandTest(base.BaseTestCase):
+
+    def test_an_argument_that_no_command_knows(self):
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertRaises(SystemExit, command.main,
+                              ['table', '--no-such-thing'])
+        self.assertIn('--no-such-thing', said.getvalue())
+
+    def test_the_table_of_a_file(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, 'results.json')
+            results.write(path, document(('ours', 'kernel', 100, 10)))
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                self.assertEqual(0, command.main(['table', '--json', path]))
+        self.assertIn('ours kernel', said.getvalue())

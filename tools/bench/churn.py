@@ -1,0 +1,75 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A day of changes, without the pauses between them."""
+
+import random
+import time
+
+from tools.bench import samples
+
+# Seconds between two changes: faster than a pass.
+_PAUSE = 0.01
+# Of a hundred changes, so many are of a group of addresses, and of a gateway.
+_GROUPS, _MOVES = 10, 2
+_GROUP = 20
+_SEED = 16
+
+
+def plan(events):
+    """The changes of a day, the same each time.
+
+    :param events: how many
+    :returns: list of ('fips', list of addresses, present) and of ('gateway',
+        present); an address or gateway comes and goes in turns
+    """
+    chosen = random.Random(_SEED)  # noqa: S311 - no secret
+    present, here, found = set(), True, []
+    for _n in range(events):
+        kind = chosen.randrange(100)
+        if kind < _MOVES:
+            here = not here
+            found.append(('gateway', here))
+            continue
+        count = _GROUP if kind < _MOVES + _GROUPS else 1
+        first = chosen.randrange(samples.FIRST // count) * count
+        some = set(samples.addresses(first, count))
+        comes = not some <= present
+        changed = some - present if comes else some
+        present = present | some if comes else present - some
+        found.append(('fips', sorted(changed), comes))
+    if not here:
+        found.append(('gateway', True))
+    found.append(('fips', sorted(present), False))
+    return found
+
+
+def play(world, events):
+    """Play a day, and wait until the node is as at its beginning.
+
+    :param world: a :class:`worlds.World` whose gateways are here
+    :param events: number of changes
+    :returns: milliseconds from the last change until all is right
+    :raises RuntimeError: when something is missing, or left, in the end
+    """
+    touched = set()
+    for kind, *arguments in plan(events):
+        if kind == 'gateway':
+            world.shift(*arguments)
+        else:
+            addresses, present = arguments
+            touched.update(addresses)
+            world.write(addresses, present)
+        world.drain()
+        time.sleep(_PAUSE)
+    started = time.monotonic()
+    world.expect(sorted(touched))
+    return (time.monotonic() - started) * 1000

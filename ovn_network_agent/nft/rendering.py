@@ -105,13 +105,32 @@ def _zones(table):
         lines.lookup(lines.words(name, 'd'), towards, zone),
         lines.lookup(lines.words(name, 's'), sorted(behind), zone)]
     # Without the zone, an ICMP error belongs to no connection.  A client
-    # behind a smaller MTU would then never get a long reply.
+    # behind a smaller MTU would then never get a long reply.  The error comes
+    # from this node itself where an uplink has the smaller MTU; and for IPv6,
+    # where a destination on this node has had such an error: the kernel
+    # remembers the MTU with the route, and also forwards by it.
     errors = lines.lookup(f'{_ERRORS[name]} {name} daddr',
                           _addresses(table.vips), zone)
-    for hook, those in (('prerouting', [*rules, errors]),
-                        ('output', rules)):
-        yield from lines.chain(hook + '_ctzone',
-                               ('filter', hook, 'raw'), those)
+    for hook in ('prerouting', 'output'):
+        yield from lines.chain(
+            hook + '_ctzone', ('filter', hook, 'raw'),
+            [*(_crossed(table) if hook == 'prerouting' else ()), *rules,
+             errors])
+
+
+def _crossed(table):
+    """The rule for answers that have crossed the pair.
+
+    They are translated already.  An ICMP error of the kernel inherits the
+    connection of its packet, and has to find the one that was translated.
+    """
+    if table.vrf:
+        yield lines.lookup(
+            f'iifname "{ownership.VETH_PROVIDER}" ' +
+            lines.words(table.family, 's'), sorted({
+                lines.service(vip.address, service.proto, service.port)
+                for vip in table.vips for service in vip.services}),
+            'notrack')
 
 
 def _behind(table, masqueraded=False):
@@ -171,10 +190,11 @@ def _marks(table):
                                 ('reply', ownership.MARK_REPLY)))
     yield from lines.chain(
         'prerouting_fwmark', ('filter', 'prerouting', 'filter'), [to, back])
-    # The kernel routes a packet of a destination on this node before the mark
-    # is set.  A chain of the type route makes the kernel route it again.
+    # The kernel routes a packet of a destination on this node, and an ICMP
+    # error of this node, before the mark is set.  A chain of the type route
+    # makes the kernel route it again.
     yield from lines.chain(
-        'output_fwmark', ('route', 'output', 'filter'), [back])
+        'output_fwmark', ('route', 'output', 'filter'), [to, back])
     yield from lines.chain(
         'forward_veth_guard', ('filter', 'forward', 'filter'), [[
             f'{_LEAK} {table.family} saddr @{ownership.NFT_NETWORKS} accept',

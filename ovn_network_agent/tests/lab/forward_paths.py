@@ -173,11 +173,34 @@ class Paths:
         spine = self.cloud['spine']
         spine.batch('link set to-client mtu 1300\n')
         self.addCleanup(spine.batch, 'link set to-client mtu 1500\n')
-        for address, port in ((pf.PLAIN, 80), (pf.PLAIN, 81), (pf.PLAIN, 82),
-                              (pf.PLAIN6, 81), (pf.PLAIN6, 82)):
-            with self.subTest(vip=address, port=port):
-                self.assertGreater(
-                    self.client.call(_fetch, address, port), 10 ** 5)
+        self.fetch_from_all()
+
+    def test_large_answers_through_a_small_uplink(self):
+        """The same where gw1 itself has to say so."""
+        gw1 = self.cloud['gw1']
+        gw1.batch('link set eth1 mtu 1300\n')
+        self.addCleanup(gw1.batch, 'link set eth1 mtu 1500\n')
+        self.fetch_from_all()
+
+    def fetch_from_all(self):
+        """A large answer from each kind of destination, over both families.
+
+        The destination on the node comes first: with IPv6, the node then
+        remembers the MTU, and forwards the other answers by it.
+        """
+        self.forget_mtus()
+        self.addCleanup(self.forget_mtus)
+        for address in (pf.PLAIN, pf.PLAIN6):
+            for port in (80, 81, 82):
+                self.assertGreater(self.client.call(_fetch, address, port),
+                                   10 ** 5, f'{address} port {port}')
+
+    def forget_mtus(self):
+        """Nobody remembers the MTU of a way."""
+        for name in ('gw1', 'backend', 'spine'):
+            for family in '-4', '-6':
+                self.cloud[name].run(['ip', family, 'route', 'flush',
+                                      'cache'])
 
     # -- several backends -------------------------------------------------
 

@@ -112,6 +112,30 @@ table ip probe {
 }
 '''
 
+# Sends much to whoever connects, in packets of full size.
+LARGE = '''
+import socket
+tcp = socket.create_server(('', 8090), family=socket.AF_INET6,
+                           dualstack_ipv6=True)
+print('ready', flush=True)
+while True:
+    peer, _address = tcp.accept()
+    with peer:
+        peer.sendall(bytes(300000))
+'''
+# Counts what comes.
+FETCH = '''
+import socket, sys
+total = 0
+with socket.create_connection((sys.argv[1], 80), 20) as peer:
+    try:
+        while data := peer.recv(65536):
+            total += len(data)
+    except TimeoutError:
+        pass
+print(total, flush=True)
+'''
+
 # For each line of its input one question, over the same socket.
 ASK = '''
 import select, socket, sys
@@ -238,6 +262,68 @@ class TrafficTestCase(base.NftTestCase):
                 True, connection.NETLINK_NETFILTER) as kernel:
             return sorted(found[:5] for found in
                           conntrack.read(kernel, 'ip', base.ZONE))
+
+
+class ErrorsTest(TrafficTestCase):
+    """This node is the router that has to say that packets are too big.
+
+    Rules and tables take the place of the VRF: an answer crosses the pair, so
+    its source is the VIP again when this node finds it too big.
+    """
+
+    VIPS = {'ip': base.VIP, 'ip6': '2001:db8::53'}
+    BACKENDS = {'ip': '10.0.0.5', 'ip6': '2001:db8:1::5'}
+    PAIR = '169.254.0.1/30', '169.254.0.2/30', 'fe80::a9fe:1', 'fe80::a9fe:2'
+
+    def setUp(self):
+        super().setUp()
+        for path in ('ipv6/conf/all/forwarding',
+                     'ipv4/conf/veth-provider/accept_local'):
+            if 'veth' in path:
+                self.ip('link add veth-default type veth peer name '
+                        'veth-provider')
+            with open('/proc/sys/net/' + path, 'w') as opened:
+                opened.write('1')
+        for node, name, net in ((self.client, 'client', '2001:db8:2::'),
+                                (self.servers['a'], 'a', '2001:db8:1::')):
+            self.ip(f'address add {net}1/64 dev to-{name} nodad')
+            node.run('ip', *f'address add {net}5/64 dev eth0 nodad'.split())
+            node.run('ip', *f'route add default via {net}1'.split())
+        ends = ('veth-default', 'veth-provider')
+        for number, end in enumerate(ends):
+            self.ip(f'address add {self.PAIR[number]} dev {end}')
+            self.ip(f'address add {self.PAIR[2 + number]}/64 dev {end} nodad')
+            self.ip(f'link set {end} up')
+        mac = self.shown('link show veth-provider')[0]['address']
+        for end in self.PAIR[1::2]:
+            self.ip(f'neigh replace {end.partition("/")[0]} lladdr {mac} dev '
+                    'veth-default nud permanent')
+        self.routes_of('-4', self.PAIR[1].partition('/')[0], '198.51.100.2')
+        self.routes_of('-6', self.PAIR[3], '2001:db8:2::/64')
+        # As a managed VIP, which takes the errors that nobody translates.
+        for vip in self.VIPS.values():
+            self.ip(f'address add {vip} dev lo')
+
+    def routes_of(self, family, through, client):
+        """The way of the agent's marks, and what a VRF would have."""
+        for command in (
+                'rule add pref 150 fwmark 0x100/0x100 lookup main',
+                'rule add pref 151 fwmark 0x200/0x200 lookup 201',
+                'rule add pref 1000 iif veth-provider lookup 10',
+                f'route add default via {through} dev veth-default table 201',
+                f'route add {client} dev to-client table 10'):
+            self.ip(f'{family} {command}')
+
+    def test_a_large_answer_through_a_small_uplink(self):
+        self.ip('link set to-client mtu 1300')
+        for family, vip in self.VIPS.items():
+            self.create(self.backend, base.table(
+                ('tcp', vip, 80, self.BACKENDS[family], 8090),
+                family=family))
+        self.start(self.servers['a'], LARGE)
+        for vip in self.VIPS.values():
+            said = self.run_in(self.client, FETCH, vip).stdout.readline()
+            self.assertEqual('300000', said.strip(), vip)
 
 
 class ReplaceTest(TrafficTestCase):

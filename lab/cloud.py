@@ -35,11 +35,13 @@ class Vm:
 
     :ivar node: the Node of the machine
     :ivar port: the :class:`neutron.Port` of the machine
+    :ivar lines: further lines of "ip -batch" for each new device of it
     """
 
     def __init__(self, node, port):
         self.node = node
         self.port = port
+        self.lines = ''
 
 
 class Cloud(fabric.Fabric):
@@ -333,18 +335,19 @@ class Cloud(fabric.Fabric):
     def replug(self, vm, host):
         """Connect a machine again that was unplugged."""
         self._plug(vm, host, 'eth0')
-        vm.node.batch(self._boot(vm.port))
+        vm.node.batch(self._boot(vm))
 
     @staticmethod
-    def _boot(port):
+    def _boot(vm):
         """Lines for ``ip`` on a machine whose port is eth0."""
+        port = vm.port
         family, length = families.of(port.address), port.network.cidr.prefixlen
         return (
             f'link set eth0 address {port.mac} mtu {plan.TENANT_MTU}\n'
             'link set eth0 up\n'
             f'addr add {port.address}/{length:d} dev eth0 {family.unchecked}\n'
             f'route add {family.default} via {port.network.gateway} '
-            'dev eth0\n')
+            f'dev eth0\n{vm.lines}')
 
     def migrate(self, vm, source, target):
         """Live migration of a machine, in the order of Nova and Neutron.
@@ -361,7 +364,7 @@ class Cloud(fabric.Fabric):
             'link set eth0 down\n'
             'link set eth0 name old0\n'
             'addr flush dev old0\n'
-            'link set eth1 name eth0\n' + self._boot(vm.port))
+            'link set eth1 name eth0\n' + self._boot(vm))
         self.neutron.request_chassis(vm.port, target)
         self.unplug(vm, source)
 

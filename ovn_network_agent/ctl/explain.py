@@ -19,8 +19,8 @@ import sys
 from ovn_network_agent.ctl import exits
 from ovn_network_agent.ctl import socket_path
 
-# An address for examples (RFC 5737), which no network has.
-_CLIENT = '192.0.2.1'
+# Addresses for examples (RFC 5737, RFC 3849), which no network has.
+_CLIENTS = {4: '192.0.2.1', 6: '2001:db8::1'}
 
 
 def add(commands):
@@ -33,9 +33,10 @@ def add(commands):
         'reachable: each layer that a packet and its announcement cross')
     explain.add_argument('address', metavar='ADDRESS',
                          help='floating IP, SNAT or router address, or VIP')
-    explain.add_argument('--client', metavar='ADDRESS', default=_CLIENT,
+    explain.add_argument('--client', metavar='ADDRESS', default='',
                          help='address outside that cannot reach ADDRESS, for '
-                         'the way back; default: %(default)s')
+                         f'the way back; without this option {_CLIENTS[4]}, '
+                         f'or {_CLIENTS[6]} for IPv6')
     explain.add_argument('--trace', action='store_true',
                          help='also what OVN and Open vSwitch would do with '
                          'a packet, one line each; reads the whole Southbound '
@@ -55,7 +56,7 @@ def run(given):
     :returns: exit status
     """
     address = _address(given.address)
-    client = _address(given.client)
+    client = _client(given.client, address)
     # The readers of the systems take long to import, and only this command
     # needs them.
     # Where eventlet is installed, python-ovs imports it to see whether it has
@@ -110,6 +111,21 @@ def _traces(conf, facts):
     """The traces, a tuple of :class:`readers.trace.Traced`."""
     from ovn_network_agent.diagnosis.readers import trace
     return trace.read(conf, facts.setup, facts.subject)
+
+
+def _client(text, address):
+    """The client of an address, in canonical notation.
+
+    :param text: what the user has given, '' for the default
+    :raises ValueError: when the text is no address of the same family
+    """
+    from ovn_network_agent import networks
+    version = networks.family(address)
+    client = _address(text or _CLIENTS[version])
+    if networks.family(client) != version:
+        raise ValueError(f'--client {client} cannot be a client of {address}: '
+                         f'name an address of IPv{version:d}')
+    return client
 
 
 def _address(text):

@@ -204,19 +204,22 @@ def announcement(settings, node, prefix, dev, requires=(), tag=None):
         requires=requires)
 
 
-def no_way_out(settings, node, consequence):
+def no_way_out(settings, node, consequence, versions):
     """The problem of a VRF without a default route, which the agent needs.
 
     :param settings: :class:`conf.settings.Settings`
     :param consequence: the dropped packets, as the middle of a sentence
-    :returns: iterable of :class:`resources.Problem`, at most one
+    :param versions: iterable of 4 and 6, the families of the packets
+    :returns: iterable of :class:`resources.Problem`, at most one a family
     """
     vrf = node.device(settings.frr.vrf_name)
-    if vrf is not None and vrf.default_route is False:
-        yield resources.Problem(
-            f'the way out of VRF {vrf.name}: it has no default route, so '
-            f'{consequence}; have a default route come in by BGP, which needs '
-            'a filter of the neighbour that lets it in, or set one in FRR')
+    for version in sorted(versions):
+        if vrf is not None and vrf.has_default(version) is False:
+            yield resources.Problem(
+                f'the way out of VRF {vrf.name}: it has no default route'
+                f'{" of IPv6" if version == 6 else ""}, so {consequence}; '
+                'have a default route come in by BGP, which needs a filter '
+                'of the neighbour that lets it in, or set one in FRR')
 
 
 def _proved(router, node):

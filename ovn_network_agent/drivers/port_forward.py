@@ -134,7 +134,7 @@ class PortForwardDriver(base.Driver):
             yield from self._no_redirects(forwards)
             yield from announcing.no_way_out(
                 self.settings, node, 'replies of VIPs are dropped unless BGP '
-                'knows the client')
+                'knows the client', {vip.version for vip in vips})
         if any(vip.managed and vip.version == 4 for vip in vips):
             yield self._anchor()
         for version in (4, 6):

@@ -146,7 +146,11 @@ class VethLeakDriver(base.Driver):
         if router.local_ports or router.hosting_ports:
             yield from announcing.no_way_out(
                 self.settings, node, 'what floating IPs send, replies too, is '
-                'dropped unless BGP knows its target')
+                'dropped unless BGP knows its target', {
+                    net.version for port in (*router.local_ports,
+                                             *router.hosting_ports)
+                    for net in announcing.provider_networks(
+                        self.settings, port)})
         # A former owner still forwards for a moment.
         tenants = {networks.translated(nat.logical_ip)
                    for nat in router.nats if nat.type == 'snat'} - {None}

@@ -81,8 +81,9 @@ class Surroundings:
     """The prerequisites of announcements.
 
     :ivar connected: list of the networks that zebra is connected to
-    :ivar neighbours: dict of BGP neighbour to its state ('Established'), or
-        None when bgpd was not asked
+    :ivar neighbours: dict of BGP neighbour to its state ('Established'), of
+        those for routes of IPv4, or of IPv6 where there are none; None when
+        bgpd was not asked
     """
 
     connected: list
@@ -112,7 +113,7 @@ def surroundings(text, bgp):
     found = {'connected': [], 'neighbours': {} if bgp else None}
     try:
         for document in output.json_documents(text):
-            if 'peers' in document:
+            if 'peers' in document and not found['neighbours']:
                 found['neighbours'] = {
                     peer: values['state']
                     for peer, values in document['peers'].items()}

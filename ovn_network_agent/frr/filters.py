@@ -23,7 +23,8 @@ import typing
 from ovn_network_agent.frr import shape
 
 LIST, MAP = 'prefix-list', 'route-map'
-_OF_LIST = 'ip address prefix-list '
+#: the beginning of a match of a route map against a list of each family
+OF_LIST = {4: 'ip address prefix-list ', 6: 'ipv6 address prefix-list '}
 # lib/routemap.h of FRR: RMAP_RECURSION_LIMIT.
 _DEPTH = 10
 
@@ -66,7 +67,7 @@ class Denial(typing.NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Filters:
-    """Prefix lists of IPv4 and route maps.
+    """Prefix lists of one family, and route maps.
 
     :ivar own: name of the agent's list, '' for none.  The agent adds a line
         for each of its networks, so only a line that denies counts there
@@ -85,7 +86,7 @@ class Filters:
 
         :param kind: 'prefix-list', 'route-map', or another word of FRR
         :param name: name of the filter
-        :param address: IPv4Address
+        :param address: IP address of the family
         :returns: :class:`Denial`, or None when the route passes
         :raises Undecided: when the filter goes by something else
         """
@@ -134,9 +135,10 @@ class Filters:
     def _fits(self, rule, address):
         """(whether an entry fits, the line of a list that says no)."""
         for text in rule.matches:
-            if not text.startswith(_OF_LIST):
+            of_list = OF_LIST[address.version]
+            if not text.startswith(of_list):
                 raise Undecided(text)
-            name = text.removeprefix(_OF_LIST)
+            name = text.removeprefix(of_list)
             denied = self._of_list(name, address)
             if denied:
                 return False, denied if denied.line else None

@@ -20,6 +20,8 @@ import typing
 
 from ovn_network_agent.frr import output
 
+#: FRR's word for each family in the names of lists and routes
+WORDS = {4: 'ip', 6: 'ipv6'}
 _BGP = 'router bgp '
 _ROUTE_MAP = 'route-map '
 # The parts whose lack :func:`faults` names.
@@ -32,7 +34,7 @@ class Setup(typing.NamedTuple):
 
     :ivar vrf: whether zebra has the VRF, and its device
     :ivar asn: AS number of the BGP instance of the VRF, '' without one
-    :ivar redistributes: sources of routes, like 'static', of IPv4 unicast
+    :ivar redistributes: sources of routes, like 'static', of the family
     :ivar neighbours: whether the instance has neighbours
     :ivar filters: whether a filter uses the prefix list
     :ivar described: whether the prefix list has a description
@@ -41,6 +43,7 @@ class Setup(typing.NamedTuple):
     :ivar bfd: whether a neighbour has BFD, which bfdd does
     :ivar version: version of FRR, '' when it is not shown
     :ivar mapped: sources of routes, like 'static', that pass a route map
+    :ivar family: 4 or 6, the family of the redistribution and of the filters
     """
 
     vrf: bool
@@ -53,66 +56,72 @@ class Setup(typing.NamedTuple):
     bfd: bool = False
     version: str = ''
     mapped: tuple = ()
+    family: int = 4
 
 
-def read(text, vrf, prefix_list):
+def read(text, vrf, prefix_list, version=4):
     """Parse the output of 'show vrf' and 'show running-config'.
 
     :param text: output of vtysh
     :param vrf: name of the VRF, '' for the default VRF
     :param prefix_list: name of the prefix list, '' for none
+    :param version: 4 or 6, the family of the announced routes
     :returns: :class:`Setup`
     :raises frr.output.Unreadable: when the configuration is not complete
     """
     before, lines = output.parts(text)
     try:
-        return _read(before, lines, vrf, prefix_list)
+        return _read(before, lines, vrf, prefix_list, version)
     except IndexError as error:
         raise output.Unreadable('a line of the running configuration has '
                                 'fewer words than FRR writes') from error
 
 
-def _read(before, lines, vrf, prefix_list):
+def _read(before, lines, vrf, prefix_list, version):
     asn, section = _instance(lines, vrf)
     words = [line.split() for line in section]
+    unicast = list(_unicast(words, version))
     return Setup(
         not vrf or any(line.startswith(f'vrf {vrf} ') and
                        'inactive' not in line for line in before),
         asn,
-        tuple(sorted({line[1] for line in _unicast(words)
+        tuple(sorted({line[1] for line in unicast
                       if line[0] == 'redistribute'})),
         any(line[0] == 'neighbor' or line[:2] == ['bgp', 'listen']
             for line in words),
         any(line[0] == 'neighbor' and line[-3:] == [
-            'prefix-list', prefix_list, 'out'] for line in words) or
-        not _route_maps(lines, prefix_list).isdisjoint(_passed(words)),
-        any(line.startswith(f'ip prefix-list {prefix_list} description ')
-            for line in lines),
-        tuple(_undefined(words, {line.split()[1] for line in lines
+            'prefix-list', prefix_list, 'out'] for line in unicast) or
+        not _route_maps(lines, prefix_list, version).isdisjoint(
+            _passed(unicast)),
+        any(line.startswith(f'{WORDS[version]} prefix-list {prefix_list} '
+                            'description ') for line in lines),
+        tuple(_undefined(unicast, {line.split()[1] for line in lines
                                  if line.startswith(_ROUTE_MAP)})),
         any(line[0] == 'neighbor' and 'bfd' in line[2:3] for line in words),
         next((line.split()[2] for line in lines
               if line.startswith('frr version ')), ''),
-        tuple(sorted({line[1] for line in _unicast(words)
-                      if line[0] == 'redistribute' and 'route-map' in line})))
+        tuple(sorted({line[1] for line in unicast
+                      if line[0] == 'redistribute' and 'route-map' in line})),
+        version)
 
 
-def _undefined(words, defined):
+def _undefined(unicast, defined):
     """(source, route map) of redistributions through a missing map."""
-    for line in _unicast(words):
+    for line in unicast:
         if line[0] == 'redistribute' and 'route-map' in line[:-1]:
             name = line[line.index('route-map') + 1]
             if name not in defined:
                 yield line[1], name
 
 
-def _route_maps(lines, prefix_list):
+def _route_maps(lines, prefix_list, version):
     """Route maps that use a prefix list, also by a call; a set of names."""
     uses, calls, name = set(), set(), ''
+    match = ['match', WORDS[version], 'address', 'prefix-list', prefix_list]
     for words in map(str.split, lines):
         if words[:1] == ['route-map']:
             name = words[1]
-        elif words == ['match', 'ip', 'address', 'prefix-list', prefix_list]:
+        elif words == match:
             uses.add(name)
         elif words[:1] == ['call']:
             calls.add((name, words[1]))
@@ -121,9 +130,9 @@ def _route_maps(lines, prefix_list):
     return uses
 
 
-def _passed(words):
+def _passed(unicast):
     """Route maps that announced routes pass, iterator of names."""
-    for line in words:
+    for line in unicast:
         if line[0] == 'redistribute' and 'route-map' in line[:-1]:
             yield line[line.index('route-map') + 1]
         elif line[0] == 'neighbor' and line[2:3] == ['route-map'] and (
@@ -147,14 +156,17 @@ def _instance(lines, vrf):
     return asn, section
 
 
-def _unicast(words):
-    """The lines of the address family IPv4 unicast."""
-    inside = False
+def _unicast(words, version):
+    """The lines of the unicast routes of a family.
+
+    Lines outside of all address families are about IPv4.
+    """
+    inside = version == 4
     for line in words:
         if line[0] == 'address-family':
-            inside = line[1:3] == ['ipv4', 'unicast']
+            inside = line[1:3] == [f'ipv{version:d}', 'unicast']
         elif line[0] == 'exit-address-family':
-            inside = False
+            inside = version == 4
         elif inside:
             yield line
 
@@ -186,7 +198,12 @@ def faults(setup, vrf, method, prefix_list):
             *_filter_faults(setup, where, instance, prefix_list)]
 
 
-_FAMILY = '" / "address-family ipv4 unicast" / "'
+def family_line(version):
+    """The lines of FRR between an instance and a line of a family, quoted.
+
+    :param version: 4 or 6
+    """
+    return f'" / "address-family ipv{version:d} unicast" / "'
 
 
 def _instance_faults(setup, where, instance):
@@ -209,13 +226,14 @@ def _instance_faults(setup, where, instance):
 def _redistribution_faults(setup, where, instance, method):
     if method not in setup.redistributes:
         yield REDISTRIBUTION, (
-            f'BGP of {where} does not redistribute {method} routes, '
-            'so nothing is announced; add '
-            f'"{instance}{_FAMILY}redistribute {method}"')
+            f'BGP of {where} does not redistribute {method} routes'
+            f'{_of_ipv6(setup)}, so nothing is announced; add '
+            f'"{instance}{family_line(setup.family)}redistribute {method}"')
     for source, name in setup.undefined:
         if source == method:
             yield REDISTRIBUTION, (
-                f'BGP of {where} redistributes {source} routes through the '
+                f'BGP of {where} redistributes {source} routes'
+                f'{_of_ipv6(setup)} through the '
                 f'route map {name}, which does not exist, so nothing passes; '
                 f'add "route-map {name} permit 10", or take the map out of '
                 f'"{instance}"')
@@ -225,13 +243,21 @@ def _filter_faults(setup, where, instance, prefix_list):
     if prefix_list and setup.asn and not setup.filters:
         yield FILTER, (
             f'no neighbour in {where} is filtered by the prefix list '
-            f'{prefix_list}, so it may learn more than the floating '
-            f'IPs; add "{instance}{_FAMILY}neighbor ADDRESS '
+            f'{prefix_list}{_of_ipv6(setup)}, so it may learn more than the '
+            f'floating IPs; add "{instance}{family_line(setup.family)}'
+            'neighbor ADDRESS '
             f'prefix-list {prefix_list} out", or set [frr] '
             'frr_prefix_list to nothing')
     if setup.described:
         yield FILTER, (
-            f'the prefix list {prefix_list} has a description, and '
+            f'the prefix list {prefix_list}{_of_ipv6(setup)} has a '
+            'description, and '
             'FRR lets everything pass such a list as long as it has '
             'no entry, which is so on a node without routers; remove '
-            f'it with "no ip prefix-list {prefix_list} description"')
+            f'it with "no {WORDS[setup.family]} prefix-list {prefix_list} '
+            'description"')
+
+
+def _of_ipv6(setup):
+    """The family for people, where it is not the usual one."""
+    return ' of IPv6' if setup.family == 6 else ''

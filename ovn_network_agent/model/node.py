@@ -39,10 +39,11 @@ class Device:
     :ivar mac: MAC address, lower case with colons, '' without one
     :ivar up: administratively up
     :ivar vrf_table: routing table of a VRF, else 0
-    :ivar default_route: whether this VRF has a default route; None for
-        another device, and when nobody knows
+    :ivar default_route: whether this VRF has a default route of IPv4; None
+        for another device, and when nobody knows
     :ivar vlan: tag of a VLAN device (IEEE 802.1Q), else 0
     :ivar lower: name of the device below a VLAN device, else ''
+    :ivar default_route6: likewise ``default_route``, of IPv6
     """
 
     name: str
@@ -52,6 +53,14 @@ class Device:
     default_route: bool | None = None
     vlan: int = 0
     lower: str = ''
+    default_route6: bool | None = None
+
+    def has_default(self, version):
+        """Whether this VRF has a default route, None when nobody knows.
+
+        :param version: 4 or 6
+        """
+        return {4: self.default_route, 6: self.default_route6}[version]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@
 
 import errno
 import functools
+import socket
 import typing
 
 from pyroute2 import netlink
@@ -213,8 +214,9 @@ def device(kernel, name, found):
     """
     link = found[name]
     return model.Device(name, link.mac, link.up, link.vrf_table,
-                        _default_route(kernel, link), link.vlan,
-                        lower(found, link) if link.vlan else '')
+                        _default_route(kernel, link, socket.AF_INET),
+                        link.vlan, lower(found, link) if link.vlan else '',
+                        _default_route(kernel, link, socket.AF_INET6))
 
 
 def lower(found, link):
@@ -257,12 +259,12 @@ def read_devices():
         return tuple(device(kernel, name, found) for name in sorted(found))
 
 
-def _default_route(kernel, link):
+def _default_route(kernel, link, family):
     """Whether a VRF has a default route, None for other devices."""
     if not link.vrf_table:
         return None
     try:
-        return routes.has_default(kernel, link.index, link.vrf_table)
+        return routes.has_default(kernel, link.index, link.vrf_table, family)
     except OSError:
         # A VRF that is down or gone must not make the reading fail.
         return None

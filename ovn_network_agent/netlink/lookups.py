@@ -32,7 +32,7 @@ from ovn_network_agent.netlink import texts
 _MESSAGE = messages.narrow(
     rtmsg.rtmsg, 'RTA_DST', 'RTA_SRC', 'RTA_IIF', 'RTA_OIF', 'RTA_GATEWAY',
     'RTA_PRIORITY', (route_codec.RTA_MULTIPATH, 'RTA_MULTIPATH', 'binary'),
-    'RTA_TABLE', 'RTA_MARK')
+    'RTA_TABLE', 'RTA_MARK', route_codec.VIA)
 # RTN_UNICAST and RTN_LOCAL of linux/rtnetlink.h.
 _UNICAST = 1
 _LOCAL = 2
@@ -55,7 +55,7 @@ class Lookup(typing.NamedTuple):
     :ivar table: routing table of the route
     :ivar dst: prefix of the route, '0.0.0.0/0' for a default route
     :ivar dev: name of the output device, '' for several
-    :ivar via: gateway, or None
+    :ivar via: gateway, or None; that of an IPv4 route may be of IPv6
     :ivar protocol: rtm_protocol of the route
     :ivar local: whether the packet would be for this host itself
     :ivar refused: whether the kernel refuses the source of the packet, and
@@ -77,7 +77,9 @@ class Lookup(typing.NamedTuple):
         """The answer in the manner of ip-route(8)."""
         if self.error:
             return self.error
-        via = f' via {self.via}' if self.via else ''
+        inet6 = ('inet6 ' if self.via and ':' in self.via and
+                 ':' not in self.dst else '')
+        via = f' via {inet6}{self.via}' if self.via else ''
         dev = f' dev {self.dev}' if self.dev else ' over several next hops'
         return (f'{"local " if self.local else ""}{self.dst}{via}{dev} '
                 f'table {self.table} proto {self.protocol}')
@@ -112,20 +114,15 @@ def look_up(kernel, dst, src='', incoming=0, outgoing=0, mark=0):
 
 def _question(dst, src, incoming, outgoing, mark):
     family, _packed = texts.parse_address(dst)
-    length, flags = 128, routes.RTM_F_FIB_MATCH
-    if family == socket.AF_INET:
-        # For IPv6, the answer has the table anyhow, and the kernel refuses
-        # this flag (inet6_rtm_valid_getroute_req()).
-        length, flags = 32, flags | routes.RTM_F_LOOKUP_TABLE
+    fields = routes.LOOKUP[family]
     wanted = [('RTA_DST', dst)]
     wanted += [(name, value) for name, value in (
         ('RTA_SRC', src), ('RTA_IIF', incoming), ('RTA_OIF', outgoing),
         ('RTA_MARK', mark))
         if value]
     return messages.encode(
-        _MESSAGE, wanted, family=family, dst_len=length,
-        src_len=length if src else 0,
-        flags=flags)
+        _MESSAGE, wanted, family=family,
+        src_len=fields['dst_len'] if src else 0, **fields)
 
 
 def _decode(message):
@@ -133,12 +130,12 @@ def _decode(message):
     kind = message['type']
     if kind not in (_UNICAST, _LOCAL):
         return Lookup(f'a route of type {kind} drops it')
-    dst, gateway = found.get('RTA_DST'), found.get('RTA_GATEWAY')
+    dst = found.get('RTA_DST')
     return Lookup(
         '', found.get('RTA_TABLE', message['table']),
         f'{texts.canonical(dst)}/{message["dst_len"]}' if dst else
         ('0.0.0.0/0' if message['family'] == socket.AF_INET else '::/0'),
         '' if 'RTA_OIF' not in found or 'RTA_MULTIPATH' in found
         else route_codec.device(found['RTA_OIF'], {}),
-        texts.canonical(gateway) if gateway else None,
+        routes.gateway(found),
         message['proto'], kind == _LOCAL)

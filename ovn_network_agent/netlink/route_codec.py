@@ -41,6 +41,11 @@ RTA_GATEWAY = 5
 RTA_PRIORITY = 6
 RTA_MULTIPATH = 9
 RTA_TABLE = 15
+# The gateway of a route whose gateway is of another family (RFC 8950), after
+# its family (struct rtvia of linux/rtnetlink.h).
+RTA_VIA = 18
+VIA = RTA_VIA, 'RTA_VIA', 'binary'
+_VIA_HEAD = 2
 
 RTN_UNICAST = 1
 # The kernel makes such a route for an address, and removes both together.
@@ -62,7 +67,7 @@ class Route(typing.NamedTuple):
     :ivar table: routing table id
     :ivar dst: destination prefix, '0.0.0.0/0' for the default route
     :ivar dev: name of the output device, '' without a single one
-    :ivar via: gateway or None
+    :ivar via: gateway or None; that of an IPv4 route may be of IPv6
     :ivar protocol: rtm_protocol
     :ivar metric: priority; the default is 0 for IPv4 and 1024 for IPv6
     """
@@ -159,9 +164,19 @@ def decode(data, start, end, names=None):
         f'{texts.address_text(dst)}/{length}' if dst else _ANY[family],
         '' if RTA_OIF not in found or RTA_MULTIPATH in found
         else device(number(found[RTA_OIF]), {} if names is None else names),
-        texts.address_text(gateway) if gateway else None,
+        texts.address_text(gateway) if gateway else
+        via_text(found[RTA_VIA]) if RTA_VIA in found else None,
         protocol,
         number(found.get(RTA_PRIORITY)) or 0)
+
+
+def via_text(payload):
+    """The gateway of an attribute RTA_VIA, text.
+
+    :param payload: bytes
+    :raises ValueError: when there is no address
+    """
+    return texts.address_text(payload[_VIA_HEAD:])
 
 
 def device(index, names):

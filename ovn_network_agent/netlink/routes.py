@@ -40,11 +40,21 @@ RTM_F_LOOKUP_TABLE = 0x1000
 # The next hops of a multipath route are not decoded.
 MESSAGE = messages.narrow(
     rtmsg.rtmsg, 'RTA_DST', 'RTA_OIF', 'RTA_GATEWAY', 'RTA_PRIORITY',
-    (route_codec.RTA_MULTIPATH, 'RTA_MULTIPATH', 'binary'), 'RTA_TABLE')
+    (route_codec.RTA_MULTIPATH, 'RTA_MULTIPATH', 'binary'), 'RTA_TABLE',
+    route_codec.VIA)
+
+# The fields of a question for the route to one address.  For IPv6, the answer
+# has the table anyhow, and the kernel refuses the second flag
+# (inet6_rtm_valid_getroute_req()).
+LOOKUP = {socket.AF_INET: {'dst_len': 32,
+                           'flags': RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE},
+          socket.AF_INET6: {'dst_len': 128, 'flags': RTM_F_FIB_MATCH}}
 
 # Default metric of routes (ip-route(8); IP6_RT_PRIO_USER).
 DEFAULT_METRIC = {socket.AF_INET: 0, socket.AF_INET6: 1024}
-_NOWHERE = '240.0.0.1'
+# Addresses that nothing but a default route leads to: in 240.0.0.0/4, and
+# outside of 2000::/3, the global addresses of IPv6 (RFC 4291, section 2.4).
+_NOWHERE = {socket.AF_INET: '240.0.0.1', socket.AF_INET6: 'c000::1'}
 # Answers of a lookup that finds no route, or one of type unreachable,
 # blackhole, prohibit.
 _NO_ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EINVAL,
@@ -59,7 +69,7 @@ def decode(data, start, end, names=None):
     if message['flags'] & route_codec.RTM_F_CLONED or family not in _ANY:
         return None
     found = messages.attributes(message)
-    dst, gateway = found.get('RTA_DST'), found.get('RTA_GATEWAY')
+    dst = found.get('RTA_DST')
     return route_codec.Route(
         found.get('RTA_TABLE', message['table']),
         f'{texts.canonical(dst)}/{message["dst_len"]}' if dst
@@ -67,8 +77,20 @@ def decode(data, start, end, names=None):
         '' if 'RTA_OIF' not in found or 'RTA_MULTIPATH' in found
         else route_codec.device(found['RTA_OIF'],
                                 {} if names is None else names),
-        texts.canonical(gateway) if gateway else None,
+        gateway(found),
         message['proto'], found.get('RTA_PRIORITY', 0))
+
+
+def gateway(found):
+    """The gateway of a decoded route, or None.
+
+    :param found: dict of the attributes RTA_GATEWAY and RTA_VIA
+    :raises ValueError: when the value is no address
+    """
+    if 'RTA_GATEWAY' in found:
+        return texts.canonical(found['RTA_GATEWAY'])
+    return (route_codec.via_text(found['RTA_VIA'])
+            if 'RTA_VIA' in found else None)
 
 
 def read(kernel, protocol=0, table=0, families=tuple(DEFAULT_METRIC)):
@@ -124,37 +146,37 @@ def read_on(kernel, index):
     return [route for route in found if route is not None]
 
 
-def has_default(kernel, vrf, table):
+def has_default(kernel, vrf, table, family=socket.AF_INET):
     """Whether a VRF has a default route that can be used.
 
-    The function asks the kernel for the route to an address in 240.0.0.0/4,
-    which only a default route covers.  One such question is enough for any
-    number of routes.  Without a default route in the VRF, the kernel answers
-    from the main table.
+    The function asks the kernel for the route to an address that only a
+    default route covers.  One such question is enough for any number of
+    routes.  Without a default route in the VRF, the kernel answers from the
+    main table.
 
     :param kernel: :class:`connection.Connection`
     :param vrf: ifindex of the VRF
     :param table: routing table of the VRF
+    :param family: address family
     :raises OSError: when the kernel does not answer
     """
     try:
-        answer = kernel.ask(RTM_GETROUTE, _lookup(vrf))
+        answer = kernel.ask(RTM_GETROUTE, _lookup(vrf, family))
     except OSError as error:
         if error.errno in _NO_ROUTE:
             return False
         raise
     route = decode(*answer)
     return (route is not None and route.table == table and
-            route.dst == _ANY[socket.AF_INET])
+            route.dst == _ANY[family])
 
 
 @functools.lru_cache(maxsize=16)
-def _lookup(vrf):
+def _lookup(vrf, family):
     """The question of :func:`has_default`, asked in each pass."""
     return messages.encode(
-        MESSAGE, [('RTA_DST', _NOWHERE), ('RTA_OIF', vrf)],
-        family=socket.AF_INET, dst_len=32,
-        flags=RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE)
+        MESSAGE, [('RTA_DST', _NOWHERE[family]), ('RTA_OIF', vrf)],
+        family=family, **LOOKUP[family])
 
 
 def read_ours(protocol):

@@ -59,18 +59,21 @@ def read_effect(vrf, prefixes, bgp):
 
 
 @privileged.frr.entrypoint
-def read_sessions(vrf, daemons):
+def read_sessions(vrf, daemons, version=4):
     """Read the daemons that run, and the sessions of BGP.
 
     :param vrf: name of a VRF, '' for the default VRF
     :param daemons: names of daemons that have to run, bgpd among them
+    :param version: 4 or 6, the family of the routes; a session may be of the
+        other family
     :returns: [missing, neighbours, heard]: sorted list of the daemons that do
-        not run; dict of each neighbour that is activated for IPv4 unicast to
+        not run; dict of each neighbour that is activated for the family to
         its state ('Established'); sorted list of the neighbours that have
         announced a prefix; the last two are empty without bgpd
     :raises OSError: when FRR cannot be asked
     """
-    _route, table = _of_vrf(vrf)
+    checks.version(version)
+    _route, table = _of_vrf(vrf, f'ipv{version:d}')
     try:
         running = vtysh.read_daemons()
     except ConnectionRefusedError:
@@ -100,10 +103,13 @@ def read_surroundings(vrf, bgp):
         that is asked does not run
     """
     route, table = _of_vrf(vrf)
+    _route, table6 = _of_vrf(vrf, 'ipv6')
     vtysh.require(vtysh.read_daemons(), 'zebra', *(['bgpd'] if bgp else []))
     questions = {'zebra': [f'show ip route {route}connected json']}
     if bgp:
-        questions['bgpd'] = [f'show bgp {table}summary json']
+        # Routes of IPv6 alone may be announced.
+        questions['bgpd'] = [f'show bgp {each}summary json'
+                             for each in (table, table6)]
     try:
         return effect.surroundings(vtysh.ask(questions), bgp)
     except output.Unreadable as error:

@@ -59,6 +59,13 @@ def integer(value, what):
     return value
 
 
+def version(value):
+    """Check an IP version."""
+    if integer(value, 'IP version') not in (4, 6):
+        raise invalid(f'{value} is no IP version')
+    return value
+
+
 def truth(value):
     """Check a bool."""
     if type(value) is not bool:

@@ -21,23 +21,26 @@ import errno
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
+from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import vtysh
 
 
 @privileged.frr.entrypoint
-def read_setup(vrf, prefix_list):
+def read_setup(vrf, prefix_list, version=4):
     """Read the parts of FRR's configuration that the agent needs.
 
     :param vrf: name of a VRF, '' for the default VRF
     :param prefix_list: name of the prefix list, '' for none
+    :param version: 4 or 6, the family of the announced routes
     :returns: the fields of :class:`frr.setup.Setup`, a list
     :raises OSError: when the configuration cannot be read in full
     """
     vtysh.check_vrf(vrf)
     if prefix_list:
         vtysh.check_prefix_list(prefix_list)
+    checks.version(version)
     shown = vtysh.show('show vrf', 'show running-config')
     try:
-        return list(setup.read(shown.stdout, vrf, prefix_list))
+        return list(setup.read(shown.stdout, vrf, prefix_list, version))
     except output.Unreadable as error:
         raise OSError(errno.EPROTO, str(error)) from error

@@ -235,6 +235,10 @@ class Fitness(base.Observer):
         try:
             missing, neighbours, heard = bgp.read_sessions(
                 vrf, daemons(self._conf))
+            if not missing and not neighbours:
+                # The fabric may have IPv6 alone.
+                missing, neighbours, heard = bgp.read_sessions(
+                    vrf, daemons(self._conf), 6)
             self._missing = missing
             return (lack(missing, neighbours, vrf),
                     bool(heard) or not neighbours, '')

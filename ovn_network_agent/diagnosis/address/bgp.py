@@ -17,6 +17,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.frr import setup as setups
 from ovn_network_agent.frr import shape
 
 _ESTABLISHED = 'Established'
@@ -112,7 +113,8 @@ def prefix_list(facts, daemon):
         return judged(
             check, f'{name}: {text}', 'the line is the operator\'s, and the '
             f'agent leaves the line alone; {_VTYSH}, '
-            f'"no ip prefix-list {name} {text}" removes the line')
+            f'"no {setups.WORDS[facts.version]} prefix-list {name} {text}" '
+            'removes the line')
     return verdicts.ok(check, f'{name}: {text}')
 
 
@@ -143,9 +145,9 @@ def _redistribute(facts):
     if origin not in setup.redistributes:
         return verdicts.broken(
             check, f'BGP of {_where(facts)} does not redistribute {origin} '
-            'routes', f'{_VTYSH}, {_instance(facts, setup.asn)} / '
-            f'"address-family ipv4 unicast" / "redistribute {origin}" has '
-            'BGP take the routes')
+            f'routes of IPv{facts.version:d}', f'{_VTYSH}, '
+            f'{_instance(facts, setup.asn)} / {_family(facts)} / '
+            f'"redistribute {origin}" has BGP take the routes')
     return verdicts.broken(
         check, f'BGP of {_where(facts)} redistributes {origin} routes, but '
         f'not {prefix}', 'the operator of FRR has to let the prefix pass the '
@@ -161,7 +163,8 @@ def neighbours(facts):
     down = [each for each in facts.neighbours if each.state != _ESTABLISHED]
     text = ', '.join(f'{each.name} {each.state}' for each in
                      (down or facts.neighbours)[:_NAMED])
-    remedy = f'"show bgp {_words(facts)}summary" and the log of bgpd say why'
+    remedy = (f'"show bgp {_words(facts)}ipv{facts.version:d} unicast '
+              'summary" and the log of bgpd say why')
     shut = [each.name for each in down if each.state.endswith(_SHUT)]
     if shut:
         asn = facts.neighbours[0].asn
@@ -170,9 +173,11 @@ def neighbours(facts):
                   'shutdown" ends the shutdown')
     if not facts.neighbours:
         return verdicts.broken(
-            'bgp-neighbours', f'BGP of {_where(facts)} has no neighbours',
-            'the operator of FRR has to configure them, and to activate '
-            'them for IPv4 unicast')
+            'bgp-neighbours', f'BGP of {_where(facts)} has no neighbours for '
+            f'routes of IPv{facts.version:d}', 'the operator of FRR has to '
+            f'configure them, and to activate them; {_VTYSH}, '
+            f'{_instance(facts, "")} / {_family(facts)} / "neighbor ADDRESS '
+            'activate"')
     if len(down) == len(facts.neighbours):
         return verdicts.broken('bgp-neighbours', text, remedy)
     if down:
@@ -184,6 +189,11 @@ def _instance(facts, asn):
     """The line of FRR that configures the BGP instance, in quotes."""
     vrf = f' vrf {facts.setup.vrf}' if facts.setup.vrf else ''
     return f'"router bgp {asn or "ASN"}{vrf}"'
+
+
+def _family(facts):
+    """The line of FRR that begins the family of the address, in quotes."""
+    return f'"address-family ipv{facts.version:d} unicast"'
 
 
 def _words(facts):

@@ -112,5 +112,9 @@ class Facts:
     @property
     def announces(self):
         """Whether FRR has to have the address."""
-        return (self.setup.frr and not self.subject.silent and
-                networks.family(self.subject.address) == 4)
+        return self.setup.frr and not self.subject.silent
+
+    @property
+    def version(self):
+        """IP version of the address, 4 or 6."""
+        return networks.family(self.subject.address)

@@ -12,7 +12,6 @@
 
 """Judge of flows of other programs that keep an address's packets.  Pure."""
 
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import verdicts
@@ -28,8 +27,6 @@ def judge(facts):
     :param facts: :class:`facts.Facts`
     :returns: :class:`finding.Finding`
     """
-    if networks.family(facts.subject.address) != 4:
-        return verdicts.unchecked(_CHECK, 'only looked for with IPv4')
     unread = verdicts.unread(_CHECK, facts.journeys)
     if unread:
         return unread
@@ -42,8 +39,9 @@ def judge(facts):
         return _broken(by_flow)
     if unknown:
         return _unclear(unknown)
-    return verdicts.ok(_CHECK, 'none keeps ARP, ICMP, TCP or UDP of the '
-                               'address from its way')
+    return verdicts.ok(
+        _CHECK, f'none keeps {verdicts.ASKING[facts.version]}, ICMP, TCP or '
+        'UDP of the address from its way')
 
 
 def culprit(journey):

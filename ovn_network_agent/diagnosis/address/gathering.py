@@ -218,23 +218,24 @@ def announcement(found):
         found, zebra=attempt(frr.read_zebra, known.vrf, about.prefix))
     if known.prefix_list:
         found = dataclasses.replace(
-            found, lists=attempt(frr.read_lists, known.prefix_list))
+            found, lists=attempt(frr.read_lists, known.prefix_list,
+                                 found.version))
     if not known.bgp:
         return found
     path = attempt(frr.read_path, known.vrf, about.prefix)
-    peers = attempt(frr.read_neighbours, known.vrf)
+    peers = attempt(frr.read_neighbours, known.vrf, found.version)
     found = dataclasses.replace(found, path=path, neighbours=peers)
     if isinstance(path, readers.Unread) or isinstance(peers, readers.Unread):
         return found
     if not path[0]:
         # Only now is the whole configuration worth its price.
         return dataclasses.replace(found, frr_setup=attempt(
-            frr.read_setup, known.vrf, known.prefix_list))
+            frr.read_setup, known.vrf, known.prefix_list, found.version))
     return dataclasses.replace(found, neighbours=tuple(
         each if each.name in path[2] or each.state != _ESTABLISHED
-        else _filtered(known.vrf, each) for each in peers))
+        else _filtered(known.vrf, each, found.version) for each in peers))
 
 
-def _filtered(vrf, neighbour):
-    found = attempt(frr.read_filters, vrf, neighbour)
+def _filtered(vrf, neighbour, version):
+    found = attempt(frr.read_filters, vrf, neighbour, version)
     return neighbour if isinstance(found, readers.Unread) else found

@@ -15,9 +15,12 @@
 import operator
 
 from ovn_network_agent import iptext
+from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.drivers import veth
+from ovn_network_agent.frr import setup as setups
 
 
 def judge(facts):
@@ -97,9 +100,10 @@ def neighbour(facts):
     mac, state = found
     if state == 'FAILED':
         return verdicts.broken(
-            'neighbour', f'nobody answers ARP for {subject.address} on '
-            f'{device}', 'OVN should answer: look at ovn-controller, at its '
-            'patch port and at "ovn-sbctl lflow-list"')
+            'neighbour', f'nobody answers {verdicts.ASKING[facts.version]} '
+            f'for {subject.address} on {device}', 'OVN should answer: look '
+            'at ovn-controller, at its patch port and at "ovn-sbctl '
+            'lflow-list"')
     if state == 'INCOMPLETE':
         return verdicts.warn('neighbour', f'{device} asks for '
                              f'{subject.address} right now', 'ask again')
@@ -123,7 +127,7 @@ def pair(facts):
         return verdicts.broken('veth-pair', '; '.join(faults),
                                verdicts.RESTORE)
     return verdicts.ok('veth-pair', ' - '.join(
-        f'{end} {", ".join(_of_ipv4(kernel.addresses[end]))}'
+        f'{end} {", ".join(_of(facts.version, kernel.addresses[end]))}'
         for end in ownership.VETH_ENDS) + f' in {setup.vrf}')
 
 
@@ -152,8 +156,9 @@ def _neighbours_differ(facts):
                 each.lladdr or links[each.lladdr_of].mac, 'PERMANENT')]
 
 
-def _of_ipv4(addresses):
-    return [address for address in addresses if ':' not in address]
+def _of(version, addresses):
+    return [address for address in addresses
+            if networks.family(address) == version]
 
 
 def rules(facts):
@@ -175,7 +180,8 @@ def rules(facts):
             'policy-rules', f'a rule of another program decides about '
             f'{facts.subject.address} first: priority {other.priority} to '
             f'{other.dst}',
-            f'look at "ip rule show priority {other.priority}"; "ip rule del '
+            f'look at "{verdicts.IP[facts.version]} rule show priority '
+            f'{other.priority}"; "{verdicts.IP[facts.version]} rule del '
             f'priority {other.priority} to {other.dst}" removes the rule')
     return verdicts.ok('policy-rules', f'all {len(wanted)} are there, of '
                        'priority ' + ', '.join(sorted(
@@ -275,7 +281,8 @@ def way_in(facts):
         return verdicts.broken(
             'kernel-lookup', f'from {facts.setup.client} out of '
             f'{ownership.VETH_DEFAULT}: {found.text()}, and not to {device}',
-            'look for a rule or route of another program: "ip rule", '
+            'look for a rule or route of another program: '
+            f'"{verdicts.IP[facts.version]} rule", '
             f'"ip route get {facts.subject.address} from '
             f'{facts.setup.client} iif {ownership.VETH_DEFAULT}"')
     return verdicts.ok('kernel-lookup', f'out of {ownership.VETH_DEFAULT}: '
@@ -296,7 +303,8 @@ def in_vrf(facts):
             'vrf-lookup', f'{vrf} does not send {prefix} to '
             f'{ownership.VETH_PROVIDER}: {found.text()}',
             f'{verdicts.RESTORE}; if it stays so, look for a rule or route '
-            f'of another program: "ip rule", "ip route show vrf {vrf} '
+            f'of another program: "{verdicts.IP[facts.version]} rule", '
+            f'"{verdicts.IP[facts.version]} route show vrf {vrf} '
             f'{facts.subject.address}"')
     return verdicts.ok('vrf-lookup', found.text())
 
@@ -339,10 +347,12 @@ def out_of_vrf(facts):
             f'{found.text() if found else "no such device"}',
             'the operator of the BGP neighbour has to announce a default '
             'route to this node; or set one, in "configure terminal" of '
-            f'vtysh: "vrf {setup.vrf}" / "ip route 0.0.0.0/0 NEXT-HOP"')
+            f'vtysh: "vrf {setup.vrf}" / "{setups.WORDS[facts.version]} '
+            f'route {veth.DEFAULT[facts.version]} NEXT-HOP"')
     if found.dev in (ownership.VETH_PROVIDER, facts.device):
         return verdicts.broken(
             'vrf-default', f'{setup.vrf} sends {setup.client} back to '
-            f'{found.dev}', f'"ip route del {found.dst} table {found.table}" '
-            'removes that route; who made it has to make it no longer')
+            f'{found.dev}', f'"{verdicts.IP[facts.version]} route del '
+            f'{found.dst} table {found.table}" removes that route; who made '
+            'it has to make it no longer')
     return verdicts.ok('vrf-default', f'to {setup.client}: {found.text()}')

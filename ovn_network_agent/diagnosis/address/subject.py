@@ -339,7 +339,7 @@ def concerns(resource, address):
     if resource.kind in (resources.Problem.kind, resources.Keep.kind):
         return False
     if resource.kind == resources.Rule.kind:
-        return (resource.fwmark is None and not resource.ipv6 and
+        return (resource.fwmark is None and _of_family(resource, family) and
                 _covers(resource.src, address) and
                 _covers(resource.dst, address))
     if resource.kind == resources.PrefixListEntry.kind:
@@ -352,7 +352,20 @@ def concerns(resource, address):
                                resource.address) == family
     if resource.subject:
         return resource.subject == networks.host_prefix(address)
+    if resource.kind == resources.KernelRoute.kind:
+        return networks.family(resource.dst) == family
     return True
+
+
+def _of_family(rule, family):
+    """Whether the kernel has a rule in the list of a family.
+
+    :param rule: :class:`resources.Rule`
+    :param family: 4 or 6
+    """
+    prefix = rule.src or rule.dst
+    return (networks.family(prefix) == family if prefix
+            else bool(rule.ipv6) == (family == 6))
 
 
 def _covers(prefix, address):

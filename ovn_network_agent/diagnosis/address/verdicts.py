@@ -23,6 +23,11 @@ Verdict = finding.Verdict
 RESTORE = ('have the agent repair it: "ovn-network-agent-ctl resync"; '
            'without an agent: start it')
 
+#: iproute2 on the rules and tables of each family
+IP = {4: 'ip', 6: 'ip -6'}
+#: the questions for the MAC of an address
+ASKING = {4: 'ARP', 6: 'neighbour solicitations'}
+
 # For people, the layer of each check, in the order of the path.
 LAYERS = {
     'nat-row': 'NAT row in OVN NB',

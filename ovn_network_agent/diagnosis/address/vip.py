@@ -72,8 +72,9 @@ def _back(facts):
         return verdicts.broken(
             'way-back', f'answers of the destinations to {setup.client}: '
             f'{found.text()}{", and not to " + wanted if wanted else ""}',
-            'look for a rule or route of another program: "ip rule", "ip '
-            f'route get {setup.client}{mark}"')
+            'look for a rule or route of another program: '
+            f'"{verdicts.IP[facts.version]} rule", "ip route get '
+            f'{setup.client}{mark}"')
     return verdicts.ok('way-back', f'answers of the destinations to '
                                    f'{setup.client}: {found.text()}')
 
@@ -88,8 +89,9 @@ def _out_of_vrf(facts):
     # The way leads past the table of the VRF.
     return verdicts.broken(
         'vrf-default', f'{setup.vrf} does not decide about {setup.client}: '
-        f'{found.text()}', 'look for a rule or route of another program: "ip '
-        f'rule", "ip route get {setup.client} from {facts.subject.address} '
+        f'{found.text()}', 'look for a rule or route of another program: '
+        f'"{verdicts.IP[facts.version]} rule", "ip route get {setup.client} '
+        f'from {facts.subject.address} '
         f'iif {ownership.VETH_PROVIDER}"')
 
 

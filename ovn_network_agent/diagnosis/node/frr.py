@@ -16,6 +16,7 @@
 import typing
 
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import families
 from ovn_network_agent.frr import setup
 from ovn_network_agent.watches import frr_fitness
 
@@ -88,16 +89,17 @@ class Configured(typing.NamedTuple):
     where: str
 
 
-def read_setup(sources):
+def read_setup(sources, version=4):
     """Find the faults of the running configuration: :class:`Configured`.
 
     Several checks share this reading; each judges one part of the faults.
 
+    :param version: 4 or 6, the family of the routes
     :raises check.NotChecked: without OVN or root
     :raises OSError: or another of :data:`context.FAILURES`, when FRR does
         not answer
     """
-    conf, found = sources.conf, sources.frr()
+    conf, found = sources.conf, sources.frr(version)
     return Configured(
         tuple(setup.faults(found, sources.vrf,
                            conf.fip_route.announce_method,
@@ -125,16 +127,19 @@ class Lists(typing.NamedTuple):
     :ivar name: its name, '' for none
     :ivar zebra: frozenset of (sequence, action, prefix, ge, le)
     :ivar bgpd: likewise
+    :ivar version: 4 or 6, the family of the list
     """
 
     name: str
     zebra: frozenset = frozenset()
     bgpd: frozenset = frozenset()
+    version: int = 4
 
 
-def read_lists(sources):
+def read_lists(sources, version=4):
     """Read the prefix list of zebra and of bgpd: :class:`Lists`.
 
+    :param version: 4 or 6, the family of the list
     :raises check.NotChecked: without OVN or root
     :raises OSError: or another of :data:`context.FAILURES`, when FRR does
         not answer
@@ -142,9 +147,9 @@ def read_lists(sources):
     name = sources.conf.frr.frr_prefix_list
     if not name:
         return Lists('')
-    found = sources.prefix_lists()
+    found = sources.prefix_lists(version)
     return Lists(name, *(frozenset(map(tuple, found[daemon] or ()))
-                         for daemon in ('zebra', 'bgpd')))
+                         for daemon in ('zebra', 'bgpd')), version)
 
 
 def judge_lists(found):
@@ -163,9 +168,9 @@ def judge_lists(found):
         shown = ', '.join(entry[2] for entry in entries[:_NAMED])
         yield check.broken(
             f'only {daemon} has these entries of {found.name}: {shown}',
-            f'an entry was made in one daemon alone: "no ip prefix-list '
-            f'{found.name} seq {entries[0][0]:d}" in vtysh; the agent makes '
-            'its own anew')
+            'an entry was made in one daemon alone: "no '
+            f'{setup.WORDS[found.version]} prefix-list {found.name} seq '
+            f'{entries[0][0]:d}" in vtysh; the agent makes its own anew')
     if not differences:
         yield check.ok(f'{found.name} has {len(found.bgpd):d} entries in '
                        'zebra and in bgpd')
@@ -176,21 +181,24 @@ class Sessions(typing.NamedTuple):
 
     :ivar neighbours: dict of neighbour to state
     :ivar heard: tuple of neighbours that have sent a prefix
+    :ivar version: 4 or 6, the family of the routes
     """
 
     neighbours: dict
     heard: tuple
+    version: int = 4
 
 
-def read_sessions(sources):
-    """Read the states of all neighbours for IPv4 unicast: :class:`Sessions`.
+def read_sessions(sources, version=4):
+    """Read the states of all neighbours for a family: :class:`Sessions`.
 
+    :param version: 4 or 6, the family of the routes
     :raises check.NotChecked: without OVN or root
     :raises OSError: or another of :data:`context.FAILURES`, when FRR does
         not answer
     """
-    neighbours, heard = sources.sessions()
-    return Sessions(neighbours, tuple(heard))
+    neighbours, heard = sources.sessions(version)
+    return Sessions(neighbours, tuple(heard), version)
 
 
 def judge_sessions(found):
@@ -207,8 +215,9 @@ def judge_sessions(found):
     remedy = ('look at the address, the AS number and the password on both '
               'sides, and at the uplink: "show bgp vrf all neighbors"')
     if not found.neighbours:
-        yield check.warn('no neighbour is activated for IPv4 unicast',
-                         'activate one, unless another protocol announces')
+        yield check.warn(
+            f'no neighbour is activated for IPv{found.version:d} unicast',
+            'activate one, unless another protocol announces')
         return
     if down and not up:
         yield check.broken(f'no neighbour is established: {shown}', remedy)
@@ -239,23 +248,23 @@ CHECKS = (
         'neighbours', read_setup,
         _judge(setup.INSTANCE, check.Verdict.BROKEN,
                'AS {0.asn} in {0.where}'), ('frr-daemons',)),
-    check.Check(
+    *families.of_both('redistribution-ipv6', check.Check(
         'bgp-redistribution', 'BGP', 'the instance redistributes the routes '
         'of announce_method, and a route map there exists', read_setup,
         _judge(setup.REDISTRIBUTION, check.Verdict.BROKEN,
                'the routes are redistributed'),
-        ('frr-daemons', 'bgp-instance')),
-    check.Check(
+        ('frr-daemons', 'bgp-instance'))),
+    *families.of_both('bgp-filter-ipv6', check.Check(
         'bgp-filter', 'BGP', 'the prefix list of frr_prefix_list is an '
         'outbound filter, and has no description', read_setup,
         _judge(setup.FILTER, check.Verdict.BROKEN,
                'only the provider networks go out'),
-        ('frr-daemons', 'bgp-instance')),
-    check.Check(
+        ('frr-daemons', 'bgp-instance'))),
+    *families.of_both('prefix-list-ipv6', check.Check(
         'prefix-list', 'BGP', 'zebra and bgpd have the same entries of the '
-        'prefix list', read_lists, judge_lists, ('frr-daemons',)),
-    check.Check(
+        'prefix list', read_lists, judge_lists, ('frr-daemons',))),
+    *families.of_both('bgp-sessions-ipv6', check.Check(
         'bgp-sessions', 'BGP', 'the neighbours are established, and have '
         'sent routes', read_sessions, judge_sessions,
-        ('frr-daemons', 'vrf', 'uplink', 'l3mdev-rule', 'bgp-instance')),
+        ('frr-daemons', 'vrf', 'uplink', 'l3mdev-rule', 'bgp-instance'))),
 )

@@ -17,46 +17,52 @@ import typing
 from ovn_network_agent import iptext
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import families
 from ovn_network_agent.diagnosis.node import words
 from ovn_network_agent.diagnosis.readers import frr_filters
 from ovn_network_agent.forward import rules
 from ovn_network_agent.frr import filters
+from ovn_network_agent.frr import setup
 
 
 class Outbound(typing.NamedTuple):
     """The outbound filters, and the addresses that have to pass.
 
-    :ivar addresses: tuple of IPv4Address
+    :ivar addresses: tuple of IP addresses of one family
     :ivar own: name of the agent's prefix list, '' for none
     :ivar neighbours: tuple of (name, tuple of (kind, name of a filter))
     :ivar filters: :class:`filters.Filters`
+    :ivar version: 4 or 6, the family
     """
 
     addresses: tuple
     own: str
     neighbours: tuple
     filters: filters.Filters
+    version: int = 4
 
 
-def read_outbound(sources):
+def read_outbound(sources, version=4):
     """Read the outbound filters of the neighbours: :class:`Outbound`.
 
+    :param version: 4 or 6, the family of the routes
     :raises check.NotChecked: without OVN or root, or when FRR does not answer
     """
     vips = [iptext.address(vip.address) for vip in rules.load(sources.conf)
-            if vip.managed and vip.version == 4]
-    addresses = tuple(sorted({*sources.announceable(), *vips}))
+            if vip.managed and vip.version == version]
+    known = {4: sources.announceable, 6: sources.announceable6}[version]()
+    addresses = tuple(sorted({*known, *vips}))
     # Without the privileges, this names them.
     sources.daemons()
     own = sources.conf.frr.frr_prefix_list
     try:
-        found = frr_filters.read(sources.vrf, own)
+        found = frr_filters.read(sources.vrf, own, version)
     except readers.Unread as error:
         raise check.NotChecked(str(error)) from error
     return Outbound(addresses, own, tuple(
         (each.name, tuple(tuple(text.split(' ', 1))
                           for text in each.filters))
-        for each in found.neighbours), found.filters)
+        for each in found.neighbours), found.filters, version)
 
 
 def judge_outbound(found):
@@ -109,14 +115,15 @@ def _said(denial, of, found):
     evidence = (f'{what}, so {words.named(addresses)} is kept back from '
                 f'{"all neighbours" if everybody else ", ".join(peers)}')
     if everybody and addresses == set(found.addresses):
-        return check.broken(evidence, _remedy(denial))
-    return check.warn(evidence, _remedy(denial))
+        return check.broken(evidence, _remedy(denial, found.version))
+    return check.warn(evidence, _remedy(denial, found.version))
 
 
-def _remedy(denial):
+def _remedy(denial, version):
     if denial.line and denial.kind == filters.LIST:
         return ('the line is none of the agent, which leaves it alone; in '
-                f'vtysh "no ip prefix-list {denial.name} {denial.text}" '
+                f'vtysh "no {setup.WORDS[version]} prefix-list '
+                f'{denial.name} {denial.text}" '
                 'removes the line')
     if denial.line:
         return (f'narrow the entry with a "match", or remove it in vtysh: '
@@ -126,10 +133,10 @@ def _remedy(denial):
 
 
 CHECKS = (
-    check.Check(
+    *families.of_both('outbound-ipv6', check.Check(
         'outbound-filters', 'BGP', 'no line of another program in the prefix '
         'list, and no other outbound filter of a neighbour, keeps addresses '
         'of this node back', read_outbound, judge_outbound,
         ('frr-daemons', 'bgp-instance', 'ovs-database', 'nb-database',
-         'sb-database')),
+         'sb-database'))),
 )

@@ -18,6 +18,7 @@ import typing
 from ovn_network_agent import ownership
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import families
 
 _DEFAULT = ('0.0.0.0/0', '::/0')
 # The kernel's own rule for VRFs, and the protocol of the kernel's rules.
@@ -236,9 +237,10 @@ def judge_l3mdev(found):
             'kernel"')
 
 
-def read_default(sources):
+def read_default(sources, version=4):
     """Whether the VRF has a default route, a bool; None without a VRF.
 
+    :param version: 4 or 6, the family of the route
     :raises check.NotChecked: when the configured VRF does not exist
     """
     if not sources.vrf:
@@ -246,7 +248,7 @@ def read_default(sources):
     vrf = sources.links().get(sources.vrf)
     if vrf is None or not vrf.vrf_table:
         raise check.NotChecked('there is no such VRF')
-    return sources.has_default(vrf)
+    return sources.has_default(vrf, version)
 
 
 def judge_default(present):
@@ -275,8 +277,8 @@ CHECKS = (
     check.Check(
         'l3mdev-rule', 'policy rules', 'the kernel\'s rule for VRFs is '
         'there', read_rules, judge_l3mdev, ('vrf',)),
-    check.Check(
+    *families.of_both('default-route-ipv6', check.Check(
         'vrf-default-route', 'provider VRF', 'the VRF has a default route',
         read_default, judge_default,
-        ('vrf', 'uplink', 'l3mdev-rule', 'bgp-sessions')),
+        ('vrf', 'uplink', 'l3mdev-rule', 'bgp-sessions'))),
 )

@@ -21,6 +21,7 @@ import contextlib
 import functools
 import json
 import os
+import socket
 import threading
 
 from oslo_config import cfg
@@ -54,6 +55,7 @@ from ovn_network_agent.watches import frr_fitness
 
 # Seconds for an answer of the running agent.
 _ANSWER = 5.0
+_FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 # Seconds for a process of vtysh.
 _PATIENCE = 5
 
@@ -233,10 +235,11 @@ class Sources:
         with connection.Connection() as kernel:
             return routes.read(kernel, table=table)
 
-    def has_default(self, vrf):
+    def has_default(self, vrf, version=4):
         """Whether a VRF, a :class:`netlink.links.Link`, has a way out."""
         with connection.Connection() as kernel:
-            return routes.has_default(kernel, vrf.index, vrf.vrf_table)
+            return routes.has_default(kernel, vrf.index, vrf.vrf_table,
+                                      _FAMILIES[version])
 
     # -- FRR --------------------------------------------------------------
 
@@ -249,12 +252,22 @@ class Sources:
         self.ovn()
         self.privileged()
 
+    def frr(self, version=4):
+        """:class:`frr.setup.Setup`, the running configuration of a family."""
+        return {4: self._frr4, 6: self._frr6}[version]()
+
     @shared
-    def frr(self):
-        """:class:`frr.setup.Setup`, the running configuration."""
+    def _frr4(self):
+        return self._setup(4)
+
+    @shared
+    def _frr6(self):
+        return self._setup(6)
+
+    def _setup(self, version):
         self._with_frr()
         return setup.Setup(*frr_setup.read_setup(
-            self.vrf, self.conf.frr.frr_prefix_list))
+            self.vrf, self.conf.frr.frr_prefix_list, version))
 
     @shared
     def daemons(self):
@@ -265,19 +278,17 @@ class Sources:
         except ConnectionRefusedError:
             return frozenset()
 
-    @shared
-    def sessions(self):
+    def sessions(self, version=4):
         """(dict of neighbour to state, list of those that have sent)."""
         self._with_frr()
         _missing, neighbours, heard = bgp.read_sessions(
-            self.vrf, frr_fitness.daemons(self.conf))
+            self.vrf, frr_fitness.daemons(self.conf), version)
         return neighbours, heard
 
-    @shared
-    def prefix_lists(self):
+    def prefix_lists(self, version=4):
         """dict of daemon ('bgpd', 'zebra') to its entries, or None."""
         self._with_frr()
-        return frr.read_lists(self.conf.frr.frr_prefix_list)
+        return frr.read_lists(self.conf.frr.frr_prefix_list, version)
 
     # -- OVN and Open vSwitch ---------------------------------------------
 
@@ -317,9 +328,17 @@ class Sources:
     @shared
     def announceable(self):
         """IPv4 addresses that other programs must not keep back, a tuple."""
+        return self._announceable(4)
+
+    @shared
+    def announceable6(self):
+        """IPv6 addresses that other programs must not keep back, a tuple."""
+        return self._announceable(6)
+
+    def _announceable(self, version):
         with self.database('nb').rows() as nb:
             external = [row.external_ip for row in nb['NAT'].values()]
-        return announceable.addresses(self.snapshot(), external)
+        return announceable.addresses(self.snapshot(), external, version)
 
     @shared
     def snapshot(self):

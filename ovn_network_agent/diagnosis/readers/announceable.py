@@ -16,19 +16,22 @@ from ovn_network_agent import iptext
 from ovn_network_agent import networks
 
 
-def addresses(snapshot, external):
-    """The IPv4 addresses that other programs must not keep back.  Pure.
+def addresses(snapshot, external, version=4):
+    """The addresses of a family that other programs must not keep back.
+
+    Pure.
 
     The gateway group of a router need not have its port here: a standby must
     be able to take over.
 
     :param snapshot: :class:`model.Snapshot`
     :param external: iterable of text: the external addresses of all NAT rows
-    :returns: tuple of IPv4Address, sorted
+    :param version: 4 or 6
+    :returns: tuple of IP addresses, sorted
     """
     ports = [networks.parse_interface(text) for group in snapshot.groups
              for port in group.ports for text in port.networks]
-    ports = [port for port in ports if port and port.version == 4]
+    ports = [port for port in ports if port and port.version == version]
     balanced = [one.address for router in snapshot.routers
                 for one in router.balanced if one.floating]
     known = {port.network for port in ports}

@@ -24,6 +24,7 @@ import time
 
 from oslo_config import cfg
 
+from ovn_network_agent import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
@@ -33,7 +34,7 @@ from ovn_network_agent.frr import setup
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A BGP neighbour of the VRF, activated for IPv4 unicast.
+    """A BGP neighbour of the VRF, activated for a family of unicast.
 
     :ivar name: its address or device
     :ivar state: such as 'Established'
@@ -80,7 +81,8 @@ def read_zebra(vrf, prefix):
     :raises readers.Unread: when zebra does not answer
     """
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
-    found = ask_json('zebra', f'show ip route {of_vrf}'
+    words = setup.WORDS[networks.family(prefix)]
+    found = ask_json('zebra', f'show {words} route {of_vrf}'
                               f'{lines.check_network(prefix)} json')
     with readable():
         return tuple(
@@ -91,17 +93,19 @@ def read_zebra(vrf, prefix):
             for document in found for entry in document.get(prefix, ()))
 
 
-def read_lists(name):
-    """The prefix list of IPv4 in zebra and bgpd, see :attr:`Frr.lists`.
+def read_lists(name, version=4):
+    """The prefix list of a family in zebra and bgpd, see :attr:`Frr.lists`.
 
     :param name: name of the list
+    :param version: 4 or 6
     :raises readers.Unread: when a daemon does not answer
     """
     found = {}
     with readable():
         lines.check_name(name)
     for daemon in ('zebra', 'bgpd'):
-        said = _ask(daemon, f'show ip prefix-list {name} json')
+        said = _ask(daemon, f'show {setup.WORDS[version]} prefix-list {name} '
+                            'json')
         if not said.startswith('{'):
             # Without the list a daemon says nothing, only a status.
             said = ''
@@ -114,14 +118,16 @@ def read_lists(name):
 _NEIGHBOUR = re.compile(r'[A-Za-z0-9_.:%-]+')
 
 
-def read_neighbours(vrf):
-    """The neighbours of BGP.
+def read_neighbours(vrf, version=4):
+    """The neighbours of BGP that are activated for a family.
 
     :param vrf: name of the VRF, '' for the default VRF
+    :param version: 4 or 6, the family of the routes; the session itself may
+        be of the other family
     :returns: tuple of :class:`Neighbour`
     :raises readers.Unread: when bgpd does not answer
     """
-    found = ask_json('bgpd', f'show bgp {_table(vrf)}summary json')
+    found = ask_json('bgpd', f'show bgp {_table(vrf, version)}summary json')
     with readable():
         return tuple(Neighbour(_name(name), values['state'],
                                asn=str(document.get('as', '')))
@@ -147,8 +153,9 @@ def read_path(vrf, prefix):
     :returns: (sourced, best, advertised), see :class:`Frr`
     :raises readers.Unread: when bgpd does not answer
     """
-    found = ask_json('bgpd', f'show bgp {_table(vrf)}'
-                             f'{lines.check_network(prefix)} json')
+    table = _table(vrf, networks.family(prefix))
+    found = ask_json('bgpd', f'show bgp {table}{lines.check_network(prefix)} '
+                             'json')
     with readable():
         for document in found:
             own = [path for path in document.get('paths', ())
@@ -161,11 +168,12 @@ def read_path(vrf, prefix):
     return False, False, ()
 
 
-def read_filters(vrf, neighbour):
-    """The outbound filters of a neighbour.
+def read_filters(vrf, neighbour, version=4):
+    """The outbound filters of a neighbour for the routes of a family.
 
     :param vrf: name of the VRF, '' for the default VRF
     :param neighbour: :class:`Neighbour`
+    :param version: 4 or 6
     :returns: :class:`Neighbour` with its filters
     :raises readers.Unread: when bgpd does not answer
     """
@@ -174,7 +182,8 @@ def read_filters(vrf, neighbour):
                      f'show bgp {of_vrf}neighbors {neighbour.name} json')
     with readable():
         family = next((document[neighbour.name].get(
-            'addressFamilyInfo', {}).get('ipv4Unicast', {})
+            'addressFamilyInfo', {}).get(
+                f'ipv{version:d}Unicast', {})
             for document in found if neighbour.name in document), {})
         named = tuple(f'{words} {family[key]}' for key, words in (
             ('outgoingUpdatePrefixFilterList', 'prefix-list'),
@@ -229,7 +238,7 @@ def _timers(name, values):
             bfd['rxMinInterval'], bfd['txMinInterval']) / 1000)
 
 
-def read_setup(vrf, prefix_list):
+def read_setup(vrf, prefix_list, version=4):
     """The parts of FRR's configuration that the agent needs.
 
     This reads the whole configuration, so it is only done when bgpd does not
@@ -237,6 +246,7 @@ def read_setup(vrf, prefix_list):
 
     :param vrf: name of the VRF, '' for the default VRF
     :param prefix_list: name of the prefix list, '' for none
+    :param version: 4 or 6, see :func:`frr.setup.read`
     :returns: :class:`frr.setup.Setup`
     :raises readers.Unread: when FRR does not show its configuration
     """
@@ -245,12 +255,12 @@ def read_setup(vrf, prefix_list):
     except OSError as error:
         raise readers.Unread(readers.reason(error)) from error
     with readable():
-        return setup.read(shown, vrf, prefix_list)
+        return setup.read(shown, vrf, prefix_list, version)
 
 
-def _table(vrf):
+def _table(vrf, version):
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
-    return f'{of_vrf}ipv4 unicast '
+    return f'{of_vrf}ipv{version:d} unicast '
 
 
 def _ask(daemon, command, enable=False):

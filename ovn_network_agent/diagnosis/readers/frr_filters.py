@@ -20,7 +20,6 @@ from ovn_network_agent.frr import filters
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
 
-_OF_LIST = 'ip address prefix-list '
 _EXIT = 'Exit routemap'
 
 
@@ -35,26 +34,29 @@ class Outbound(typing.NamedTuple):
     filters: filters.Filters
 
 
-def read(vrf, own):
-    """The outbound filters of all neighbours.
+def read(vrf, own, version=4):
+    """The outbound filters of all neighbours for the routes of a family.
 
     :param vrf: name of the VRF, '' for the default VRF
     :param own: name of the agent's prefix list, '' for none
+    :param version: 4 or 6
     :returns: :class:`Outbound`
     :raises readers.Unread: when bgpd does not answer
     """
-    neighbours = tuple(frr.read_filters(vrf, each)
-                       for each in frr.read_neighbours(vrf))
+    neighbours = tuple(frr.read_filters(vrf, each, version)
+                       for each in frr.read_neighbours(vrf, version))
     used = {tuple(text.split(' ', 1)) for each in neighbours
             for text in each.filters}
     maps = _maps({name for kind, name in used if kind == filters.MAP})
     lists = {name for kind, name in used if kind == filters.LIST}
-    lists |= {text.removeprefix(_OF_LIST) for rules in maps.values()
+    of_list = filters.OF_LIST[version]
+    lists |= {text.removeprefix(of_list) for rules in maps.values()
               for rule in rules or () for text in rule.matches
-              if text.startswith(_OF_LIST)}
+              if text.startswith(of_list)}
     lists |= {own} - {''}
     return Outbound(neighbours, filters.Filters(own, {
-        name: frr.read_lists(name)['bgpd'] for name in sorted(lists)}, maps))
+        name: frr.read_lists(name, version)['bgpd']
+        for name in sorted(lists)}, maps))
 
 
 def _maps(names):

@@ -22,6 +22,9 @@ import dataclasses
 import glob
 import os
 
+from ovn_network_agent import iptext
+from ovn_network_agent import networks
+from ovn_network_agent import ownership
 from ovn_network_agent.control import client
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.openflow import trace_text
@@ -30,6 +33,39 @@ from ovn_network_agent.openflow import trace_text
 TIMEOUT = 2.0
 _PROTOCOLS = ('icmp', 'tcp', 'udp')
 _BROADCAST = 'ff:ff:ff:ff:ff:ff'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Family:
+    """The notation of ovs-ofctl for packets of a family.
+
+    :ivar protocols: dict of protocol to its word
+    :ivar kind: field of the type of ICMP
+    :ivar echo: types of an ICMP question and of its answer
+    :ivar source: field of the source, and of the destination
+    :ivar destination: likewise
+    """
+
+    protocols: dict
+    kind: str
+    echo: tuple
+    source: str
+    destination: str
+
+
+_FAMILIES = {
+    4: _Family({name: name for name in _PROTOCOLS}, 'icmp_type', (8, 0),
+               'nw_src', 'nw_dst'),
+    6: _Family({'icmp': 'icmp6', 'tcp': 'tcp6', 'udp': 'udp6'},
+               'icmpv6_type', (128, 129), 'ipv6_src', 'ipv6_dst')}
+# Neighbour solicitation and advertisement, and their hop limit (RFC 4861,
+# sections 4.3 and 4.4).
+_SOLICITATION, _ADVERTISEMENT, _ON_LINK = 135, 136, 255
+# The multicast group of a solicitation has the last 24 bits of the address,
+# and its MAC the last 32 bits of the group (RFC 4291, section 2.7.1; RFC 2464,
+# section 7).
+_SOLICITED = iptext.address('ff02::1:ff00:0')
+_LAST_BITS = 0xffffff
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -93,23 +129,48 @@ class Journey:
 def for_address(address, client_, segment, mac):
     """The packets that tell whether an address works.
 
-    :param address: IPv4 address
-    :param client_: address outside
+    :param address: IP address
+    :param client_: address outside, of the same family
     :param segment: :class:`model.Segment` with a patch port
     :param mac: MAC of the router port
     :returns: tuple of :class:`Packet`
     """
+    asking = {4: _arp, 6: _neighbours}[networks.family(address)]
+    found = asking(address, client_, segment, mac)
+    for protocol in _PROTOCOLS:
+        found += both_ways(protocol, address, client_, segment, mac)
+    return tuple(found)
+
+
+def _arp(address, client_, segment, mac):
+    """The question for the MAC of an IPv4 address, and the answer."""
     tag = _tag(segment)
-    found = [Packet(
+    return [Packet(
         f'ARP request for {address}', f'in_port=LOCAL,{tag}arp,arp_op=1,'
         f'dl_src={segment.mac},dl_dst={_BROADCAST},arp_sha={segment.mac},'
         f'arp_spa={client_},arp_tpa={address}', True), Packet(
         f'ARP reply of {address}', f'in_port={segment.patch_port},{tag}arp,'
         f'arp_op=2,dl_src={mac},dl_dst={segment.mac},arp_sha={mac},'
         f'arp_tha={segment.mac},arp_spa={address},arp_tpa={client_}', False)]
-    for protocol in _PROTOCOLS:
-        found += both_ways(protocol, address, client_, segment, mac)
-    return tuple(found)
+
+
+def _neighbours(address, _client, segment, mac):
+    """The same for an IPv6 address, which the device itself asks for."""
+    tag, own = _tag(segment), ownership.SEGMENT_LINK_LOCAL
+    last = int(iptext.address(address)) & _LAST_BITS
+    group = _SOLICITED + last
+    to = f'33:33:ff:{last >> 16:02x}:{last >> 8 & 0xff:02x}:{last & 0xff:02x}'
+    common = f'icmpv6_code=0,nw_ttl={_ON_LINK:d},nd_target={address}'
+    return [Packet(
+        f'neighbour solicitation for {address}', f'in_port=LOCAL,{tag}icmp6,'
+        f'icmpv6_type={_SOLICITATION:d},{common},dl_src={segment.mac},'
+        f'dl_dst={to},ipv6_src={own},ipv6_dst={group},nd_sll={segment.mac}',
+        True), Packet(
+        f'neighbour advertisement of {address}',
+        f'in_port={segment.patch_port},{tag}icmp6,'
+        f'icmpv6_type={_ADVERTISEMENT:d},{common},dl_src={mac},'
+        f'dl_dst={segment.mac},ipv6_src={address},ipv6_dst={own},'
+        f'nd_tll={mac}', False)]
 
 
 def both_ways(protocol, address, client_, segment, mac):
@@ -119,15 +180,18 @@ def both_ways(protocol, address, client_, segment, mac):
     :returns: list of two :class:`Packet`
     """
     name, tag = protocol.upper(), _tag(segment)
-    question, answer = (',icmp_type=8', ',icmp_type=0') if (
-        protocol == 'icmp') else ('', '')
+    words = _FAMILIES[networks.family(address)]
+    kind = words.protocols[protocol]
+    question, answer = (f',{words.kind}={each:d}' if protocol == 'icmp'
+                        else '' for each in words.echo)
     return [Packet(
-        f'{name} to {address}', f'in_port=LOCAL,{tag}{protocol}{question},'
-        f'dl_src={segment.mac},dl_dst={mac},nw_src={client_},'
-        f'nw_dst={address},nw_ttl=64', True), Packet(
+        f'{name} to {address}', f'in_port=LOCAL,{tag}{kind}{question},'
+        f'dl_src={segment.mac},dl_dst={mac},{words.source}={client_},'
+        f'{words.destination}={address},nw_ttl=64', True), Packet(
         f'{name} from {address}', f'in_port={segment.patch_port},'
-        f'{tag}{protocol}{answer},dl_src={mac},dl_dst={segment.mac},'
-        f'nw_src={address},nw_dst={client_},nw_ttl=63', False)]
+        f'{tag}{kind}{answer},dl_src={mac},dl_dst={segment.mac},'
+        f'{words.source}={address},{words.destination}={client_},nw_ttl=63',
+        False)]
 
 
 def _tag(segment):

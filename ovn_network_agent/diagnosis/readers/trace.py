@@ -18,11 +18,29 @@ database, so nobody gets a trace who has not asked for one.
 
 import dataclasses
 import re
+import typing
 
+from ovn_network_agent import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import packets
 
 _TIMEOUT = 30
+
+
+class _Words(typing.NamedTuple):
+    """The fields of ovn-trace for a family, and the type of an ICMP question.
+
+    :ivar ip: prefix of the fields of the addresses
+    :ivar icmp: prefix of the field of the type
+    :ivar question: type of the question
+    """
+
+    ip: str
+    icmp: str
+    question: int
+
+
+_WORDS = {4: _Words('ip4', 'icmp4', 8), 6: _Words('ip6', 'icmp6', 128)}
 _OUTPUT = re.compile(r'/\* output to "([^"]*)", type "([^"]*)" \*/')
 
 
@@ -117,11 +135,13 @@ def _logical(conf, known, about):
     """(verdict, text) of a packet from the provider network, in OVN."""
     from ovn_network_agent.privileged import command
     segment = about.port.segment
+    words = _WORDS[networks.family(about.address)]
     remotes = ','.join(conf.ovn.ovn_sb_remote)
     flow = (f'inport == "{segment.localnet_port}" && '
             f'eth.src == {segment.mac} && eth.dst == {about.mac} && '
-            f'ip4.src == {known.client} && ip4.dst == {about.address} && '
-            'ip.ttl == 64 && icmp4.type == 8')
+            f'{words.ip}.src == {known.client} && '
+            f'{words.ip}.dst == {about.address} && '
+            f'ip.ttl == 64 && {words.icmp}.type == {words.question:d}')
     done = command.run(['ovn-trace', f'--db={remotes}', *_files(conf),
                         '--summary', segment.datapath, flow], _TIMEOUT)
     if done.status:

@@ -30,9 +30,9 @@ class Explaining(faults.Faults):
 
     def explain(self, address, name='gw1'):
         """(exit status, what is said, a dict)."""
+        client = plan.CLIENT6 if ':' in address else plan.CLIENT
         done = self.cloud.agents[name].ctl(
-            'explain', address, '--client', plan.CLIENT, '--json',
-            check=False)
+            'explain', address, '--client', client, '--json', check=False)
         self.assertEqual('', done.stderr)
         return done.returncode, json.loads(done.stdout)
 

@@ -32,16 +32,17 @@ from ovn_network_agent.tests.lab import base
 # Commands of remedies that change something.  Other commands only look, and
 # systemctl(1) does not work on the nodes of the lab.
 _CHANGES = re.compile(
-    r'sysctl -w |ip link (set|add) |ip rule (add|del) |ip neigh flush |'
+    r'sysctl -w |ip link (set|add) |ip (-6 )?rule (add|del) |ip neigh flush |'
     r'ovs-vsctl (set|add-br) |ovs-ofctl --strict del-flows |ovn-appctl |'
-    r'ovn-nbctl clear |ovn-network-agent-ctl |no ip prefix-list |'
+    r'ovn-nbctl clear |ovn-network-agent-ctl |no ip(v6)? prefix-list |'
     r'router bgp |route-map ')
 # What stands for a value that only the operator knows.
 _BLANK = re.compile(
     r'\b(ADDRESS|ASN|DEVICE|ID|LIST|NAME|NUMBER|PHYSICAL-NETWORK)\b')
 # Lines of FRR that belong together are 'a "first" / "second"' in a remedy.
 _QUOTED = re.compile(r'"[^"]+"(?: / "[^"]+")*')
-_OF_FRR = ('no ip prefix-list', 'router bgp', 'route-map')
+_OF_FRR = ('no ip prefix-list', 'no ipv6 prefix-list', 'router bgp',
+           'route-map')
 _AT_LAST = 60
 # Ports have names here, because a patch port that is made again has another
 # number.

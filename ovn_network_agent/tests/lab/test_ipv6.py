@@ -19,22 +19,76 @@ from lab import echo
 from lab import node as nodes
 from lab import plan
 from lab import probe
+from lab import unnumbered
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import explaining
+from ovn_network_agent.tests.lab import faults
 from ovn_network_agent.tests.lab import leaving
 from ovn_network_agent.tests.lab import leftovers
 
 KINDS = ('tcp', 'udp')
+# All that concern BGP and the way out, for both families.
+CHECKS = ('ipv6-routers', 'northbound-routes', 'bgp-sessions',
+          'bgp-sessions-ipv6', 'bgp-redistribution', 'redistribution-ipv6',
+          'bgp-filter', 'bgp-filter-ipv6', 'prefix-list', 'prefix-list-ipv6',
+          'vrf-default-route', 'default-route-ipv6', 'outbound-filters',
+          'outbound-ipv6')
+_FAMILY = (f'router bgp {plan.GATEWAY_AS["gw1"]} vrf {plan.VRF}',
+           'address-family ipv6 unicast')
+_LOST = f'unreachable default table {base.VRF_TABLE} metric 5'
 
 
-class Ipv6(leftovers.LeavesNothing):
-    """The tests: router alpha has both families, beta has IPv6 alone."""
+def _typed(*texts):
+    """Commands, in which {fip} is the floating IP of IPv6."""
+    return lambda case: case.typed(*(
+        text.format(fip=case.fip6) for text in texts))
+
+
+def _announced(case):
+    case.cloud.wait_announced6(case.fip6, 'gw1', base.SETTLE)
+
+
+# What no agent repairs, and so the operator has to learn of.
+FAULTS = (
+    faults.Fault('redistribute', 'does not redistribute .* of IPv6',
+                 lambda case: case.vtysh(case.node, [
+                     *_FAMILY, f'no redistribute {case.METHOD}']),
+                 lambda case: case.vtysh(case.node, [
+                     *_FAMILY, f'redistribute {case.METHOD}' + (
+                         ' route-map PROVIDER-KERNEL6'
+                         if case.METHOD == 'kernel' else '')]), _announced),
+    faults.Fault('prefix-list-bgpd', 'seq 1 deny',
+                 lambda case: case.vtysh(case.node, [
+                     'ipv6 prefix-list ANNOUNCED-NETWORKS seq 1 deny '
+                     f'{case.fip6}/128']), settles=_announced),
+    faults.Fault('other-flows', 'drops ICMP to', _typed(
+        f'ovs-ofctl add-flow {plan.BRIDGE} '
+        'cookie=7,priority=60000,ipv6,ipv6_dst={fip},actions=drop')),
+    faults.Fault('policy-rules', 'a rule of another program', _typed(
+        'ip -6 rule add priority 100 to {fip}/128 blackhole')),
+    faults.Fault('vrf-default', f'no route to {plan.CLIENT6}',
+                 _typed(f'ip -6 route add {_LOST}'),
+                 _typed(f'ip -6 route del {_LOST}')),
+)
+
+
+class Ipv6(explaining.Explaining, leftovers.LeavesNothing):
+    """The tests: router alpha has both families, beta has IPv6 alone.
+
+    :cvar UNNUMBERED: whether one session over link-local addresses carries
+        the routes of both families
+    """
+
+    UNNUMBERED = False
 
     @classmethod
     def build(cls):
         cloud = cls.cloud
         cls.before = {name: cls.left(name) for name in cloud.gateways}
         cloud.add_ipv6()
+        if cls.UNNUMBERED:
+            unnumbered.replace(cloud)
         echo.start(cloud['client'])
         cls.alpha, cls.beta = (cloud.add_router(name, ['gw1', 'gw2'])
                                for name in ('alpha', 'beta'))
@@ -52,10 +106,12 @@ class Ipv6(leftovers.LeavesNothing):
 
     def setUp(self):
         super().setUp()
+        self.node, self.agent = self.cloud['gw1'], self.cloud.agents['gw1']
         for router, of in ((self.alpha, self.dual), (self.beta, self.only)):
             if self.cloud.neutron.owner(router) != 'gw1':
                 self.cloud.move(router, 'gw1')
             self.cloud.wait_announced6(of.address, 'gw1', base.SETTLE)
+        self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
 
     @classmethod
     def left(cls, name):
@@ -124,17 +180,22 @@ class Ipv6(leftovers.LeavesNothing):
         said = agent.ctl('fips', '--json', check=False).stdout
         states = {each['address']: each['state']
                   for each in json.loads(said)['addresses']}
-        for address in (self.fip6, self.other6, self.dual.address):
+        for address in (self.fip6, self.other6, self.dual.address,
+                        self.fip.address):
             self.assertEqual('announced', states.get(address), said)
-            done = agent.ctl('explain', address, '--client', plan.CLIENT6,
-                             '--json', check=False)
-            base.note(done.stdout)
-            self.assertEqual([], [
-                one for one in json.loads(done.stdout)['findings']
-                if one['verdict'] == 'BROKEN'], done.stdout)
-        for check in ('ipv6-routers', 'northbound-routes'):
-            done = agent.ctl('doctor', check, check=False)
-            self.assertEqual(0, done.returncode, done.stdout)
+            _status, explained = self.explain(address)
+            self.assertEqual([], [one for one in explained['findings']
+                                  if one['verdict'] != 'OK'], explained)
+        base.note(agent.ctl('explain', self.fip6, check=False).stdout)
+        done = agent.ctl('doctor', *CHECKS, '--json', check=False)
+        self.assertEqual(dict.fromkeys(CHECKS, 'OK'), {
+            one['check']: one['verdict']
+            for one in json.loads(done.stdout)['findings']}, done.stdout)
+
+    def test_each_broken_layer_has_its_name(self):
+        """Of IPv6, and with the command that mends it."""
+        self.assertEqual({}, self.shown(self.fip6, FAULTS))
+        self.reach(self.client, 'udp', self.fip6)
 
     # -- changes ----------------------------------------------------------
 
@@ -160,6 +221,7 @@ class Ipv6(leftovers.LeavesNothing):
                     self.cloud.move(router, name)
                 for address in (self.fip6, self.other6):
                     self.cloud.wait_announced6(address, name, base.SETTLE)
+                self.cloud.wait_announced(self.fip.address, name, base.SETTLE)
                 for kind, each in running.items():
                     each.wait_answered(base.SETTLE)
                     reports[kind] = each.stop()
@@ -215,6 +277,47 @@ class TestIpv6Kernel(Ipv6, base.LabTestCase):
 
 
 class TestIpv6Static(Ipv6, base.LabTestCase):
-    """With static routes of FRR."""
+    """With static routes of FRR, and over BGP unnumbered (RFC 8950)."""
 
     METHOD = 'static'
+    UNNUMBERED = True
+
+    def test_next_hops_of_ipv6(self):
+        """Of both families, in both directions, and no address of IPv4."""
+        spine, gw1 = self.cloud['spine'], self.cloud['gw1']
+        self.assertRegex(
+            spine.out('ip', '-4', 'route', 'show', self.fip.address),
+            r'via inet6 fe80:\S+ dev to-gw1')
+        self.assertRegex(
+            spine.out('ip', '-6', 'route', 'show', self.fip6),
+            r'via fe80:\S+ dev to-gw1')
+        self.assertRegex(
+            gw1.out('ip', '-4', 'route', 'show', 'table', base.VRF_TABLE,
+                    'default'), r'via inet6 fe80:\S+ dev eth1')
+        self.assertEqual('', gw1.out('ip', '-4', '-o', 'addr', 'show', 'dev',
+                                     'eth1'))
+        evidence = {one['check']: one['evidence'] for one in
+                    self.explain(self.fip.address)[1]['findings']}
+        self.assertIn('0.0.0.0/0 via inet6 fe80:', evidence['vrf-default'])
+        self.assertEqual('to eth1', evidence['advertised'])
+
+    def test_an_address_of_ipv4_comes_and_goes(self):
+        fip = self.floating_ip(self.alpha, self.inner.port)
+        self.cloud.wait_announced(fip.address, 'gw1', base.SETTLE)
+        self.reach(self.client, 'icmp', fip.address)
+
+    def test_without_the_session(self):
+        """The node is no standby, says so, and the addresses come back."""
+        device = 'eth1'
+        node, since = self.cloud['gw2'], self.mark('gw2')
+        self.vtysh(node, [_of('gw2'), f'neighbor {device} shutdown'])
+        try:
+            self.wait_said('gw2', 'no BGP neighbour', since)
+        finally:
+            self.vtysh(node, [_of('gw2'), f'no neighbor {device} shutdown'])
+        self.wait_said('gw2', 'could announce a gateway: yes', since)
+
+
+def _of(name):
+    """The line of FRR that begins the BGP instance of a gateway."""
+    return f'router bgp {plan.GATEWAY_AS[name]} vrf {plan.VRF}'

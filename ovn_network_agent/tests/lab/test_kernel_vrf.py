@@ -80,6 +80,23 @@ class VethPairTest(VrfTestCase):
         device = next(d for d in links.read_devices() if d.name == VRF)
         self.assertEqual((TABLE, True), (device.vrf_table, device.up))
 
+    def test_a_default_route_with_a_next_hop_of_ipv6(self):
+        """As BGP unnumbered brings it (RFC 8950), for both families."""
+        def known():
+            device = next(d for d in links.read_devices() if d.name == VRF)
+            return device.default_route, device.default_route6
+        self.create(self.backend, PAIR)
+        self.ip(f'route add unreachable default table {TABLE} metric 9')
+        self.ip(f'-6 route add unreachable default table {TABLE} metric 9')
+        self.assertEqual((False, False), known())
+        # Without the family, ip(8) takes this for a route of IPv6.
+        self.ip(f'-4 route add default via inet6 fe80::1 dev {PROVIDER} '
+                f'table {TABLE}')
+        self.assertEqual((True, False), known())
+        self.ip(f'-6 route add default via fe80::1 dev {PROVIDER} table '
+                f'{TABLE} metric 5')
+        self.assertEqual((True, True), known())
+
     def test_pair_is_made_with_our_alias(self):
         for _repeat in range(2):
             self.assertEqual([PAIR], self.create(self.backend, PAIR))

@@ -27,6 +27,10 @@ ALL = ('frr-daemons', 'frr-vrf', 'bgp-instance', 'bgp-redistribution',
        'bgp-filter', 'prefix-list', 'bgp-sessions')
 # These checks need the addresses, which are in OVN.
 OF_OVN = ('outbound-filters', 'route-tags')
+# The same checks for IPv6: see test_unnumbered, and test_ovn for the nodes
+# that they concern.
+OF_IPV6 = {'redistribution-ipv6', 'bgp-filter-ipv6', 'prefix-list-ipv6',
+           'bgp-sessions-ipv6', 'outbound-ipv6'}
 # See test_power.
 OF_POWER = 'bgp-hold-time'
 # See test_method.
@@ -233,6 +237,6 @@ class FiltersTest(base.FrrTestCase):
 class NamesTest(unittest.TestCase):
 
     def test_all_checks_of_frr_are_here(self):
-        self.assertEqual({*ALL, *OF_OVN, OF_POWER, ADVICE}, {
+        self.assertEqual({*ALL, *OF_OVN, OF_POWER, ADVICE, *OF_IPV6}, {
             check.name for check in registry.CHECKS
             if check.layer in ('FRR', 'BGP')})

@@ -15,6 +15,7 @@
 
 from ovn_network_agent import ownership
 from ovn_network_agent import selection
+from ovn_network_agent.diagnosis.node import families
 from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
@@ -119,6 +120,33 @@ class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
         self.assertIn('a compute node', self.looked('gateway-chassis',
                                                     doctor.OK))
         self.looked('ipv6-routers', doctor.OK)
+
+    def test_the_nodes_that_the_checks_for_ipv6_concern(self):
+        """Those with a provider network or a managed VIP of IPv6."""
+        self.assertFalse(self.has_ipv6())
+        self.cloud.add_router('one', chassis=cloud.OTHER)
+        self.assertFalse(self.has_ipv6())
+        self.cloud.add_router('two', ('198.51.100.2/24',
+                                      '2001:db8:100::2/64'),
+                              chassis=cloud.OTHER, mac='fa:16:3e:00:00:02')
+        # Another chassis has the router, and this one could take it over.
+        self.assertTrue(self.has_ipv6())
+        self.conf.set_override('network_cidr', ['198.51.100.0/24'])
+        self.assertFalse(self.has_ipv6())
+        rules = self.create_tempfiles([('rules', """port_forwards:
+- vip: 2001:db8::53
+  manage_vip: true
+  rules: [{proto: tcp, port: 80, dest_addr: fd00::5}]
+""")], ext='.yaml')[0]
+        self.conf.set_override('rules_file', rules, 'port_forward')
+        self.assertTrue(self.has_ipv6())
+
+    def has_ipv6(self):
+        found = sources.Sources(self.conf, [])
+        try:
+            return families.has_ipv6(found)
+        finally:
+            found.close()
 
     def test_without_a_controller(self):
         """Nobody answers, and the chassis is then not looked at."""

@@ -30,6 +30,7 @@ from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.openflow import base
 
 ADDRESS, CLIENT = '198.51.100.10', '203.0.113.10'
+ADDRESS6, CLIENT6 = '2001:db8:100::10', '2001:db8:c::10'
 PATCH, VM = 3, 9
 _QUOTED = re.compile(r'"([^"]+)"')
 _OF = f'nw_dst={ADDRESS}'
@@ -63,29 +64,31 @@ class PacketsTestCase(base.FlowTestCase):
         self.conf = configs.conf(ovs__ovs_rundir=self.ovs.rundir)
         self.ovs.add('table=0,priority=0,actions=NORMAL')
         self.backend.apply(backends.Delta(create=(
-            base.mac_tweak(4, PATCH, self.mac), base.hairpin(
-                f'{ADDRESS}/32', PATCH))))
+            base.mac_tweak(4, PATCH, self.mac),
+            base.mac_tweak(6, PATCH, self.mac),
+            base.hairpin(f'{ADDRESS}/32', PATCH),
+            base.hairpin(f'{ADDRESS6}/128', PATCH))))
 
     @property
     def mac(self):
         return self.ovs.vsctl('get', 'interface', base.BRIDGE,
                               'mac_in_use').strip().strip('"')
 
-    def facts(self, vlan=0):
-        """The facts of the address, of which only the flows were read."""
+    def facts(self, vlan=0, address=ADDRESS, client=CLIENT):
+        """The facts of an address, of which only the flows were read."""
         port = model.GatewayPort('lrp-1', base.LRP_MAC, (), 'chassis', True,
                                  model.Segment('', 'provnet', 'physnet1', vlan,
                                                base.BRIDGE, base.BRIDGE,
                                                self.mac, PATCH))
         known = facts.Facts(
-            facts.Setup(client=CLIENT),
-            subject.Subject(ADDRESS, subject.Kind.FIP, port=port))
+            facts.Setup(client=client),
+            subject.Subject(address, subject.Kind.FIP, port=port))
         return dataclasses.replace(known, journeys=packets.read(
             self.conf, known.setup, known.subject))
 
-    def judged(self):
+    def judged(self, **of):
         """The :class:`finding.Finding` about the flows of others."""
-        return foreign.judge(self.facts())
+        return foreign.judge(self.facts(**of))
 
     def shown(self):
         """All flows with their counters, and the learned MACs."""
@@ -114,6 +117,26 @@ class PacketsTest(PacketsTestCase):
             self.assertEqual(lost, len([
                 each for each in self.facts(vlan).journeys
                 if not each.arrives]))
+
+    def test_an_address_of_ipv6(self):
+        of = {'address': ADDRESS6, 'client': CLIENT6}
+        self.assertEqual([], [each.packet.name for each in
+                              self.facts(**of).journeys if not each.arrives])
+        for match, words in (
+                (f'ipv6,ipv6_dst={ADDRESS6}', f'drops ICMP to {ADDRESS6}'),
+                (f'tcp6,ipv6_src={ADDRESS6}', f'drops TCP from {ADDRESS6}'),
+                (f'icmp6,icmpv6_type=135,icmpv6_code=0,nd_target={ADDRESS6}',
+                 'drops neighbour solicitation for'),
+                ('icmp6,icmpv6_type=136,in_port=3',
+                 'drops neighbour advertisement of')):
+            self.ovs.add(f'cookie=0x7,priority=60000,{match},actions=drop')
+            found = self.judged(**of)
+            self.assertIs(Verdict.BROKEN, found.verdict, (match, found))
+            self.assertIn(words, found.evidence)
+            self.assertIs(Verdict.OK, self.judged().verdict)
+            command, = [text for text in _QUOTED.findall(found.remedy)]
+            self.ovs.run(*shlex.split(command))
+            self.assertIs(Verdict.OK, self.judged(**of).verdict, command)
 
     def test_a_flow_is_named_and_its_remedy_removes_it(self):
         for flow, words in (

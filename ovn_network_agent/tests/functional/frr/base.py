@@ -117,8 +117,12 @@ class Frr(daemons.Daemons):
         self.start('zebra')
         self.start('staticd')
         self.start('bgpd', config=self.bgp)
-        self.neighbour.start('bgpd', '-Z', config=_NEIGHBOUR)
+        self.start_neighbour()
         self.wait_for_session()
+
+    def start_neighbour(self):
+        """Only its bgpd: the neighbour forwards nothing."""
+        self.neighbour.start('bgpd', '-Z', config=_NEIGHBOUR)
 
     def restart_bgpd(self):
         """bgpd comes back with its start configuration."""

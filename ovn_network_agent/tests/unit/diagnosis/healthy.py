@@ -28,7 +28,9 @@ from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.diagnosis.readers import nft
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import vips
+from ovn_network_agent.drivers import veth
 from ovn_network_agent.frr import output
+from ovn_network_agent.frr import shape
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import lookups
 from ovn_network_agent.netlink import route_codec
@@ -39,6 +41,15 @@ from ovn_network_agent.tests.unit import world
 
 FIP = '198.51.100.10'
 CLIENT = '203.0.113.10'
+FIP6 = '2001:db8:100::10'
+CLIENT6 = '2001:db8:c::10'
+# By family: the client, the provider network, the virtual gateway, the next
+# hops to the ends of the pair, and that of the fabric.
+CLIENTS = {4: CLIENT, 6: CLIENT6}
+NETWORKS = {4: '198.51.100.0/24', 6: '2001:db8:100::/64'}
+GATEWAYS = {4: '198.51.100.254', 6: ownership.SEGMENT_LINK_LOCAL}
+PAIR = {4: ('169.254.0.1', '169.254.0.2'), 6: ownership.VETH_LINK_LOCAL}
+FABRIC = {4: '172.31.1.1', 6: 'fe80::1'}
 MACS = {'br-ex': world.BRIDGE_MAC, 'vrf-provider': '0a:00:00:00:00:02',
         ownership.VETH_DEFAULT: '0a:00:00:00:00:03',
         ownership.VETH_PROVIDER: '0a:00:00:00:00:04'}
@@ -48,24 +59,28 @@ INDEXES = {name: index for index, name in enumerate(MACS, 2)}
 def case(address=FIP, router=None, **options):
     """Facts about a floating IP of a router that is here.
 
+    :param address: of one of the NETWORKS; the router has IPv6 with IPv6
     :param router: dict of further values of the :class:`model.Router`
     :param options: of the configuration, see :func:`world.conf`
     :returns: :class:`facts.Facts`
     """
     conf = world.conf(**options)
+    version = networks.family(address)
+    client = CLIENTS[version]
     about = subject_of(address, conf, router or {})
     return facts.Facts(
-        gathering.setup(conf, CLIENT), about,
+        gathering.setup(conf, client), about,
         agent={'phase': 'running', 'degraded': []},
-        bindings=(('lrp-1', '198.51.100.254', world.BRIDGE_MAC),),
+        bindings=(('lrp-1', GATEWAYS[version], world.BRIDGE_MAC),),
         flows={each: (flows.Found(each.cookie, each.priority,
                                   flows.flow_spec(each), 7),)
                for each in about.wanted_of(resources.Flow)},
         journeys=tuple(journey(each, about) for each in packets.for_address(
-            address, CLIENT, about.port.segment, about.port.mac)),
-        kernel=kernel_of(about, conf), zebra=zebra_of(conf),
-        lists={daemon: (output.Entry(1000000000, 'permit',
-                                     '198.51.100.0/24', 32, 32),)
+            address, client, about.port.segment, about.port.mac)),
+        kernel=kernel_of(about, conf), zebra=zebra_of(conf, version),
+        lists={daemon: (output.Entry(
+            1000000000, 'permit', NETWORKS[version],
+            *shape.hosts(NETWORKS[version])),)
                for daemon in ('zebra', 'bgpd')},
         path=(True, True, ('172.31.1.1',)),
         neighbours=(frr.Neighbour('172.31.1.1', 'Established'),),
@@ -141,8 +156,13 @@ def vip(said=None, managed=True, **options):
 
 def subject_of(address, conf, values):
     """The :class:`subject.Subject` of a floating IP."""
-    route = model.NbDefaultRoute('198.51.100.254', 'lrp-1', True,
-                                 world.HOSTNAME, world.HOSTNAME)
+    version = networks.family(address)
+    route = model.NbDefaultRoute(
+        GATEWAYS[version], 'lrp-1', True, world.HOSTNAME, world.HOSTNAME,
+        veth.DEFAULT[version])
+    if version == 6:
+        values = {'ports': (world.port(networks=(
+            '198.51.100.1/24', '2001:db8:100::1/64')),), **values}
     router = world.router(fips=[address], default_routes=(route,), **values)
     node = world.node()
     wanted = [each for name in ('fip_route', 'veth_leak')
@@ -162,6 +182,7 @@ def kernel_of(about, conf):
     names = [name for name in MACS
              if conf.frr.vrf_name or name == 'br-ex']
     default, provider = ownership.VETH_ENDS
+    version = networks.family(about.address)
     found = {name: links.Link(
         INDEXES[name], name, MACS[name], True, '',
         INDEXES['vrf-provider'] if name == provider else 0,
@@ -180,27 +201,30 @@ def kernel_of(about, conf):
                          each.iif, each.fwmark, ownership.RULE_PROTOCOL,
                          each.suppress, each.ipv6)
               for each in about.wanted_of(resources.Rule)),
-        {200: (route_codec.Route(200, '0.0.0.0/0', default, '169.254.0.2',
-                                 44, 0),)},
+        {200: (route_codec.Route(200, veth.DEFAULT[version], default,
+                                 PAIR[version][1], 44, 0),)},
         _lookups(about, conf))
 
 
 def _lookups(about, conf):
     default, provider = ownership.VETH_ENDS
     prefix = networks.host_prefix(about.address)
+    version = networks.family(about.address)
+    to_default, to_provider = PAIR[version]
+    everything = veth.DEFAULT[version]
     table = conf.fip_route.route_table_id or resources.MAIN_TABLE
     here = lookups.Lookup('', table, prefix, 'br-ex', None, 44)
     return {'here': here, 'in': here, 'vrf': lookups.Lookup(
-                '', 10, prefix, provider, '169.254.0.1', 196),
-            'out': lookups.Lookup('', 200, '0.0.0.0/0', default,
-                                  '169.254.0.2', 44),
-            'out vrf': lookups.Lookup('', 10, '0.0.0.0/0', 'uplink',
-                                      '172.31.1.1', 186)}
+                '', 10, prefix, provider, to_default, 196),
+            'out': lookups.Lookup('', 200, everything, default, to_provider,
+                                  44),
+            'out vrf': lookups.Lookup('', 10, everything, 'uplink',
+                                      FABRIC[version], 186)}
 
 
-def zebra_of(conf):
+def zebra_of(conf, version=4):
     """zebra's routes of the address."""
-    return ((conf.fip_route.announce_method, True, True, '169.254.0.1'),)
+    return ((conf.fip_route.announce_method, True, True, PAIR[version][0]),)
 
 
 def with_kernel(known, **values):

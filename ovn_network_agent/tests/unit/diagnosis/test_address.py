@@ -40,14 +40,17 @@ class HealthyTest(explained.AddressTestCase):
                 {'frr__vrf_name': '', 'fip_route__announce_method': 'kernel'},
                 {'frr__frr_prefix_list': ''}, {'frr__bgp_check': False},
                 {'network_cidr': ['198.51.100.0/24']}):
-            facts = healthy.case(**options)
-            explained = explanation.explain(facts)
-            self.assertEqual(
-                [], [each for each in explained.findings
-                     if each.verdict is not Verdict.OK],
-                (options, explained.text()))
-            self.assertIs(Outcome.OK, explained.outcome)
-            self.assertIsNone(explained.remedy)
+            for address in (healthy.FIP, healthy.FIP6):
+                if options.get('network_cidr') and address == healthy.FIP6:
+                    continue
+                facts = healthy.case(address, **options)
+                explained = explanation.explain(facts)
+                self.assertEqual(
+                    [], [each for each in explained.findings
+                         if each.verdict is not Verdict.OK],
+                    (options, explained.text()))
+                self.assertIs(Outcome.OK, explained.outcome)
+                self.assertIsNone(explained.remedy)
 
     def test_counters_and_marks_are_evidence(self):
         facts = healthy.case()

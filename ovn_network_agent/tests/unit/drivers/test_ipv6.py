@@ -359,3 +359,32 @@ class RelayTest(Ipv6TestCase):
             (6, '2001:db8:100::/64'),
             {(r.family, r.dst) for r in driver.for_group(
                 group, world.node(relays=(relay,))) if r.kind == 'flow'})
+
+
+class WayOutTest(Ipv6TestCase):
+
+    def said(self, nets, **known):
+        """The problems of the way out, of a router with networks."""
+        vrf = model.Device('vrf-provider', '0a:00:00:00:00:02', True, 10,
+                           **known)
+        node = world.node(devices=(
+            model.Device('br-ex', world.BRIDGE_MAC, True), vrf))
+        driver = world.driver('veth_leak', world.conf(**KERNEL))
+        return [each.text for each in driver.for_router(
+            router(nets=nets), node)
+            if each.kind == 'problem' and 'way out' in each.text]
+
+    def test_the_default_route_of_each_family(self):
+        four, six = NETS[:1], NETS6
+        for nets, known, words in (
+                (four, {'default_route6': False, 'default_route': True}, ()),
+                (six, {'default_route6': True, 'default_route': False}, ()),
+                (six, {'default_route6': False}, ('of IPv6',)),
+                (four, {'default_route': False}, ('default route, so',)),
+                (NETS, {'default_route': False, 'default_route6': False},
+                 ('default route, so', 'of IPv6')),
+                (NETS, {}, ())):
+            said = self.said(nets, **known)
+            self.assertEqual(len(words), len(said), said)
+            for word, text in zip(words, said, strict=True):
+                self.assertIn(word, text)

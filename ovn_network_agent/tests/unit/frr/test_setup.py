@@ -80,3 +80,61 @@ class SetupTest(unittest.TestCase):
         self.assertEqual((False, '10.0'), (found.bfd, found.version))
         found = self.read('router bgp 65001\n neighbor 10.0.0.2 bfd', '')
         self.assertTrue(found.bfd)
+
+
+OF_IPV6 = """Building configuration...
+
+Current configuration:
+!
+router bgp 65001
+ neighbor eth1 interface remote-as external
+ !
+ address-family ipv4 unicast
+  redistribute static
+  neighbor eth1 prefix-list L out
+ exit-address-family
+ !
+ address-family ipv6 unicast
+  redistribute kernel route-map M
+  neighbor eth1 activate
+  neighbor eth1 route-map OUT out
+ exit-address-family
+exit
+!
+ipv6 prefix-list L description of the operator
+!
+route-map OUT permit 10
+ match ipv6 address prefix-list L
+exit
+!
+end
+"""
+
+
+class FamilyTest(unittest.TestCase):
+
+    def test_each_family_has_its_own_lines(self):
+        four, six = (setup.read(OF_IPV6, '', 'L', version)
+                     for version in (4, 6))
+        self.assertEqual((('static',), True, False, ()), (
+            four.redistributes, four.filters, four.described, four.undefined))
+        self.assertEqual((('kernel',), True, True, (('kernel', 'M'),)), (
+            six.redistributes, six.filters, six.described, six.undefined))
+
+    def test_a_filter_of_one_family_is_none_of_the_other(self):
+        for version, line in ((4, '  neighbor eth1 prefix-list L out\n'),
+                              (6, '  neighbor eth1 route-map OUT out\n'),
+                              (6, ' match ipv6 address prefix-list L\n')):
+            self.assertIn(line, OF_IPV6)
+            text = OF_IPV6.replace(line, '')
+            self.assertEqual({version: False, 10 - version: True}, {
+                each: setup.read(text, '', 'L', each).filters
+                for each in (4, 6)})
+
+    def test_the_remedies_name_the_family(self):
+        found = dict(setup.faults(
+            setup.read(OF_IPV6, '', 'L', 6), '', 'static', 'L'))
+        self.assertIn('"address-family ipv6 unicast" / "redistribute static"',
+                      found[setup.REDISTRIBUTION].replace('" / "', '" / "'))
+        self.assertIn('no ipv6 prefix-list L description',
+                      found[setup.FILTER])

@@ -117,11 +117,15 @@ class DecodingTest(unittest.TestCase):
                    several, cloned):
         text, address, length = data.draw(prefixes(version))
         via = data.draw(st.none() | texts_of(version))
+        # A route of IPv4 may have a gateway of IPv6.
+        other = version == 4 and via is None and data.draw(
+            st.none() | texts_of(6))
         prefsrc = data.draw(st.none() | texts_of(version))
         attributes = [(name, value) for name, value in (
             ('RTA_DST', address if length else None), ('RTA_TABLE', table),
             ('RTA_PREFSRC', prefsrc), ('RTA_OIF', index),
             ('RTA_GATEWAY', via), ('RTA_PRIORITY', metric),
+            ('RTA_VIA', {'family': 10, 'addr': other} if other else None),
             ('RTA_MULTIPATH', [{'hops': 0, 'oif': 1, 'flags': 0}]
              if several else None),
             ('RTA_PREF', 0), ('RTA_METRICS', {
@@ -135,7 +139,7 @@ class DecodingTest(unittest.TestCase):
         expected = None if cloned else route_codec.Route(
             254 if table is None else table, text,
             'br-ex' if index is not None and not several else '',
-            via, protocol, metric or 0)
+            via or canonical(other or None), protocol, metric or 0)
         for decode in route_codec.decode, routes.decode:
             self.assertEqual(expected, decode(body, 0, len(body), names))
 

@@ -1,0 +1,70 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Checks that are made for routes of IPv4, and once more for those of IPv6.
+
+The second check concerns a node with provider networks or VIPs of IPv6.  OVN
+names the networks, so this check needs the databases, and the first does not.
+"""
+
+import dataclasses
+import functools
+
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.drivers import announcing
+from ovn_network_agent.forward import rules
+
+_DATABASES = ('ovs-database', 'nb-database', 'sb-database')
+
+
+def of_both(name, one):
+    """The check, and the same check for IPv6.
+
+    :param name: name of the check for IPv6
+    :param one: :class:`check.Check` of IPv4, whose reader takes the IP version
+        as its second argument
+    :returns: tuple of two :class:`check.Check`
+    """
+    return one, dataclasses.replace(
+        one, name=name, about=f'for IPv6: {one.about}',
+        read=functools.partial(_read_ipv6, one.read),
+        after=tuple(dict.fromkeys((*_DATABASES, *one.after))))
+
+
+def _read_ipv6(read, sources):
+    """The facts of IPv6 from the reader of a check.
+
+    :raises check.NotChecked: on a node that announces no IPv6
+    """
+    if not has_ipv6(sources):
+        raise check.NotChecked('no provider network here, and no managed VIP, '
+                               'is of IPv6')
+    return read(sources, 6)
+
+
+def has_ipv6(sources):
+    """Whether the node announces addresses of IPv6, or would as the owner.
+
+    :param sources: :class:`sources.Sources`
+    :returns: bool
+    :raises ovsdb.connection.Unavailable: without a database
+    """
+    if any(vip.managed and vip.version == 6
+           for vip in rules.load(sources.conf)):
+        return True
+    snapshot = sources.snapshot()
+    ports = [*(port for router in snapshot.routers
+               for port in (*router.local_ports, *router.hosting_ports)),
+             *(port for group in snapshot.groups for port in group.ports)]
+    return any(network.version == 6 for port in ports
+               for network in announcing.provider_networks(
+                   sources.conf, port))

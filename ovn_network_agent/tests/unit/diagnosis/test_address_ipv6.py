@@ -1,0 +1,161 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""An address of IPv6 is explained as one of IPv4, with its own commands."""
+
+import dataclasses
+
+from ovn_network_agent.diagnosis.address import explanation
+from ovn_network_agent.diagnosis.readers import frr
+from ovn_network_agent.diagnosis.readers import packets
+from ovn_network_agent.frr import output
+from ovn_network_agent.frr import setup
+from ovn_network_agent.openflow import trace_text
+from ovn_network_agent.tests.unit.diagnosis import explained
+from ovn_network_agent.tests.unit.diagnosis import healthy
+
+NO_ROUTE = explained.NO_ROUTE
+FABRIC = healthy.FABRIC[6]
+Verdict = explained.Verdict
+WHOLE = setup.Setup(True, '65101', ('static',), True, True, family=6)
+
+
+class Ipv6Test(explained.AddressTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.facts = healthy.case(healthy.FIP6)
+
+    def remedy(self, facts):
+        return explanation.explain(facts).remedy[1]
+
+    def test_flows_of_other_programs(self):
+        step = trace_text.Step('br-ex', 0, 'ipv6', 2000, 7, ('drop',))
+        lost = dataclasses.replace(self.facts, journeys=tuple(
+            healthy.journey(each.packet, self.facts.subject, step)
+            for each in self.facts.journeys))
+        self.assert_broken('other-flows', lost)
+        said = self.evidence(lost, 'other-flows')
+        for name in ('neighbour solicitation for', 'ICMP to', 'TCP from'):
+            self.assertIn(f'{name} {healthy.FIP6}', said)
+
+    def test_the_packets_are_those_of_the_family(self):
+        flows = {each.name: each.flow for each in packets.for_address(
+            healthy.FIP6, healthy.CLIENT6, self.facts.subject.port.segment,
+            self.facts.subject.mac)}
+        asked = flows[f'neighbour solicitation for {healthy.FIP6}']
+        self.assertIn('ipv6_dst=ff02::1:ff00:10', asked)
+        self.assertIn('dl_dst=33:33:ff:00:00:10', asked)
+        self.assertIn('icmp6,icmpv6_type=129', flows[
+            f'ICMP from {healthy.FIP6}'])
+        self.assertNotIn('nw_src', ' '.join(flows.values()))
+
+    def test_neighbour(self):
+        changed = healthy.with_kernel(self.facts, neighbours={
+            **self.facts.kernel.neighbours,
+            ('br-ex', healthy.FIP6): ('', 'FAILED')})
+        self.assert_broken('neighbour', changed)
+        self.assertIn('neighbour solicitations',
+                      self.evidence(changed, 'neighbour'))
+
+    def test_rules_and_routes_of_the_family_count(self):
+        """Those of IPv4 concern no address of IPv6, nor the reverse."""
+        for address, other in ((healthy.FIP6, '198.51.100.'),
+                               (healthy.FIP, '2001:db8:')):
+            for each in healthy.case(address).subject.wanted:
+                if each.kind in ('rule', 'kernel_route'):
+                    self.assertNotIn(other, str(each.key))
+        rules = [each for each in self.facts.kernel.rules
+                 if not each.src and not each.dst]
+        self.assertEqual({True}, {each.ipv6 for each in rules})
+        for gone in self.facts.kernel.rules:
+            self.assert_broken('policy-rules', healthy.with_lookup(
+                healthy.with_kernel(self.facts, rules=tuple(
+                    each for each in self.facts.kernel.rules
+                    if each != gone)), 'out', dev='mgmt'))
+        lost = healthy.with_lookup(healthy.with_kernel(
+            self.facts, routes={200: ()}), 'out', **NO_ROUTE)
+        self.assert_broken('leak-table', lost)
+        self.assertIn('fe80::a9fe:2', self.evidence(lost, 'leak-table'))
+
+    def test_a_rule_of_somebody_else(self):
+        facts = self.facts
+        for question in ('here', 'in', 'vrf'):
+            facts = healthy.with_lookup(facts, question, **NO_ROUTE)
+        other = facts.kernel.rules[0]._replace(
+            priority=100, table=0, src=None, iif=None, ipv6=None,
+            dst=facts.subject.prefix)
+        changed = healthy.with_kernel(facts, towards=(other,))
+        self.assert_broken('policy-rules', changed)
+        self.assertIn(f'"ip -6 rule del priority 100 to {healthy.FIP6}/128"',
+                      self.remedy(changed))
+
+    def test_the_way_out_of_the_vrf(self):
+        lost = healthy.with_lookup(self.facts, 'out vrf', **NO_ROUTE)
+        self.assert_broken('vrf-default', lost)
+        self.assertIn('"ipv6 route ::/0 NEXT-HOP"', self.remedy(lost))
+
+    def test_route_in_frr(self):
+        self.assert_broken('frr-route', healthy.with_lookup(
+            dataclasses.replace(self.facts, zebra=(),
+                                path=(False, False, ())), 'vrf', **NO_ROUTE))
+
+    def test_prefix_list(self):
+        deny = output.Entry(5, 'deny', '::/0', 0, 128)
+        changed = dataclasses.replace(
+            self.facts, path=(True, True, ()), lists={
+                **self.facts.lists, 'bgpd': (
+                    deny, *self.facts.lists['bgpd'])})
+        self.assert_broken('prefix-list-bgpd', changed)
+        self.assertIn('"no ipv6 prefix-list ANNOUNCED-NETWORKS seq 5 deny '
+                      '::/0 le 128"', self.remedy(changed))
+
+    def test_redistribution(self):
+        changed = dataclasses.replace(
+            self.facts, path=(False, False, ()),
+            frr_setup=WHOLE._replace(redistributes=()))
+        self.assert_broken('redistribute', changed)
+        self.assertIn('routes of IPv6', self.evidence(
+            changed, 'redistribute'))
+        self.assertIn('"address-family ipv6 unicast" / "redistribute static"',
+                      self.remedy(changed))
+
+    def test_no_neighbour_is_activated(self):
+        changed = dataclasses.replace(
+            self.facts, path=(True, True, ()), neighbours=())
+        self.assert_broken('bgp-neighbours', changed)
+        self.assertIn('"address-family ipv6 unicast" / "neighbor ADDRESS '
+                      'activate"', self.remedy(changed))
+
+    def test_a_neighbour_that_is_named_by_its_device(self):
+        """BGP unnumbered: eth1, in all places."""
+        for address in (healthy.FIP6, healthy.FIP):
+            facts = dataclasses.replace(
+                healthy.case(address), path=(True, True, ('eth1',)),
+                neighbours=(frr.Neighbour('eth1', 'Established'),))
+            self.assertEqual([], self.found(facts, Verdict.BROKEN))
+            self.assertEqual('to eth1', self.evidence(facts, 'advertised'))
+            self.assert_broken('bgp-neighbours', dataclasses.replace(
+                facts, path=(True, True, ()), neighbours=(
+                    frr.Neighbour('eth1', 'Idle (Admin)', asn='65101'),)))
+
+    def test_a_next_hop_of_ipv6_for_ipv4(self):
+        """RFC 8950: the default route of the VRF has such a next hop."""
+        facts = healthy.with_lookup(healthy.case(), 'out vrf', via=FABRIC)
+        self.assertEqual([], self.found(facts, Verdict.BROKEN))
+        self.assertIn('0.0.0.0/0 via inet6 fe80::1 dev uplink',
+                      self.evidence(facts, 'vrf-default'))
+
+    def test_advertised_to_nobody(self):
+        self.assert_broken('advertised', dataclasses.replace(
+            self.facts, path=(True, True, ()), neighbours=(frr.Neighbour(
+                '172.31.1.1', 'Established', ('route-map OUT',)),)))

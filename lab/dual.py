@@ -71,8 +71,9 @@ class Dual:
             row.addresses = row.port_security = [text]
         self._neutron.nb.transact(write)
         # No other host has the address, and a check for one takes a second.
-        vm.node.batch(f'addr add {address}/64 dev eth0 nodad\n'
-                      f'route add ::/0 via {self.tenant[1]} dev eth0\n')
+        vm.lines = (f'addr add {address}/64 dev eth0 nodad\n'
+                    f'route add ::/0 via {self.tenant[1]} dev eth0\n')
+        vm.node.batch(vm.lines)
         return address
 
     def floating_ip(self, inside, external=''):
@@ -85,6 +86,19 @@ class Dual:
         external = external or str(plan.PROVIDER6[next(self._floating)])
         self._nat('dnat_and_snat', external, inside)
         return external
+
+    def distribute(self, external, vm, mac):
+        """Have the node of a machine answer for a floating IP.
+
+        :param external: IPv6 address, text
+        :param vm: :class:`cloud.Vm`
+        :param mac: MAC of the address on the provider network
+        """
+        def write(_txn, tables):
+            row = routers.find_one(tables, 'NAT', external_ip=external)
+            row.logical_port = vm.port.uuid
+            row.external_mac = mac
+        self._neutron.nb.transact(write)
 
     def snat(self):
         """Translate what the other machines send into the router's address."""

@@ -103,9 +103,10 @@ class Neutron(routers.Routers):
             self._switch_row(tables, router.internal).addvalue(
                 'ports', row.uuid)
             for parent in parents:
-                routers.find_one(
-                    tables, 'Logical_Switch_Port', name=parent.uuid
-                ).port_security = [f'{parent.mac} {parent.address} {address}']
+                port = routers.find_one(tables, 'Logical_Switch_Port',
+                                        name=parent.uuid)
+                port.port_security = [f'{allowed} {address}'
+                                      for allowed in port.port_security]
 
         self.nb.transact(write)
         return name

@@ -15,6 +15,7 @@ import datetime
 import json
 import time
 
+from lab import dual
 from lab import echo
 from lab import node as nodes
 from lab import plan
@@ -22,6 +23,8 @@ from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 
+# Of the distributed floating IP of IPv6.
+MAC6 = 'fa:16:3e:00:66:01'
 # Of a compute node, as the documentation has it.
 COMPUTE = {'DEFAULT': {'drivers': 'fip_route,veth_leak'}}
 
@@ -40,6 +43,10 @@ class DistributedTestCase(base.LabTestCase):
         cls.one, cls.one_fip = cls.distributed('gw2')
         cls.two, cls.two_fip = cls.distributed('gw3')
         cls.near, cls.near_fip = cls.distributed('gw2')
+        cloud.add_ipv6()
+        cls.dual = dual.Dual(cloud.neutron, cls.router, 1)
+        cls.one_fip6 = cls.dual.floating_ip(cls.dual.machine(cls.one))
+        cls.dual.distribute(cls.one_fip6, cls.one, MAC6)
         tagged = cloud.add_router(
             'tagged', ['gw1'], provider=cloud.neutron.add_provider_network(
                 'tagged', next(plan.FURTHER_PROVIDERS.subnets(new_prefix=24)),
@@ -72,6 +79,7 @@ class DistributedTestCase(base.LabTestCase):
                           (self.central_fip, 'gw1'),
                           (self.foreign_fip, 'gw1')):
             self.alone(fip, name)
+        self.cloud.wait_announced6(self.one_fip6, 'gw2', base.SETTLE)
 
     def alone(self, fip, name):
         """Wait until one node alone announces an address."""
@@ -96,8 +104,13 @@ class DistributedTests:
             self.reach(self.client, 'icmp', fip.address)
             report = self.reach(vm.node, 'udp', plan.CLIENT)
             self.assertEqual({fip.address}, report.seen_sources)
+        for kind in ('tcp', 'udp'):
+            self.reach(self.client, kind, self.one_fip6)
+            report = self.reach(self.one.node, kind, plan.CLIENT6)
+            self.assertEqual({self.one_fip6}, report.seen_sources)
         before = self.cloud['gw1'].out('ovs-ofctl', 'dump-flows', 'br-ex')
-        self.assertNotIn(self.one_fip.address, before)
+        for address in (self.one_fip.address, self.one_fip6):
+            self.assertNotIn(f'{address} ', before)
 
     def test_each_to_each(self):
         """Row DFR-13: on one node, between nodes, of other routers."""
@@ -129,15 +142,15 @@ class DistributedTests:
                                                check=False)
             self.assertEqual([], [
                 one for one in json.loads(done.stdout)['findings']
-                if one['verdict'] == 'FAIL'], name)
-        for name, fip, wanted in (
-                ('gw2', self.one_fip, 'ok'), ('gw1', self.central_fip, 'ok'),
-                ('gw1', self.one_fip, 'elsewhere'),
-                ('gw3', self.one_fip, 'elsewhere'),
-                ('gw2', self.central_fip, 'elsewhere')):
+                if one['verdict'] == 'BROKEN'], name)
+        one, central = self.one_fip.address, self.central_fip.address
+        for name, address, wanted in (
+                ('gw2', one, 'ok'), ('gw1', central, 'ok'),
+                ('gw1', one, 'elsewhere'), ('gw3', one, 'elsewhere'),
+                ('gw2', central, 'elsewhere'), ('gw2', self.one_fip6, 'ok'),
+                ('gw1', self.one_fip6, 'elsewhere')):
             done = self.cloud.agents[name].ctl(
-                'explain', fip.address, '--client', plan.CLIENT, '--json',
-                check=False)
+                'explain', address, '--json', check=False)
             said = json.loads(done.stdout)
             self.assertEqual(wanted, said['outcome'], said)
         self.assertIn('gw2 has the address', self.cloud.agents['gw1'].ctl(
@@ -146,6 +159,7 @@ class DistributedTests:
             'fips', '--json').stdout)
         rows = {row['address']: row['state'] for row in found['addresses']}
         self.assertEqual({self.one_fip.address: 'announced',
+                          self.one_fip6: 'announced',
                           self.near_fip.address: 'announced'}, rows)
 
     def test_live_migration(self):
@@ -171,6 +185,10 @@ class DistributedTests:
                 self.cloud[target].stop('routes')
                 self.alone(self.one_fip, target)
                 self.wait_gone(source, address)
+                self.cloud.wait_announced6(self.one_fip6, target,
+                                           base.SETTLE)
+                for kind in ('tcp', 'udp'):
+                    self.reach(self.client, kind, self.one_fip6)
         finally:
             if self.cloud.announcer(address) == 'gw3':
                 self.cloud.migrate(self.one, 'gw3', 'gw2')

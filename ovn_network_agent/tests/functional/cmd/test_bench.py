@@ -29,7 +29,7 @@ from tools.bench import results
 @needs.needs(
     os.geteuid() == 0 and shutil.which('ovs-vswitchd') and
     shutil.which('ovsdb-server') and
-    os.path.exists(os.path.join(daemons.DAEMONS, 'bgpd')),
+    os.path.exists(os.path.join(daemons.PROGRAMS, 'bgpd')),
     'needs root, Open vSwitch and FRR')
 class BenchTest(base.BaseTestCase):
 

@@ -20,6 +20,7 @@ for them.
 
 import collections
 import contextlib
+import gc
 import queue
 import threading
 import time
@@ -316,6 +317,10 @@ class Database:
             LOG.warning('%s: %s', SCHEMAS[self.name], e)
             self._failure = str(e)
             return False
+        # The rows of the old replica refer to each other, and may be among
+        # the objects that collections leave out (runtime.garbage).
+        gc.unfreeze()
+        gc.collect()
         self._sync_changed()
         return True
 

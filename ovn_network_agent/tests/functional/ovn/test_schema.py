@@ -16,6 +16,9 @@ The variants are the installed schema with what another version does not
 have taken away, and with what nobody knows yet added.
 """
 
+import gc
+import weakref
+
 from ovsdbapp import exceptions
 
 from ovn_network_agent.ovn import view
@@ -168,6 +171,16 @@ class TestConverted(SchemaTestCase):
             # What is new is there, too.
             waiting.eventually(
                 lambda t=there: t == self.replicated(eyes), 'the tables')
+
+    def test_the_old_replica_is_given_back(self):
+        """Its rows refer to each other, and were taken out of collections."""
+        eyes = self.eyes()
+        replica = weakref.ref(eyes.databases['nb'].connection.idl)
+        gc.freeze()
+        self.addCleanup(gc.unfreeze)
+        self.servers['nb'].convert(schemas.with_bindings)
+        waiting.eventually(lambda: self.replicated(eyes), 'the table')
+        waiting.eventually(lambda: replica() is None, 'nothing keeps it')
 
     def test_a_load_that_fails_is_tried_again(self):
         handler = notification.Handler()

@@ -12,10 +12,20 @@
 
 """The times at which failed work is tried again."""
 
+import random
 import time
 
 FIRST = 1.0
 LAST = 60.0
+
+
+def spread(longest):
+    """A random pause, for work that all agents would repeat at once.
+
+    :param longest: seconds, or any other unit
+    :returns: between half of that and all of that, float
+    """
+    return random.SystemRandom().uniform(longest / 2, longest)
 
 
 class Retries:

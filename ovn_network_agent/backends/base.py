@@ -62,6 +62,8 @@ class Context:
     :ivar wake: function(reason, stale=(), revived=()) that wakes the loop,
         from any thread; stale and revived are words of the module notices;
         None without a loop
+    :ivar groups: function that returns (table, UUID as text) of the gateway
+        groups that the last view has, a frozenset; None without a view
     """
 
     databases: dict = dataclasses.field(default_factory=dict)
@@ -70,6 +72,8 @@ class Context:
     dead: object = frozenset
     silent: object = frozenset
     wake: object = None
+    # type(None)() is None.
+    groups: object = type(None)
 
 
 def doubted(backends, words):

@@ -56,7 +56,7 @@ class GatewayPriorityBackend(nb_writer.Writer):
         try:
             with self._context.databases['nb'].rows() as nb:
                 return list(priorities.gateway_priorities(
-                    nb, self._context.chassis()))
+                    nb, self._context.chassis(), self._context.groups()))
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
 

@@ -69,6 +69,16 @@ OPTS = [
              'through the tunnel the packets reach the chassis that has the '
              'port. With the option off, a gateway port that has left is let '
              'go at once.'),
+    cfg.IntOpt(
+        'relay_candidates', default=5, min=2, max=1000, mutable=True,
+        help='So many candidates of a gateway port have relays with each '
+             'other: the first ones in the order of priorities, and the '
+             'owner. A drained candidate keeps its place in the order. '
+             'Neutron schedules five candidates at most, so with the default '
+             'all of them have relays. With hundreds of gateway nodes a '
+             'smaller number saves tunnel ports. Then a gateway port that '
+             'moves to a candidate further down in the order moves without a '
+             'relay. All gateway nodes need the same number.'),
     cfg.BoolOpt(
         'standby_needs_bgp', default=True,
         help='Whether an unfit standby has priority 0 in its gateway groups, '

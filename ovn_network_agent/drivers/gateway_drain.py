@@ -42,7 +42,8 @@ class GatewayDrainDriver(base.Driver):
 
     ASKS = (plugins.RANKING,)
     # The core has the other options of the section.
-    OTHER_OPTIONS = ('gateway_drain.relay', 'gateway_drain.restore',
+    OTHER_OPTIONS = ('gateway_drain.relay', 'gateway_drain.relay_candidates',
+                     'gateway_drain.restore',
                      'gateway_drain.drain_on_shutdown', 'ovn.bfd_min_rx',
                      'ovn.bfd_min_tx', 'ovn.bfd_mult', announcing.METHOD)
 
@@ -93,7 +94,8 @@ class GatewayDrainDriver(base.Driver):
             if bridge in group.bridges(served):
                 yield from relays.ports(
                     group, node, bridge,
-                    relays.network_of(bridge, node, default))
+                    relays.network_of(bridge, node, default),
+                    self.settings.gateway_drain.relay_candidates)
                 yield from relays.arriving(
                     group, node, bridge, lambda port:
                     networks.provider_networks(port.networks))

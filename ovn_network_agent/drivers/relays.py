@@ -28,8 +28,25 @@ from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import segments
 
 
-def ports(group, node, bridge, network):
-    """A tunnel port to each other candidate.
+def others(group, node, count):
+    """The candidates that this chassis has relays to, for a group.
+
+    Both ends have to decide the same, because a relay has two ends.  So this
+    follows from the rows of OVN alone.
+
+    :param group: :class:`model.GatewayGroup`
+    :param node: :class:`model.Node`
+    :param count: ``[gateway_drain] relay_candidates``
+    :returns: tuple of :class:`model.Candidate`
+    """
+    near = group.near(count)
+    if node.chassis not in near:
+        return ()
+    return tuple(c for c in group.peers(node.chassis) if c.chassis in near)
+
+
+def ports(group, node, bridge, network, count):
+    """A tunnel port to each of :func:`others`.
 
     The port to a candidate whose chassis SB lacks stays: its ovn-controller
     may have ended in good order, and its agent still relays packets.
@@ -38,10 +55,11 @@ def ports(group, node, bridge, network):
     :param node: :class:`model.Node`
     :param bridge: a provider bridge
     :param network: see :func:`network_of`
+    :param count: see :func:`others`
     :returns: iterable of :class:`resources.RelayPort` and, where SB does
         not say any more which one that is, of :class:`resources.Keep`
     """
-    for candidate in group.peers(node.chassis):
+    for candidate in others(group, node, count):
         if candidate.address:
             yield resources.RelayPort(
                 bridge, ownership.relay_name(candidate.address, network),

@@ -14,6 +14,7 @@
 
 import dataclasses
 import enum
+import operator
 
 from ovn_network_agent.model.node import Segment
 
@@ -275,6 +276,25 @@ class GatewayGroup:
         """
         return tuple(c for c in self.peers(chassis) if not c.dead and (
             c.silent if c.priority else c.drained in (UNFIT, SHUTDOWN)))
+
+    def near(self, count):
+        """The names of the candidates that the ports may go to next.
+
+        These are the owners, and the first candidates in the order.  A drained
+        candidate has the place that it had before, so that a drain changes
+        nothing here.  Two of them at least have a priority, so that the owner
+        has a taker.  All agents find the same names.
+
+        :param count: number of the first candidates, 2 or more
+        :returns: frozenset of names of chassis
+        """
+        order = sorted((c for c in self.candidates if c.known), reverse=True,
+                       key=lambda c: (c.priority or c.earlier, c.chassis))
+        takers = sorted((c for c in order if c.priority), reverse=True,
+                        key=operator.attrgetter('rank'))
+        return frozenset(c.chassis for c in (
+            *order[:count], *takers[:2])) | {
+                port.chassis for port in self.ports} - {''}
 
     def depends_on(self, chassis):
         """Whether that standby alone could take over from the owner."""

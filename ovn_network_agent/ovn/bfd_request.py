@@ -12,6 +12,7 @@
 
 """The command that writes the timers of BFD into OVN NB."""
 
+from ovn_network_agent import ownership
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovsdb import command
@@ -22,7 +23,9 @@ class Request(commands.NorthboundCommand):
 
     The same transaction brings the options up to date.  It is refused when
     another agent, or an operator, changes the row meanwhile, and is built
-    again.
+    again.  A request that changes no option is added in any case: otherwise
+    many agents that start at once would refuse each other's requests.  If the
+    options have changed meanwhile, the row is astray, and is repaired.
 
     :param chassis: host name of this chassis
     :param values: tuple of the numbers of :data:`bfd.OPTIONS`, None for no
@@ -56,6 +59,12 @@ class Request(commands.NorthboundCommand):
             self.refused = bfd.in_the_way(fleet)
         after = fleet.decided()
         marks = bfd.external_ids(row.external_ids, after)
+        own = ownership.EXT_ID_BFD_REQUEST + self._chassis
+        if after.options == before.options and own in marks and (
+                marks == {**row.external_ids, own: marks[own]}):
+            if marks != row.external_ids:
+                row.setkey('external_ids', own, marks[own])
+            return
         if after.options != before.options:
             _verify(txn, row)
             row.options = {

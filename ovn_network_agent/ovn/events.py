@@ -12,6 +12,8 @@
 
 """RowEvents that do nothing but wake the loop."""
 
+import dataclasses
+
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import notices
@@ -78,6 +80,37 @@ class WakeEvent(ovsdb_event.RowEvent):
         """
         self._trigger.fire(self._reason, urgent=self._watch.urgent,
                            stale=self._watch.stale)
+
+
+class ConcernedEvent(WakeEvent):
+    """A :class:`WakeEvent` for the rows that concern this chassis.
+
+    :param concerns: function(row, old), see :class:`ovn.concern.Concern`
+    """
+
+    def __init__(self, owner, watch, trigger, concerns):
+        super().__init__(owner, watch, trigger)
+        self._concerns = concerns
+
+    def match_fn(self, event, row, old):
+        """As of :class:`WakeEvent`, for a row that concerns this chassis."""
+        return (super().match_fn(event, row, old) and
+                self._concerns(row, old))
+
+
+def of_watch(owner, watch, concern, trigger):
+    """The events of a watch: changes of others put no backend in doubt.
+
+    :param owner: see :class:`WakeEvent`, likewise watch and trigger
+    :param concern: :class:`ovn.concern.Concern`
+    :returns: list of events
+    """
+    concerns = {'Logical_Router_Static_Route': concern.route,
+                'Static_MAC_Binding': concern.binding}.get(watch.table)
+    if watch.database != 'nb' or concerns is None or not watch.stale:
+        return [WakeEvent(owner, watch, trigger)]
+    return [WakeEvent(owner, dataclasses.replace(watch, stale=()), trigger),
+            ConcernedEvent(owner, watch, trigger, concerns)]
 
 
 # The rows that the view (ovn.snapshot) is built from; drivers may add more.

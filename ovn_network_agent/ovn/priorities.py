@@ -22,16 +22,18 @@ from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import command
 
 
-def gateway_priorities(nb, chassis):
+def gateway_priorities(nb, chassis, groups=None):
     """Priorities of all candidates in the groups of a chassis.
 
     :param nb: dict of table name to dict of UUID to row
     :param chassis: name of the chassis
+    :param groups: (table, UUID as text) of the groups to look at; None to
+        search the whole database
     :returns: iterable of :class:`resources.GatewayPriority`
     """
     seen = set()
-    for lrp in nb['Logical_Router_Port'].values():
-        table, owner, members = rows.members(lrp)
+    for table, owner, members in (
+            _all_groups(nb) if groups is None else _groups(nb, groups)):
         if owner.uuid in seen or chassis not in {
                 member.chassis_name for member in members}:
             continue
@@ -40,6 +42,24 @@ def gateway_priorities(nb, chassis):
             yield resources.GatewayPriority(
                 table, str(owner.uuid), member.chassis_name,
                 member.priority, *marks.read(member))
+
+
+def _all_groups(nb):
+    """(table, row with the candidates, rows of these) of all router ports."""
+    return map(rows.members, nb['Logical_Router_Port'].values())
+
+
+def _groups(nb, groups):
+    """The same for the groups of these keys that are there."""
+    for table, key in sorted(groups):
+        row = nb['Logical_Router_Port' if table == 'Gateway_Chassis'
+                 else table].get(uuid.UUID(key))
+        if row is None:
+            continue
+        if table != 'Gateway_Chassis':
+            yield table, row, row.ha_chassis
+        elif rows.members(row)[0] == table:
+            yield rows.members(row)
 
 
 class SetPriority(commands.NorthboundCommand):

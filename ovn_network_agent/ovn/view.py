@@ -124,6 +124,12 @@ class View:
         return self.last.node.chassis if self.last else ''
 
     @property
+    def groups(self):
+        """(table, UUID as text) of the gateway groups, None while unknown."""
+        return None if self.last is None else frozenset(
+            (group.table, group.key) for group in self.last.groups)
+
+    @property
     def confirmed(self):
         """Whether something may be removed because the view lacks it."""
         return self._confirmation.given

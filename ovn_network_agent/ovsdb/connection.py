@@ -31,6 +31,7 @@ from ovsdbapp import exceptions
 from ovsdbapp.backend.ovs_idl import connection as ovsdbapp_connection
 from ovsdbapp.backend.ovs_idl import idlutils
 
+from ovn_network_agent import backoff
 from ovn_network_agent import ovsdb
 from ovn_network_agent.ovsdb import bounded
 from ovn_network_agent.ovsdb import replica
@@ -43,8 +44,8 @@ SCHEMAS = ovsdb.SCHEMAS
 # Seconds to wait for the end of a connection's thread, which is a daemon.
 CLOSE_TIMEOUT = 5
 
-# Shortest and longest seconds between two requests for the schema while a
-# connection is lost; python-ovs has the same longest pause.
+# Longest seconds before the second request for the schema while a connection
+# is lost, and before any request; python-ovs has the same longest pause.
 _SCHEMA_FIRST = 0.5
 _SCHEMA_LAST = 8.0
 
@@ -291,7 +292,7 @@ class Database:
         try:
             pause = _SCHEMA_FIRST
             while not self._stopping.is_set() and not self._same_schema():
-                self._stopping.wait(pause)
+                self._stopping.wait(backoff.spread(pause))
                 pause = min(pause * 2, _SCHEMA_LAST)
         finally:
             self._comparing.release()

@@ -27,6 +27,7 @@ from ovs import jsonrpc
 from ovs.db import idl as ovs_idl
 from ovsdbapp.backend.ovs_idl import connection as ovsdbapp_connection
 
+from ovn_network_agent import backoff
 from ovn_network_agent.ovsdb import rpc
 
 LOG = logging.getLogger(__name__)
@@ -34,11 +35,23 @@ LOG = logging.getLogger(__name__)
 _FROM_THE_START = str(uuid.UUID(int=0))
 
 # Milliseconds between two attempts to connect: the least and the most of
-# python-ovs (ovs.reconnect).
+# python-ovs (ovs.reconnect), which doubles the pause after each failure.
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 1000, 8000
 # Milliseconds between probes in a hurry: a silent server is noticed after
 # twice this time.
 _HURRIED = 2000
+
+
+def pauses():
+    """Random pauses between attempts to connect, for one connection.
+
+    All agents lose a server in the same moment.  Without a random part, all
+    of them would connect again in the same moment, too.
+
+    :returns: (least, most) milliseconds, for ovs.reconnect
+    """
+    return (int(backoff.spread(2 * _SHORTEST_PAUSE)),
+            int(backoff.spread(_LONGEST_PAUSE)))
 
 
 class _Complaints:
@@ -129,6 +142,7 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         self._usual = probe_interval
         self._hurried = self._hurry = False
         self._choosing = False
+        self._session.reconnect.set_backoff(*pauses())
 
     @property
     def in_sync(self):
@@ -203,8 +217,9 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
             return
         self._hurried = self._hurry
         reconnect = self._session.reconnect
-        reconnect.set_backoff(_SHORTEST_PAUSE, (
-            _SHORTEST_PAUSE if self._hurried else _LONGEST_PAUSE))
+        reconnect.set_backoff(*(
+            (_SHORTEST_PAUSE, _SHORTEST_PAUSE) if self._hurried
+            else pauses()))
         reconnect.set_probe_interval(
             min(self._usual, _HURRIED) if self._hurried else self._usual)
 

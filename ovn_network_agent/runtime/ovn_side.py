@@ -22,6 +22,7 @@ from oslo_log import log as logging
 
 from ovn_network_agent import backoff
 from ovn_network_agent import notices
+from ovn_network_agent.ovn import concern
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view
@@ -112,11 +113,15 @@ class OvnSide:
             if database.connected else ())
 
     def _subscribe(self):
+        # The view does not exist yet; events come after the first load.
+        concerned = concern.Concern(lambda: self.view.last,
+                                    lambda: self.view.dead)
         for owner, wanted in self._watches():
             self.databases[wanted.database].require(wanted.table,
                                                     wanted.columns)
-            self._handlers[wanted.database].watch_event(
-                events.WakeEvent(owner, wanted, self._rows))
+            for event in events.of_watch(owner, wanted, concerned,
+                                         self._rows):
+                self._handlers[wanted.database].watch_event(event)
         for name, table, clauses in events.CONDITIONS:
             self.databases[name].only(table, clauses)
 
@@ -143,8 +148,8 @@ class OvnSide:
                                     e, connection.Unavailable))
                 said = str(e)
                 retries.note({database.name}, {database.name})
-                self._stopping.wait(min(retries.due_in(),
-                                        self._conf.ovn.retry_max_interval))
+                self._stopping.wait(backoff.spread(min(
+                    retries.due_in(), self._conf.ovn.retry_max_interval)))
                 retries.take_due()
 
 

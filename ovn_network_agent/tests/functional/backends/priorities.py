@@ -36,10 +36,11 @@ class PriorityTestCase(base.OvsdbTestCase):
         self.backend = self.agent()
 
     def agent(self, chassis=HERE, timeout=5, eyes=None,
-              backend=gateway_priority.GatewayPriorityBackend):
+              backend=gateway_priority.GatewayPriorityBackend, groups=None):
         made = backend(world.conf(ovn__transaction_timeout=timeout))
         made.attach(backends.Context((eyes or self.eyes_).databases,
-                                     lambda: 'gw1', lambda: chassis))
+                                     lambda: 'gw1', lambda: chassis,
+                                     groups=lambda: groups))
         return made
 
     def groups(self):

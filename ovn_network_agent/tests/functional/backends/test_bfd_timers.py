@@ -163,6 +163,35 @@ class BackendTest(BackendTestCase):
         self.assertEqual(bfd.SLOW, self.options())
         self.assertEqual(bfd.BOTH, self.marks().keys())
 
+    def test_further_requests_do_not_refuse_each_other(self):
+        """Agents of a large fleet that start at once write the same row."""
+        self.add_row()
+        self.create(self.agent(bfd.DEAD), self.wanted(bfd.DEAD))
+        one, again = self.agent(), []
+        two = self.agent(bfd.OTHER, eyes=self.eyes())
+        base.meanwhile(
+            one, lambda: self.create(two, self.wanted(bfd.OTHER)),
+            lambda: again.append('the first transaction was refused'))
+        self.assertEqual({}, self.create(one, self.wanted()))
+        self.assertEqual([], again)
+        self.assertEqual(bfd.BOTH | {bfd.MARK, bfd.REQUEST + bfd.DEAD},
+                         self.marks().keys())
+
+    def test_the_last_one_gives_back_meanwhile(self):
+        """The new request stays, and the row is astray and repaired."""
+        self.add_row()
+        eyes = self.eyes()
+        last, one = self.agent(bfd.DEAD, eyes=eyes), self.agent()
+        self.create(last, self.wanted(bfd.DEAD))
+        self.synchronise(self.eyes_)
+        base.meanwhile(
+            one, lambda: self.delete(last, self.wanted(bfd.DEAD)))
+        self.assertEqual({}, self.create(one, self.wanted()))
+        self.assertEqual({}, self.options())
+        self.assertEqual({}, self.repair(one))
+        self.assertEqual((bfd.FAST, bfd.ONE),
+                         (self.options(), self.marks().keys()))
+
     def test_an_operator_is_faster(self):
         self.add_row()
         agent = self.agent()

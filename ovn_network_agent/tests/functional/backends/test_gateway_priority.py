@@ -74,6 +74,25 @@ class PriorityTest(priorities.PriorityTestCase):
             {(r.table, r.chassis): r.priority for r in found})
         self.assertEqual([], self.agent('another').read(frozenset()))
 
+    def test_only_its_groups_are_read(self):
+        """Row WAT-09; a group that is gone is none."""
+        self.eyes_.look()
+        groups = self.eyes_.view.groups
+        self.assertEqual(
+            set(self.backend.read(frozenset())),
+            set(self.agent(groups=groups).read(frozenset())))
+        for table in TABLES:
+            one = frozenset(key for key in groups if key[0] == table)
+            self.assertEqual({table}, {r.table for r in self.agent(
+                groups=one).read(frozenset())})
+        gone = frozenset((table, '00000000-0000-4000-8000-000000000000')
+                         for table in TABLES)
+        self.assertEqual([], self.agent(groups=gone).read(frozenset()))
+        self.cloud.remove_router('Gateway_Chassis')
+        self.synchronise(self.eyes_)
+        self.assertEqual({'HA_Chassis_Group'}, {r.table for r in self.agent(
+            groups=groups).read(frozenset())})
+
     def test_both_tables(self):
         wanted = [self.priority(table, 7) for table in TABLES]
         self.assertEqual({}, self.update(*wanted))

@@ -20,6 +20,7 @@ from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import model
 from ovn_network_agent import trigger
+from ovn_network_agent.ovn import concern
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view
@@ -50,17 +51,17 @@ class MarkEvent(ovsdb_event.RowEvent):
         self.seen.set()
 
 
-def meanwhile(backend, happens):
-    """Have something happen while a backend writes for the first time.
+def meanwhile(backend, *happens):
+    """Have something happen each time that a backend builds a transaction.
 
     After it has decided on what its replica has, and before the server hears
     of that.
 
     :param backend: :class:`backends.nb_writer.Writer`
-    :param happens: function()
+    :param happens: function() for each time, from the first one on
     """
     command = backend.command
-    left = [happens]
+    left = list(reversed(happens))
 
     def made(verb, resource):
         def make(api):
@@ -97,11 +98,14 @@ class Eyes:
                                       objection=schema.objection)
             for name, remote in remotes.items()}
         conf = world.conf(bridge_dev=cloud.BRIDGE, **options)
+        concerned = concern.Concern(lambda: self.view.last,
+                                    lambda: self.view.dead)
         for watch in events.of_view(conf):
             self.databases[watch.database].require(watch.table,
                                                    watch.columns)
-            self.handlers[watch.database].watch_event(
-                events.WakeEvent('view', watch, self.trigger))
+            for event in events.of_watch('view', watch, concerned,
+                                         self.trigger):
+                self.handlers[watch.database].watch_event(event)
         for name, table, clauses in events.CONDITIONS:
             self.databases[name].only(table, clauses)
         for name, (table, column) in MARKS.items():

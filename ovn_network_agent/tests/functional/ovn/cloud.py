@@ -24,6 +24,24 @@ OTHER_HOSTNAME = 'gw2.example.org'
 BRIDGE = 'lo'
 
 
+def wiring(external_ids):
+    """The operations for the local database of a node.
+
+    :param external_ids: dict, of the row Open_vSwitch
+    """
+    return (
+        ovsdb.insert('Interface', 'iface', name='patch-provnet-1',
+                     type='patch', ofport=3),
+        ovsdb.insert('Port', 'port', name='patch-provnet-1',
+                     interfaces=['named-uuid', 'iface'],
+                     external_ids=ovsdb.ovsdb_dict(
+                         {'ovn-localnet-port': 'provnet-1'})),
+        ovsdb.insert('Bridge', 'bridge', name=BRIDGE,
+                     ports=['named-uuid', 'port']),
+        ovsdb.insert('Open_vSwitch', bridges=['named-uuid', 'bridge'],
+                     external_ids=ovsdb.ovsdb_dict(external_ids)))
+
+
 class Cloud:
     """Writes rows; every method is one transaction for each database.
 
@@ -57,21 +75,9 @@ class Cloud:
 
     def fill_ovs(self):
         """This node's wiring."""
-        self.ovs.transact(
-            ovsdb.insert('Interface', 'iface', name='patch-provnet-1',
-                         type='patch', ofport=3),
-            ovsdb.insert('Port', 'port', name='patch-provnet-1',
-                         interfaces=['named-uuid', 'iface'],
-                         external_ids=ovsdb.ovsdb_dict(
-                             {'ovn-localnet-port': 'provnet-1'})),
-            ovsdb.insert('Bridge', 'bridge', name=BRIDGE,
-                         ports=['named-uuid', 'port']),
-            ovsdb.insert('Open_vSwitch',
-                         bridges=['named-uuid', 'bridge'],
-                         external_ids=ovsdb.ovsdb_dict({
-                             'system-id': CHASSIS, 'hostname': 'gw1',
-                             'ovn-bridge-mappings':
-                                 f'physnet1:{BRIDGE}'})))
+        self.ovs.transact(*wiring({
+            'system-id': CHASSIS, 'hostname': 'gw1',
+            'ovn-bridge-mappings': f'physnet1:{BRIDGE}'}))
 
     # -- routers ----------------------------------------------------------
 

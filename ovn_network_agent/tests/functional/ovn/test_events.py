@@ -107,6 +107,38 @@ class EventsTest(base.OvsdbTestCase):
                     ovsdb.update(table, {'chassis_name': HERE},
                                  priority=8))))
 
+    def test_rows_of_others_put_no_backend_in_doubt(self):
+        """Row WAT-09: in a fleet, most of what agents write is theirs."""
+        self.cloud.add_static_route(
+            'r2', nexthop='198.51.100.99',
+            external_ids=dict(_tags(cloud.OTHER_HOSTNAME)[1]))
+        for router in ('r1', 'r2'):
+            self.nb.transact(ovsdb.insert(
+                'Static_MAC_Binding', logical_port='lrp-' + router,
+                ip='198.51.100.254', mac='0a:00:00:00:00:01'))
+        self.synchronise(self.eyes_)
+        self.eyes_.look()
+        self.woken_by(lambda: None)
+        readers = {'northbound', 'advertised', 'stale_route'}
+        for host, more, doubted in (
+                (cloud.OTHER_HOSTNAME,
+                 {'ovn-network-agent-advertised': 'gw2'}, set()),
+                ('gw3', {}, set()), (cloud.HOSTNAME, {}, readers),
+                (cloud.OTHER_HOSTNAME, {}, readers), ('', {}, readers)):
+            self.assertEqual(
+                ({'nb:Logical_Router_Static_Route'}, doubted, False),
+                self.woken_by(lambda h=host, m=more: self.nb.transact(
+                    ovsdb.update('Logical_Router_Static_Route',
+                                 {'nexthop': '198.51.100.99'},
+                                 external_ids=_tags(h, **m)))), host)
+        for router, doubted in (('r1', {'northbound'}), ('r2', set())):
+            self.assertEqual(
+                ({'nb:Static_MAC_Binding'}, doubted, False),
+                self.woken_by(lambda r=router: self.nb.transact(
+                    ovsdb.update('Static_MAC_Binding',
+                                 {'logical_port': 'lrp-' + r},
+                                 mac='0a:00:00:00:00:02'))), router)
+
     def test_what_nobody_watches_wakes_nobody(self):
         for server, operation in (
                 (self.nb, ovsdb.update(
@@ -183,6 +215,13 @@ class EventsTest(base.OvsdbTestCase):
         self.assertLessEqual({'nb:NAT', 'sb:Port_Binding'},
                              set(eyes.trigger.wait(5).reasons))
         self.assertIsNone(eyes.trigger.wait(0))
+
+
+def _tags(host, **more):
+    """The external_ids of a managed route, of nobody without a host name."""
+    return ovsdb.ovsdb_dict({
+        'ovn-network-agent': 'managed', 'ovn-network-agent-chassis': host,
+        **more} if host else {})
 
 
 class IdentityTest(base.OvsdbTestCase):

@@ -153,7 +153,22 @@ class StartTest(base.base.BaseTestCase):
         reconnect = database.connection.idl._session.reconnect
         waiting.eventually(
             lambda: reconnect.get_probe_interval() == 3600000, 'no hurry')
-        self.assertEqual(8000, reconnect.get_max_backoff())
+        self.assertGreaterEqual(reconnect.get_max_backoff(), 4000)
+
+    def test_each_connection_has_other_pauses(self):
+        """All agents lose a server at once, and come back one by one."""
+        self.server.start()
+        pauses = set()
+        for _agent in range(8):
+            database = self.database(self.server.remote)
+            database.start()
+            reconnect = database.connection.idl._session.reconnect
+            least, most = (reconnect.get_min_backoff(),
+                           reconnect.get_max_backoff())
+            self.assertTrue(1000 <= least <= 2000, least)
+            self.assertTrue(4000 <= most <= 8000, most)
+            pauses |= {least, most}
+        self.assertGreater(len(pauses), 8)
 
     def test_without_probes_a_hurry_has_none(self):
         self.server.start()

@@ -18,8 +18,9 @@ import tempfile
 
 from oslotest import base
 
-from ovn_network_agent.tests import tools
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from tools.bench.fleet import clients
+from tools.bench.fleet import cloud
 
 
 @ovsdb.needs_ovsdb
@@ -27,7 +28,6 @@ class FleetTest(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
-        self.fleet = tools.load('bench/fleet')
         # Of this test alone, while others run beside it.
         self.directory = tempfile.TemporaryDirectory()
         self.addCleanup(self.directory.cleanup)
@@ -55,20 +55,20 @@ class FleetTest(base.BaseTestCase):
     def test_a_cloud_that_cannot_be_filled_leaves_no_server(self):
         """Without a gateway, there is no chassis for a port."""
         try:
-            self.assertRaises(ZeroDivisionError, self.fleet.Cloud, 0, 1, 0)
+            self.assertRaises(ZeroDivisionError, cloud.Cloud, 0, 1, 0)
             self.assert_nothing_left()
         finally:
             for pid in self.servers():
                 os.kill(pid, 9)
 
     def test_a_cloud_ends_with_its_block(self):
-        with self.fleet.Cloud(2, 1, 1) as cloud:
+        with cloud.Cloud(2, 1, 1) as made:
             self.assertEqual(2, len(self.servers()))
-            self.assertEqual(1, cloud.relays())
+            self.assertEqual(1, made.relays())
         self.assert_nothing_left()
 
     def test_clients_that_cannot_connect_leave_no_socket(self):
         before = len(os.listdir('/proc/self/fd'))
-        self.assertRaises(OSError, self.fleet.Clients,
+        self.assertRaises(OSError, clients.Clients,
                           os.path.join(self.directory.name, 'none'), [], 3)
         self.assertEqual(before, len(os.listdir('/proc/self/fd')))

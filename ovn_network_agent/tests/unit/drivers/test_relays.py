@@ -101,6 +101,62 @@ class RelayTest(base.BaseTestCase):
                                  'geneve')],
             only(resources.RelayPort, self.wanted_by(group())))
 
+    def fleet(self, *rows, owner='c0'):
+        """A group of several candidates.
+
+        :param rows: (priority, priority before the drain) of c0, c1...
+        """
+        return model.GatewayGroup(
+            'Gateway_Chassis', 'key', 'lrp-1', tuple(
+                model.Candidate(f'c{n}', priority, True, f'192.0.2.{n + 1}',
+                                'geneve', earlier=earlier)
+                for n, (priority, earlier) in enumerate(rows)),
+            (model.GroupPort('cr-lrp-1', owner, 'lrp-1',
+                             ('198.51.100.1/24',), world.segment()),))
+
+    def pairs(self, one, count):
+        """Both ends of all relays of a group, a set of frozensets."""
+        driver = self.driver(gateway_drain__relay_candidates=count)
+        by_address = {c.address: c.chassis for c in one.candidates}
+        ends = [(c.chassis, by_address[r.remote]) for c in one.candidates
+                for r in only(resources.RelayPort, driver.for_group(
+                    one, world.node(chassis=c.chassis)))]
+        # A relay without its other end would never answer.
+        self.assertEqual(set(ends), {(b, a) for a, b in ends})
+        return {frozenset(pair) for pair in ends}
+
+    def among(self, *numbers):
+        return {frozenset((f'c{a}', f'c{b}'))
+                for a in numbers for b in numbers if a < b}
+
+    def test_relays_among_the_first_candidates(self):
+        """Row DRN-28."""
+        one = self.fleet((5, 0), (4, 0), (3, 0), (2, 0), (1, 0), (1, 0))
+        self.assertEqual(self.among(0, 1), self.pairs(one, 2))
+        self.assertEqual(self.among(0, 1, 2), self.pairs(one, 3))
+        # Of equal priorities, the last name is before the others.
+        self.assertEqual(self.among(0, 1, 2, 3, 5), self.pairs(one, 5))
+
+    def test_by_default_all_candidates_of_neutron_have_relays(self):
+        one = self.fleet((5, 0), (4, 0), (3, 0), (2, 0), (1, 0))
+        default = world.conf().gateway_drain.relay_candidates
+        self.assertEqual(self.among(0, 1, 2, 3, 4), self.pairs(one, default))
+
+    def test_a_drain_changes_no_relay(self):
+        before = self.pairs(self.fleet((5, 0), (4, 0), (3, 0), (2, 0)), 3)
+        for drained in (
+                self.fleet((0, 5), (4, 0), (3, 0), (2, 0)),
+                self.fleet((0, 5), (5, 0), (3, 0), (2, 0), owner='c1'),
+                self.fleet((5, 0), (4, 0), (0, 3), (2, 0))):
+            self.assertEqual(before, self.pairs(drained, 3))
+
+    def test_the_owner_has_a_relay_to_a_taker(self):
+        """Although the first candidates are drained, or others lead."""
+        self.assertIn(frozenset(('c2', 'c3')), self.pairs(
+            self.fleet((0, 5), (0, 4), (3, 0), (2, 0), owner='c2'), 2))
+        self.assertEqual(self.among(0, 1, 3), self.pairs(
+            self.fleet((5, 0), (4, 0), (3, 0), (2, 0), owner='c3'), 2))
+
     def test_what_arrives_goes_to_ovn(self):
         """From candidates of the group, for its network, on any side."""
         for owner in (world.OTHER, world.CHASSIS, ''):

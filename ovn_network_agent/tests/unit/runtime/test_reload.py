@@ -44,6 +44,7 @@ CONCERNED = {
     'rules_file': {'port_forward'}, 'balance': {'port_forward'},
     'vip_announce': {'port_forward'}, 'restore': {'gateway_drain'},
     'drain_on_shutdown': {'gateway_drain'},
+    'relay_candidates': {'gateway_drain'},
     'standby_prepare': {'fip_route', 'veth_leak', 'port_forward'},
     # Every driver knows the names of the node.
     'frr_prefix_list': {*NAMES}}

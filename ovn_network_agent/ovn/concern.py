@@ -1,0 +1,78 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which changes of rows in NB concern this chassis.
+
+In a fleet, most rows that agents write are those of other chassis.  A backend
+that reads its rows again for each such write would cost every agent a search
+through the whole cloud.  The view follows each change in any case.
+
+The functions run on the thread of the connection, and look at values that the
+loop has finished.
+"""
+
+from ovn_network_agent import ownership
+
+
+class Concern:
+    """Judges rows by the last view.
+
+    :param last: function() that returns the last :class:`model.Snapshot`,
+        None before the first one
+    :param dead: function() that returns the host names of chassis that are
+        gone for good, a frozenset
+    """
+
+    def __init__(self, last, dead):
+        self._last = last
+        self._dead = dead
+        # Of the snapshot that they were made from.
+        self._ports = self._macs = frozenset()
+        self._made_from = None
+
+    def route(self, row, old):
+        """Whether a route was or is of this chassis, of a dead one or nobody.
+
+        :param row: row of Logical_Router_Static_Route
+        :param old: row with the former values of changed columns, or None
+        """
+        last = self._last()
+        if last is None or not last.node.hostname:
+            return True
+        hosts = {'', last.node.hostname} | self._dead()
+        return any(_tag(part) in hosts for part in (row, old)
+                   if hasattr(part, 'external_ids'))
+
+    def binding(self, row, old):
+        """Whether a binding may be of this chassis, by its port and its MAC.
+
+        :param row: row of Static_MAC_Binding
+        :param old: see :meth:`route`
+        """
+        last = self._last()
+        if last is None:
+            return True
+        if last is not self._made_from:
+            self._ports = frozenset(port.lrp for router in last.routers
+                                    for port in router.ports)
+            self._macs = frozenset(d.mac for d in last.node.devices)
+            self._made_from = last
+        return row.logical_port in self._ports or any(
+            part.mac in self._macs for part in (row, old)
+            if hasattr(part, 'mac'))
+
+
+def _tag(row):
+    """The host name on a managed route, '' on another one."""
+    if not ownership.is_managed(row.external_ids):
+        return ''
+    return row.external_ids.get(ownership.EXT_ID_CHASSIS, '')

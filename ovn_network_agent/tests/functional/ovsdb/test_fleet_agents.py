@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The benchmark of the fleet: agents that write, and clients that return."""
+
+import contextlib
+
+from oslotest import base
+
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from tools.bench.fleet import cloud as clouds
+from tools.bench.fleet import crews
+from tools.bench.fleet import ovn
+from tools.bench.fleet import returning
+from tools.bench.fleet import storm
+
+
+@ovsdb.needs_ovsdb
+class FleetAgentsTest(base.BaseTestCase):
+
+    def test_agents_write_and_are_drained(self):
+        with clouds.Cloud(4, 4, 1, written=lambda n: n == 0,
+                          no_standby=0) as cloud:
+            cloud.nb.transact(ovsdb.insert('NB_Global'))
+            remotes = {'nb': cloud.nb.remote, 'sb': cloud.sb.remote}
+            with crews.Crews([1, 2, 3], remotes, 1, {}) as fleet, (
+                    ovn.Ovn(cloud)) as played:
+                fleet.ask('start')
+                fleet.ask('connected', ovsdb.DEADLINE)
+                played.settle(lambda: True, 'the start')
+                accepted, _refused, silent, _errors = fleet.counts()
+                self.assertGreaterEqual(accepted, 3)
+                self.assertEqual(0, silent)
+                fleet.ask('drain', [1], True)
+                played.settle(lambda: not played.owned('gw1'), 'a drain')
+                self.assertEqual({0}, played.priorities('gw1'))
+                self.assertEqual(0, played.tagged(clouds.hostname(1)))
+
+    def test_clients_load_again_after_a_restart(self):
+        with clouds.Cloud(2, 2, 1, tcp=True) as cloud:
+            begin, size = storm.begin(cloud.nb, 'nb')
+            crowd = storm.Crowd([returning.Client(
+                storm.address(cloud.nb), begin, size, (1000, 2000), 6000)
+                for _number in range(3)])
+            with contextlib.closing(crowd):
+                crowd.run(crowd.all_loaded)
+                cloud.nb.kill()
+                crowd.run(lambda: not any(
+                    client.loaded for client in crowd.clients))
+                cloud.nb.start()
+                crowd.run(crowd.all_loaded)

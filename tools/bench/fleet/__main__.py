@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What many agents ask of NB and SB: python3 -m tools.bench.fleet.
+
+Real ovsdb-servers hold a cloud.
+
+``reads``
+  One real replica of the agent begins to follow each server through a
+  recorder.  Then many light clients send the server what the replica has
+  sent, read all that comes, and answer the probes of the server.  So the
+  server works as for as many agents, while this process does not keep the
+  rows of each.
+
+``writes``
+  Real agents, whose kernel and FRR are played, start, are drained and clean
+  up after a dead chassis; then each server is restarted.
+
+``storm``
+  A server is restarted under many light clients.  These connect again as
+  agents do, at the times of the same state machine.
+"""
+
+import argparse
+
+from tools.bench.fleet import reads
+from tools.bench.fleet import storm
+from tools.bench.fleet import writes
+
+_PARTS = {'reads': reads.run, 'writes': writes.run, 'storm': storm.run}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0],
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument('--parts', nargs='+', choices=sorted(_PARTS),
+                        default=['reads'])
+    parser.add_argument('--gateways', type=int, nargs='+',
+                        default=[3, 30, 300], help='reads and storm')
+    parser.add_argument('--routers', type=int, default=300)
+    parser.add_argument('--fips', type=int, default=10)
+    parser.add_argument('--events', type=int, default=20, help='reads')
+    parser.add_argument('--agents', type=int, default=100, help='writes')
+    parser.add_argument('--processes', type=int, default=4, help='writes')
+    parser.add_argument('--orphans', type=int, default=20,
+                        help='writes: stale routes of the dead chassis')
+    parser.add_argument('--jitter', type=float, default=None,
+                        help='writes: seconds on top of the grace of stale '
+                        'routes, instead of a random number')
+    parser.add_argument('--bfd', action='store_true',
+                        help='writes: all agents request timers of BFD')
+    parser.add_argument('--rest', type=float, default=20,
+                        help='writes: seconds of the measurement at rest')
+    parser.add_argument('--away', type=float, default=5,
+                        help='storm: seconds that the server is away')
+    parser.add_argument('--probe', type=int, default=6000,
+                        help='storm: milliseconds, ovsdb_probe_interval')
+    options = parser.parse_args()
+    for part in options.parts:
+        _PARTS[part](options)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,224 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Real agents in one process: databases, view, drivers, passes and writes.
+
+Each agent is the whole service, with a local Open_vSwitch database of its own.
+The kernel and FRR are the world of the unit tests, which does at once what it
+is told.  So the agents cost NB and SB what agents on gateway nodes do.
+
+The parent asks by a pipe, see :func:`serve`.
+"""
+
+import collections
+import functools
+import logging
+import time
+
+from ovs import reconnect
+from ovs.db import idl
+
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent import service
+from ovn_network_agent.backends import advertised
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import bfd_timers
+from ovn_network_agent.backends import gateway_priority
+from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.backends import northbound
+from ovn_network_agent.backends import stale_route
+from ovn_network_agent.runtime import ovn_side
+from ovn_network_agent.tests.functional.ovn import cloud as wirings
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit import world as worlds
+from tools.bench.fleet import cloud
+
+_DRIVERS = ('fip_route', 'veth_leak', 'gateway_drain')
+_PAUSE = 0.02
+
+
+class _Proofs(advertised.AdvertisedBackend):
+    """Proofs, without a question to FRR."""
+
+    def apply(self, delta):
+        return nb_writer.Writer.apply(self, backends.Delta(
+            create=delta.create, update=delta.update))
+
+
+_REAL = {'northbound': northbound.NorthboundBackend,
+         'stale_route': stale_route.StaleRouteBackend,
+         'gateway_priority': gateway_priority.GatewayPriorityBackend,
+         'bfd_timers': bfd_timers.BfdTimersBackend,
+         'advertised': _Proofs}
+
+
+class _Counts(logging.Handler):
+    """Counts the ends of transactions, lost connections, and errors."""
+
+    def __init__(self):
+        super().__init__(logging.ERROR)
+        self.found = collections.Counter()
+        self.texts = collections.Counter()
+        logging.getLogger().addHandler(self)
+        commit = idl.Transaction.commit
+        idle = reconnect.Reconnect.Idle.run
+
+        def committed(transaction):
+            status = commit(transaction)
+            if status != transaction.INCOMPLETE:
+                self.found[status] += 1
+            return status
+
+        def given_up(fsm, now):
+            self.found['silent'] += 1
+            return idle(fsm, now)
+        idl.Transaction.commit = committed
+        reconnect.Reconnect.Idle.run = staticmethod(given_up)
+
+    def emit(self, record):
+        """Count a message by its beginning."""
+        self.texts[record.getMessage()[:100]] += 1
+
+
+class _Agent:
+    """One agent, and its local database.
+
+    :param number: number of its chassis
+    :param remotes: dict of 'nb' and 'sb' to a remote
+    :param options: options of the agent, see :func:`worlds.conf`
+    :param jitter: see :class:`ovn.absence.Absence`
+    """
+
+    def __init__(self, number, remotes, options, jitter):
+        self._local = ovsdb.Server('ovs').start()
+        self._local.transact(*wirings.wiring(self._ids(number)))
+        self._number = number
+        conf = worlds.conf(
+            ovn__ovn_nb_remote=[remotes['nb']],
+            ovn__ovn_sb_remote=[remotes['sb']], bridge_dev=wirings.BRIDGE,
+            ovs__ovsdb_connection=self._local.remote,
+            drivers=list(_DRIVERS),
+            # They take three seconds of each drain, and a real switch.
+            gateway_drain__relay=False, gateway_drain__overlap=False,
+            **options)
+        world = worlds.World()
+        parts = [worlds.WorldBackend(name, world)
+                 for name in worlds.BACKENDS if name not in _REAL]
+        self.service = service.AgentService(
+            conf, [worlds.driver(name, conf) for name in _DRIVERS],
+            [*parts, *(made(conf) for made in _REAL.values())],
+            side=functools.partial(ovn_side.OvnSide, jitter=jitter))
+
+    @staticmethod
+    def _ids(number, **more):
+        return {
+            'system-id': cloud.gateway(number), 'hostname': f'gw{number}',
+            'ovn-bridge-mappings': f'physnet1:{wirings.BRIDGE}', **more}
+
+    def drain(self, wanted):
+        """Write the wish of an operator, or remove it."""
+        wish = {ownership.EXT_ID_DRAIN: 'all'} if wanted else {}
+        self._local.transact(ovsdb.update(
+            'Open_vSwitch', {}, external_ids=ovsdb.ovsdb_dict(
+                self._ids(self._number, **wish))))
+
+    @property
+    def connected(self):
+        """Whether it follows NB and SB."""
+        return all(self.service._databases[name].connected
+                   for name in ('nb', 'sb'))
+
+    def close(self):
+        """End it without a clean-up."""
+        self.service.close()
+        self._local.close()
+
+
+def serve(pipe, numbers, remotes, options, jitter):
+    """Make agents, and answer questions until the pipe ends.
+
+    A question is (name of a method of :class:`_Crew`, its arguments).
+
+    :param pipe: multiprocessing Connection
+    :param numbers: numbers of their chassis
+    """
+    for context in privileged.kernel, privileged.ovs:
+        context.set_client_mode(False)
+    logging.basicConfig(level=logging.CRITICAL)
+    crew = _Crew(numbers, remotes, options, jitter)
+    pipe.send(None)
+    try:
+        while True:
+            name, *args = pipe.recv()
+            pipe.send(getattr(crew, name)(*args))
+    except EOFError:
+        crew.close()
+
+
+class _Crew:
+    """The agents of this process."""
+
+    def __init__(self, numbers, remotes, options, jitter):
+        self._counts = _Counts()
+        self._agents = {
+            number: _Agent(number, remotes, options, jitter)
+            for number in numbers}
+
+    def start(self):
+        """Start all agents."""
+        for agent in self._agents.values():
+            agent.service.start()
+
+    def drain(self, numbers, wanted):
+        """Have some of these agents drained, or no longer."""
+        for number in set(numbers) & self._agents.keys():
+            self._agents[number].drain(wanted)
+
+    def connected(self, limit):
+        """Wait until all agents follow NB and SB.
+
+        :param limit: seconds
+        :returns: list of monotonic seconds at which each agent was there
+        """
+        deadline = time.monotonic() + limit
+        found = {}
+        while len(found) < len(self._agents):
+            now = time.monotonic()
+            if now > deadline:
+                raise RuntimeError(
+                    f'{len(self._agents) - len(found)} agents not connected')
+            for number, agent in self._agents.items():
+                if agent.connected:
+                    found.setdefault(number, now)
+                else:
+                    found.pop(number, None)
+            time.sleep(_PAUSE)
+        return list(found.values())
+
+    def reasons(self):
+        """Why agents are degraded, dict of number to texts."""
+        return {number: agent.service.status.reasons
+                for number, agent in self._agents.items()
+                if agent.service.status.reasons}
+
+    def counts(self):
+        """(Counter of statuses and losses, Counter of errors) since then."""
+        found = self._counts.found.copy(), self._counts.texts.copy()
+        self._counts.found.clear()
+        self._counts.texts.clear()
+        return found
+
+    def close(self):
+        """End all agents."""
+        for agent in self._agents.values():
+            agent.close()

@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The processes with the real agents, for the process that measures."""
+
+import collections
+import multiprocessing
+
+from ovs.db import idl
+
+from tools.bench import usage
+from tools.bench.fleet import agents
+
+_SUCCEEDED = (idl.Transaction.SUCCESS,)
+_REFUSED = (idl.Transaction.TRY_AGAIN, idl.Transaction.ERROR)
+
+
+class Crews:
+    """Agents of some chassis, dealt out to processes.
+
+    As a context manager, it ends them.
+
+    :param numbers: numbers of the chassis
+    :param remotes: dict of 'nb' and 'sb' to a remote
+    :param count: number of processes
+    :param options: options of the agents
+    :param jitter: see :class:`ovn.absence.Absence`
+    """
+
+    def __init__(self, numbers, remotes, count, options, jitter=None):
+        context = multiprocessing.get_context('spawn')
+        self._parts = []
+        for first in range(count):
+            here, there = context.Pipe()
+            process = context.Process(
+                target=agents.serve, daemon=True, args=(
+                    there, numbers[first::count], remotes, options, jitter))
+            process.start()
+            there.close()
+            self._parts.append((process, here))
+        for _process, pipe in self._parts:
+            pipe.recv()
+
+    def ask(self, name, *args):
+        """Ask all processes at once.
+
+        :param name: name of a method of :class:`agents._Crew`
+        :returns: list of their answers
+        """
+        for _process, pipe in self._parts:
+            pipe.send((name, *args))
+        return [pipe.recv() for _process, pipe in self._parts]
+
+    def counts(self):
+        """What has been counted since the last call.
+
+        :returns: (accepted transactions, refused transactions, connections
+            given up because the server was silent, Counter of errors)
+        """
+        found, texts = collections.Counter(), collections.Counter()
+        for counted, said in self.ask('counts'):
+            found += counted
+            texts += said
+        return (sum(found[status] for status in _SUCCEEDED),
+                sum(found[status] for status in _REFUSED),
+                found['silent'], texts)
+
+    def processor(self):
+        """Seconds of processor time of all agents so far."""
+        return sum(usage.Process(process.pid).processor()
+                   for process, _pipe in self._parts)
+
+    def memory(self):
+        """Resident memory of all agents in MB."""
+        return sum(usage.Process(process.pid).memory()
+                   for process, _pipe in self._parts)
+
+    def close(self):
+        """End all agents."""
+        for _process, pipe in self._parts:
+            pipe.close()
+        for process, _pipe in self._parts:
+            process.join()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        self.close()

@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a replica of the agent sends to a server, and what it holds."""
+
+import json
+import os
+import socket
+import threading
+
+from ovn_network_agent.ovn import events
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import notification
+from ovn_network_agent.tests import waiting
+
+
+def complete(decoder, text):
+    """(list of the whole messages at the begin of a text, the rest)."""
+    messages = []
+    while text:
+        try:
+            message, end = decoder.raw_decode(text)
+        except ValueError:
+            break
+        messages.append(message)
+        text = text[end:]
+    return messages, text
+
+
+class Recorder:
+    """Stands between a replica and a server, and keeps what it asks for.
+
+    :param path: the server's socket
+    :ivar remote: where the replica connects
+    :ivar requests: messages of the replica, but for echoes and answers
+    """
+
+    def __init__(self, path, directory):
+        self._path = path
+        self.requests = []
+        self._listener = socket.socket(socket.AF_UNIX)
+        place = os.path.join(directory, 'recorder')
+        self._listener.bind(place)
+        self._listener.listen()
+        self.remote = 'unix:' + place
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            client, _address = self._listener.accept()
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(self._path)
+            for source, target, keep in ((client, server, True),
+                                         (server, client, False)):
+                threading.Thread(target=self._copy, daemon=True,
+                                 args=(source, target, keep)).start()
+
+    def _copy(self, source, target, keep):
+        decoder, text = json.JSONDecoder(), ''
+        while data := source.recv(1 << 20):
+            try:
+                target.sendall(data)
+            except BrokenPipeError:
+                # The replica has ended.
+                break
+            messages, text = complete(
+                decoder, text + (data.decode() if keep else ''))
+            for message in messages:
+                if message.get('method', 'echo') != 'echo':
+                    self.requests.append(message)
+        target.close()
+
+
+def replica(name, server, directory):
+    """Follow a server as an agent does.
+
+    :returns: (requests, dict of table to number of rows)
+    """
+    recorder = Recorder(server.remote.removeprefix('unix:'), directory)
+    handler = notification.Handler()
+    made = connection.Database(name, recorder.remote, handler, 10, 60000)
+    for watch in events.VIEW:
+        if watch.database == name:
+            made.require(watch.table, watch.columns)
+    for database, table, clauses in events.CONDITIONS:
+        if database == name:
+            made.only(table, clauses)
+    made.start()
+    try:
+        waiting.eventually(lambda: made.connected, 'the replica', 120)
+        with made.rows() as rows:
+            counted = {table: len(rows[table]) for table in rows}
+    finally:
+        made.stop()
+        handler.stop()
+    # The schema is fetched before, on connections that end.
+    monitors = [one for one in recorder.requests
+                if one['method'].startswith(('monitor', 'set_db'))]
+    return monitors, counted

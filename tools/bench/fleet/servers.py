@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""ovsdb-servers whose processor time and memory are seen."""
+
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from tools.bench import usage
+
+# Seconds that a loaded server may take for an answer.
+LIMIT = 600
+
+
+class Patient(ovsdb._Client):
+    """The client of the tests, but for its limit."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self._socket.settimeout(LIMIT)
+
+
+class Server(ovsdb.Server):
+    """An ovsdb-server that many clients load."""
+
+    def _call(self, method, params):
+        if self._client is None:
+            self._client = Patient(self._path('sock'))
+        return self._client.call(method, params)
+
+    def transact(self, *operations):
+        """One transaction; gives the results.
+
+        :raises RuntimeError: when the server refuses an operation
+        """
+        results = self._call('transact', [self.database, *operations])
+        for result in results:
+            if result and 'error' in result:
+                raise RuntimeError(f'{results}')
+        return results
+
+    @property
+    def process(self):
+        """The present :class:`usage.Process`."""
+        return usage.Process(self._process.pid)
+
+    def processor(self):
+        """Seconds of processor time so far."""
+        return self.process.processor()
+
+    def memory(self):
+        """Resident memory in MB."""
+        return self.process.memory()

@@ -1,0 +1,189 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What writing costs: real agents start, are drained, and clean up."""
+
+import time
+
+from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from tools.bench.fleet import cloud as clouds
+from tools.bench.fleet import crews
+from tools.bench.fleet import ovn
+
+_LIMIT = 400
+_AWAY = 3
+_REST = 20
+# Seconds of grace for routes of the chassis that dies.
+_GRACE = 2
+# So many agents are drained at once.
+_SEVERAL = 10
+
+
+class Measurement:
+    """Prints what each step of a scenario cost.
+
+    :param cloud: :class:`clouds.Cloud`
+    :param fleet: :class:`crews.Crews`
+    """
+
+    def __init__(self, cloud, fleet):
+        self._servers = {'NB': cloud.nb, 'SB': cloud.sb}
+        self._fleet = fleet
+
+    def step(self, what, act, done):
+        """Do something, and wait until everything has followed.
+
+        :param what: text
+        :param act: function()
+        :param done: function() that returns when all is done
+        """
+        self._fleet.counts()
+        before = self._processor()
+        agents, started = self._fleet.processor(), time.monotonic()
+        act()
+        done()
+        taken = time.monotonic() - started
+        used = ', '.join(
+            f'{name} {spent - before[name]:.2f} s'
+            for name, spent in self._processor().items())
+        accepted, refused, silent, errors = self._fleet.counts()
+        print(f'{what}: {taken:.2f} s; {accepted} transactions, {refused} '
+              f'refused; processor {used}, agents '
+              f'{self._fleet.processor() - agents:.1f} s; '
+              f'{silent} connections given up', flush=True)
+        for text, count in errors.most_common(3):
+            print(f'    {count} times: {text}', flush=True)
+
+    def _processor(self):
+        return {name: server.processor()
+                for name, server in self._servers.items()}
+
+    def rest(self, seconds):
+        """Print what everything needs while nothing happens."""
+        before = self._processor()
+        agents = self._fleet.processor()
+        time.sleep(seconds)
+        used = {name: spent - before[name]
+                for name, spent in self._processor().items()}
+        used['agents'] = self._fleet.processor() - agents
+        shares = ', '.join(f'{name} {spent / seconds * 100:.1f} %'
+                           for name, spent in used.items())
+        memory = ', '.join(
+            f'{name} {server.memory():.0f} (at most '
+            f'{server.process.peak():.0f})'
+            for name, server in self._servers.items())
+        print(f'at rest, of one processor: {shares}; memory in MB: {memory}, '
+              f'agents {self._fleet.memory():.0f}', flush=True)
+
+
+def run(options):
+    """Play the scenario with real agents; prints.
+
+    :param options: of the command line
+    """
+    count, routers = options.agents, options.routers
+    print(f'{count} agents, {routers} routers with {options.fips} floating '
+          'IPs each', flush=True)
+    # gw0 has no agent: it has written, and will die.
+    with clouds.Cloud(
+            count + 1, routers, options.fips,
+            written=lambda n: n % (count + 1) == 0,
+            no_standby=0) as cloud:
+        cloud.nb.transact(ovsdb.insert('NB_Global'))
+        _orphans(cloud, options.orphans)
+        remotes = {'nb': cloud.nb.remote, 'sb': cloud.sb.remote}
+        timers = {'ovn__bfd_min_rx': 500, 'ovn__bfd_min_tx': 500,
+                  'ovn__bfd_mult': 3} if options.bfd else {}
+        with crews.Crews(
+                list(range(1, count + 1)), remotes, options.processes, {
+                    'gateway_drain__stale_chassis_grace_period': _GRACE,
+                    **timers}, options.jitter) as fleet:
+            with ovn.Ovn(cloud) as played:
+                _scenario(cloud, fleet, played, options)
+
+
+def _orphans(cloud, count):
+    """Routers that no living chassis is a candidate of."""
+    dead = clouds.hostname(0)
+    for number in range(cloud.routers, cloud.routers + count):
+        cloud.nb.transact(
+            ovsdb.insert(
+                'Logical_Router_Static_Route', 'route',
+                ip_prefix='0.0.0.0/0', nexthop='198.18.255.254',
+                output_port=clouds.lrp(number),
+                external_ids=ovsdb.ovsdb_dict({
+                    'ovn-network-agent': 'managed',
+                    'ovn-network-agent-chassis': dead})),
+            ovsdb.insert('Logical_Router', name=f'neutron-{number}',
+                         static_routes=['named-uuid', 'route']))
+
+
+def _scenario(cloud, fleet, played, options):
+    measurement = Measurement(cloud, fleet)
+
+    def start():
+        fleet.ask('start')
+        fleet.ask('connected', _LIMIT)
+    measurement.step('all start at once', start, lambda: played.settle(
+        lambda: not options.bfd or sum(
+            'bfd' in key for key in played.requests()) > options.agents,
+        'the start'))
+    measurement.rest(options.rest)
+    several = list(range(1, 1 + min(_SEVERAL, max(options.agents // 5, 1))))
+    for numbers in ([1], several):
+        measurement.step(
+            f'{len(numbers)} drained',
+            lambda n=numbers: fleet.ask('drain', n, True),
+            lambda n=numbers: played.settle(lambda: all(
+                played.priorities(clouds.gateway(one)) == {0} and
+                not played.owned(clouds.gateway(one)) for one in n),
+                'drained'))
+        measurement.step(
+            f'{len(numbers)} back',
+            lambda n=numbers: fleet.ask('drain', n, False),
+            lambda n=numbers: played.settle(lambda: all(
+                0 not in played.priorities(clouds.gateway(one))
+                for one in n), 'back'))
+    dead = clouds.gateway(0)
+    ports = played.owned(dead)
+    measurement.step(
+        f'a chassis with {ports} ports dies',
+        lambda: cloud.sb.transact(ovsdb.delete('Chassis', {'name': dead})),
+        lambda: played.settle(
+            lambda: len(played.owners()) == cloud.routers, 'taken over'))
+    measurement.step(
+        f'its {options.orphans} other routes go', lambda: None,
+        lambda: waiting.eventually(
+            lambda: not played.tagged(clouds.hostname(0)),
+            'no routes of the dead', _LIMIT))
+    for name in ('nb', 'sb'):
+        _restart(cloud, fleet, measurement, name)
+
+
+def _restart(cloud, fleet, measurement, name):
+    """A server is away for some seconds, and all agents lose it."""
+    server = getattr(cloud, name)
+    server.kill()
+    time.sleep(_AWAY)
+    moments = []
+
+    def current():
+        moments.extend(moment for part in fleet.ask('connected', _LIMIT)
+                       for moment in part)
+    server.start()
+    begun = time.monotonic()
+    measurement.step(f'{name} is back after {_AWAY} s', lambda: None, current)
+    after = sorted(moment - begun for moment in moments)
+    print(f'    current again: first {after[0]:.1f} s, half '
+          f'{after[len(after) // 2]:.1f} s, last {after[-1]:.1f} s; '
+          f'memory at most {server.process.peak():.0f} MB', flush=True)

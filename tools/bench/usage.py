@@ -1,0 +1,59 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Processor time and memory of a process, from /proc."""
+
+import os
+import time
+
+_TICKS = os.sysconf('SC_CLK_TCK')
+
+
+class Process:
+    """One process.
+
+    :param pid: its process id
+    """
+
+    def __init__(self, pid):
+        self.pid = pid
+
+    def processor(self):
+        """Seconds of processor time so far."""
+        with open(f'/proc/{self.pid}/stat') as opened:
+            fields = opened.read().rpartition(')')[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def memory(self):
+        """Resident memory in MB."""
+        return self._status('VmRSS')
+
+    def peak(self):
+        """The largest resident memory so far, in MB."""
+        return self._status('VmHWM')
+
+    def _status(self, name):
+        with open(f'/proc/{self.pid}/status') as opened:
+            return next(int(line.split()[1]) / 1000 for line in opened
+                        if line.startswith(name))
+
+
+def share(process, seconds):
+    """Per cent of a processor that a process uses.
+
+    :param process: :class:`Process`
+    :param seconds: how long to look
+    """
+    before, started = process.processor(), time.monotonic()
+    time.sleep(seconds)
+    used = process.processor() - before
+    return used / (time.monotonic() - started) * 100

@@ -104,6 +104,17 @@ class Ipv6Test(explained.AddressTestCase):
         self.assert_broken('vrf-default', lost)
         self.assertIn('"ipv6 route ::/0 NEXT-HOP"', self.remedy(lost))
 
+    def test_the_prefix_of_another_route_with_the_same_next_hop(self):
+        """The kernel answers so; only the device tells for IPv6."""
+        other = {'dst': '2001:db8:100::99/128'}
+        self.assertEqual([], self.found(healthy.with_lookup(
+            self.facts, 'vrf', **other), Verdict.BROKEN))
+        self.assert_broken('vrf-lookup', healthy.with_lookup(
+            self.facts, 'vrf', dev='uplink', **other))
+        four = healthy.with_lookup(healthy.case(), 'vrf',
+                                   dst='198.51.100.99/32')
+        self.assert_broken('vrf-lookup', four)
+
     def test_route_in_frr(self):
         self.assert_broken('frr-route', healthy.with_lookup(
             dataclasses.replace(self.facts, zebra=(),

@@ -64,16 +64,20 @@ def readiness(sources, method, prefixes):
     :raises OSError: or another of :data:`context.FAILURES`, when FRR does
         not answer
     """
-    found, vrf = sources.frr(), sources.vrf
+    vrf, families = sources.vrf, _families(prefixes)
     wanted = {'zebra', 'bgpd'} | ({'staticd'} if method == 'static' else set())
     missing = sorted(wanted - sources.daemons())
     lacks = [f'{name} of FRR does not run; set {name} to "yes" in '
              '/etc/frr/daemons, and restart FRR on a drained node'
              for name in missing]
-    faults = setup.faults(found, vrf, method, sources.conf.frr.frr_prefix_list)
-    lacks += [text for _part, text in faults]
-    lines = redistribution(found.asn, vrf, method, _families(prefixes)) if (
-        found.asn and method not in found.redistributes) else ()
+    found = {family: sources.frr(family) for family in families}
+    for each in found.values():
+        lacks += [text for _part, text in setup.faults(
+            each, vrf, method, sources.conf.frr.frr_prefix_list)
+            if text not in lacks]
+    due = [family for family, each in found.items()
+           if each.asn and method not in each.redistributes]
+    lines = redistribution(found[4].asn, vrf, method, due) if due else ()
     others = sorted(set(vtysh.read_known(vrf, 'kernel')) - prefixes) if (
         method == 'kernel') else []
     taken = bgp.read_effect(vrf, others, True)[1] if others else {}

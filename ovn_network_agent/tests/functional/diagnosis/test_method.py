@@ -49,10 +49,10 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
             self.frr.ip('route', verb, prefix, 'dev', base.BRIDGE,
                         'metric', '5')
 
-    def ready(self, wanted='kernel'):
+    def ready(self, wanted='kernel', *more):
         """The readiness, as a new process would find it."""
         return method.readiness(sources.Sources(self.conf, []), wanted,
-                                set(PREFIXES))
+                                {*PREFIXES, *more})
 
     def test_what_is_typed_in_is_what_was_missing(self):
         self.assertEqual(((), ()), self.ready('static')[:2])
@@ -60,6 +60,16 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
         self.assertIn('does not redistribute kernel', ' '.join(found.lacks))
         self.frr.configure(*found.lines[1:-1])
         self.assertEqual(((), ()), self.ready()[:2])
+
+    def test_the_families_that_are_announced(self):
+        """Where IPv6 is announced, its routes are redistributed, too."""
+        self.frr.configure(*self.ready().lines[1:-1])
+        found = self.ready('kernel', '2001:db8::1/128')
+        self.assertIn('ipv6 unicast', ' '.join(found.lacks))
+        self.assertIn('  redistribute kernel route-map KERNEL6', found.lines)
+        self.assertNotIn(' address-family ipv4 unicast', found.lines)
+        self.frr.configure(*found.lines[1:-1])
+        self.assertEqual((), self.ready('kernel', '2001:db8::1/128').lines)
 
     def test_other_routes_and_a_default_route_of_the_kernel(self):
         self.kernel('add', '203.0.113.0/24', '0.0.0.0/0')

@@ -74,7 +74,7 @@ class AddressBackend(kernel.KernelBackend):
         An address that the privileged side does not recognise as the agent's
         (EBUSY) is :class:`base.Kept`, but for a VIP that is a failure.
         """
-        wanted = kernel.wanted(delta)
+        wanted = delta.wanted
         vips = [r for r in delta.delete
                 if r.kind == resources.VipAddress.kind]
         others = [r for r in delta.delete if r not in vips]

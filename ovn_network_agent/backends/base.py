@@ -25,25 +25,9 @@ import dataclasses
 
 from ovn_network_agent import resources
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Delta:
-    """The changes for one backend in one stage.
-
-    :ivar create: tuple of resources
-    :ivar update: tuple of (old, new) pairs with equal keys
-    :ivar delete: tuple of resources, as they were read or written
-    """
-
-    create: tuple = ()
-    update: tuple = ()
-    delete: tuple = ()
-
-    def __bool__(self):
-        return bool(self.create or self.update or self.delete)
-
-    def __len__(self):
-        return len(self.create) + len(self.update) + len(self.delete)
+#: A value that backends, their tests and the engine share; the name is one of
+#: the stable names of this module.
+Delta = resources.Delta
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -232,22 +216,3 @@ class Backend(abc.ABC):
 
     def close(self):
         """Close connections; called once at the end."""
-
-
-def apply(backend, delta):
-    """Have a backend make changes, and check the type of its answer.
-
-    A backend may be foreign code.  An answer of a wrong type must neither end
-    the pass nor count as success.
-
-    :param backend: :class:`Backend`
-    :param delta: :class:`Delta`
-    :returns: see :meth:`Backend.apply`
-    :raises TypeError: when the answer is something else
-    """
-    failures = backend.apply(delta)
-    if not isinstance(failures, dict) or not all(
-            isinstance(ref, resources.Ref) for ref in failures):
-        raise TypeError(f'apply() answered {failures!r}, which is no dict of '
-                        'Ref to reason')
-    return failures

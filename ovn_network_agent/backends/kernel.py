@@ -65,8 +65,3 @@ def reading(what, function, *args):
     except (OSError, ValueError) as error:
         raise base.BackendError(
             f'{what} cannot be read from the kernel: {error}') from error
-
-
-def wanted(delta):
-    """The resources to write: created ones and the new value of updates."""
-    return [*delta.create, *(new for _old, new in delta.update)]

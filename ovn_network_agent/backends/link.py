@@ -77,7 +77,7 @@ class LinkBackend(kernel.KernelBackend):
 
         No device is ever set down.  See :meth:`base.Backend.apply`.
         """
-        up, pairs, tagged = (_kind(kernel.wanted(delta), kind)
+        up, pairs, tagged = (_kind(delta.wanted, kind)
                              for kind in self.kinds)
         _down, gone, untagged = (_kind(delta.delete, kind)
                                  for kind in self.kinds)

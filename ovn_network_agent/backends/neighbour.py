@@ -66,7 +66,7 @@ class NeighbourBackend(kernel.KernelBackend):
         """
         failed = {}
         if delta.create or delta.update:
-            failed = self._write(kernel.wanted(delta))
+            failed = self._write(delta.wanted)
         failed.update(kernel.refused(
             netlink.delete_neighbours, delta.delete,
             [list(r.key) for r in delta.delete]))

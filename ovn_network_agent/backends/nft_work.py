@@ -19,7 +19,6 @@ import collections
 import dataclasses
 
 from ovn_network_agent import resources
-from ovn_network_agent.backends import kernel
 from ovn_network_agent.nft import elements
 
 
@@ -45,7 +44,7 @@ def work_for(delta, family):
     :param delta: :class:`base.Delta`
     :param family: 'ip' or 'ip6'
     """
-    wanted = [r for r in kernel.wanted(delta) if r.family == family]
+    wanted = [r for r in delta.wanted if r.family == family]
     unwanted = [r for r in delta.delete if r.family == family]
     if not wanted and not unwanted:
         return None

@@ -67,7 +67,7 @@ class RouteBackend(kernel.KernelBackend):
 
     def apply(self, delta):
         """Set and delete routes, see :meth:`base.Backend.apply`."""
-        wanted = kernel.wanted(delta)
+        wanted = delta.wanted
         failures = kernel.refused(
             kernel_routes.set_routes, wanted,
             [[r.table, r.dst, r.dev, r.via or '', r.metric or 0]

@@ -144,7 +144,7 @@ class RuleBackend(kernel.KernelBackend):
         (EBUSY) is
         :class:`base.Kept`.
         """
-        wanted = kernel.wanted(delta)
+        wanted = delta.wanted
         # A rule that drops comes behind the rule that finds the way, so the
         # last rule goes first: no packet with a way is dropped in between.
         gone = sorted((*(old for old, _new in delta.update), *delta.delete),

@@ -46,7 +46,7 @@ class SysctlBackend(kernel.KernelBackend):
 
     def apply(self, delta):
         """Set values; see :meth:`base.Backend.apply`."""
-        wanted = kernel.wanted(delta)
+        wanted = delta.wanted
         return kernel.refused(netlink.set_sysctls, wanted,
                               [[r.path, r.value] for r in wanted])
 

@@ -39,7 +39,6 @@ class _Known:
     """The condition of one backend.
 
     :ivar backend: :class:`backends.base.Backend`
-    :ivar stale: whether the backend is to be read again
     :ivar never_read: whether no reading has succeeded so far
     :ivar unreadable: text why the backend cannot be read or reached, or None
     :ivar reading: None while no thread beside the loop reads the backend;
@@ -54,7 +53,6 @@ class _Known:
     """
 
     backend: base.Backend
-    stale: bool = True
     never_read: bool = True
     unreadable: str | None = None
     reading: bool | None = None
@@ -84,6 +82,11 @@ class Backends:
         readings of this pass
     :ivar readings: list of (name of a backend, seconds): the readings whose
         result has come in this pass
+    :ivar order: tuple of (:class:`resources.Stage`, backend, list of the
+        names of its kinds of this stage), in the order of creation
+    :ivar in_doubt: set of the names of the backends that are to be read again
+    :ivar sound: set of the names of the backends that were read, and could be
+        reached the last time
     """
 
     def __init__(self, backends, tracker, retries, beside, clock,
@@ -92,8 +95,12 @@ class Backends:
         self._known = {b.name: _Known(b) for b in backends}
         self._owners = {k.kind: b.name for b in backends for k in b.kinds}
         self._stages = {k.kind: k.stage for b in backends for k in b.kinds}
-        self._of_stage = {stage: [b for b in backends if any(
-            k.stage is stage for k in b.kinds)] for stage in resources.Stage}
+        self.order = tuple(
+            (stage, b, [k.kind for k in b.kinds if k.stage is stage])
+            for stage in sorted(resources.Stage) for b in backends
+            if any(k.stage is stage for k in b.kinds))
+        self.in_doubt = set(self._known)
+        self.sound = set()
         self._tracker = tracker
         self._retries = retries
         self._beside = beside
@@ -104,8 +111,11 @@ class Backends:
         self._answered = set()
         self._put_off = set()
 
-    def begin(self):
-        """Start a new pass: no system has answered in it yet."""
+    def end(self):
+        """End a pass: no system has answered in the next one yet.
+
+        What a pass that raised has found counts for the next one.
+        """
         self._answered.clear()
         self.lost = []
         self.readings = []
@@ -141,15 +151,8 @@ class Backends:
 
     def backends_at(self, stage):
         """Backends with a kind of a stage, in the order of registration."""
-        return self._of_stage[stage]
-
-    def delta(self, backend, stage):
-        """The changes that a backend has to make in a stage.
-
-        :returns: :class:`backends.base.Delta`
-        """
-        return self._tracker.delta(
-            [k.kind for k in backend.kinds if k.stage is stage])
+        return [backend for other, backend, _kinds in self.order
+                if other is stage]
 
     def stage(self, kind):
         """:class:`resources.Stage` of a kind."""
@@ -166,8 +169,7 @@ class Backends:
         :returns: names of the doubted backends, a set
         """
         names = base.doubted(self._all(), words) if words else set()
-        for name in names:
-            self._known[name].stale = True
+        self.in_doubt |= names
         return names
 
     def revived(self, words):
@@ -231,8 +233,8 @@ class Backends:
 
     def _to_read(self):
         """Names of what is in doubt and can be read now, a list."""
-        return [name for name, known in self._known.items()
-                if known.stale and name not in self._beside.jobs and
+        return [name for name in self._known
+                if name in self.in_doubt and name not in self._beside.jobs and
                 not self.hopeless(name)]
 
     def _first_to_be_changed(self, name):
@@ -254,7 +256,7 @@ class Backends:
 
     def _read_beside(self, name, by_us, awaited):
         known = self._known[name]
-        known.stale = False
+        self.in_doubt.discard(name)
         known.reading = by_us
         known.since = self._clock()
         self._beside.read(known.backend, self._refs(name), awaited=awaited)
@@ -272,7 +274,7 @@ class Backends:
         finally:
             self._known[name].looked = self._known[name].since
             self._has_taken(name)
-        self._known[name].stale = False
+        self.in_doubt.discard(name)
 
     def has_read(self, name, found, error):
         """Note the result of a reading that an earlier pass began.
@@ -339,7 +341,8 @@ class Backends:
         if known.unreadable != str(error):
             LOG.warning('%s: %s', name, error)
         known.unreadable = str(error)
-        known.stale = True
+        self.in_doubt.add(name)
+        self.sound.discard(name)
 
     def failed_beside(self, name, error):
         """Likewise for work beside the loop, with a back-off.
@@ -355,6 +358,8 @@ class Backends:
         if known.unreadable:
             LOG.info('%s: reachable again', name)
         known.unreadable = None
+        if not known.never_read:
+            self.sound.add(name)
 
     def look(self, name):
         """Read a backend without taking note of the result.

@@ -22,6 +22,7 @@ prerequisites.  The resources that ``follow`` wait for a moment, in which the
 agent leaves the processor to zebra and bgpd.
 """
 
+import operator
 import time
 
 from oslo_log import log as logging
@@ -98,7 +99,8 @@ class Application:
 
     def begin(self):
         """Start the count of a new pass."""
-        self._ledger.begin()
+        if self._ledger.entries:
+            self._ledger.begin()
         self.applied = []
         self.seconds = []
 
@@ -136,10 +138,10 @@ class Application:
         self._create(chosen)
 
     def _create(self, chosen):
-        for stage in sorted(resources.Stage):
-            for backend in self._backends.backends_at(stage):
-                delta = self._backends.delta(backend, stage)
-                self._apply(backend, base.Delta(
+        for _stage, backend, kinds in self._backends.order:
+            delta = self._tracker.delta(kinds)
+            if delta:
+                self._apply(backend, resources.Delta(
                     tuple(r for r in delta.create
                           if chosen(r) and self._may_create(r)),
                     tuple((old, new) for old, new in delta.update
@@ -156,31 +158,34 @@ class Application:
         :param down_to: :class:`resources.Stage`, the last one to delete from
         :param only: function(resource), False for a resource that stays
         """
-        down = [stage for stage in sorted(resources.Stage, reverse=True)
+        down = [(backend, kinds) for stage, backend, kinds in sorted(
+            self._backends.order, key=operator.itemgetter(0), reverse=True)
                 if stage >= down_to]
         for early in (True, False):
-            for stage in down:
-                for backend in self._backends.backends_at(stage):
-                    self._delete(backend, [
-                        r for r in self._backends.delta(backend, stage).delete
-                        if bool(r.leaves_early) is early and only(r)])
+            for backend, kinds in down:
+                self._delete(backend, [
+                    r for r in self._tracker.delta(kinds).delete
+                    if bool(r.leaves_early) is early and only(r)])
 
     def _delete(self, backend, unwanted):
         self._removals.find(unwanted)
-        self._apply(backend, base.Delta(delete=tuple(
+        self._apply(backend, resources.Delta(delete=tuple(
             r for r in unwanted if self._removals.may_delete(r))))
 
     @property
     def withdraws(self):
         """Whether an announcement is to go."""
-        return any(self._backends.delta(backend, resources.Stage.ANNOUNCE)
-                   .delete for backend in self._backends.backends_at(
-                       resources.Stage.ANNOUNCE))
+        return any(self._tracker.delta(kinds).delete for stage, _backend, kinds
+                   in self._backends.order
+                   if stage is resources.Stage.ANNOUNCE)
 
     def _may_create(self, resource):
         """Whether a resource may be made; notes in the ledger why not."""
         missing = [ref for ref in resource.requires
                    if not self._tracker.in_sync(ref)]
+        if not missing and not self._ledger.entries:
+            # Nothing has failed, and nothing waits or is under way.
+            return True
         if self._before(resource, ledger.WORKING) or (
                 missing and self._under_way(missing)):
             return False
@@ -217,7 +222,8 @@ class Application:
         if busy and name not in self._backends.unreadable:
             self._hold_back(delta)
             return
-        if (busy or self._backends.unread(name) or
+        if name not in self._backends.sound and (
+                busy or self._backends.unread(name) or
                 self._backends.hopeless(name)):
             # Without the actual state, the difference may be wrong.
             for ref in _refs(delta):
@@ -232,7 +238,7 @@ class Application:
             return
         began = time.monotonic()
         try:
-            failures = base.apply(backend, delta)
+            failures = _understood(backend.apply(delta))
         except Exception as e:
             self._failed_whole(name, delta, actual.expected(name, e))
             return
@@ -258,7 +264,7 @@ class Application:
 
     def _hold_back(self, delta):
         """Have resources of the same addresses wait, without a failure."""
-        for _verb, resource in _steps(delta):
+        for _verb, resource in delta.steps:
             self._ledger.under_way(resource)
 
     def collect(self, names=None):
@@ -266,12 +272,17 @@ class Application:
 
         :param names: names of backends, None for all
         """
-        for backend, delta, failures, error in self._beside.done(names):
+        for backend, delta, found, error in self._beside.done(names):
             if delta is None:
-                self._backends.has_read(backend.name, failures, error)
-            elif error is not None:
+                self._backends.has_read(backend.name, found, error)
+                continue
+            try:
+                if error is not None:
+                    raise error
+                failures = _understood(found)
+            except Exception as e:
                 self._failed_whole(backend.name, delta, actual.expected(
-                    backend.name, error))
+                    backend.name, e))
             else:
                 self._note(backend, delta, failures)
 
@@ -293,12 +304,13 @@ class Application:
             elif self._ledger.kept(ref, reason):
                 LOG.warning('%s %s stays: %s', ref.kind,
                             outcome.brief(ref.key), reason)
-        for verb, resource in _steps(delta):
+        for verb, resource in delta.steps:
             if resource.ref in failures:
                 continue
             self._untold.append((verb, resource))
             self.applied.append((verb, resource))
-            self._ledger.reached(resource.ref)
+            if self._ledger.entries:
+                self._ledger.reached(resource.ref)
             if verb == 'deleted':
                 self._tracker.gone(resource.ref)
             else:
@@ -306,7 +318,8 @@ class Application:
         if any(not isinstance(reason, base.Kept)
                for reason in failures.values()):
             self._backends.doubt([backend.name])
-        invalid = self._backends.invalidated_by(backend)
+        invalid = (self._backends.invalidated_by(backend)
+                   if backend.invalidates else ())
         if invalid:
             # The kernel removes dependent objects along with a link.
             self._ledger.forget(invalid)
@@ -324,10 +337,19 @@ class Application:
 
 
 def _refs(delta):
-    return [resource.ref for _verb, resource in _steps(delta)]
+    return [resource.ref for _verb, resource in delta.steps]
 
 
-def _steps(delta):
-    return ([('created', r) for r in delta.create] +
-            [('updated', new) for _old, new in delta.update] +
-            [('deleted', r) for r in delta.delete])
+def _understood(failures):
+    """The answer of :meth:`backends.base.Backend.apply`, checked.
+
+    A backend may be foreign code.  An answer of a wrong type must neither end
+    the pass nor count as success.
+
+    :raises TypeError: when the answer is something else
+    """
+    if not isinstance(failures, dict) or not all(
+            isinstance(ref, resources.Ref) for ref in failures):
+        raise TypeError(f'apply() answered {failures!r}, which is no dict of '
+                        'Ref to reason')
+    return failures

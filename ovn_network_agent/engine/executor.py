@@ -19,8 +19,6 @@ The end of such work wakes the loop, and the next pass collects the result.
 import concurrent.futures
 import threading
 
-from ovn_network_agent.backends import base
-
 # Seconds that the loop waits for the end of such work.  vtysh takes 0.03 s on
 # a common machine and 0.35 s on a very slow machine.
 PATIENCE = 1.0
@@ -69,7 +67,7 @@ class Beside:
     def changing(self):
         """Deltas under way.
 
-        :returns: dict of backend name to :class:`backends.base.Delta`
+        :returns: dict of backend name to :class:`resources.Delta`
         """
         return {name: job.delta for name, job in self.jobs.items()
                 if job.delta is not None}
@@ -81,7 +79,7 @@ class Beside:
             the end of the job does not wake the loop
         """
         self._begin(backend, delta, awaited,
-                    lambda: base.apply(backend, delta))
+                    lambda: backend.apply(delta))
 
     def read(self, backend, known, awaited=False):
         """Start ``backend.read(known)``; see :meth:`submit`."""

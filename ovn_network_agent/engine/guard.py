@@ -165,9 +165,8 @@ class Guard:
     def _removed(self):
         """Subjects of the announcements that go, a frozenset."""
         return frozenset(
-            resource.subject for backend in self._announcers()
-            for resource in self._backends.delta(
-                backend, resources.Stage.ANNOUNCE).delete)
+            resource.subject for resource
+            in self._tracker.delta(self._kinds()).delete)
 
     def _of_no_other_kind(self, removed):
         """Announcements whose place no announcement of another kind takes."""

@@ -117,18 +117,20 @@ class Ledger:
     :param retries: :class:`backoff.Retries`, by the name of the backend, or
         by the Ref of a resource that stays on purpose
     :param owner: function(kind) that returns the name of its backend
+    :ivar entries: dict of Ref to :class:`Entry`, to look at; empty when no
+        resource has a reason, so that the ledger need not be asked
     """
 
     def __init__(self, tracker, retries, owner):
         self._tracker = tracker
         self._retries = retries
         self._owner = owner
-        self._entries = {}
+        self.entries = {}
         self.begin()
 
     def begin(self):
         """Start a new pass: only entries of a lasting state remain."""
-        self._entries = {ref: entry for ref, entry in self._entries.items()
+        self.entries = {ref: entry for ref, entry in self.entries.items()
                          if entry.state in _LASTING and not entry.lapsed}
         self._met = {}
         self._about = collections.defaultdict(dict)
@@ -136,8 +138,8 @@ class Ledger:
     @property
     def failures(self):
         """The failures of this pass, dict of Ref to text with the reason."""
-        return {ref: self._entries[ref].reason for ref in self._met
-                if self._entries[ref].state in FAILING}
+        return {ref: self.entries[ref].reason for ref in self._met
+                if self.entries[ref].state in FAILING}
 
     def troubled(self):
         """Names of the backends with a failure, a set."""
@@ -170,27 +172,27 @@ class Ledger:
 
     def held(self, ref, reason):
         """Note that the withdrawal guard does not let a resource go."""
-        self._entries[ref] = Entry(State.HELD, reason)
+        self.entries[ref] = Entry(State.HELD, reason)
 
     def kept(self, ref, reason):
         """Note that a resource stays in place on purpose.
 
         :returns: True when this reason was not known before
         """
-        before = self._entries.get(ref)
-        self._entries[ref] = Entry(State.KEPT, reason)
+        before = self.entries.get(ref)
+        self.entries[ref] = Entry(State.KEPT, reason)
         self._retries.note({ref}, frozenset())
         return before is None or before.reason != reason
 
     def reached(self, ref):
         """Note that a resource has been made, changed or removed."""
-        self._entries.pop(ref, None)
+        self.entries.pop(ref, None)
         self._met.pop(ref, None)
         self._retries.forget([ref])
 
     def still_refused(self, ref):
         """Whether a refusal still counts, so that no attempt is due."""
-        entry = self._entries.get(ref)
+        entry = self.entries.get(ref)
         if (entry is None or entry.state is not State.REFUSED or
                 entry.lapsed):
             return False
@@ -210,7 +212,7 @@ class Ledger:
 
         :param names: names of backends, None for all
         """
-        for ref, entry in list(self._entries.items()):
+        for ref, entry in list(self.entries.items()):
             if names is not None and self._owner(ref.kind) not in names:
                 continue
             if entry.state is State.REFUSED:
@@ -221,21 +223,21 @@ class Ledger:
     def _lapse(self, ref, entry):
         """Let a refusal be tried again; a failure of this pass remains."""
         if ref in self._met:
-            self._entries[ref] = dataclasses.replace(entry, lapsed=True)
+            self.entries[ref] = dataclasses.replace(entry, lapsed=True)
         else:
-            del self._entries[ref]
+            del self.entries[ref]
 
     # -- what is about the same address -----------------------------------
 
     def is_under_way(self, ref):
         """Whether a backend works on the resource at ``ref``."""
-        entry = self._entries.get(ref)
+        entry = self.entries.get(ref)
         return entry is not None and entry.state is State.UNDER_WAY
 
     def any_under_way(self, chosen):
         """Whether a backend works on any Ref for which ``chosen`` is true."""
         return any(entry.state is State.UNDER_WAY and chosen(ref)
-                   for ref, entry in self._entries.items())
+                   for ref, entry in self.entries.items())
 
     def beside(self, resource, states):
         """Other resources of the same address that are in some states.
@@ -247,8 +249,8 @@ class Ledger:
         if resource.subject is None:
             return []
         return [ref for ref in self._about.get(resource.subject, ())
-                if ref != resource.ref and ref in self._entries and
-                self._entries[ref].state in states]
+                if ref != resource.ref and ref in self.entries and
+                self.entries[ref].state in states]
 
     # -- the table --------------------------------------------------------
 
@@ -262,8 +264,8 @@ class Ledger:
         """
         if conflict:
             return Entry(State.DISPUTED, conflict)
-        if ref in self._entries:
-            return self._entries[ref]
+        if ref in self.entries:
+            return self.entries[ref]
         return (_IN_PLACE if self._tracker.settled(ref) else
                 _UNDER_WAY if working else _DUE)
 
@@ -282,7 +284,7 @@ class Ledger:
     @property
     def noted(self):
         """The refs that have an entry, an iterable."""
-        return self._entries.keys()
+        return self.entries.keys()
 
     def copy(self, tracker):
         """The same entries, for another thread; nothing is added to them.
@@ -290,11 +292,11 @@ class Ledger:
         :param tracker: a copy of the tracker
         """
         made = Ledger(tracker, self._retries.copy(), self._owner)
-        made._entries = self._entries.copy()
+        made.entries = self.entries.copy()
         return made
 
     def _put(self, ref, entry, subject=None):
-        self._entries[ref] = entry
+        self.entries[ref] = entry
         self._met[ref] = None
         self._about[subject or self._subject(ref)][ref] = None
 

@@ -89,7 +89,6 @@ class Reconciler:
         """
         began = time.monotonic()
         self._work.begin()
-        self._backends.begin()
         # This comes before the reading: a backend with a job that is not
         # collected would not be read, and nothing would wake the loop for it.
         if self._beside.jobs:
@@ -102,7 +101,8 @@ class Reconciler:
             self._work.delete(asked.down_to, self._guard.permits)
         else:
             self._withdraw(asked.snapshot.forwards)
-        self._backends.catch_up()
+        if self._backends.in_doubt:
+            self._backends.catch_up()
         if not self.announcing:
             self._work.tell()
         self._retries.note(
@@ -112,7 +112,7 @@ class Reconciler:
         self._note_moments(touched)
         failures = {**self._ledger.failures, **self._wanted.conflicts}
         self.health = self._backends.health(failures)
-        return outcome.Outcome(
+        result = outcome.Outcome(
             len(self._work.applied), failures,
             self._backends.unreadable, dict(self._wanted.broken),
             self._pending(), self._wanted.left_out,
@@ -120,6 +120,8 @@ class Reconciler:
             (('drivers and reading', prepared), *self._work.seconds),
             tuple(self._backends.readings), tuple(self._backends.lost),
             self._backends.streaks, self._guard.held, tuple(touched))
+        self._backends.end()
+        return result
 
     def rows(self, chosen=lambda ref: True):
         """The state of each resource after the last pass.
@@ -231,6 +233,7 @@ class Reconciler:
             sorted(resources.Stage, reverse=True)) for r in delta.delete]
         steps += [('unknown' if self._removals.blind_under(r) else 'delete',
                    r) for r in sorted(gone, key=lambda r: not r.leaves_early)]
+        self._backends.end()
         return steps, outcome.Outcome(
             0, self._wanted.conflicts, self._backends.unreadable,
             dict(self._wanted.broken), (), self._wanted.left_out,
@@ -244,8 +247,9 @@ class Reconciler:
 
     def _deltas(self, stages):
         for stage in stages:
-            for backend in self._backends.backends_at(stage):
-                yield backend.name, self._backends.delta(backend, stage)
+            for backend, kinds in [(backend, kinds) for at, backend, kinds
+                                   in self._backends.order if at is stage]:
+                yield backend.name, self.tracker.delta(kinds)
 
     def heed(self, stale=(), revived=()):
         """Note for the next pass which backends are to be read again.
@@ -256,9 +260,11 @@ class Reconciler:
             backends, to be read again
         :param revived: likewise, to be read again without a back-off
         """
-        returned = self._backends.revived(revived)
-        self._retries.forget(returned)
-        self._ledger.forget(self._backends.doubt({*stale, *returned}))
+        returned = self._backends.revived(revived) if revived else ()
+        if returned:
+            self._retries.forget(returned)
+        if stale or returned:
+            self._ledger.forget(self._backends.doubt({*stale, *returned}))
 
     def next_retry(self):
         """Seconds until another pass has something to do, or None.
@@ -299,7 +305,8 @@ class Reconciler:
         self._alive()
         self._wanted.update(asked.snapshot)
         self._alive()
-        self._backends.refresh()
+        if self._backends.in_doubt:
+            self._backends.refresh()
 
     def _identified(self, node):
         """The word for a node that has another name than in the last pass.

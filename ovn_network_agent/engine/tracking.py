@@ -19,7 +19,6 @@ difference depends on the number of changes, not on the number of resources.
 import collections
 
 from ovn_network_agent import resources
-from ovn_network_agent.backends import base
 
 
 class Tracker:
@@ -121,7 +120,7 @@ class Tracker:
         """The difference for some kinds.
 
         :param kinds: kind names
-        :returns: :class:`backends.base.Delta`
+        :returns: :class:`resources.Delta`
         """
         create, update, delete = [], [], []
         for kind in kinds:
@@ -136,7 +135,7 @@ class Tracker:
                     delete.append(have)
                 else:
                     update.append((have, want))
-        return base.Delta(tuple(create), tuple(update), tuple(delete))
+        return resources.Delta(tuple(create), tuple(update), tuple(delete))
 
     def in_sync(self, ref):
         """Whether ``ref`` is desired and exists with the desired value."""

@@ -31,6 +31,7 @@ from ovn_network_agent.resources.base import Problem
 from ovn_network_agent.resources.base import Ref
 from ovn_network_agent.resources.base import Resource
 from ovn_network_agent.resources.base import Stage
+from ovn_network_agent.resources.changes import Delta
 from ovn_network_agent.resources.frr import Announcement
 from ovn_network_agent.resources.frr import PrefixListEntry
 from ovn_network_agent.resources.gateways import GatewayPriority
@@ -68,6 +69,7 @@ __all__ = (
     'BLACKHOLE',
     'BfdTimers',
     'DefaultRoute',
+    'Delta',
     'Flow',
     'GatewayPriority',
     'Keep',

@@ -41,6 +41,9 @@ class OvnSide:
     :param trigger: :class:`trigger.Trigger`
     :param stopping: threading.Event
     :param observers: see :class:`ovn.view.View`
+    :param rows: :class:`watches.pace.Pace` for rows that put backends in
+        doubt, None for the trigger; other rows cause no repair, so they wake
+        the loop without a pace
     :param times: further arguments of :class:`ovn.view.View`
     :ivar databases: dict of 'nb', 'sb', 'ovs' to Database
     :ivar view: :class:`ovn.view.View`
@@ -120,7 +123,8 @@ class OvnSide:
             self.databases[wanted.database].require(wanted.table,
                                                     wanted.columns)
             for event in events.of_watch(owner, wanted, concerned,
-                                         self._rows):
+                                         self._rows if wanted.stale
+                                         else self._trigger):
                 self._handlers[wanted.database].watch_event(event)
         for name, table, clauses in events.CONDITIONS:
             self.databases[name].only(table, clauses)

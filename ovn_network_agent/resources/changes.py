@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The changes that one backend makes in one stage."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Delta:
+    """The changes for one backend in one stage.
+
+    :ivar create: tuple of resources
+    :ivar update: tuple of (old, new) pairs with equal keys
+    :ivar delete: tuple of resources, as they were read or written
+    """
+
+    create: tuple = ()
+    update: tuple = ()
+    delete: tuple = ()
+
+    def __bool__(self):
+        return bool(self.create or self.update or self.delete)
+
+    def __len__(self):
+        return len(self.create) + len(self.update) + len(self.delete)
+
+    @property
+    def wanted(self):
+        """The resources to write: created ones, new values of updates."""
+        return [*self.create, *(new for _old, new in self.update)]
+
+    @property
+    def steps(self):
+        """The changes in words, a list of (verb, resource)."""
+        return ([('created', r) for r in self.create] +
+                [('updated', new) for _old, new in self.update] +
+                [('deleted', r) for r in self.delete])

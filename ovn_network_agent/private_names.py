@@ -49,27 +49,28 @@ NAMES = (
         'a row that is verified and not changed belongs to a transaction, '
         'too; verify() alone does nothing for it'),
     PrivateName(
-        'ovs.db.idl:Idl', '_session', ('ovsdb.connection', 'ovsdb.replica'),
+        'ovs.db.idl:Idl', '_session',
+        ('ovsdb.question', 'ovsdb.replica'),
         'probes of Unix sockets, whether and since when it is connected, a '
         'reconnection with a pause'),
     PrivateName(
         'ovs.db.idl:Idl', '_last_seqno', ('ovsdb.replica',),
         'whether the content is of this connection or of the former one'),
     PrivateName(
-        'ovs.db.idl:Idl', '_db', ('ovsdb.replica',),
+        'ovs.db.idl:Idl', '_db', ('ovsdb.question', 'ovsdb.replica'),
         'the name of the database, for the log and for questions'),
     PrivateName(
-        'ovs.db.idl:Idl', '_outstanding_txns', ('ovsdb.replica',),
+        'ovs.db.idl:Idl', '_outstanding_txns', ('ovsdb.question',),
         'a question to the server whose answer comes in the order of the '
         'updates; a transaction cannot select'),
     PrivateName(
-        'ovs.db.idl:Idl', '_process_reply', ('ovsdb.replica',),
+        'ovs.db.idl:Idl', '_process_reply', ('ovsdb.question',),
         'what a transaction in that list is called back with'),
     PrivateName(
-        'ovs.db.idl:Idl', '_status', ('ovsdb.replica',),
+        'ovs.db.idl:Idl', '_status', ('ovsdb.question',),
         'what is set of a transaction in that list when it is given up'),
     PrivateName(
-        'ovs.db.idl', 'vlog', ('ovsdb.replica',),
+        'ovs.db.idl', 'vlog', ('ovsdb.complaints',),
         'an update that could not be applied is told to the log alone'),
     PrivateName(
         'ovs.stream:Stream', '_open', ('ovsdb.streams',),

@@ -222,8 +222,14 @@ def no_way_out(settings, node, consequence, versions):
                 'of the neighbour that lets it in, or set one in FRR')
 
 
-def _proved(router, node):
-    """Whether the default route that has the proof has one of this node."""
+def proved(router, node):
+    """Whether the default route that has the proof has one of this node.
+
+    Then the addresses of the router do not matter to :func:`proofs`.
+
+    :param router: :class:`model.Router`
+    :param node: :class:`model.Node`
+    """
     found = sorted((networks.family(route.prefix),
                     route.chassis == route.advertised == node.hostname)
                    for route in router.default_routes
@@ -253,7 +259,7 @@ def proofs(router, node, wanted):
         which is not read while the proof is there
     :returns: iterable of :class:`resources.Advertised`, at most one
     """
-    if not node.hostname or _proved(router, node):
+    if not node.hostname or proved(router, node):
         return
     wanted = list(wanted)
     if any(resource.kind == resources.Keep.kind for resource in wanted):

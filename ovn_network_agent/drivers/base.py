@@ -126,8 +126,12 @@ class Driver(abc.ABC):
         """
         if self.for_nats is None:
             return ()
-        of_nats = [resource for _nat, found in self.for_nats(
-            dataclasses.replace(router, nats=()), router.nats, node)
+        bare, common = dataclasses.replace(router, nats=()), ()
+        if self.common is not None:
+            common = (self.common(bare, node),)
+        of_nats = () if common == (None,) else [
+            resource for _nat, found
+            in self.for_nats(bare, router.nats, node, *common)
             for resource in found]
         # Several NAT rows may have one address.
         return tuple(dict.fromkeys((
@@ -142,11 +146,33 @@ class Driver(abc.ABC):
     #: others.  So one floating IP costs the same beside ten and thousands.
     for_nats = None
 
+    #: Beside :attr:`for_nats`, a method common(router, node) about a router
+    #: without its NAT rows, whose result is what the answers about all NAT
+    #: rows have in common, any value.  The core passes the value to for_nats
+    #: as a further argument, and asks again only after a change of the router,
+    #: the node or the settings.  None says that the NAT rows make no
+    #: difference: then the core asks about none of them, and asks
+    #: :meth:`for_rest` only after such a change.
+    common = None
+
+    def remark(self, nat, common):
+        """What :meth:`for_rest` goes by of one NAT row.
+
+        Asked only with :attr:`common`, about rows that come.  for_rest is
+        asked again when a remark comes, changes or goes.
+
+        :param nat: :class:`model.Nat`
+        :param common: the result of :attr:`common`
+        :returns: any value with ==; None for a row without which for_rest
+            would answer the same
+        """
+        return nat
+
     def for_rest(self, router, node, of_nats):
         """Resources of one router but for those of single NAT rows.
 
         Asked only with :attr:`for_nats`, and again after each change of a NAT
-        row.
+        row; see :meth:`remark` for an exception.
 
         :param router: :class:`model.Router`, with its NAT rows
         :param node: :class:`model.Node`

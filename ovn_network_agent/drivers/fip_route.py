@@ -56,6 +56,7 @@ class _Service:
     :ivar hairpin: whether OVN here answers for the addresses
     :ivar mac_tweak: tuple of :class:`resources.Flow`
     :ivar requires: refs of the prerequisites of an announcement
+    :ivar of_device: refs of the prerequisites of the device
     """
 
     port: model.GatewayPort
@@ -66,6 +67,24 @@ class _Service:
     hairpin: bool
     mac_tweak: tuple = ()
     requires: tuple = ()
+    of_device: tuple = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Common:
+    """What all NAT rows of a router have in common.
+
+    :ivar services: tuple of :class:`_Service`
+    :ivar nets: tuple of IPv4Network and IPv6Network of the gateway ports
+    :ivar gateways: frozenset of the virtual gateways, text
+    :ivar proved: whether the router has its proof, which then says nothing
+        about its NAT rows
+    """
+
+    services: tuple
+    nets: tuple
+    gateways: frozenset
+    proved: bool
 
 
 class FipRouteDriver(base.Driver):
@@ -105,7 +124,34 @@ class FipRouteDriver(base.Driver):
                 yield from self._prefix_list(
                     announcing.provider_networks(self.settings, port))
 
-    def for_nats(self, router, nats, node):
+    def common(self, router, node):
+        """The services of the ports, judged once for all NAT rows.
+
+        :param router: :class:`model.Router` without NAT rows
+        :param node: :class:`model.Node`
+        :returns: :class:`_Common`
+        """
+        return _Common(
+            tuple(self._services(router)),
+            tuple(net for port in router.ports
+                  for net in networks.provider_networks(port.networks)),
+            frozenset(networks.virtual_gateway(port.networks)
+                      for port in router.ports),
+            announcing.proved(router, node))
+
+    def remark(self, nat, common):
+        """The NAT row itself if :meth:`for_rest` says something about it.
+
+        These are distributed floating IPs, users of the virtual gateway,
+        addresses outside of the provider networks, and all rows while the
+        proof is missing.
+        """
+        matters = (nat.distributed_mac or not common.proved or
+                   nat.external_ip in common.gateways or
+                   not networks.inside(nat.external_ip, common.nets))
+        return nat if matters else None
+
+    def for_nats(self, router, nats, node, common):
         """The routes, flows and announcements of the addresses of NAT rows.
 
         A router that has left keeps what its handover still needs.  For a port
@@ -114,12 +160,12 @@ class FipRouteDriver(base.Driver):
         :param router: :class:`model.Router` without NAT rows
         :param nats: sequence of :class:`model.Nat`
         :param node: :class:`model.Node`
+        :param common: :class:`_Common` of the router
         :returns: iterator of (NAT row, list of :class:`resources.Resource`)
         """
-        services = self._services(router)
         for nat in nats:
             yield nat, [
-                resource for each in services
+                resource for each in common.services
                 for target in each.targets(router, each.port, each.nets, nat)
                 for resource in self._of_target(each, target, node)]
 
@@ -193,6 +239,7 @@ class FipRouteDriver(base.Driver):
                      if segment.patch_port else ())
         return dataclasses.replace(
             service, mac_tweak=mac_tweak,
+            of_device=segments.prerequisites(segment),
             requires=segments.prerequisites(segment) + tuple(
                 flow.ref for flow in mac_tweak))
 
@@ -209,8 +256,7 @@ class FipRouteDriver(base.Driver):
             if service.announced:
                 yield from self._keep(target, node)
         else:
-            yield from self._reachable(target, port, node, service.requires,
-                                       service.announced)
+            yield from self._reachable(target, service, node)
 
     def _passable(self, port):
         """Whether packets to a port can pass; a relay needs no OVN here."""
@@ -322,19 +368,19 @@ class FipRouteDriver(base.Driver):
 
     # -- kernel and BGP ---------------------------------------------------
 
-    def _reachable(self, target, port, node, requires, announced):
-        dst, segment = networks.host_prefix(target.address), port.segment
+    def _reachable(self, target, service, node):
+        port, requires = service.port, service.requires
+        dst, device = networks.host_prefix(target.address), port.segment.device
         if not self._announced_by_its_route(node):
-            route = resources.KernelRoute(
-                self._table(), dst, segment.device,
-                requires=segments.prerequisites(segment))
+            route = resources.KernelRoute(self._table(), dst, device,
+                                          requires=service.of_device)
             yield route
             requires += (route.ref,)
         if self.settings.fip_route.route_table_id:
             yield self._rule(dst)
         announcement = announcing.announcement(
-            self.settings, node, dst, segment.device, requires, port.tag)
-        if announced and announcement is not None:
+            self.settings, node, dst, device, requires, port.tag)
+        if service.announced and announcement is not None:
             yield announcement
 
     def _rule(self, dst):

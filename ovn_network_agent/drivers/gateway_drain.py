@@ -58,7 +58,18 @@ class GatewayDrainDriver(base.Driver):
             yield resources.BfdTimers(node.hostname, timers.bfd_min_rx,
                                       timers.bfd_min_tx, timers.bfd_mult)
 
-    def for_router(self, router, node):
+    def common(self, router, node):
+        """Whether a port leaves; otherwise NAT rows make no difference.
+
+        :returns: True, or None
+        """
+        return any(port.relay for port in router.served_ports) or None
+
+    def for_nats(self, router, nats, node, common):
+        """Nothing: the relays are of the ports."""
+        return ()
+
+    def for_rest(self, router, node, of_nats):
         """The flows that relay the packets of ports that leave."""
         for port in router.served_ports:
             if port.relay:

@@ -61,13 +61,22 @@ class PortForwardDriver(base.Driver):
             yield from self._networks(version, ipaddress.collapse_addresses(
                 networks.of_version(version, self.settings.network_cidr)))
 
-    def for_router(self, router, node):
+    def common(self, router, node):
+        """The versions for which addresses of SNAT count, None for none."""
+        return node.extent and node.extent.routers or None
+
+    def for_nats(self, router, nats, node, common):
+        """Nothing: the elements are of the router."""
+        return ()
+
+    def for_rest(self, router, node, of_nats):
         """The provider networks and SNAT addresses of a router, as elements.
 
         A configured ``network_cidr`` takes the place of the IPv4 networks.
 
         :param router: :class:`model.Router`
         :param node: :class:`model.Node`
+        :param of_nats: not needed
         :returns: iterator of :class:`resources.NftElement`
         """
         if not node.extent:

@@ -68,11 +68,25 @@ class VethLeakDriver(base.Driver):
             if port.chassis != node.chassis and not port.routed_by_ovn:
                 yield from self._unless_off(self._standby(port, node))
 
-    def for_router(self, router, node):
+    def common(self, router, node):
+        """Nothing, but NAT rows make a difference, see :meth:`remark`."""
+        return ()
+
+    def remark(self, nat, common):
+        """The tenant's network that a NAT row translates, or None."""
+        return (networks.translated(nat.logical_ip) if nat.type == 'snat'
+                else None)
+
+    def for_nats(self, router, nats, node, common):
+        """Nothing: the leak is of the networks."""
+        return ()
+
+    def for_rest(self, router, node, of_nats):
         """The leak of the networks of a router that packets still pass.
 
         :param router: :class:`model.Router`
         :param node: :class:`model.Node`
+        :param of_nats: not needed
         :returns: as of :meth:`for_node`, with a :class:`resources.Problem` if
             the VRF has no way out
         """

@@ -85,6 +85,8 @@ class Backends:
     :ivar order: tuple of (:class:`resources.Stage`, backend, list of the
         names of its kinds of this stage), in the order of creation
     :ivar in_doubt: set of the names of the backends that are to be read again
+    :ivar looked_for: list of the names of the kinds that are found only where
+        they are wanted; a change of such a kind needs :meth:`refresh`
     :ivar sound: set of the names of the backends that were read, and could be
         reached the last time
     """
@@ -100,6 +102,8 @@ class Backends:
             for stage in sorted(resources.Stage) for b in backends
             if any(k.stage is stage for k in b.kinds))
         self.in_doubt = set(self._known)
+        self.looked_for = [k.kind for b in backends if b.finds_wanted_only
+                           for k in b.kinds]
         self.sound = set()
         self._tracker = tracker
         self._retries = retries
@@ -229,7 +233,7 @@ class Backends:
         for name, known in self._known.items():
             if known.backend.finds_wanted_only and not (
                     self._refs(name) <= known.asked):
-                known.stale = True
+                self.in_doubt.add(name)
 
     def _to_read(self):
         """Names of what is in doubt and can be read now, a list."""

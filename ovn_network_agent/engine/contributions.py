@@ -37,6 +37,9 @@ LOG = logging.getLogger(__name__)
 # The most contributions that a line of the debug log names.
 _NAMED = 10
 
+# What a driver says whose answer does not depend on the NAT rows of a router.
+_NO_NATS = (None,)
+
 # Kinds that are statements of a driver and have no backend.
 _STATEMENTS = (resources.Keep.kind, resources.Problem.kind)
 
@@ -45,16 +48,22 @@ _STATEMENTS = (resources.Keep.kind, resources.Problem.kind)
 class _Divided:
     """A contribution about a router, in parts.
 
-    :ivar common: the input that all parts have in common: (settings, router
+    :ivar given: the input that all parts have in common: (settings, router
         without NAT rows, node); None when all parts are to be asked for
+    :ivar common: tuple of the further arguments about NAT rows, at most one:
+        what the driver has answered in :attr:`drivers.base.Driver.common`
     :ivar nats: :class:`identity.Parts`, the NAT rows of the last answers
     :ivar answers: dict of the name of each NAT row to the list of what the
         driver wants for it
+    :ivar remarks: dict of the name of a NAT row to the remark about it, see
+        :meth:`drivers.base.Driver.remark`; without rows of no difference
     """
 
-    common: tuple | None = None
+    given: tuple | None = None
+    common: tuple = ()
     nats: identity.Parts = None
     answers: dict = dataclasses.field(default_factory=dict)
+    remarks: dict = dataclasses.field(default_factory=dict)
 
 
 class Contributions:
@@ -99,7 +108,7 @@ class Contributions:
         """Ask every driver again at the next update."""
         self._memo.clear()
         for divided in self._divided.values():
-            divided.common = None
+            divided.given = None
         self._common = None
 
     def update(self, snapshot):
@@ -198,35 +207,80 @@ class Contributions:
             self.broken.pop(contributor, None)
             return False
         bare = dataclasses.replace(router, nats=())
-        common = driver.settings, bare, node
+        given = driver.settings, bare, node
         divided = self._divided.setdefault(contributor, _Divided())
-        if divided.common != common:
-            divided.nats = identity.Parts(_name_of_nat)
+        anew = divided.given != given
+        if not anew and divided.common == _NO_NATS:
+            self._memo[contributor] = known
+            return False
         # An exception must not lose what has come.
-        divided.common = None
-        come, gone = divided.nats.take(router.nats)
+        divided.given = None
         try:
+            if anew:
+                self._begin_parts(driver, divided, bare, node)
+            come, gone = self._changed_nats(divided, router)
             # A part without resources may be left out of the answer.
             parts = {_name_of_nat(nat): [] for nat in come}
-            for nat, found in driver.for_nats(bare, come, node):
-                parts[_name_of_nat(nat)] += self._understood(found)
-            answers = {**divided.answers, **parts}
-            # Without a function of this module: drivers call nothing above.
-            wanted = self._understood(driver.for_rest(
-                router, node, itertools.chain.from_iterable(map(
-                    answers.__getitem__, map(_name_of_nat, router.nats)))))
+            if come:
+                for nat, found in driver.for_nats(bare, come, node,
+                                                  *divided.common):
+                    parts[_name_of_nat(nat)] += self._understood(found)
+            rest = None
+            if self._remarked(driver, divided, come, gone) or anew:
+                answers = {**divided.answers, **parts}
+                names = map(_name_of_nat, router.nats)
+                # Without a function of this module: drivers call nothing
+                # above.
+                rest = self._understood(driver.for_rest(
+                    router, node, itertools.chain.from_iterable(
+                        filter(None, map(answers.get, names)))))
         except Exception as e:
             self._failed(contributor, e, node.phase)
             return True
         self.broken.pop(contributor, None)
-        unwanted = set(map(_name_of_nat, gone)) if len(come) < len(
-            router.nats) else answers.keys() - parts.keys()
-        divided.answers = answers
-        self._take(contributor, wanted, node.phase)
-        self._take_parts(contributor, answers, parts, unwanted, node.phase)
-        divided.common = common
+        unwanted = (divided.answers.keys() - parts.keys() if anew else
+                    set(map(_name_of_nat, gone)))
+        divided.answers.update(parts)
+        if rest is not None:
+            self._take(contributor, rest, node.phase)
+        self._take_parts(contributor, divided.answers, parts, unwanted,
+                         node.phase)
+        divided.given = given
         self._memo[contributor] = known
         return True
+
+    @staticmethod
+    def _begin_parts(driver, divided, bare, node):
+        """Forget the parts, as each of them is to be asked for."""
+        divided.nats = identity.Parts(_name_of_nat)
+        divided.remarks = {}
+        divided.common = () if driver.common is None else (
+            driver.common(bare, node),)
+
+    @staticmethod
+    def _changed_nats(divided, router):
+        """The NAT rows that have come and gone, two lists."""
+        if divided.common == _NO_NATS:
+            return [], []
+        return divided.nats.take(router.nats)
+
+    @staticmethod
+    def _remarked(driver, divided, come, gone):
+        """Take the remarks about NAT rows; whether there are other ones."""
+        if not divided.common:
+            return True
+        changed = False
+        for name in map(_name_of_nat, gone):
+            changed |= divided.remarks.pop(name, None) is not None
+        for nat in come:
+            name, remark = _name_of_nat(nat), driver.remark(
+                nat, *divided.common)
+            changed |= divided.remarks.get(name) != remark
+            if remark is None:
+                divided.remarks.pop(name, None)
+            else:
+                divided.remarks[name] = remark
+        return changed
 
     def _take_parts(self, contributor, answers, parts, unwanted, phase):
         """Take the answers about new NAT rows, and drop those of others."""

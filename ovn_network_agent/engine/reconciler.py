@@ -305,7 +305,8 @@ class Reconciler:
         self._alive()
         self._wanted.update(asked.snapshot)
         self._alive()
-        if self._backends.in_doubt:
+        if self._backends.in_doubt or self.tracker.delta(
+                self._backends.looked_for):
             self._backends.refresh()
 
     def _identified(self, node):

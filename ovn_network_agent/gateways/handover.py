@@ -75,6 +75,9 @@ class Handovers:
     :param clock: function that returns monotonic seconds
     :ivar routers: frozenset of the UUIDs (text) of routers that the next view
         has to include; the same object while they are the same
+    :ivar settled: whether a view that differs from the last one in the
+        addresses of its routers alone has the same states, so that
+        :meth:`update` need not be called
     """
 
     def __init__(self, conf, clock=time.monotonic):
@@ -85,11 +88,10 @@ class Handovers:
         self._leaving = {}
         self._memberships = membership.Memberships(conf)
         self._due = None
-        # The last view as OVN has it, its groups with their states, and
-        # whether these stay as long as nothing else changes.
+        # The last view as OVN has it, and its groups with their states.
         self._input = None
         self._groups = ()
-        self._settled = False
+        self.settled = False
 
     def due_in(self):
         """Seconds until the view changes by time alone, or None."""
@@ -107,15 +109,15 @@ class Handovers:
         :returns: :class:`model.Snapshot`
         """
         alike = self._input is not None and _alike(snapshot, self._input)
-        if alike and self._settled and not anew:
+        if alike and self.settled and not anew:
             seen = dataclasses.replace(snapshot, groups=self._groups)
         else:
-            self._settled = False
+            self.settled = False
             seen = self._compute(snapshot)
             self._include()
             # Once more the same result: the states have come to rest, as no
             # table leads on from a state without another condition.
-            self._settled = (alike and self._at_rest(snapshot, seen) and
+            self.settled = (alike and self._at_rest(snapshot, seen) and
                              seen.groups == self._groups)
         self._input, self._groups = snapshot, seen.groups
         return seen

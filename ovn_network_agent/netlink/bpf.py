@@ -81,6 +81,24 @@ def route_filter(new, delete, protocol, other):
     ]
 
 
+def default_filter(new, delete):
+    """Program that drops notifications of routes but for default routes.
+
+    :param new: RTM_NEWROUTE
+    :param delete: RTM_DELROUTE
+    :returns: as of :func:`route_filter`
+    """
+    return [
+        (_LD_HALF, 0, 0, _TYPE),
+        (_JUMP_EQUAL, 1, 0, _half(delete)),
+        (_JUMP_EQUAL, 0, 2, _half(new)),
+        (_LD_BYTE, 0, 0, _LENGTH),
+        (_JUMP_EQUAL, 0, 1, 0),
+        (_RETURN, 0, 0, _ALL),
+        (_RETURN, 0, 0, 0),
+    ]
+
+
 def attach(sock, program):
     """Attach a program to a socket.
 

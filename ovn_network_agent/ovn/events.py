@@ -34,7 +34,7 @@ class WakeEvent(ovsdb_event.RowEvent):
     :param watch: the :class:`drivers.base.Watch`
     :param trigger: :class:`trigger.Trigger`
     :cvar blind: the event runs without the row, see
-        :class:`ovsdb.notification.Handler`
+        :class:`ovsdb.replica.Handler`
     """
 
     blind = True

@@ -13,7 +13,6 @@
 """The indexes by which the view finds rows, kept up row by row.  Pure."""
 
 import collections
-import functools
 
 from ovn_network_agent import identity
 from ovn_network_agent import iptext
@@ -23,6 +22,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
@@ -178,7 +178,8 @@ def make():
             'group': References('load_balancer_group'),
             'route': References('static_routes'),
             'routed': Index(
-                lambda r: [True] if words.is_routed(r) else ()),
+                lambda r: [True] if columns.speaks(r, words.ROUTED) and
+                words.is_routed(r) else ()),
             **_words(words.ROUTER)},
         ('nb', 'Logical_Switch'): {
             'uuid': Index(lambda r: [str(r.uuid)]),
@@ -192,7 +193,9 @@ def make():
 
 
 def _words(kind):
-    return {'words': Index(functools.partial(words.statement, kind))}
+    # Most rows say nothing, and an event changes one of thousands.
+    return {'words': Index(lambda r: words.statement(kind, r)
+                           if columns.speaks(r, words.SPOKEN) else ())}
 
 
 def _network_names(row):
@@ -236,7 +239,7 @@ def _nexthop_keys(row):
 
 
 def _machine_keys(row):
-    machine = rows.machine_of(row)
+    machine = nats.machine_of(row)
     if machine:
         yield machine
 

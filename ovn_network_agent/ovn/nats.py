@@ -20,9 +20,53 @@ in.
 
 import bisect
 import collections
+import re
 
 from ovn_network_agent import identity
-from ovn_network_agent.ovn import rows
+from ovn_network_agent import iptext
+from ovn_network_agent import model
+from ovn_network_agent.ovsdb import columns
+
+_FLOATING = 'dnat_and_snat'
+_MAC = re.compile('[0-9a-f]{2}(:[0-9a-f]{2}){5}')
+
+
+def nat(row, resident=lambda port: False):
+    """:class:`model.Nat` of a NAT row.
+
+    :param resident: function(name of a logical port) that returns whether the
+        port is on this chassis
+    :raises ValueError: when external_ip is no IP address, or external_mac is
+        no MAC address; the text names the row and the value
+    """
+    try:
+        external = str(iptext.address(row.external_ip))
+    except ValueError:
+        raise ValueError(f'NAT row {row.uuid}: external_ip '
+                         f'{row.external_ip!r} is not an IP address') from None
+    port = columns.optional(row, 'gateway_port', None)
+    gateway_port = port.name if port else ''
+    machine = machine_of(row)
+    if not machine:
+        return model.Nat(row.type, external, row.logical_ip,
+                         gateway_port=gateway_port)
+    mac = columns.optional(row, 'external_mac').lower()
+    if not _MAC.fullmatch(mac):
+        # ovn-northd leaves out such a row, too (lrouter_check_nat_entry).
+        raise ValueError(f'NAT row {row.uuid}: external_mac {mac!r} is not a '
+                         'MAC address')
+    return model.Nat(row.type, external, row.logical_ip, mac,
+                     resident(machine), gateway_port)
+
+
+def machine_of(row):
+    """The logical port of a distributed floating IP, '' for another row.
+
+    :param row: NAT
+    """
+    if row.type != _FLOATING or not columns.optional(row, 'external_mac'):
+        return ''
+    return columns.optional(row, 'logical_port')
 
 
 class Nats:
@@ -119,7 +163,7 @@ class _Router:
     def _add(self, uuid, row):
         """Read a row that is not known yet; None for a row that is to come."""
         try:
-            self._values[uuid] = value = row and rows.nat(
+            self._values[uuid] = value = row and nat(
                 row, self._resident)
         except ValueError as error:
             self._values[uuid] = None

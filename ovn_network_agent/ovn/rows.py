@@ -22,7 +22,6 @@ Neutron sets exclude-lb-vips-from-garp.
 """
 
 import ipaddress
-import re
 
 from ovn_network_agent import iptext
 from ovn_network_agent import model
@@ -35,46 +34,6 @@ _PORT_FORWARDING = 'port_forwarding_plugin'
 _EVERYTHING = ('0.0.0.0/0', '::/0')
 # The types of Port_Binding rows that networks and gateways have.
 OF_NETWORKS = ('chassisredirect', 'patch', 'l3gateway', 'localnet')
-_FLOATING = 'dnat_and_snat'
-_MAC = re.compile('[0-9a-f]{2}(:[0-9a-f]{2}){5}')
-
-
-def nat(row, resident=lambda port: False):
-    """:class:`model.Nat` of a NAT row.
-
-    :param resident: function(name of a logical port) that returns whether the
-        port is on this chassis
-    :raises ValueError: when external_ip is no IP address, or external_mac is
-        no MAC address; the text names the row and the value
-    """
-    try:
-        external = str(iptext.address(row.external_ip))
-    except ValueError:
-        raise ValueError(f'NAT row {row.uuid}: external_ip '
-                         f'{row.external_ip!r} is not an IP address') from None
-    port = columns.optional(row, 'gateway_port', None)
-    gateway_port = port.name if port else ''
-    machine = machine_of(row)
-    if not machine:
-        return model.Nat(row.type, external, row.logical_ip,
-                         gateway_port=gateway_port)
-    mac = columns.optional(row, 'external_mac').lower()
-    if not _MAC.fullmatch(mac):
-        # ovn-northd leaves out such a row, too (lrouter_check_nat_entry).
-        raise ValueError(f'NAT row {row.uuid}: external_mac {mac!r} is not a '
-                         'MAC address')
-    return model.Nat(row.type, external, row.logical_ip, mac,
-                     resident(machine), gateway_port)
-
-
-def machine_of(row):
-    """The logical port of a distributed floating IP, '' for another row.
-
-    :param row: NAT
-    """
-    if row.type != _FLOATING or not columns.optional(row, 'external_mac'):
-        return ''
-    return columns.optional(row, 'logical_port')
 
 
 def hosts(row):

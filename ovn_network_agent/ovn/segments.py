@@ -25,6 +25,8 @@ from ovn_network_agent.ovsdb import columns
 
 _ROUTER = 'Logical_Router'
 _PORT = 'Logical_Router_Port'
+#: Tables whose rows refer to users, see :meth:`Users.concerned`.
+REFERRING = (_ROUTER, 'Load_Balancer_Group')
 # Indexes of a router by what it refers to.
 _REFERENCES = ('nat', 'balancer', 'group')
 

@@ -22,12 +22,12 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
-from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import concerns
 from ovn_network_agent.ovn import evidence
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import nats
-from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import routers
 from ovn_network_agent.ovn import segments
 from ovn_network_agent.ovn import withholding
 from ovn_network_agent.ovsdb import columns
@@ -40,6 +40,22 @@ _MEMBERSHIP = {'Port_Binding': ('bound', 'redirect', 'hosted'),
                'Logical_Router_Static_Route': ('tag',)}
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Frame:
+    """A router without what its NAT rows say.
+
+    :ivar said: the columns of its row but for the NAT rows, see
+        :func:`ovsdb.columns.others`
+    :ivar router: :class:`model.Router` without NAT rows and withheld
+        addresses
+    :ivar judged: :class:`withholding.Judgement` of the last build
+    """
+
+    said: dict
+    router: model.Router
+    judged: withholding.Judgement
+
+
 class Builder:
     """Keeps the view up to date.
 
@@ -48,6 +64,8 @@ class Builder:
     :param selected: :class:`selection.Selection`
     :ivar whole: whether the last view was built from whole tables, and not
         only from the changes that the servers reported
+    :ivar alike: whether the last view differs from the view before in the
+        addresses of its routers alone
     """
 
     def __init__(self, gateway_port='', selected=None):
@@ -57,25 +75,35 @@ class Builder:
         self._hostname = ''
         self._machines = nats.Machines(self._index)
         self._nats = nats.Nats(self._machines.is_here)
-        self._balanced = {}
         self._routers = {}
+        self._frames = {}
         # The routers of the last view: their number in the view by UUID, None
         # while others may belong to it, and those that are to be built again.
         self._places = None
         self._current = []
         self._outdated = set()
         self._also = frozenset()
+        # From the UUID of a row to the routers that were built from it.  The
+        # second one has the NAT rows of a router itself.
         self._depends = collections.defaultdict(set)
+        self._holders = collections.defaultdict(set)
         self._segments = segments.Segments(self._index)
         self._users = segments.Users(self._index)
+        self._bare = routers.Routers(self._index, self._follows,
+                                     self._segments, self._depends)
+        self._concerns = concerns.Concerns(self._index, self._follows,
+                                           self._depends)
         self._withholding = withholding.Withholding(self._index)
         self._groups = groups.Groups(self._index, self._follows,
                                      self._segments,
                                      self._withholding.leaves)
         if selected is not None:
             self.select(selected)
+        # The gateway groups of the last view, and whether they may be others.
+        self._candidates, self._regrouped = (), True
+        self._node = None
         self._filled = False
-        self.whole = False
+        self.whole = self.alike = False
 
     def select(self, selected):
         """Let other options decide, from the next full view on.
@@ -114,11 +142,17 @@ class Builder:
             wiring.chassis, self._hostname, phase, wiring.devices,
             wiring.mappings, wiring.relays, wiring.drains,
             overlapping=wiring.overlapping)
-        seen = model.Snapshot(node, self._current_routers(nb, sb, also),
-                              self._groups.candidate_groups(nb, sb, wiring),
-                              wiring.problems)
+        self.alike = not self.whole and _alike_nodes(node, self._node)
+        self._node = node
+        current = self._current_routers(nb, sb, also)
+        if self._regrouped:
+            former, self._candidates = self._candidates, (
+                self._groups.candidate_groups(nb, sb, wiring))
+            self.alike = self.alike and former == self._candidates
+            self._regrouped = False
         self._filled = True
-        return seen
+        return model.Snapshot(node, current, self._candidates,
+                              wiring.problems)
 
     def hosts(self):
         """Host names of the managed rows, and host names of all chassis.
@@ -187,25 +221,39 @@ class Builder:
                 each_index.rebuild(databases[database].get(table, {}))
 
     def _forget(self):
-        self._nats.forget()
-        self._balanced.clear()
-        self._routers.clear()
-        self._depends.clear()
+        self._bare.forget()
+        self._forget_routers()
         self._groups.forget()
+        self._regrouped = True
+
+    def _forget_routers(self):
+        self._nats.forget()
+        self._routers.clear()
+        self._frames.clear()
+        self._depends.clear()
+        self._holders.clear()
         self._places = None
 
     def _take_in(self, databases, dirty):
         for (database, table), uuids in dirty.items():
             table_rows = databases[database].get(table, {})
             for uuid in uuids:
-                self._invalidate(database, table, uuid)
+                row = table_rows.get(uuid)
+                frame = (self._frames.get(uuid)
+                         if table == 'Logical_Router' else None)
+                if frame is not None and row is not None and (
+                        columns.others(row, 'nat') == frame.said):
+                    self._take_in_nats(uuid, row)
+                    continue
+                self._invalidate(table, uuid)
                 changed = {
-                    name: each_index.update(uuid, table_rows.get(uuid))
+                    name: each_index.update(uuid, row)
                     for name, each_index in self._indexes.get(
                         (database, table), {}).items()}
-                self._invalidate(database, table, uuid)
-                for row in self._users.concerned(table, uuid, changed):
-                    self._outdate(self._depends.get(row, ()))
+                self._invalidate(table, uuid)
+                if table in segments.REFERRING:
+                    for user in self._users.concerned(table, uuid, changed):
+                        self._outdate(self._depends.get(user, ()))
                 if table == 'Logical_Router' and uuid not in table_rows:
                     self._nats.drop(uuid)
                 if (any(changed[name]
@@ -213,50 +261,82 @@ class Builder:
                         self._machines.any_of(changed.get('nat', ()))):
                     self._places = None
 
-    def _invalidate(self, database, table, uuid):
-        """Drop the routers that a row concerns, by the row's present keys."""
-        self._balanced.pop(uuid, None)
+    def _take_in_nats(self, uuid, row):
+        """Take in a row of Logical_Router with other NAT rows alone."""
+        changed = self._index('nb', 'Logical_Router', 'nat').update(uuid, row)
+        self._outdate_nats((uuid,))
+        for nat in changed:
+            # Another router may see in it a user of an address.
+            self._outdate(self._depends.get(nat, ()))
+        if any(map(self._index('nb', 'NAT', 'tenant').keys_of, changed)):
+            self._regroup('Logical_Router', uuid)
+        if self._machines.any_of(changed):
+            self._places = None
+
+    def _regroup(self, table, uuid):
+        """Have the groups built again that a row concerns."""
         self._groups.changed(table, uuid)
-        stale = set(self._depends.pop(uuid, ()))
+        self._regrouped = True
+
+    def _invalidate(self, table, uuid):
+        """Drop the routers that a row concerns, by the row's present keys."""
         if table == 'NAT':
-            self._nats.changed(uuid, stale)
+            self._invalidate_nat(uuid)
+        else:
+            self._regroup(table, uuid)
+        if table == 'Load_Balancer':
+            self._bare.changed(uuid)
+        self._outdate({*self._depends.pop(uuid, ()),
+                       *self._concerned(table, uuid)})
+
+    def _invalidate_nat(self, uuid):
+        """Likewise for the routers that have a NAT row."""
+        holders = self._holders.pop(uuid, ())
+        self._nats.changed(uuid, holders)
+        self._outdate_nats(holders)
+        if self._index('nb', 'NAT', 'tenant').keys_of(uuid):
+            self._regroup('NAT', uuid)
+
+    def _concerned(self, table, uuid):
+        """UUIDs of the other routers that a row concerns, an iterator."""
         if table == 'Logical_Router':
-            stale.add(uuid)
+            yield uuid
         elif table == 'Logical_Router_Static_Route':
-            stale.update(self._index('nb', 'Logical_Router',
-                                     'route').find(uuid))
+            yield from self._index('nb', 'Logical_Router', 'route').find(uuid)
         elif table in ('NAT', 'Load_Balancer', 'Logical_Router_Port'):
             for address in self._index('nb', table, 'address').keys_of(uuid):
-                stale.update(self._routers_via(address))
+                if self._index('nb', 'Logical_Router_Port',
+                               'nexthop').find(address):
+                    yield from self._concerns.via(address)
         elif table == 'Advertised_Route':
             for datapath in self._index('sb', table, 'datapath').keys_of(uuid):
-                stale.update(self._depends.get(datapath, ()))
+                yield from self._depends.get(datapath, ())
         elif table == 'Logical_Switch':
-            stale.update(self._depends.pop(str(uuid), ()))
+            yield from self._depends.pop(str(uuid), ())
         elif table == 'Port_Binding':
-            stale.update(self._routers_bound(uuid))
-            stale.update(self._routers_hosted(uuid))
-        self._outdate(stale)
+            yield from self._of_binding(uuid)
+
+    def _of_binding(self, uuid):
+        """UUIDs of the routers that a row of Port_Binding concerns."""
+        if self._index('sb', 'Port_Binding', 'localnet').keys_of(uuid):
+            yield from self._frames
+        yield from self._concerns.bound(uuid)
+        yield from self._routers_hosted(uuid)
 
     def _outdate(self, routers):
         """Have routers built again.
 
         :param routers: iterable of UUIDs
         """
+        self._outdate_nats(routers)
+        for router in routers:
+            self._frames.pop(router, None)
+
+    def _outdate_nats(self, routers):
+        """Have routers built again whose NAT rows alone may differ."""
         self._outdated.update(routers)
         for router in routers:
             self._routers.pop(router, None)
-
-    def _routers_bound(self, uuid):
-        """UUIDs of the routers that a row of Port_Binding concerns."""
-        if self._index('sb', 'Port_Binding', 'localnet').keys_of(uuid):
-            yield from self._routers
-        for name in ('redirect', 'peer'):
-            for lrp in self._index('sb', 'Port_Binding', name).keys_of(uuid):
-                yield from self._routers_of(lrp)
-                for port in self._index('nb', 'Logical_Router_Port',
-                                        'name').find(lrp):
-                    yield from self._depends.get(port, ())
 
     def _routers_hosted(self, uuid):
         """UUIDs of the routers with a floating IP for a machine's port.
@@ -265,24 +345,10 @@ class Builder:
         """
         found = set()
         for nat in self._machines.nat_rows(uuid):
-            routers = self._depends.get(nat, ())
+            routers = self._holders.get(nat, ())
             self._nats.changed(nat, routers)
             found.update(routers)
         return found
-
-    def _routers_of(self, lrp):
-        """UUIDs of the routers with a port of that name."""
-        by_name = self._index('nb', 'Logical_Router_Port', 'name')
-        by_port = self._index('nb', 'Logical_Router', 'port')
-        return {router for port in by_name.find(lrp)
-                for router in by_port.find(port)}
-
-    def _routers_via(self, address):
-        """UUIDs of the routers whose virtual gateway would be an address."""
-        by_nexthop = self._index('nb', 'Logical_Router_Port', 'nexthop')
-        by_port = self._index('nb', 'Logical_Router', 'port')
-        return {router for port in by_nexthop.find(address)
-                for router in by_port.find(port)}
 
     def _set_node(self, sb, wiring):
         uuid = self._index('sb', 'Chassis', 'name').first(wiring.chassis)
@@ -292,10 +358,8 @@ class Builder:
         if uuid is not None:
             hostname = sb['Chassis'][uuid].hostname or wiring.hostname
         if wiring != self._wiring or hostname != self._hostname:
-            self._routers.clear()
-            self._depends.clear()
-            self._nats.forget()
-            self._places = None
+            self._forget_routers()
+            self._regrouped = True
         self._wiring, self._hostname = wiring, hostname
         self._machines.chassis = wiring.chassis
 
@@ -303,16 +367,24 @@ class Builder:
 
     def _current_routers(self, nb, sb, also):
         if self._places is None or also != self._also:
-            self._places = None
+            self._places, former = None, self._current
             # Of the others, some may be gone.
-            found = sorted(uuid for uuid in self._concerned(sb) | also
+            found = sorted(uuid for uuid in self._concerns.here(
+                sb['Port_Binding'], self._wiring, self._hostname,
+                self._machines) | also
                            if uuid in nb['Logical_Router'])
             self._current = [self._router(nb, sb, uuid) for uuid in found]
             self._places = {uuid: at for at, uuid in enumerate(found)}
             self._also = also
+            self.alike = (self.alike and len(former) == len(found) and
+                          all(map(_alike_routers, former, self._current)))
         for uuid in self._outdated:
             if uuid in self._places:
-                self._current[self._places[uuid]] = self._router(nb, sb, uuid)
+                at = self._places[uuid]
+                former, self._current[at] = (self._current[at],
+                                             self._router(nb, sb, uuid))
+                self.alike = self.alike and _alike_routers(
+                    former, self._current[at])
         self._outdated.clear()
         return tuple(self._current)
 
@@ -321,107 +393,58 @@ class Builder:
             self._routers[uuid] = self._build_router(nb, sb, uuid)
         return self._routers[uuid]
 
-    def _concerned(self, sb):
-        """UUIDs of the routers that concern this chassis."""
-        bindings = sb['Port_Binding']
-        bound = self._index('sb', 'Port_Binding', 'bound')
-        concerned = set()
-        for uuid in bound.find(self._wiring.chassis):
-            if self._follows(bindings[uuid].logical_port):
-                for lrp in self._index('sb', 'Port_Binding',
-                                       'redirect').keys_of(uuid):
-                    concerned.update(self._routers_of(lrp))
-        concerned.update(self._machines.routers_here(bindings))
-        tagged = self._index('nb', 'Logical_Router_Static_Route', 'tag')
-        by_route = self._index('nb', 'Logical_Router', 'route')
-        for uuid in tagged.find(self._hostname) if self._hostname else ():
-            concerned.update(by_route.find(uuid))
-        return concerned
-
     def _follows(self, redirect_port):
         return self._gateway_port in ('', redirect_port)
 
     def _build_router(self, nb, sb, uuid):
         row = nb['Logical_Router'][uuid]
-        problems = []
-        ports = [port for lrp in row.ports
-                 for port in self._gateway_ports(sb, uuid, lrp, problems)]
         found, bad, read = self._nats.of_router(
             uuid, columns.referenced(row, 'nat'), nb['NAT'])
-        problems.extend(bad)
         for nat in read:
-            self._depends[nat].add(uuid)
-        balanced = self._router_balanced(uuid, row, problems)
-        ports = self._with_machines(uuid, sorted(ports, key=lambda p: p.lrp))
-        judged = self._withholding.judge(
-            sb['Port_Binding'], row, ports,
-            {each.external_ip for each in found} |
-            {each.address for each in balanced})
-        for used in judged.depends:
-            self._depends[used].add(uuid)
-        return model.Router(
-            str(uuid), row.name, judged.ports, found,
-            self._default_routes(uuid, row),
-            tuple(sorted({*problems, *judged.problems})), balanced,
-            row.external_ids.get(directory.NEUTRON_NAME, ''), judged.withheld,
-            judged.routed_by_ovn)
+            self._holders[nat].add(uuid)
+        frame = self._frames.get(uuid)
+        bare = (self._bare.build(sb['Port_Binding'], self._wiring, uuid, row)
+                if frame is None else frame.router)
+        judged = frame.judged if frame is not None else None
+        said = self._index('nb', 'NAT', 'words').keys_of
+        if judged is None or not judged.silent or any(map(said, read)):
+            judged = self._withholding.judge(
+                sb['Port_Binding'], row, bare.ports,
+                {each.external_ip for each in found} |
+                {each.address for each in bare.balanced})
+            for used in judged.depends:
+                self._depends[used].add(uuid)
+            self._frames[uuid] = _Frame(columns.others(row, 'nat'), bare,
+                                        judged)
+        return dataclasses.replace(
+            bare, nats=found, ports=self._with_machines(uuid, judged.ports),
+            problems=tuple(sorted({*bare.problems, *bad, *judged.problems})),
+            withheld=judged.withheld, routed_by_ovn=judged.routed_by_ovn)
 
     def _with_machines(self, router, ports):
         """Tell the ports which of them have floating IPs of machines here.
 
         :returns: tuple of :class:`model.GatewayPort`
         """
-        hosting = {networks.owner_of(nat, ports)
-                   for nat in self._nats.residents(router)}
+        residents = self._nats.residents(router)
+        if not residents:
+            return ports
+        hosting = {networks.owner_of(nat, ports) for nat in residents}
         return tuple(dataclasses.replace(port, hosting=True)
                      if port in hosting and self._follows(
                          model.REDIRECT + port.lrp) else port
                      for port in ports)
 
-    def _router_balanced(self, router, row, problems):
-        found = []
-        by_uuid, used_groups = rows.load_balancers(row)
-        for used in (*by_uuid, *used_groups):
-            self._depends[used].add(router)
-        for uuid, balancer in by_uuid.items():
-            if uuid not in self._balanced:
-                self._balanced[uuid] = rows.balanced(balancer)
-            addresses, bad = self._balanced[uuid]
-            found.extend(addresses)
-            problems.extend(bad)
-        return rows.merged(found)
 
-    def _default_routes(self, router, row):
-        found = set()
-        for route_row in row.static_routes:
-            self._depends[route_row.uuid].add(router)
-            route = rows.default_route(route_row)
-            if route is not None:
-                found.add(route)
-        return tuple(sorted(found, key=lambda r: (r.nexthop, r.output_port)))
+def _alike_nodes(node, other):
+    """Whether two nodes are the same, and the same relays answer."""
+    # Whether a relay answers is no part of its value.
+    return node == other and [relay.alive for relay in node.relays] == [
+        relay.alive for relay in other.relays]
 
-    def _gateway_ports(self, sb, router, lrp, problems):
-        self._depends[lrp.uuid].add(router)
-        redirect = self._index('sb', 'Port_Binding',
-                               'redirect').first(lrp.name)
-        _table, owner, members = rows.members(lrp)
-        self._depends[owner.uuid].add(router)
-        if redirect is None and not members:
-            return
-        chassis, follows = '', False
-        if redirect is not None:
-            binding = sb['Port_Binding'][redirect]
-            chassis = rows.chassis_name(binding)
-            follows = self._follows(binding.logical_port)
-        nets, bad = rows.networks(lrp)
-        problems.extend(bad)
-        located = self._segments.locate(sb['Port_Binding'], self._wiring,
-                                        lrp.name)
-        user, rows_of_users = self._users.find_user(
-            sb['Port_Binding'], lrp.name, networks.virtual_gateway(nets))
-        for used in (*located.depends, *rows_of_users):
-            self._depends[used].add(router)
-        yield model.GatewayPort(
-            lrp.name, lrp.mac.lower(), nets, chassis,
-            follows and chassis == self._wiring.chassis != '',
-            located.segment, located.nat_addresses, user)
+
+def _alike_routers(router, other):
+    """Whether two states of a router differ at most in its addresses."""
+    return router is other or (
+        router.uuid == other.uuid and router.ports == other.ports and
+        router.default_routes == other.default_routes)

@@ -27,6 +27,7 @@ from ovn_network_agent import vlans
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.gateways import handover
+from ovn_network_agent.netlink import devices
 from ovn_network_agent.netlink import links
 from ovn_network_agent.ovn import absence
 from ovn_network_agent.ovn import confirm
@@ -87,6 +88,7 @@ class View:
         self._builder = snapshot.Builder(conf.gateway_port,
                                          selection.read(conf.announce))
         self._wiring = None
+        self._kernel = devices.Devices()
         self._look_at_ports = look_at_ports
         self._dirty = {}
         self._confirmation = confirm.Confirmation(databases, wake)
@@ -98,6 +100,8 @@ class View:
         self._tunnels = tunnels.Tunnels(databases.get('ovs'),
                                         dead_after=dead_after)
         self._asks_absence = plugins.asked(conf, plugins.ABSENCE)
+        # The relevant devices at the last reading, None after a failure.
+        self._devices = None
         # What the last search for absent chassis went by beside the rows,
         # and whether it counts the time of one.
         self._searched = None
@@ -106,6 +110,9 @@ class View:
         # tables; whether SB has sent the ports of machines here, and whether
         # it ever has.
         self._whole = self._has_machines = self._had_machines = False
+        # Whether the views since the last complete one differ from it in the
+        # addresses of routers alone; what was known of the health of nodes.
+        self._alike, self._health = False, None
         self._wake = wake
         self._observers = observers
         self._abandoned = False
@@ -183,7 +190,7 @@ class View:
             nothing may be withdrawn then
         """
         try:
-            self._read_wire()
+            self._read_wire(full)
             self._look_at_tunnels(phase)
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
@@ -197,12 +204,12 @@ class View:
                     nb, sb, self._wiring, self._dirty, phase, full,
                     self._included())
                 self._whole = self._whole or self._builder.whole
+                self._alike = self._alike and self._builder.alike
                 self._have_machines()
                 self._confirm(nb, sb, now)
                 self._look_for_absent(sb)
-                self.last = self._handovers.update(
-                    self._judged(now), self._whole)
-                self._dirty, self._whole = {}, False
+                self.last = self._with_states(now)
+                self._dirty, self._whole, self._alike = {}, False, True
         except connection.Unavailable as e:
             raise NotReady(str(e)) from e
         return self.last
@@ -255,13 +262,22 @@ class View:
             self._confirmation.consider(nb, sb, self.last, now, self._whole,
                                         self._has_machines)
 
-    def _judged(self, snapshot):
+    def _with_states(self, now):
+        """A view with the states of its gateways added."""
+        health = (self._facts(now.node), self._tunnels.silent,
+                  self._tunnels.dead)
+        if self._alike and self._handovers.settled and health == self._health:
+            # A NAT row changes no gateway.
+            return dataclasses.replace(now, groups=self.last.groups)
+        self._health = health
+        return self._handovers.update(self._judged(now, *health), self._whole)
+
+    def _judged(self, snapshot, facts, silent, dead):
         """Add to the groups what is known of the health of the nodes.
 
         The routers do not have it, because each change would then make the
         drivers compute every router again.
         """
-        facts, silent = self._facts(snapshot.node), self._tunnels.silent
         if not facts and not silent:
             return snapshot
         return dataclasses.replace(snapshot, groups=tuple(
@@ -270,7 +286,7 @@ class View:
                 candidates=tuple(
                     dataclasses.replace(
                         c, silent=c.addresses in silent,
-                        dead=c.addresses in self._tunnels.dead)
+                        dead=c.addresses in dead)
                     for c in group.candidates))
             for group in snapshot.groups))
 
@@ -362,21 +378,34 @@ class View:
                 self._dirty.setdefault((name, table), set()).update(uuids)
         return anything
 
-    def _read_wire(self):
+    def close(self):
+        """Close the socket of the kernel's news."""
+        self._kernel.close()
+
+    def _read_wire(self, full):
         with self._databases['ovs'].rows() as ovs:
             dirty = self._databases['ovs'].dirty
             anew, changed = dirty.take_all(), dirty.take()
             if self._wiring is None or anew or changed:
-                self._wiring = wiring.read(ovs, ())
+                self._wiring, self._devices = wiring.read(ovs, ()), None
                 for bridge in bridges.served(self._conf):
                     self._look_at_ports(bridge, wiring.ports(ovs, bridge))
         self._hurry()
         if not self._wiring.chassis:
             raise NotReady('external_ids:system-id is not set in the local '
                            'Open_vSwitch database')
-        devices = relevant_devices(self._conf, self._wiring.mappings)
-        self._wiring = dataclasses.replace(self._wiring, devices=devices)
+        self._read_devices(full)
 
+    def _read_devices(self, full):
+        """Read the devices, if the kernel has said anything since."""
+        if not (full or self._devices is None or self._kernel.news.poll(0)):
+            return
+        # After a failure, the news from before it are gone.
+        self._devices = None
+        self._devices = relevant_devices(
+            self._conf, self._wiring.mappings, self._kernel.read)
+        self._wiring = dataclasses.replace(self._wiring,
+                                           devices=self._devices)
 
     def _hurry(self):
         """Ask the servers of OVN more often while this node may be cut off.
@@ -398,7 +427,7 @@ class View:
                 self._databases[name].hurry(alone)
 
 
-def relevant_devices(conf, mappings):
+def relevant_devices(conf, mappings, read=links.read_devices):
     """The devices that drivers may ask for.
 
     A node with virtual machines has hundreds of other devices, and each
@@ -406,9 +435,10 @@ def relevant_devices(conf, mappings):
 
     :param conf: the oslo.config ConfigOpts
     :param mappings: tuple of (physical network, bridge)
+    :param read: see :func:`links.read_devices`
     :returns: tuple of :class:`model.Device`
     """
     names = {conf.frr.vrf_name, *ownership.VETH_ENDS}
     known = {*bridges.served(conf), *(bridge for _net, bridge in mappings)}
-    return tuple(d for d in links.read_devices()
+    return tuple(d for d in read()
                  if d.name in names or vlans.is_device(d.name, known))

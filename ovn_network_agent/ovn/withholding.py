@@ -39,6 +39,8 @@ class Judgement:
     :ivar depends: frozenset of the UUIDs of the rows of provider networks
         that this was read from, of the UUIDs, text, of Logical_Switch rows,
         and of the UUID of the datapath whose advertised routes were read
+    :ivar silent: whether neither a row nor an option says anything about an
+        address, so that the outcome does not depend on the addresses
     """
 
     withheld: tuple = ()
@@ -46,6 +48,7 @@ class Judgement:
     routed_by_ovn: bool = False
     problems: tuple = ()
     depends: frozenset = frozenset()
+    silent: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -113,10 +116,11 @@ class Withholding:
                     '[announce] advertised_routes, because OVN SB has no '
                     'table Advertised_Route; upgrade OVN to 25.03 or later, '
                     'or set the option to false',)
-        if own or router.own or router.tags or (
-                self.selection != selection.Selection()) or any(
-                    each.said.own or each.said.tags
-                    for each in places.values()):
+        silent = not (own or router.own or router.tags or
+                      self.selection != selection.Selection() or
+                      any(each.said.own or each.said.tags
+                          for each in places.values()))
+        if not silent:
             names = selection.names(
                 directory.NEUTRON_PREFIX, str(row.uuid), row.name,
                 row.external_ids.get(directory.NEUTRON_NAME, ''))
@@ -130,7 +134,7 @@ class Withholding:
             tuple(withheld), ports, routed and self.leaves(),
             tuple(dict.fromkeys(problems)),
             frozenset().union(by_ovn.datapaths if by_ovn else (), *(
-                each.depends for each in places.values())))
+                each.depends for each in places.values())), silent)
 
     def _withheld(self, own, router, names, by_ovn, placed):
         """The withheld addresses of a router with the reasons.

@@ -36,6 +36,24 @@ def entry(row, column, key):
     return None
 
 
+def speaks(row, places):
+    """Whether a row has one of some keys in columns that are maps.
+
+    :param places: iterable of (column, key)
+    """
+    return any(entry(row, column, key) is not None for column, key in places)
+
+
+def others(row, column):
+    """The atoms of all columns but one, a dict for a comparison.
+
+    python-ovs changes the value of a column in place, and keeps the atoms that
+    stay.  A list compares the same objects without a look at their values.
+    """
+    return {name: [*value.values, *value.values.values()]
+            for name, value in row._data.items() if name != column}
+
+
 def any_of(row, columns):
     """Whether a row has one of some columns, such as a row of former values.
 

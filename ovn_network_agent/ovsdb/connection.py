@@ -34,6 +34,7 @@ from ovsdbapp.backend.ovs_idl import idlutils
 from ovn_network_agent import backoff
 from ovn_network_agent import ovsdb
 from ovn_network_agent.ovsdb import bounded
+from ovn_network_agent.ovsdb import question
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.ovsdb import streams
 
@@ -50,8 +51,7 @@ _SCHEMA_FIRST = 0.5
 _SCHEMA_LAST = 8.0
 
 
-class Unavailable(Exception):
-    """A database cannot be used at the moment; the text says why."""
+Unavailable = replica.Unavailable
 
 
 class _Wake:
@@ -68,41 +68,7 @@ class _Wake:
         """Do nothing; the result is None."""
 
 
-class DirtyRows:
-    """The rows that changed since the last question; thread-safe."""
-
-    def __init__(self):
-        self._lock = threading.Lock()
-        self._rows = collections.defaultdict(set)
-        self._all = False
-
-    def mark(self, table, uuid):
-        """Remember a changed row (called on the IDL thread)."""
-        with self._lock:
-            self._rows[table].add(uuid)
-
-    def mark_all(self):
-        """Remember that any row may have changed (on the IDL thread)."""
-        with self._lock:
-            self._all = True
-
-    def take_all(self):
-        """Whether any row may have changed; the answer is then reset."""
-        with self._lock:
-            marked, self._all = self._all, False
-        return marked
-
-    def take(self):
-        """The changed rows, which are then forgotten.
-
-        :returns: dict of table name to set of UUIDs
-        """
-        with self._lock:
-            rows, self._rows = self._rows, collections.defaultdict(set)
-        return dict(rows)
-
-
-class Database:
+class Database(replica.Lent):
     """One OVSDB server, and the replica of the tables in use.
 
     :param name: 'nb', 'sb' or 'ovs'
@@ -124,8 +90,7 @@ class Database:
     def __init__(self, name, remotes, handler, timeout, probe_interval,
                  changed=lambda database: None,
                  objection=lambda name, required, tables: ''):
-        self.name = name
-        self.dirty = DirtyRows()
+        super().__init__(name)
         self._remotes = remotes
         self._handler = handler
         self._timeout = timeout
@@ -137,7 +102,6 @@ class Database:
         self._columns = collections.defaultdict(set)
         self._conditions = {}
         self._further = {}
-        self._connection = None
         self._replicated = {}
         self._stopping = threading.Event()
         self._comparing = threading.Lock()
@@ -341,24 +305,6 @@ class Database:
             self._end(connection, 0.0)
 
     @property
-    def started(self):
-        """True once the first complete load is there."""
-        return self._connection is not None
-
-    @property
-    def connected(self):
-        """True while the server answers and the replica follows it."""
-        return self._connection is not None and self._connection.idl.in_sync
-
-    @property
-    def session(self):
-        """A value that differs after each loss, None while not connected."""
-        if not self.connected:
-            return None
-        return (id(self._connection),
-                self._connection.idl._session.get_seqno())
-
-    @property
     def trouble(self):
         """The reason why the database cannot be used now, or ''."""
         if self.connected:
@@ -384,15 +330,15 @@ class Database:
     def ask(self, operations, answered):
         """Ask the server, inside of :meth:`rows`, without a wait.
 
-        :param operations: see :meth:`replica.Idl.ask`
+        :param operations: see :func:`question.ask`
         :param answered: function(list of lists of rows or None, tables as
             in :meth:`rows`), called on the thread of the connection
         """
         idl = self._connection.idl
 
         def told(answers):
-            answered(answers, _tables(idl))
-        idl.ask(operations, told)
+            answered(answers, replica.tables(idl))
+        question.ask(idl, operations, told)
 
     def distrust(self, reason):
         """Load everything anew; :meth:`rows` raises until then.
@@ -418,29 +364,6 @@ class Database:
         with contextlib.suppress(queue.Full):
             connection.txns.put_nowait(_Wake())
 
-    @contextlib.contextmanager
-    def rows(self, timeout=1.0):
-        """The tables of the replica, which does not change in this context.
-
-        :param timeout: seconds to wait for the lock, which the IDL thread
-            holds while it applies updates
-        :returns: context with a dict of table name to dict of UUID to row
-        :raises Unavailable: before the first load, or when the replica is
-            busy for longer than the timeout
-        """
-        connection = self._connection
-        if connection is None:
-            raise Unavailable(self.trouble)
-        if not connection.lock.acquire(timeout=timeout):
-            raise Unavailable(f'{SCHEMAS[self.name]} is busy')
-        try:
-            if connection.idl.doubt or connection is not self._connection:
-                raise Unavailable(self.trouble or
-                                  f'{SCHEMAS[self.name]} is loaded anew')
-            yield _tables(connection.idl)
-        finally:
-            connection.lock.release()
-
     def stop(self, timeout=CLOSE_TIMEOUT):
         """Close the connection.
 
@@ -459,7 +382,3 @@ class Database:
         connection.is_running = False
         connection.txns.alert_notify()
         connection.thread.join(timeout)
-
-
-def _tables(idl):
-    return {name: table.rows for name, table in idl.tables.items()}

@@ -19,15 +19,19 @@ decide anything from it.
 :mod:`private_names` lists the private names of python-ovs in use.
 """
 
+import collections
+import contextlib
 import threading
 import uuid
 
 from oslo_log import log as logging
-from ovs import jsonrpc
-from ovs.db import idl as ovs_idl
 from ovsdbapp.backend.ovs_idl import connection as ovsdbapp_connection
+from ovsdbapp.backend.ovs_idl import event as ovsdb_event
+from ovsdbapp.backend.ovs_idl import idlutils
 
 from ovn_network_agent import backoff
+from ovn_network_agent import ovsdb
+from ovn_network_agent.ovsdb import complaints
 from ovn_network_agent.ovsdb import rpc
 
 LOG = logging.getLogger(__name__)
@@ -54,69 +58,11 @@ def pauses():
             int(backoff.spread(_LONGEST_PAUSE)))
 
 
-class _Complaints:
-    """The logger of python-ovs's IDL, which also collects the warnings.
-
-    A warning during an update means that a part of the update was left out.
-    """
-
-    _running = threading.local()
-
-    def __init__(self, original):
-        self._original = original
-
-    def __getattr__(self, name):
-        return getattr(self._original, name)
-
-    def collect(self, complaints):
-        """Add the warnings of this thread's IDL to a list, or stop this.
-
-        :param complaints: list, or None to stop
-        """
-        self._running.complaints = complaints
-
-    def warn(self, message, **kwargs):
-        LOG.warning('%s', message)
-        if getattr(self._running, 'complaints', None) is not None:
-            self._running.complaints.append(message)
-
-    err = warn
-
-
-ovs_idl.vlog = _complaints = _Complaints(ovs_idl.vlog)
-
-
-class _Question:
-    """A question, in the place of a transaction that waits for its reply.
-
-    :param answered: function(list of lists of rows, or None when the
-        server does not answer)
-    """
-
-    def __init__(self, answered):
-        self._answered = answered
-
-    def _process_reply(self, message):
-        answers = None
-        if message.type == jsonrpc.Message.T_REPLY and all(
-                'rows' in (result or ()) for result in message.result):
-            answers = [result['rows'] for result in message.result]
-        else:
-            LOG.warning('A question was not answered: %s', message)
-        self._answered(answers)
-
-    def __setattr__(self, name, value):
-        super().__setattr__(name, value)
-        if name == '_status':
-            # The IDL gives up the transaction after a loss of the connection.
-            self._answered(None)
-
-
 class Idl(ovsdbapp_connection.OvsdbIdl):
     """Replica that remembers changed rows and feeds the event handler.
 
     :param handler: ovsdbapp RowEventHandler
-    :param dirty: :class:`connection.DirtyRows`
+    :param dirty: :class:`DirtyRows`
     :param changed: function without arguments, called when :attr:`in_sync`
         has changed, and repeatedly while it is false
     :param wake: function without arguments, called when an event has failed
@@ -166,19 +112,19 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
             after an error
         """
         self._set_pace()
-        complaints = []
-        _complaints.collect(complaints)
+        heard = []
+        complaints.COMPLAINTS.collect(heard)
         before = self.state
         try:
             return super().run()
         except Exception as e:
             LOG.exception('An update could not be applied')
             self.distrust(f'{type(e).__name__}: {e}')
-            complaints.clear()
+            heard.clear()
             return True
         finally:
-            _complaints.collect(None)
-            self._judge(before, complaints)
+            complaints.COMPLAINTS.collect(None)
+            self._judge(before, heard)
 
     def choose(self, table, clauses):
         """Replicate only rows that match one of the clauses, from now on.
@@ -223,10 +169,10 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         reconnect.set_probe_interval(
             min(self._usual, _HURRIED) if self._hurried else self._usual)
 
-    def _judge(self, before, complaints):
+    def _judge(self, before, heard):
         loaded = (before != self.state == self.IDL_S_MONITORING)
-        if complaints and self.state == self.IDL_S_MONITORING:
-            self.distrust(complaints[0])
+        if heard and self.state == self.IDL_S_MONITORING:
+            self.distrust(heard[0])
         elif loaded:
             # Rows may have gone or come without an event.
             self.dirty.mark_all()
@@ -277,24 +223,144 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
             LOG.exception('An event of %s failed', row._table.name)
             self._wake()
 
-    def ask(self, operations, answered):
-        """Send a read-only transaction, without a wait.
-
-        The caller holds the connection's lock.  The server sends all earlier
-        updates before the answer.
-
-        :param operations: list of RFC 7047 5.2.2 select operations
-        :param answered: function(list of lists of rows, or None), called
-            on the IDL thread with the lock held
-        """
-        message = jsonrpc.Message.create_request(
-            'transact', [self._db.name, *operations])
-        self._outstanding_txns[message.id] = _Question(answered)
-        if self._session.send(message):
-            self._outstanding_txns.pop(message.id)._status = None
-
     def cooperative_yield(self):
         """Do nothing: the loop thread waits for the end of the load anyhow.
 
         The library sleeps for each row, about a second for 14,000 rows.
         """
+
+
+class Unavailable(Exception):
+    """A database cannot be used at the moment; the text says why."""
+
+
+class DirtyRows:
+    """The rows that changed since the last question; thread-safe."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._rows = collections.defaultdict(set)
+        self._all = False
+
+    def mark(self, table, uuid):
+        """Remember a changed row (called on the IDL thread)."""
+        with self._lock:
+            self._rows[table].add(uuid)
+
+    def mark_all(self):
+        """Remember that any row may have changed (on the IDL thread)."""
+        with self._lock:
+            self._all = True
+
+    def take_all(self):
+        """Whether any row may have changed; the answer is then reset."""
+        with self._lock:
+            marked, self._all = self._all, False
+        return marked
+
+    def take(self):
+        """The changed rows, which are then forgotten.
+
+        :returns: dict of table name to set of UUIDs
+        """
+        with self._lock:
+            rows, self._rows = self._rows, collections.defaultdict(set)
+        return dict(rows)
+
+
+class Handler(ovsdb_event.RowEventHandler):
+    """Event handler whose thread can be stopped and waited for."""
+
+    def notify(self, event, row, updates=None):
+        """Have the thread run the events that match a row.
+
+        The row is copied only for an event that looks at the row.  The copy
+        converts all columns, and a router may have thousands of NAT rows.  An
+        event that runs without a row has ``blind = True``.
+
+        :param event: 'create', 'update' or 'delete'
+        :param row: ovs.db.idl.Row
+        :param updates: ovs.db.idl.Row with the former values, or None
+        """
+        copy = None
+        for match in self.matching_events(event, row, updates):
+            if getattr(match, 'blind', False):
+                self.notifications.put((match, event, None, None))
+                continue
+            if copy is None:
+                copy = idlutils.frozen_row(row)
+            self.notifications.put((match, event, copy, updates))
+
+    def stop(self, timeout=5):
+        """End the notify thread.
+
+        :param timeout: seconds
+        """
+        self.shutdown()
+        if threading.current_thread() is not self.notify_thread:
+            self.notify_thread.join(timeout)
+
+
+class Lent:
+    """The replica of one database, as its readers see it.
+
+    :param name: 'nb', 'sb' or 'ovs'
+    :ivar dirty: :class:`DirtyRows`
+    """
+
+    def __init__(self, name):
+        self.name = name
+        self.dirty = DirtyRows()
+        # The ovsdbapp Connection after the first load.
+        self._connection = None
+
+    @property
+    def trouble(self):
+        """The reason why the database cannot be used now, or ''."""
+        raise NotImplementedError
+
+    @property
+    def started(self):
+        """True once the first complete load is there."""
+        return self._connection is not None
+
+    @property
+    def connected(self):
+        """True while the server answers and the replica follows it."""
+        return self._connection is not None and self._connection.idl.in_sync
+
+    @property
+    def session(self):
+        """A value that differs after each loss, None while not connected."""
+        if not self.connected:
+            return None
+        return (id(self._connection),
+                self._connection.idl._session.get_seqno())
+
+    @contextlib.contextmanager
+    def rows(self, timeout=1.0):
+        """The tables of the replica, which does not change in this context.
+
+        :param timeout: seconds to wait for the lock, which the IDL thread
+            holds while it applies updates
+        :returns: context with a dict of table name to dict of UUID to row
+        :raises Unavailable: before the first load, or when the replica is
+            busy for longer than the timeout
+        """
+        connection = self._connection
+        if connection is None:
+            raise Unavailable(self.trouble)
+        if not connection.lock.acquire(timeout=timeout):
+            raise Unavailable(f'{ovsdb.SCHEMAS[self.name]} is busy')
+        try:
+            if connection.idl.doubt or connection is not self._connection:
+                raise Unavailable(self.trouble or
+                                  f'{ovsdb.SCHEMAS[self.name]} is loaded anew')
+            yield tables(connection.idl)
+        finally:
+            connection.lock.release()
+
+
+def tables(idl):
+    """The tables of a replica, dict of name to dict of UUID to row."""
+    return {name: table.rows for name, table in idl.tables.items()}

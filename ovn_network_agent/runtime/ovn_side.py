@@ -27,7 +27,7 @@ from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import notification
+from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.watches import surroundings
 
 LOG = logging.getLogger(__name__)
@@ -86,6 +86,7 @@ class OvnSide:
             database.stop(limit)
         for handler in self._handlers.values():
             handler.stop()
+        self.view.close()
 
     def _make(self):
         remotes = {'nb': self._conf.ovn.ovn_nb_remote,
@@ -93,7 +94,7 @@ class OvnSide:
                    'ovs': self._conf.ovs.ovsdb_connection}
         databases = {}
         for name, remote in remotes.items():
-            self._handlers[name] = notification.Handler()
+            self._handlers[name] = replica.Handler()
             databases[name] = connection.Database(
                 name, _text(remote), self._handlers[name],
                 self._conf.ovn.ovsdb_connection_timeout,

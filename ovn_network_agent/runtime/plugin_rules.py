@@ -49,6 +49,9 @@ def check_driver(driver):
         raise TypeError('it has for_router and for_nats, of which the agent '
                         'would never call the first; put what for_router '
                         'adds into for_rest and for_nats')
+    if driver.common is not None and driver.for_nats is None:
+        raise TypeError('it has common and not for_nats, to which alone the '
+                        'agent passes the result')
     for watch in driver.events():
         _check_watch(watch)
 

@@ -20,7 +20,7 @@ from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view as views
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import notification
+from ovn_network_agent.ovsdb import replica
 
 # Seconds for a database.  An operator waits for the answer.
 LIMIT = 8
@@ -42,7 +42,7 @@ class Replica:
     """
 
     def __init__(self, conf, name, drivers=()):
-        self._handler = notification.Handler()
+        self._handler = replica.Handler()
         self.database = connection.Database(
             name, _remotes(conf, name), self._handler,
             min(LIMIT, conf.ovn.ovsdb_connection_timeout),

@@ -19,7 +19,7 @@ the agents are, without a question to the servers.
 import threading
 
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import notification
+from ovn_network_agent.ovsdb import replica as replicas
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
@@ -46,7 +46,7 @@ class Ovn:
         self._cloud = cloud
         self._handlers, self._databases = [], {}
         for name, tables in _TABLES.items():
-            handler = notification.Handler()
+            handler = replicas.Handler()
             made = connection.Database(
                 name, getattr(cloud, name).remote, handler, 60, 0)
             for table, columns in tables.items():

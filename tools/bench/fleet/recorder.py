@@ -19,7 +19,7 @@ import threading
 
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import notification
+from ovn_network_agent.ovsdb import replica as replicas
 from ovn_network_agent.tests import waiting
 
 
@@ -86,7 +86,7 @@ def replica(name, server, directory):
     :returns: (requests, dict of table to number of rows)
     """
     recorder = Recorder(server.remote.removeprefix('unix:'), directory)
-    handler = notification.Handler()
+    handler = replicas.Handler()
     made = connection.Database(name, recorder.remote, handler, 10, 60000)
     for watch in events.VIEW:
         if watch.database == name:

@@ -25,7 +25,7 @@ from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import notification
+from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -91,7 +91,7 @@ class Eyes:
         self.unfit = False
         self.recovers = False
         self.trigger = trigger.Trigger(coalesce)
-        self.handlers = {name: notification.Handler() for name in remotes}
+        self.handlers = {name: replica.Handler() for name in remotes}
         self.databases = {
             name: connection.Database(name, remote, self.handlers[name],
                                       timeout, probe,

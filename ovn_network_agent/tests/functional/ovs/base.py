@@ -28,7 +28,7 @@ from ovn_network_agent.backends import relay_port
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import notification
+from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.openflow import base
 from ovn_network_agent.tests.unit import world
@@ -122,7 +122,7 @@ class LocalDatabase:
 
     def __init__(self, remote):
         self.trigger = trigger.Trigger(0)
-        self._handler = notification.Handler()
+        self._handler = replica.Handler()
         self.database = connection.Database('ovs', remote, self._handler, 10,
                                             60000)
         for watch in events.VIEW:

@@ -24,7 +24,7 @@ import time
 
 from ovn_network_agent.ovsdb import bounded
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import notification
+from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -40,7 +40,7 @@ class StartTest(base.base.BaseTestCase):
 
     def database(self, remote, timeout=base.TIMEOUT, name='nb',
                  probe=5000):
-        handler = notification.Handler()
+        handler = replica.Handler()
         self.addCleanup(handler.stop)
         made = connection.Database(name, remote, handler, timeout, probe)
         made.require('Logical_Router', ('name',))

@@ -20,7 +20,7 @@ import fixtures
 
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import hosts
-from ovn_network_agent.ovsdb import notification
+from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -121,7 +121,7 @@ class ReplicaTest(DnsTestCase):
         self.addCleanup(self.server.close)
         self.server.start()
         port = self.server.remote_tcp.rpartition(':')[2]
-        handler = notification.Handler()
+        handler = replica.Handler()
         self.addCleanup(handler.stop)
         self.database = connection.Database(
             'nb', f'tcp:{NAME}:{port}', handler, base.TIMEOUT, 5000)

@@ -16,6 +16,7 @@ import os
 import subprocess
 
 from ovn_network_agent import ownership
+from ovn_network_agent import resources
 from ovn_network_agent.backends import route
 from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.drivers import gateway_drain
@@ -26,6 +27,7 @@ from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import base as services
+from ovn_network_agent.tests.functional.service import growth
 from ovn_network_agent.tests.functional.service import tracing
 
 PICTURE = (tracing.packages.ROOT / 'doc' / 'source' / 'contributor' /
@@ -64,6 +66,17 @@ class PathTest(services.ServiceTestCase):
                 found.dst for found in routes.read_ours(
                     ownership.ROUTE_PROTOCOL)], address)
 
+    def proved(self, agent):
+        """The router has the proof that its addresses are announced."""
+        self.eventually(self.routes, 'a default route')
+        self.proofs.put(*(
+            resources.Advertised(row['_uuid'][1], cloud.HOSTNAME)
+            for row in self.nb.rows('Logical_Router', '_uuid')))
+        growth.prove(self.nb, cloud.HOSTNAME)
+        self.eventually(lambda: [
+            route.advertised for seen in agent._view.last.routers
+            for route in seen.default_routes] == [cloud.HOSTNAME], 'the proof')
+
     def traced(self):
         """The trace of one more floating IP, up to the privileged call."""
         agent = self.agent(start=False, **self.options)
@@ -73,6 +86,7 @@ class PathTest(services.ServiceTestCase):
         self.addCleanup(self.cut_short, agent, agent._conf)
         self.cloud.add_router('r1', chassis=cloud.CHASSIS)
         self.eventually(lambda: agent.status.is_ready, 'a complete pass')
+        self.proved(agent)
         # The states of the gateways come to rest with a second equal view.
         for address in ('198.51.100.21', '198.51.100.22', '198.51.100.23'):
             self.routed(address)

@@ -34,6 +34,7 @@ from ovn_network_agent import selection
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import marks
+from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
@@ -190,7 +191,8 @@ def _fill(row, columns, values, tables):
             kind == _MAP) else [
                 _Atom(each.uuid) for each in value] if isinstance(
                     kind, tuple) else []
-        data[column] = types.SimpleNamespace(values=atoms)
+        data[column] = types.SimpleNamespace(values=(
+            atoms if isinstance(atoms, dict) else dict.fromkeys(atoms)))
     row._data = data
 
 
@@ -275,7 +277,7 @@ def _rows(data):
     nb, sb, ovs = _databases(data)
     for row in nb['NAT'].values():
         try:
-            rows.nat(row)
+            nats.nat(row)
         except ValueError as error:
             assert str(row.uuid) in str(error)
     for row in nb['Load_Balancer'].values():
@@ -379,7 +381,8 @@ TARGETS = (
                    'localnet', 'cr-lrp', '198.51.100.1/24', '0.0.0.0/0',
                    'is_chassis_resident("cr-lrp")')),
     Target('ovn.rows', _rows, (NoInput,),
-           ('ovn.rows', 'ovn.bfd', 'ovn.marks', 'ovn.directory'), json=True,
+           ('ovn.rows', 'ovn.nats', 'ovn.bfd', 'ovn.marks', 'ovn.directory'),
+           json=True,
            values=('bfd-min-rx=200 bfd-min-tx=200 bfd-mult=3', '32768')),
     Target('ovn.silence', _silence,
            (NoInput,), ('ovn.silence',),

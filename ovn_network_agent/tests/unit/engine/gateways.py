@@ -46,9 +46,9 @@ class Counting(fip_route.FipRouteDriver):
             raise RuntimeError('a bug')
         yield from super().for_rest(router, node, of_nats)
 
-    def for_nats(self, router, nats, node):
+    def for_nats(self, router, nats, node, common):
         self.asked_nats += [nat.external_ip for nat in nats]
-        for nat, wanted in super().for_nats(router, nats, node):
+        for nat, wanted in super().for_nats(router, nats, node, common):
             if nat.external_ip in self.raises_for:
                 raise RuntimeError('a bug')
             yield nat, wanted

@@ -69,6 +69,61 @@ class DriverTest(gateways.ReconcilerTestCase):
                                       for nat in wanted)},
                 gateway.addresses())
 
+    def test_the_rest_is_asked_for_when_a_nat_row_matters_to_it(self):
+        gateway = self.gateway()
+        proved = (model.NbDefaultRoute(
+            '198.51.100.254', 'lrp-1', True, worlds.HOSTNAME,
+            worlds.HOSTNAME),)
+        nats = [worlds.fip(FIP)]
+        gateway.run(worlds.router(nats=tuple(nats), default_routes=proved))
+        for nat, matters in (
+                (worlds.fip('198.51.100.20'), False),
+                # Outside of all networks, the virtual gateway, distributed.
+                (worlds.fip('192.0.2.20'), True),
+                (worlds.fip('198.51.100.254'), True),
+                (dataclasses.replace(worlds.fip('198.51.100.21'),
+                                     distributed_mac='fa:16:3e:00:00:09'),
+                 True)):
+            for change in (nats.append, nats.remove):
+                del gateway.fip_route.asked[:]
+                change(nat)
+                gateway.run(worlds.router(nats=tuple(nats),
+                                          default_routes=proved))
+                self.assertEqual(matters, bool(gateway.fip_route.asked), nat)
+        # Without the proof, each address counts for it.
+        gateway.run(worlds.router(nats=tuple(nats)))
+        del gateway.fip_route.asked[:]
+        gateway.run(worlds.router(nats=(
+            *nats, worlds.fip('198.51.100.20'))))
+        self.assertTrue(gateway.fip_route.asked)
+
+    def test_a_driver_without_interest_is_asked_about_no_nat_row(self):
+        asked = []
+
+        class Aloof(drivers.Driver):
+            def common(self, router, node):
+                return router.label or None
+
+            def for_nats(self, router, nats, node, common):
+                asked.extend((common, nat.external_ip) for nat in nats)
+                return ()
+
+            def for_rest(self, router, node, of_nats):
+                asked.append('rest')
+                return of_nats
+
+        gateway = self.gateway()
+        gateway.drivers.append(Aloof('aloof', None))
+        one, two = worlds.fip(FIP), worlds.fip('198.51.100.20')
+        for label, nats, expected in (
+                ('', (one,), ['rest']), ('', (one, two), []),
+                ('one', (one,), [('one', FIP), 'rest']),
+                ('one', (one, two), [('one', two.external_ip), 'rest']),
+                ('', (one,), ['rest'])):
+            del asked[:]
+            gateway.run(worlds.router(nats=nats, label=label))
+            self.assertEqual(expected, asked)
+
     def test_an_address_on_which_a_driver_raises_changes_nothing(self):
         gateway = self.gateway()
         one, two = worlds.fip(FIP), worlds.fip('198.51.100.20')

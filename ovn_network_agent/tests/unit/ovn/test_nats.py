@@ -76,7 +76,7 @@ class NatsTest(base.BaseTestCase):
         kept = nats.Nats()
         self.assertEqual(999, len(kept.of_router('a', many[1:], table)[0]))
         kept.changed(many[5], ['a'])
-        with calls.made(nats.rows.nat) as read:
+        with calls.made(nats.nat) as read:
             found = kept.of_router('a', many[:-1], table)
         self.assertEqual(999, len(found[0]))
         self.assertEqual({many[0], many[5]}, found[2])

@@ -1,0 +1,77 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The routers that rows concern, by the indexes.  Pure."""
+
+
+class Concerns:
+    """Finds routers.
+
+    :param find: function(database, table, name) that returns the
+        :class:`indexes.Index` of that name
+    :param follows: function(name of a chassisredirect port) that returns
+        whether this agent handles the port
+    :param depends: see :class:`ovn.routers.Routers`
+    """
+
+    def __init__(self, find, follows, depends):
+        self._find = find
+        self._follows = follows
+        self._depends = depends
+
+    def bound(self, uuid):
+        """UUIDs of the routers whose ports a row of Port_Binding is about.
+
+        :param uuid: of the row
+        """
+        for name in ('redirect', 'peer'):
+            for lrp in self._find('sb', 'Port_Binding', name).keys_of(uuid):
+                yield from self.of_port(lrp)
+                for port in self._find('nb', 'Logical_Router_Port',
+                                        'name').find(lrp):
+                    yield from self._depends.get(port, ())
+
+    def of_port(self, lrp):
+        """UUIDs of the routers with a port of that name."""
+        by_name = self._find('nb', 'Logical_Router_Port', 'name')
+        by_port = self._find('nb', 'Logical_Router', 'port')
+        return {router for port in by_name.find(lrp)
+                for router in by_port.find(port)}
+
+    def via(self, address):
+        """UUIDs of the routers whose virtual gateway would be an address."""
+        by_nexthop = self._find('nb', 'Logical_Router_Port', 'nexthop')
+        by_port = self._find('nb', 'Logical_Router', 'port')
+        return {router for port in by_nexthop.find(address)
+                for router in by_port.find(port)}
+
+    def here(self, bindings, wiring, hostname, machines):
+        """UUIDs of the routers that concern this chassis, a set.
+
+        :param bindings: dict of UUID to row of Port_Binding
+        :param wiring: :class:`model.wiring.Wiring`
+        :param hostname: host name of this chassis, '' while unknown
+        :param machines: :class:`ovn.nats.Machines`
+        """
+        bound = self._find('sb', 'Port_Binding', 'bound')
+        concerned = set()
+        for uuid in bound.find(wiring.chassis):
+            if self._follows(bindings[uuid].logical_port):
+                for lrp in self._find('sb', 'Port_Binding',
+                                       'redirect').keys_of(uuid):
+                    concerned.update(self.of_port(lrp))
+        concerned.update(machines.routers_here(bindings))
+        tagged = self._find('nb', 'Logical_Router_Static_Route', 'tag')
+        by_route = self._find('nb', 'Logical_Router', 'route')
+        for uuid in tagged.find(hostname) if hostname else ():
+            concerned.update(by_route.find(uuid))
+        return concerned

@@ -1,0 +1,57 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What python-ovs complains of while it applies an update.
+
+:mod:`private_names` lists the private names of python-ovs in use.
+"""
+
+import threading
+
+from oslo_log import log as logging
+from ovs.db import idl as ovs_idl
+
+LOG = logging.getLogger(__name__)
+
+
+class Complaints:
+    """The logger of python-ovs's IDL, which also collects the warnings.
+
+    A warning during an update means that a part of the update was left out.
+    """
+
+    _running = threading.local()
+
+    def __init__(self, original):
+        self._original = original
+
+    def __getattr__(self, name):
+        return getattr(self._original, name)
+
+    def collect(self, complaints):
+        """Add the warnings of this thread's IDL to a list, or stop this.
+
+        :param complaints: list, or None to stop
+        """
+        self._running.complaints = complaints
+
+    def warn(self, message, **kwargs):
+        LOG.warning('%s', message)
+        if getattr(self._running, 'complaints', None) is not None:
+            self._running.complaints.append(message)
+
+    err = warn
+
+
+#: The only one, for all replicas.
+COMPLAINTS = Complaints(ovs_idl.vlog)
+ovs_idl.vlog = COMPLAINTS

@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A question to the server of a replica.
+
+:mod:`private_names` lists the private names of python-ovs in use.
+"""
+
+from oslo_log import log as logging
+from ovs import jsonrpc
+
+LOG = logging.getLogger(__name__)
+
+
+def ask(idl, operations, answered):
+    """Send a read-only transaction, without a wait.
+
+    The caller holds the connection's lock.  The server sends all earlier
+    updates before the answer.
+
+    :param idl: :class:`replica.Idl`
+    :param operations: list of RFC 7047 5.2.2 select operations
+    :param answered: function(list of lists of rows, or None), called on the
+        IDL thread with the lock held
+    """
+    message = jsonrpc.Message.create_request(
+        'transact', [idl._db.name, *operations])
+    idl._outstanding_txns[message.id] = _Question(answered)
+    if idl._session.send(message):
+        idl._outstanding_txns.pop(message.id)._status = None
+
+
+class _Question:
+    """A question, in the place of a transaction that waits for its reply.
+
+    :param answered: function(list of lists of rows, or None when the
+        server does not answer)
+    """
+
+    def __init__(self, answered):
+        self._answered = answered
+
+    def _process_reply(self, message):
+        answers = None
+        if message.type == jsonrpc.Message.T_REPLY and all(
+                'rows' in (result or ()) for result in message.result):
+            answers = [result['rows'] for result in message.result]
+        else:
+            LOG.warning('A question was not answered: %s', message)
+        self._answered(answers)
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if name == '_status':
+            # The IDL gives up the transaction after a loss of the connection.
+            self._answered(None)

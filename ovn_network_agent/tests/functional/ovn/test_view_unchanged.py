@@ -1,0 +1,134 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a NAT row leaves as it is, and what changes it all the same."""
+
+import subprocess
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent.netlink import links
+from ovn_network_agent.tests import namespaces
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+HERE = cloud.CHASSIS
+PAIR = ownership.VETH_DEFAULT, ownership.VETH_PROVIDER
+
+
+def ip(*arguments):
+    subprocess.run(['ip', *arguments], check=True)
+
+
+class DevicesTest(base.OvsdbTestCase):
+    """Without any event: only the kernel knows of the change."""
+
+    def setUp(self):
+        super().setUp()
+        self.enterContext(namespaces.new())
+        self.cloud.add_router('r1', chassis=HERE)
+        self.look = self.eyes()
+
+    def devices(self):
+        """dict of name to device, as seen and as the kernel has them."""
+        seen = self.look.look().node.devices
+        self.assertEqual({device.name: device for device
+                          in links.read_devices()},
+                         {device.name: device for device in seen})
+        return {device.name: device for device in seen}
+
+    def test_a_device_that_comes_changes_and_goes(self):
+        one, other = PAIR
+        self.assertNotIn(one, self.devices())
+        self.cloud.add_nat('r1', '198.51.100.10')
+        for mac in '0a:00:00:00:00:01', '0a:00:00:00:00:02':
+            ip('link', 'add', one, 'address', mac, 'type', 'veth', 'peer',
+               'name', other)
+            self.assertEqual(mac, self.devices()[one].mac)
+            ip('link', 'set', one, 'up')
+            self.assertTrue(self.devices()[one].up)
+            ip('link', 'set', one, 'name', 'elsewhere')
+            self.assertNotIn(one, {d.name: d for d in
+                                   self.look.look().node.devices})
+            ip('link', 'set', 'elsewhere', 'name', one)
+            self.assertIn(one, self.devices())
+            # Made again between two views.
+            ip('link', 'del', one)
+
+    def test_the_devices_are_the_same_without_a_change(self):
+        before = self.look.look().node.devices
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.eventually(lambda: self.look.router('r1').nats, 'a NAT row')
+        self.assertIs(before, self.look.look().node.devices)
+
+
+class GatewaysTest(base.OvsdbTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=HERE)
+        self.look = self.eyes(drivers=['fip_route', 'gateway_drain'])
+        self.at_rest()
+
+    def at_rest(self):
+        """The states of the gateways have come to rest."""
+        self.eventually(lambda: self.look.look() and
+                        self.look.view._handovers.settled, 'rest')
+
+    def seen(self, address):
+        """The view with a floating IP more."""
+        self.cloud.add_nat('r1', address)
+        self.eventually(lambda: address in [
+            nat.external_ip for nat in self.look.router('r1').nats], address)
+        return self.look.view.last
+
+    def test_a_nat_row_changes_no_group(self):
+        before = self.look.view.last.groups
+        self.assertTrue(before)
+        self.assertIs(before, self.seen('198.51.100.10').groups)
+
+    def test_a_group_changes_with_a_nat_row(self):
+        self.nb.transact(ovsdb.update(
+            'Gateway_Chassis', {'chassis_name': HERE}, priority=7))
+        self.seen('198.51.100.10')
+        self.eventually(lambda: [
+            group.candidate(HERE).priority
+            for group in self.look.look().groups] == [7], 'the priority')
+
+    def test_a_port_leaves_after_nat_rows(self):
+        self.seen('198.51.100.10')
+        self.cloud.add_nat('r1', '198.51.100.11')
+        self.cloud.move('lrp-r1', cloud.OTHER)
+        self.eventually(lambda: [
+            port.chassis for group in self.look.look().groups
+            for port in group.ports] == [cloud.OTHER], 'the port has left')
+        self.assertFalse(any(router.local_ports for router
+                             in self.look.view.last.routers))
+
+    def test_the_health_of_the_node_counts(self):
+        self.look.unfit = True
+        self.assertEqual([True], [
+            model.Fact.UNFIT in group.facts
+            for group in self.seen('198.51.100.10').groups])
+
+    def test_a_network_of_a_tenant_changes_the_group(self):
+        self.nb.transact(
+            ovsdb.insert('NAT', 'snat1', type='snat',
+                         external_ip='198.51.100.1',
+                         logical_ip='10.0.7.0/24'),
+            ovsdb.mutate('Logical_Router', {'name': 'neutron-r1'}, 'nat',
+                         'insert', ovsdb.ovsdb_set(['named-uuid', 'snat1']
+                                                   for _one in '1')))
+        self.eventually(lambda: [
+            port.tenants for group in self.look.look().groups
+            for port in group.ports] == [('10.0.7.0/24',)], 'the tenant')

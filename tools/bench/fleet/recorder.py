@@ -66,11 +66,14 @@ class Recorder:
 
     def _copy(self, source, target, keep):
         decoder, text = json.JSONDecoder(), ''
-        while data := source.recv(1 << 20):
+        while True:
             try:
+                data = source.recv(1 << 20)
                 target.sendall(data)
-            except BrokenPipeError:
-                # The replica has ended.
+            except OSError:
+                # The replica has ended, and the other thread has closed it.
+                break
+            if not data:
                 break
             messages, text = complete(
                 decoder, text + (data.decode() if keep else ''))

@@ -160,7 +160,8 @@ def _scenario(cloud, fleet, played, options):
         f'a chassis with {ports} ports dies',
         lambda: cloud.sb.transact(ovsdb.delete('Chassis', {'name': dead})),
         lambda: played.settle(
-            lambda: len(played.owners()) == cloud.routers, 'taken over'))
+            lambda: not played.owned(dead) and
+            len(played.owners()) == cloud.routers, 'taken over'))
     measurement.step(
         f'its {options.orphans} other routes go', lambda: None,
         lambda: waiting.eventually(

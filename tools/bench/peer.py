@@ -123,10 +123,10 @@ class Host(hosts.Host):
         with open(_CONFIG, 'w') as opened:
             opened.write(_TEXT.format(device=_DEVICE, vrf=_VRF,
                                       remote=self.nb.remote))
-        bindir = os.path.dirname(self._path)
+        bindir = os.path.dirname(self.program)
         started = time.monotonic()
         self._agent = programs.spawn(
-            [self._path, '-P', os.path.join(os.path.dirname(
+            [self.program, '-P', os.path.join(os.path.dirname(
                 os.path.abspath(__file__)), 'repaired.py'),
              '--config-file', _CONFIG], 'agent',
             env={**os.environ, 'PATH': f'{bindir}:{os.environ["PATH"]}'})

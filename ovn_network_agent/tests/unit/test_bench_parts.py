@@ -21,6 +21,7 @@ import xml.etree.ElementTree
 
 from oslotest import base
 
+from ovn_network_agent.tests import tools
 from ovn_network_agent.tests import waiting
 from tools.bench import __main__ as command
 from tools.bench import churn
@@ -72,6 +73,19 @@ class PlotTest(base.BaseTestCase):
                                           ('ours', 'kernel', 1, 1)),
                                           directory)])
 
+    def test_the_pictures_of_the_page_are_up_to_date(self):
+        page = os.path.join(tools.ROOT, 'doc', 'source')
+        measured = results.read(os.path.join(page, 'contributor',
+                                             'speed.json'))
+        with tempfile.TemporaryDirectory() as directory:
+            paths = plot.write(measured, directory)
+            self.assertEqual(5, len(paths))
+            for path in paths:
+                with open(path) as made, open(os.path.join(
+                        page, '_static', os.path.basename(path))) as kept:
+                    self.assertEqual(made.read(), kept.read(),
+                                     'draw it anew: tools.bench plot')
+
 
 class ChurnTest(base.BaseTestCase):
 
@@ -106,6 +120,9 @@ class ProcessesTest(base.BaseTestCase):
         waiting.eventually(lambda: len(processes.family(self.child.pid)) == 2,
                            'a grandchild')
         self.pids = processes.family(self.child.pid)
+        # Between fork and exec the child still has the name of its parent.
+        waiting.eventually(lambda: processes.name(self.pids[1]) == 'sleep',
+                           'the program of the grandchild')
         for pid in self.pids:
             self.addCleanup(self.end, pid)
 

@@ -188,7 +188,7 @@ class Ipv6(explaining.Explaining, leftovers.LeavesNothing):
                                   if one['verdict'] != 'OK'], explained)
         base.note(agent.ctl('explain', self.fip6, check=False).stdout)
         done = agent.ctl('doctor', *CHECKS, '--json', check=False)
-        self.assertEqual(dict.fromkeys(CHECKS, 'OK'), {
+        self.assertEqual(dict.fromkeys(CHECKS, 'PASS'), {
             one['check']: one['verdict']
             for one in json.loads(done.stdout)['findings']}, done.stdout)
 

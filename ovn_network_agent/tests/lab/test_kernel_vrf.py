@@ -16,6 +16,9 @@ Needs nothing of the lab but its kernel: each test has a network namespace of
 its own.
 """
 
+import dataclasses
+
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import address
 from ovn_network_agent.backends import base as backends
@@ -212,3 +215,25 @@ class LeakTest(VrfTestCase):
         self.assertEqual({'198.51.100.10': '196'}, {
             dst: protocol for dst, protocol in self.routes(TABLE).items()
             if dst == '198.51.100.10'})
+
+    def test_a_tag_in_the_vrf(self):
+        """A tag is the metric; a route of another program stays in use."""
+        self.make()
+        former = ANNOUNCED
+        for metric in (ownership.TAGS.start, ownership.TAGS.start + 1, None):
+            wanted = dataclasses.replace(former, metric=metric)
+            self.assertCountEqual((*ROUTES, wanted), self.change(
+                self.route, update=((former, wanted),)))
+            former = wanted
+        foreign = dataclasses.replace(ANNOUNCED, dst='198.51.100.11/32',
+                                      metric=ownership.TAGS.start)
+        self.ip(f'route add {foreign.dst} via 169.254.0.1 table {TABLE} '
+                'proto static')
+        failed = self.route.apply(backends.Delta(create=(foreign,)))
+        self.assertIn('the kernel uses that one', failed[foreign.ref])
+        # zebra makes way for a kernel route.
+        self.ip(f'route del {foreign.dst} table {TABLE}')
+        self.ip(f'route add {foreign.dst} via 169.254.0.1 table {TABLE} '
+                'proto 186 metric 20')
+        self.assertEqual({}, self.route.apply(backends.Delta(
+            create=(foreign,))))

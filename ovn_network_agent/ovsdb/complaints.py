@@ -45,6 +45,7 @@ class Complaints:
         self._running.complaints = complaints
 
     def warn(self, message, **kwargs):
+        """Log a warning, and remember it while an update is applied."""
         LOG.warning('%s', message)
         if getattr(self._running, 'complaints', None) is not None:
             self._running.complaints.append(message)

@@ -19,6 +19,7 @@ import unittest
 
 from lab import dump
 from lab import node as nodes
+from lab import plan
 from lab import withdrawals
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
@@ -100,7 +101,7 @@ class Restart(dry_runs.DryRuns):
     # -- the other announce method ----------------------------------------
 
     def test_other_method_and_back(self):
-        """Over SIGKILL, over a stop without clean-up, and by SIGHUP.
+        """Over SIGKILL, a stop without clean-up, by command, and by SIGHUP.
 
         Nothing is lost and the fabric sees no withdrawal.
         """
@@ -119,9 +120,8 @@ class Restart(dry_runs.DryRuns):
                 agent.start()
                 agent.wait_ready()
                 self._only(other)
-            with self.subTest('SIGHUP'):
-                self._set(announce_method=self.METHOD)
-                agent.process.send_signal(signal.SIGHUP)
+            with self.subTest('command'):
+                usual = self._by_command(self.METHOD)
                 self._only(self.METHOD)
             with self.subTest('stop without clean-up'):
                 self._set(cleanup_on_shutdown=False)
@@ -138,7 +138,48 @@ class Restart(dry_runs.DryRuns):
                       f'{self.lossless(running)}')
             self.lossless(tcp)
             self.assertEqual([], withdrawn.seen())
+        # FRR may withdraw routes when their route map changes.
+        self._typed(*usual)
+        self._typed('no route-map KERNEL')
+        self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
         self.assertEqual([], dump.difference(before, self.state('gw1')))
+
+    def _by_command(self, method):
+        """Change the method as an operator does, after each refusal.
+
+        :returns: the lines of FRR's configuration that were there before
+        """
+        agent = self.cloud.agents['gw1']
+        family = [f'router bgp {plan.GATEWAY_AS["gw1"]} vrf {plan.VRF}',
+                  'address-family ipv4 unicast']
+        usual = {'static': 'redistribute static', 'kernel':
+                 'redistribute kernel route-map PROVIDER-KERNEL'}[method]
+        self._typed(*family, f'no {usual}')
+        refused = agent.ctl('announce-method', method, check=False)
+        base.note(refused.stdout)
+        self.assertEqual((1, ''), (refused.returncode, refused.stderr))
+        self.assertIn('nothing has been changed', refused.stdout)
+        self._only({'static': 'kernel', 'kernel': 'static'}[method])
+        # What the command prints is typed in, line by line.
+        lines = [line.strip() for line in refused.stdout.splitlines()]
+        self.assertIn(usual.replace('PROVIDER-', ''), lines)
+        self._typed(*lines[lines.index('configure terminal') + 1:
+                           lines.index('end')])
+        self._set(announce_method=method)
+        self.assertIn('ready', agent.ctl(
+            'announce-method', method, '--check').stdout)
+        self._only({'static': 'kernel', 'kernel': 'static'}[method])
+        done = agent.ctl('announce-method', method)
+        base.note(done.stdout)
+        self.assertRegex(done.stdout, f'{method} alone announces [1-9]')
+        self.assertIn('each address was announced', done.stdout)
+        return [*family, usual]
+
+    def _typed(self, *lines):
+        """Lines of FRR's configuration on gw1."""
+        self.cloud['gw1'].out('vtysh', *(
+            word for line in ('configure terminal', *lines)
+            for word in ('-c', line)))
 
     def _set(self, **values):
         """Other values in the file, for the next start or SIGHUP."""

@@ -39,9 +39,11 @@ class World(worlds.World):
             ['ip', '-batch', '-'], stdin=subprocess.PIPE, text=True)
 
     def start(self):
-        """Write all flows, and then all routes."""
+        """Write all routes, and then all flows."""
         self._watch()
-        found = self._planes(self.host.gateways + self.present, True)
+        # The monitor of flows needs a moment to begin; routes come meanwhile.
+        found = self._planes(self.host.gateways + self.present, True,
+                             flows_first=False)
         return {**found, worlds.ALL: found[observe.RIB] + found[observe.FLOW]}
 
     def stop(self):
@@ -73,7 +75,7 @@ class World(worlds.World):
         """There is nothing that could go on."""
         return
 
-    def _planes(self, addresses, present):
+    def _planes(self, addresses, present, flows_first=True):
         """Write flows, and then routes.
 
         :returns: dict of place to milliseconds
@@ -85,10 +87,10 @@ class World(worlds.World):
         with flow_messages.Switch(hosts.BRIDGE) as switch:
             # ovs-vswitchd reads all routes again after a change of one, and a
             # flow that comes later waits for that.
-            for write, places in (
-                    (lambda: switch.write(flows), (observe.FLOW,)),
-                    (lambda: routes(addresses, present),
-                     (observe.ROUTE, observe.RIB))):
+            steps = [(lambda: switch.write(flows), (observe.FLOW,)),
+                     (lambda: routes(addresses, present),
+                      (observe.ROUTE, observe.RIB))]
+            for write, places in steps if flows_first else steps[::-1]:
                 started = time.monotonic()
                 write()
                 found.update(

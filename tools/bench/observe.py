@@ -20,6 +20,7 @@ address and every ten for many.
 import json
 import os
 import re
+import select
 import selectors
 import socket
 import struct
@@ -68,6 +69,8 @@ class Observer:
             ['ovs-ofctl', 'monitor', bridge, 'watch:'],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE)
+        # The first answer: from now on each change is told.
+        select.select([self._monitor.stderr], [], [], 10)
         os.set_blocking(self._monitor.stderr.fileno(), False)
         self._rest = b''
         self._selector.register(self._monitor.stderr, selectors.EVENT_READ,

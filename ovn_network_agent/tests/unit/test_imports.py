@@ -153,4 +153,8 @@ class StartTest(base.BaseTestCase):
                             '        one.load()\n')
         self.assertIn(f'{PACKAGE}.backends.nftables', found)
         self.assertIn(f'{PACKAGE}.forward.schema', found)
-        self.assertEqual(set(), found & self.LATE)
+        # oslo.privsep before 3.11 needs eventlet, which needs further modules.
+        needed = self.loaded(
+            f'from {PACKAGE}.runtime import own_threads\n'
+            'own_threads.keep_eventlet_out()')
+        self.assertEqual(set(), found & self.LATE - needed)

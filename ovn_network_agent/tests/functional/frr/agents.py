@@ -39,7 +39,9 @@ class ServiceTestCase(ovn.OvsdbTestCase, base.FrrTestCase):
             'ovn__ovn_nb_remote': [remotes['nb']],
             'ovn__ovn_sb_remote': [remotes['sb']],
             'ovs__ovsdb_connection': remotes['ovs'],
-            'bridge_dev': cloud.BRIDGE, 'frr__vrf_name': '', **options})
+            'bridge_dev': cloud.BRIDGE, 'frr__vrf_name': '',
+            # Both sides of a real agent have the same files.
+            'frr__frr_run_dir': self.frr.rundir, **options})
 
     def service(self, conf, driver, backends, observers, start=True,
                 retries=None):

@@ -81,7 +81,9 @@ class Prober:
                 self._send()
             self._expire(now)
             self._finish()
-            for key, events in self.selector.select(self._idle()):
+            # A command comes last, because it may close the sockets.
+            for key, events in sorted(self.selector.select(self._idle()),
+                                      key=lambda each: each[0].fd == 0):
                 key.data(events)
 
     def _due(self):
@@ -175,11 +177,18 @@ class Prober:
             getattr(self, '_do_' + command['do'])(command)
 
     def _do_begin(self, command):
-        """Forget all probes so far, and begin again with other options."""
+        """Forget all probes so far, and begin again with other options.
+
+        New sockets are new connections for the switch: what Open vSwitch has
+        learned of a connection whose first packets were lost is no part of
+        the measurement.
+        """
         for number in list(self._pending):
             self._settle(number, _LOST)
+        self._transport.close()
         self.options.update(command['options'])
         self._reset()
+        self._transport = _TRANSPORTS[self.options['kind']](self)
         self._say({'serial': command['serial'], 'started': self._start})
 
     def _do_report(self, _command):
@@ -249,6 +258,15 @@ class _Transport:
     def settled(self, number):
         """Called once for each probe, answered or not."""
 
+    def close(self):
+        """Close what no single probe owns; all probes are settled."""
+
+    def closed(self, one):
+        """Close a socket that the selector has."""
+        with contextlib.suppress(KeyError):
+            self.prober.selector.unregister(one)
+        one.close()
+
 
 def _family(address):
     return socket.AF_INET6 if ':' in address else socket.AF_INET
@@ -262,6 +280,9 @@ class _Datagrams(_Transport):
         self.open()
         self.prober.selector.register(self.one, selectors.EVENT_READ,
                                       self._receive)
+
+    def close(self):
+        self.closed(self.one)
 
     def _receive(self, _events):
         with contextlib.suppress(BlockingIOError):
@@ -372,9 +393,7 @@ class _Tcp(_Transport):
     def settled(self, number):
         one = self._open.pop(number, None)
         if one is not None:
-            with contextlib.suppress(KeyError):
-                self.prober.selector.unregister(one)
-            one.close()
+            self.closed(one)
 
 
 class _Stream(_Transport):
@@ -440,10 +459,13 @@ class _Stream(_Transport):
             words = line.decode('ascii', 'replace').split()
             self.prober.answered(int(words[2]), *words[3:5])
 
+    def close(self):
+        if self._one is not None:
+            self.closed(self._one)
+
     def _broken(self, error):
         self.prober.error = self._dead = error.strerror or str(error)
-        self.prober.selector.unregister(self._one)
-        self._one.close()
+        self.closed(self._one)
 
 
 _TRANSPORTS = {'icmp': _Icmp, 'udp': _Udp, 'tcp': _Tcp, 'stream': _Stream}

@@ -27,6 +27,10 @@ from ovn_network_agent.tests.lab import faults
 from ovn_network_agent.tests.lab import forwarding as pf
 
 _AT_LAST = 30
+# What doctor looks at only where a network or a VIP has IPv6.
+_OF_IPV6 = {f'{name}-ipv6' for name in (
+    'redistribution', 'bgp-filter', 'prefix-list', 'bgp-sessions', 'outbound',
+    'default-route')}
 _SYSCTL = 'net.ipv4.conf.'
 _LIST = 'ANNOUNCED-NETWORKS'
 _BGP = f'router bgp {plan.GATEWAY_AS["gw2"]} vrf {plan.VRF}'
@@ -260,7 +264,8 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
             found = self.doctor(name)
             self.assertEqual(
                 {'tls-files', 'file-access', 'helper-commands',
-                 'local-destinations', 'ct-zone'}, set(found), found)
+                 'local-destinations', 'ct-zone', *_OF_IPV6}, set(found),
+                found)
             self.assertEqual({'NOT CHECKED'}, {
                 one['verdict'] for those in found.values() for one in those})
 

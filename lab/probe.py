@@ -40,6 +40,9 @@ PATIENCE = 15.0
 # for a target to become reachable.  Both limit the open TCP connections.
 WAIT_INTERVAL = 0.005
 WAIT_LIMIT = 1.0
+# Seconds without a loss before the probes count.  The first answer may have
+# come while a route was still to go and to come back.
+STEADY = 0.25
 _FIRST = {'interval': WAIT_INTERVAL, 'limit': WAIT_LIMIT, 'count': 0}
 # Milliseconds of a silence without a loss from which on it is reported.
 WORTH_SAYING_MS = 100.0
@@ -187,7 +190,7 @@ class Probe:
     :param count: stop after that many probes; 0 goes on
     :param skip: leave out probes that could not be sent in time, instead of
         sending them all at once
-    :param patience: seconds to wait for a first answer, to probes that do not
+    :param patience: seconds to wait for steady answers, to probes that do not
         count; 0 does not wait
     """
 
@@ -234,7 +237,7 @@ class Probe:
         try:
             self.started = self._receive(PATIENCE)['started']
             if self._patience:
-                self.wait_answered(self._patience)
+                self.wait_answered(self._patience, steady=STEADY)
                 self.started = self._ask(PATIENCE, do='begin',
                                          options=self._counted)['started']
         except BaseException:
@@ -284,16 +287,17 @@ class Probe:
             return self._final
         return self._summary(self._ask(PATIENCE, do='report'))
 
-    def wait_answered(self, timeout, after=0.0):
+    def wait_answered(self, timeout, after=0.0, steady=0.0):
         """Wait for the first answer.
 
         :param timeout: seconds
         :param after: only an answer to a probe counts that was sent at or
             after this ``time.monotonic()``
+        :param steady: seconds in which each probe before was answered, too
         :returns: when it came, of ``time.monotonic()``
         :raises NodeError: when none came in time
         """
-        answer = self._ask(timeout, do='await', after=after)
+        answer = self._ask(timeout, do='await', after=after, steady=steady)
         if answer is None:
             raise nodes.NodeError(f'not within {timeout:g} s: an answer; '
                                   f'{self.node.name}: {self.report()}')

@@ -68,6 +68,7 @@ class Prober:
         self._sending = True
         self._serial = None  # of a command that is answered later
         self._awaited = None  # time; wanted is an answer to a later probe
+        self._steady = 0  # seconds without a loss that end with this answer
         self._start = time.monotonic()
 
     def run(self):
@@ -149,8 +150,18 @@ class Prober:
             self.seen.add(source)
             self.asked.add(asked)
         self._settle(number, now - self.sent[number])
-        if self._awaited is not None and self.sent[number] >= self._awaited:
+        if (self._awaited is not None and self.sent[number] >= self._awaited
+                and self._steady_for(number) >= self._steady):
             self._answer_awaited(now)
+
+    def _steady_for(self, number):
+        """Seconds in which all probes up to an answered one were answered."""
+        first = number
+        while first and self.answers[first - 1] not in (_PENDING, _LOST):
+            first -= 1
+            if self.sent[number] - self.sent[first] >= self._steady:
+                break
+        return self.sent[number] - self.sent[first]
 
     def failed(self, number, error):
         """A probe cannot be answered any more."""
@@ -207,6 +218,9 @@ class Prober:
 
     def _do_await(self, command):
         self._awaited = command['after']
+        self._steady = command['steady']
+        if self._steady:
+            return
         times = [at + answer for at, answer in zip(self.sent, self.answers)
                  if at >= self._awaited and answer not in (_PENDING, _LOST)]
         if times:

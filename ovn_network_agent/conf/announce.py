@@ -82,8 +82,8 @@ OPTS = [
              'what is announced ("dynamic-routing-redistribute"), and the '
              'agent announces in its VRF and forwards. By default, such '
              'routers are left to OVN. This needs OVN 25.03 or later. '
-             'Without that table, the option changes nothing, and the log '
-             'has a warning.'),
+             'Without that table, the option changes nothing, and the '
+             'agent is degraded while it has such a router.'),
     cfg.Opt(
         'router_tags', type=types.CommaList(types.NamedTag()),
         default=[], mutable=True,

@@ -77,8 +77,8 @@ OPTS = [
              'Neutron schedules five candidates at most, so with the default '
              'all of them have relays. With hundreds of gateway nodes a '
              'smaller number saves tunnel ports. Then a gateway port that '
-             'moves to a candidate further down in the order moves without a '
-             'relay. All gateway nodes need the same number.'),
+             'moves to or from a candidate further down in the order moves '
+             'without a relay. All gateway nodes need the same number.'),
     cfg.BoolOpt(
         'standby_needs_bgp', default=True,
         help='Whether an unfit standby has priority 0 in its gateway groups, '
@@ -87,7 +87,8 @@ OPTS = [
              'static, of FRR do not run for 3 seconds. A standby is also '
              'unfit when neighbours are activated for IPv4 unicast in the '
              'BGP instance of [frr] vrf_name and none of them is established '
-             'for 3 seconds. The standby is fit again when all is well for 5 '
+             'for 3 seconds; without such neighbours, those for IPv6 unicast '
+             'decide. The standby is fit again when all is well for 5 '
              'seconds, or at once if no other standby has a priority. The '
              'agent does not check without an activated neighbour, without '
              'vtysh, with [frr] bgp_check off, and as long as FRR does not '

@@ -39,8 +39,10 @@ def others(group, node, count):
     :param count: ``[gateway_drain] relay_candidates``
     :returns: tuple of :class:`model.Candidate`
     """
-    near = group.near(count)
-    if node.chassis not in near:
+    near, own = group.near(count), group.candidate(node.chassis)
+    # Without its row in SB, nobody knows the place of this chassis: its
+    # ovn-controller may have ended in good order, and it still relays.
+    if node.chassis not in near and (own is None or own.known):
         return ()
     return tuple(c for c in group.peers(node.chassis) if c.chassis in near)
 

@@ -35,7 +35,8 @@ _RTNLGRP_NEXTHOP = 32
 # A device also loses its routes with its last IPv4 address, see
 # :mod:`watches.kernel`.
 _GROUPS = (rtnl.RTNLGRP_LINK, rtnl.RTNLGRP_IPV4_IFADDR,
-           rtnl.RTNLGRP_IPV4_ROUTE, _RTNLGRP_NEXTHOP)
+           rtnl.RTNLGRP_IPV4_ROUTE, rtnl.RTNLGRP_IPV6_ROUTE,
+           _RTNLGRP_NEXTHOP)
 _DATAGRAM = 64 * 1024
 
 

@@ -27,6 +27,8 @@ NOBODY = '192.0.2.99'
 NEAR6, FAR6, NOBODY6 = '2001:db8::1', '2001:db8::2', '2001:db8::99'
 # Far more than a probe takes here, far less than an outage of the tests.
 SLACK_MS = 150
+# Between two probes, unless a test says otherwise.
+INTERVAL_MS = 20
 
 
 @needs.needs(os.environ.get('LAB_MACHINE'),
@@ -69,7 +71,9 @@ class ProbeTestCase(unittest.TestCase):
                   'set eth0 up')
         started = time.monotonic()
         self.far.run(['sh', '-c', script])
-        return seconds * 1000, (time.monotonic() - started) * 1000
+        # A gap begins and ends with a probe.
+        return (seconds * 1000 - INTERVAL_MS,
+                (time.monotonic() - started) * 1000)
 
 
 class TestAccounting(ProbeTestCase):

@@ -26,7 +26,8 @@ from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import dry_runs
 from ovn_network_agent.tests.lab import matrix
 
-_OF_A_NEW_DEVICE = re.compile(r'sysctl path=net/ipv[46]/conf/(veth-|br-ex\.)')
+_OF_A_NEW_DEVICE = re.compile(
+    r'sysctl path=net/ipv[46]/(conf|neigh)/(veth-|br-ex\.)')
 
 
 class Restart(dry_runs.DryRuns):

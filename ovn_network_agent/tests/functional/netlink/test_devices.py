@@ -47,6 +47,8 @@ DEFAULT = (
     ('route', 'add', 'default', 'nhid', '9', 'table', '77'),
     ('nexthop', 'del', 'id', '9'),
     ('route', 'add', 'default', 'via', '192.0.2.9', 'table', '77'),
+    ('-6', 'route', 'add', 'default', 'dev', 'one', 'table', '77'),
+    ('-6', 'route', 'del', 'default', 'dev', 'one', 'table', '77'),
     ('link', 'set', 'one', 'down'))
 
 
@@ -98,6 +100,8 @@ class DevicesTest(base.BaseTestCase):
         ip('route', 'add', '198.51.100.0/24', 'via', '192.0.2.9')
         ip('route', 'add', '198.51.100.9/32', 'via', '192.0.2.9')
         ip('route', 'del', '198.51.100.0/24')
+        for prefix in ('2001:db8::/64', '2001:db8::1/128'):
+            ip('-6', 'route', 'add', prefix, 'dev', 'one', 'table', '77')
         self.assertFalse(self.devices.news.poll(0))
 
     def test_a_lost_notification_is_news(self):

@@ -165,6 +165,19 @@ class RelayTest(base.BaseTestCase):
                 only(resources.Flow, self.wanted_by(group(owner),
                                                     relays=RELAYS)))
 
+    def test_the_relays_of_a_chassis_that_sb_lacks_stay(self):
+        """Its own ovn-controller has ended, and its agent still relays."""
+        for owner in ('', world.OTHER):
+            one = group(owner=owner)
+            own = dataclasses.replace(one.candidates[0], known=False,
+                                      address='')
+            one = dataclasses.replace(one,
+                                      candidates=(own, *one.candidates[1:]))
+            self.assertEqual(['192.0.2.2'], [
+                port.remote for port in only(
+                    resources.RelayPort,
+                    self.driver().for_group(one, world.node(relays=RELAYS)))])
+
     def test_the_relay_of_one_whose_chassis_has_gone_stays(self):
         """Its ovn-controller has ended, and its agent still relays to here.
 

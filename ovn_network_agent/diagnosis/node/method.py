@@ -137,6 +137,7 @@ class Change:
     :param addresses: iterable of text, the addresses that the agent announces
     :ivar before: frozenset of prefixes that FRR announced by a method at the
         first look
+    :ivar unannounced: sorted list of the other prefixes of the addresses
     :ivar gaps: dict of prefix to the number of looks that found no
         announcement
     :ivar looks: number of looks after the first
@@ -153,6 +154,7 @@ class Change:
             prefix for prefix in self._asked
             if set(METHODS) & set(found.active.get(prefix, ())) and
             self._announced(found, prefix))
+        self.unannounced = sorted(set(self._asked) - self.before)
         self.gaps, self.looks = {}, 0
         self.due = sorted(self.before)
 

@@ -13,6 +13,8 @@
 
 """A change of the announce method, as FRR sees it."""
 
+from ovn_network_agent.ctl import announce_method
+from ovn_network_agent.ctl import exits
 from ovn_network_agent.diagnosis.node import method
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
@@ -93,6 +95,7 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
         change = method.Change(self.sources, 'kernel', [*ADDRESSES, NOWHERE])
         # An address that nothing announces is no part of the change.
         self.assertEqual(PREFIXES, change.before)
+        self.assertEqual([f'{NOWHERE}/32'], change.unannounced)
         self.kernel('add', *PREFIXES)
         self.addCleanup(self.kernel, 'del', *PREFIXES)
         change.look()
@@ -109,3 +112,10 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
         self.assertIsNone(change.follow(0))
         self.assertEqual(sorted(PREFIXES), change.due)
         self.assertEqual(PREFIXES, set(change.gaps))
+        # The agent has given up one address, and waits for the other.
+        still = announce_method.wanted({ADDRESSES[0]: {'omitted'},
+                                        ADDRESSES[1]: {'waiting'}})
+        self.assertEqual(exits.WAITED, announce_method.result(
+            'kernel', change, None, still))
+        self.assertEqual(exits.OK, announce_method.result(
+            'kernel', change, None, set()))

@@ -153,7 +153,7 @@ def _prepared(given, sources, ready):
     for network, neighbours in sorted(ready.taken.items()):
         print(f'  {network} is in BGP, announced to '
               f'{", ".join(neighbours) or "no neighbour"}')
-    for text in ready.lacks:
+    for text in (*ready.cautions, *ready.lacks):
         print(text)
     if ready.lines:
         print('type into vtysh, and put the lines into the file of FRR as '

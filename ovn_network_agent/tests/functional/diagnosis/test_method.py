@@ -90,6 +90,26 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
         base.wait_until(lambda: not self.ready().lacks, 'mended', 10)
         self.assertEqual({'203.0.113.0/24'}, set(self.ready().taken))
 
+    def test_a_route_map_that_denies(self):
+        self.frr.configure('router bgp 65001', 'address-family ipv4 unicast',
+                           'redistribute kernel route-map X')
+        for lines, part in (
+                (('route-map X permit 10', 'match tag 4400001'),
+                 'route-map X has no entry'),
+                (('no route-map X', 'route-map X deny 10'),
+                 'route-map X deny 10')):
+            self.frr.configure(*lines)
+            base.wait_until(lambda part=part: part in ' '.join(
+                self.ready().lacks), part, 10)
+        # What cannot be judged is no lack.
+        self.frr.configure('no route-map X', 'route-map X permit 10',
+                           'match metric 5')
+        base.wait_until(lambda: not self.ready().lacks, 'no lack', 10)
+        self.assertIn('route map X', ' '.join(self.ready().cautions))
+        self.frr.configure('no route-map X', 'route-map X permit 10')
+        base.wait_until(lambda: not self.ready().cautions, 'permitted', 10)
+        self.assertEqual((), self.ready().lacks)
+
     def test_a_change_without_a_gap(self):
         self.frr.configure(*self.ready().lines[1:-1])
         change = method.Change(self.sources, 'kernel', [*ADDRESSES, NOWHERE])

@@ -27,6 +27,8 @@ _MARGIN = 5.0
 _NAMED = 10
 _OPTION = 'announce_method'
 _SECTION = 'fip_route'
+# The states of an address that nobody wants announced any more.
+_ENDED = frozenset({'withdrawing', 'forwarded', 'omitted'})
 
 
 def add(commands):
@@ -94,10 +96,21 @@ def _change(given, sources):
         raise socket_path.NoSocket('[DEFAULT] control_socket is empty')
     sources.ovn()
     sources.privileged()
-    change = method.Change(sources, given.method, _announced(path))
+    change = method.Change(sources, given.method, [
+        address for address, states in _states(path).items()
+        if 'announced' in states])
     ready = method.readiness(sources, given.method, set(change.before))
     if not _prepared(given, sources, ready):
         return exits.FAILED
+    if change.unannounced and not change.before:
+        return exits.fail(
+            'nothing has been changed: FRR announces none of the addresses, '
+            'so nothing can be proved; "doctor" has the reasons',
+            exits.FAILED)
+    if change.unannounced:
+        print(f'no neighbour gets {len(change.unannounced):d} addresses of '
+              'the agent now, and they are not followed: ' +
+              _some(change.unannounced))
     if given.check:
         print(f'ready: {len(change.before):d} addresses would be announced '
               f'by {given.method}; run the command without --check')
@@ -110,14 +123,26 @@ def _change(given, sources):
                                      'nothing has been changed:', *refused]),
                           exits.FAILED)
     took = change.follow(given.timeout)
-    return _result(given.method, change, took, set(_announced(path)))
+    return result(given.method, change, took, wanted(_states(path)))
 
 
-def _announced(path):
-    """The addresses that the agent announces, a list."""
-    found = json.loads(client.call(path, 'fips', [], _ANSWER))
-    return [each['address'] for each in found['addresses']
-            if each['state'] == 'announced']
+def _states(path):
+    """The states of each address of the agent, dict of address to set."""
+    found, states = json.loads(client.call(path, 'fips', [], _ANSWER)), {}
+    for each in found['addresses']:
+        states.setdefault(each['address'], set()).add(each['state'])
+    return states
+
+
+def wanted(states):
+    """The addresses whose announcement has not ended on purpose.
+
+    An address that waits, or that has failed, is wanted still.
+
+    :param states: dict of address to the set of its states
+    :returns: set of addresses
+    """
+    return {address for address, found in states.items() if found - _ENDED}
 
 
 def _prepared(given, sources, ready):
@@ -128,7 +153,7 @@ def _prepared(given, sources, ready):
     for network, neighbours in sorted(ready.taken.items()):
         print(f'  {network} is in BGP, announced to '
               f'{", ".join(neighbours) or "no neighbour"}')
-    for text in ready.lacks:
+    for text in (*ready.cautions, *ready.lacks):
         print(text)
     if ready.lines:
         print('type into vtysh, and put the lines into the file of FRR as '
@@ -162,10 +187,17 @@ def _reload(path, timeout):
     return answer['refused']
 
 
-def _result(method, change, took, announced):
-    """Print the result; returns the exit status."""
+def result(method, change, took, still):
+    """Print the result.
+
+    :param method: the new method
+    :param change: :class:`method.Change`, or its values
+    :param took: seconds until the method announced everything, or None
+    :param still: set of the addresses that are wanted, see :func:`wanted`
+    :returns: exit status
+    """
     gone = {prefix for prefix in change.before
-            if prefix.partition('/')[0] not in announced}
+            if prefix.partition('/')[0] not in still}
     due = [prefix for prefix in change.due if prefix not in gone]
     lost = sorted(set(change.gaps) - gone)
     count = len(change.before) - len(gone)

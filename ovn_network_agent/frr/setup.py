@@ -42,7 +42,7 @@ class Setup(typing.NamedTuple):
         does not exist; FRR lets no route pass such a map
     :ivar bfd: whether a neighbour has BFD, which bfdd does
     :ivar version: version of FRR, '' when it is not shown
-    :ivar mapped: sources of routes, like 'static', that pass a route map
+    :ivar mapped: (source, route map) of redistributions through a route map
     :ivar family: 4 or 6, the family of the redistribution and of the filters
     """
 
@@ -100,18 +100,22 @@ def _read(before, lines, vrf, prefix_list, version):
         any(line[0] == 'neighbor' and 'bfd' in line[2:3] for line in words),
         next((line.split()[2] for line in lines
               if line.startswith('frr version ')), ''),
-        tuple(sorted({line[1] for line in unicast
-                      if line[0] == 'redistribute' and 'route-map' in line})),
+        tuple(_mapped(unicast)),
         version)
 
 
 def _undefined(unicast, defined):
     """(source, route map) of redistributions through a missing map."""
+    for source, name in _mapped(unicast):
+        if name not in defined:
+            yield source, name
+
+
+def _mapped(unicast):
+    """(source, route map) of redistributions through a route map."""
     for line in unicast:
         if line[0] == 'redistribute' and 'route-map' in line[:-1]:
-            name = line[line.index('route-map') + 1]
-            if name not in defined:
-                yield line[1], name
+            yield line[1], line[line.index('route-map') + 1]
 
 
 def _route_maps(lines, prefix_list, version):

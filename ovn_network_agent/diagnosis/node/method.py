@@ -17,11 +17,16 @@ The agent makes the change at a reload.  This module asks FRR itself, and does
 not rely on the agent's opinion.
 """
 
+import dataclasses
+import ipaddress
 import time
 import typing
 
 from ovn_network_agent import networks
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.readers import frr_filters
 from ovn_network_agent.frr import effect
+from ovn_network_agent.frr import filters
 from ovn_network_agent.frr import setup
 from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import vtysh
@@ -30,6 +35,8 @@ from ovn_network_agent.privileged import vtysh
 METHODS = ('static', 'kernel')
 # Seconds between two looks; beside 1,000 addresses a look takes 0.2.
 _PAUSE = 0.05
+_HINT = {'kernel': ' (a kernel route has no tag, so "match tag" fits none; '
+                   'use "match metric")'}
 _DEFAULTS = ('0.0.0.0/0', '::/0')
 # Words of FRR, name of the route map, and default route of each family.
 _FAMILIES = {4: ('ip', 'KERNEL', '0.0.0.0/0'),
@@ -45,12 +52,14 @@ class Readiness(typing.NamedTuple):
         agent's, and that the redistribution would take along
     :ivar taken: those of ``others`` that bgpd has from this node already,
         dict of network to the list of neighbours that get it
+    :ivar cautions: tuple of texts, what cannot be judged
     """
 
     lacks: tuple
     lines: tuple
     others: tuple
     taken: dict
+    cautions: tuple = ()
 
 
 def readiness(sources, method, prefixes):
@@ -75,6 +84,9 @@ def readiness(sources, method, prefixes):
         lacks += [text for _part, text in setup.faults(
             each, vrf, method, sources.conf.frr.frr_prefix_list)
             if text not in lacks]
+    denials, cautions = _maps(found, method, prefixes,
+                              sources.conf.frr.frr_prefix_list)
+    lacks += denials
     due = [family for family, each in found.items()
            if each.asn and method not in each.redistributes]
     lines = redistribution(found[4].asn, vrf, method, due) if due else ()
@@ -87,7 +99,53 @@ def readiness(sources, method, prefixes):
         'of "redistribute kernel" deny it (route-map KERNEL, see "Announce '
         'methods" in the documentation)'
         for network in _DEFAULTS if network in taken]
-    return Readiness(tuple(lacks), lines, tuple(others), taken)
+    return Readiness(tuple(lacks), lines, tuple(others), taken,
+                     tuple(cautions))
+
+
+def _maps(found, method, prefixes, own):
+    """Judge the route maps of the redistribution of a method.
+
+    :param found: dict of family to :class:`setup.Setup`
+    :returns: list of denials and list of cautions, texts
+    """
+    denials, cautions = [], []
+    for family, each in found.items():
+        name = dict(each.mapped).get(method)
+        if name is None or (method, name) in map(tuple, each.undefined):
+            continue
+        where = f'the route map {name} of "redistribute {method}"'
+        addresses = [ipaddress.ip_network(prefix).network_address
+                     for prefix in sorted(prefixes)
+                     if networks.family(prefix) == family]
+        try:
+            parts = _as_seen(frr_filters.read_parts([], [name], own, family),
+                             method)
+            denied = [(address, denial) for address in addresses if (
+                denial := parts.denial(filters.MAP, name, address))]
+        except readers.Unread as error:
+            cautions.append(f'{where} cannot be read: {error}')
+        except filters.Undecided as error:
+            cautions.append(f'{where} goes by more than the address, so look '
+                            f'yourself whether all pass: {error}')
+        else:
+            if denied:
+                address, denial = denied[0]
+                denials.append(
+                    f'{where} denies {len(denied):d} addresses, for example '
+                    f'{address}: {denial.kind} {denial.name} {denial.text}; '
+                    'let the map permit them' + _HINT.get(method, ''))
+    return denials, cautions
+
+
+def _as_seen(parts, method):
+    """Filters without the entries that fit no route of a method."""
+    if method != 'kernel':
+        return parts
+    return dataclasses.replace(parts, maps={
+        name: rules and tuple(rule for rule in rules if not any(
+            text.startswith('tag ') for text in rule.matches))
+        for name, rules in parts.maps.items()})
 
 
 def _families(prefixes):
@@ -137,6 +195,7 @@ class Change:
     :param addresses: iterable of text, the addresses that the agent announces
     :ivar before: frozenset of prefixes that FRR announced by a method at the
         first look
+    :ivar unannounced: sorted list of the other prefixes of the addresses
     :ivar gaps: dict of prefix to the number of looks that found no
         announcement
     :ivar looks: number of looks after the first
@@ -153,6 +212,7 @@ class Change:
             prefix for prefix in self._asked
             if set(METHODS) & set(found.active.get(prefix, ())) and
             self._announced(found, prefix))
+        self.unannounced = sorted(set(self._asked) - self.before)
         self.gaps, self.looks = {}, 0
         self.due = sorted(self.before)
 

@@ -15,6 +15,7 @@
 import collections
 import typing
 
+from ovn_network_agent import networks
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import withheld
 
@@ -25,9 +26,11 @@ _NAMED = 5
 class Tags(typing.NamedTuple):
     """The tags of the announced routes of this node.
 
-    :ivar addresses: tuple of (tag, number of addresses), sorted
+    :ivar addresses: tuple of (tag, number of addresses), sorted; only of the
+        families without a route map, if there are such
     :ivar method: 'static' or 'kernel', the source that BGP redistributes
-    :ivar mapped: whether the redistribution has a route map
+    :ivar mapped: whether the redistribution has a route map in each family
+        that has tags
     """
 
     addresses: tuple
@@ -44,13 +47,18 @@ def read_tags(sources):
     :raises OSError: or another of :data:`context.FAILURES`, when FRR does
         not answer
     """
-    counts = collections.Counter(
-        port.tag for router in sources.snapshot().routers
-        for port, target in withheld.targets(router, sources.conf)
-        if port.tag and target.announced and not router.routed_by_ovn)
+    found = [(port.tag, networks.family(target.address))
+             for router in sources.snapshot().routers
+             for port, target in withheld.targets(router, sources.conf)
+             if port.tag and target.announced and not router.routed_by_ovn]
     method = sources.conf.fip_route.announce_method
-    return Tags(tuple(sorted(counts.items())), method,
-                not counts or method in sources.frr().mapped)
+    families = sorted({family for _tag, family in found})
+    without = {family for family in families
+               if method not in dict(sources.frr(family).mapped)}
+    # Where a family has no route map, its addresses are those to name.
+    counts = collections.Counter(tag for tag, family in found
+                                 if not without or family in without)
+    return Tags(tuple(sorted(counts.items())), method, not without)
 
 
 def judge_tags(found):

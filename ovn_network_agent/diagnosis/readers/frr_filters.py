@@ -47,16 +47,31 @@ def read(vrf, own, version=4):
                        for each in frr.read_neighbours(vrf, version))
     used = {tuple(text.split(' ', 1)) for each in neighbours
             for text in each.filters}
-    maps = _maps({name for kind, name in used if kind == filters.MAP})
-    lists = {name for kind, name in used if kind == filters.LIST}
+    return Outbound(neighbours, read_parts(
+        {name for kind, name in used if kind == filters.LIST},
+        {name for kind, name in used if kind == filters.MAP}, own, version))
+
+
+def read_parts(lists, maps, own, version=4):
+    """Prefix lists and route maps, with all that they lead to.
+
+    :param lists: iterable of names of prefix lists of the family
+    :param maps: iterable of names of route maps
+    :param own: name of the agent's prefix list, '' for none
+    :param version: 4 or 6
+    :returns: :class:`filters.Filters`
+    :raises readers.Unread: when bgpd does not answer
+    """
+    maps = _maps(maps)
+    lists = set(lists)
     of_list = filters.OF_LIST[version]
     lists |= {text.removeprefix(of_list) for rules in maps.values()
               for rule in rules or () for text in rule.matches
               if text.startswith(of_list)}
     lists |= {own} - {''}
-    return Outbound(neighbours, filters.Filters(own, {
+    return filters.Filters(own, {
         name: frr.read_lists(name, version)['bgpd']
-        for name in sorted(lists)}, maps))
+        for name in sorted(lists)}, maps)
 
 
 def _maps(names):

@@ -170,11 +170,27 @@ class Restart(dry_runs.DryRuns):
         self.assertIn('ready', agent.ctl(
             'announce-method', method, '--check').stdout)
         self._only({'static': 'kernel', 'kernel': 'static'}[method])
+        if method == 'static':
+            self._hindered(agent)
         done = agent.ctl('announce-method', method)
         base.note(done.stdout)
         self.assertRegex(done.stdout, f'{method} alone announces [1-9]')
         self.assertIn('each address was announced', done.stdout)
         return [*family, usual]
+
+    def _hindered(self, agent):
+        """A static route of the operator stands in the way of the change."""
+        line = f'{self.family.static(self.fip.address)} tag 77'
+        self._typed(f'vrf {plan.VRF}', line)
+        try:
+            left = agent.ctl('announce-method', 'static', '--timeout', '15',
+                             check=False)
+        finally:
+            self._typed(f'vrf {plan.VRF}', f'no {line}')
+        base.note(left.stdout + left.stderr)
+        self.assertEqual(3, left.returncode)
+        self.assertIn(self.fip.address, left.stderr)
+        agent.ctl('resync')
 
     def _typed(self, *lines):
         """Lines of FRR's configuration on gw1."""

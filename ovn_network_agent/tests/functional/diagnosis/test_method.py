@@ -13,6 +13,8 @@
 
 """A change of the announce method, as FRR sees it."""
 
+from ovn_network_agent.ctl import announce_method
+from ovn_network_agent.ctl import exits
 from ovn_network_agent.diagnosis.node import method
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
@@ -88,11 +90,32 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
         base.wait_until(lambda: not self.ready().lacks, 'mended', 10)
         self.assertEqual({'203.0.113.0/24'}, set(self.ready().taken))
 
+    def test_a_route_map_that_denies(self):
+        self.frr.configure('router bgp 65001', 'address-family ipv4 unicast',
+                           'redistribute kernel route-map X')
+        for lines, part in (
+                (('route-map X permit 10', 'match tag 4400001'),
+                 'route-map X has no entry'),
+                (('no route-map X', 'route-map X deny 10'),
+                 'route-map X deny 10')):
+            self.frr.configure(*lines)
+            base.wait_until(lambda part=part: part in ' '.join(
+                self.ready().lacks), part, 10)
+        # What cannot be judged is no lack.
+        self.frr.configure('no route-map X', 'route-map X permit 10',
+                           'match metric 5')
+        base.wait_until(lambda: not self.ready().lacks, 'no lack', 10)
+        self.assertIn('route map X', ' '.join(self.ready().cautions))
+        self.frr.configure('no route-map X', 'route-map X permit 10')
+        base.wait_until(lambda: not self.ready().cautions, 'permitted', 10)
+        self.assertEqual((), self.ready().lacks)
+
     def test_a_change_without_a_gap(self):
         self.frr.configure(*self.ready().lines[1:-1])
         change = method.Change(self.sources, 'kernel', [*ADDRESSES, NOWHERE])
         # An address that nothing announces is no part of the change.
         self.assertEqual(PREFIXES, change.before)
+        self.assertEqual([f'{NOWHERE}/32'], change.unannounced)
         self.kernel('add', *PREFIXES)
         self.addCleanup(self.kernel, 'del', *PREFIXES)
         change.look()
@@ -109,3 +132,10 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
         self.assertIsNone(change.follow(0))
         self.assertEqual(sorted(PREFIXES), change.due)
         self.assertEqual(PREFIXES, set(change.gaps))
+        # The agent has given up one address, and waits for the other.
+        still = announce_method.wanted({ADDRESSES[0]: {'omitted'},
+                                        ADDRESSES[1]: {'waiting'}})
+        self.assertEqual(exits.WAITED, announce_method.result(
+            'kernel', change, None, still))
+        self.assertEqual(exits.OK, announce_method.result(
+            'kernel', change, None, set()))

@@ -64,7 +64,7 @@ class SetupTest(unittest.TestCase):
         with_map = configuration('router bgp 65001').replace(
             'redistribute static', 'redistribute static route-map M')
         found = setup.read(with_map, '', 'L')
-        self.assertEqual((('static',), (('static', 'M'),), ('static',)),
+        self.assertEqual((('static',), (('static', 'M'),), (('static', 'M'),)),
                          (found.redistributes, found.undefined,
                           found.mapped))
         self.assertEqual((), self.read('router bgp 65001', '').mapped)

@@ -16,6 +16,8 @@ The protocol number is the mark: a route without the number is never touched,
 and an unwanted route with the number is removed.
 """
 
+import collections
+
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -99,13 +101,20 @@ class RouteBackend(kernel.KernelBackend):
 
 
 def _deleted(unwanted):
-    """Delete routes; the dict of the failures.
+    """Delete routes, all of a place; the dict of the failures.
 
     :param unwanted: list of :class:`resources.KernelRoute`
+    :raises base.BackendError: when the routes of a place with several cannot
+        be counted, or the daemon cannot be reached
     """
     # Each deletion takes one route of the place.
+    several = {r.key for r in unwanted if r.metric == resources.SEVERAL}
+    counts = collections.Counter(
+        (route.table, route.dst) for route in kernel.reading(
+            'routes', routes.read_ours, ownership.ROUTE_PROTOCOL)
+    ) if several else {}
     unwanted = [r for r in unwanted for _route in range(
-        2 if r.metric == resources.SEVERAL else 1)]
+        counts[r.key] if r.key in several else 1)]
     return kernel.refused(kernel_routes.delete_routes, unwanted,
                           [list(r.key) for r in unwanted])
 

@@ -195,10 +195,12 @@ def keep_metrics(items):
     The route with the right metric has to be there, because its destination
     would be withdrawn otherwise.  The kernel's metrics are parts of the keys
     of its routes, so a route gets another metric as another route, which is
-    set before.
+    set before.  Nothing is removed where another program's route has a lower
+    metric than the right one: the kernel would use the other program's route.
 
     :param items: list of [table, dst, metric], metric 0 for the default
-    :returns: see :mod:`privileged.netlink`
+    :returns: see :mod:`privileged.netlink`; EBUSY for an item that another
+        program's route stops
     """
     wanted, failures = {}, []
     for index, item in enumerate(checks.sequence(items)):
@@ -209,19 +211,54 @@ def keep_metrics(items):
         except (OSError, ValueError) as error:
             failures.append((index, errno.EINVAL, str(error)))
     with channel.kernel() as kernel:
-        ours = _ours(kernel, {table for table, _dst in wanted})
-        surplus = [place for place in ours
-                   if place[:2] in wanted and
-                   place[2] != wanted[place[:2]][1] and
-                   (*place[:2], wanted[place[:2]][1]) in ours]
+        ours, others = _at(kernel, wanted)
+        surplus = []
+        for place, (index, metric) in wanted.items():
+            wrong = ours[place] - {metric}
+            if not wrong or metric not in ours[place]:
+                continue
+            first = min(others[place], default=None)
+            if first is not None and first < _number(place[1], metric):
+                failures.append((
+                    index, errno.EBUSY, f'table {place[0]} has a route to '
+                    f'{place[1]} with metric {first}: ours would come behind '
+                    'a route that is not ours; remove that one'))
+                continue
+            surplus.extend((*place, each) for each in wrong)
         return failures + [
             (wanted[surplus[index][:2]][0], number, text)
             for index, number, text in channel.send(
                 kernel, surplus, _encode_removal, done=(errno.ESRCH,))]
 
 
+def _at(kernel, places):
+    """The metrics of the agent's routes, and those of other programs' routes.
+
+    zebra's routes are in neither: zebra removes its own beside a kernel route.
+
+    :param places: set of (table, dst)
+    :returns: two dicts of place to a set of metrics: of the agent's routes
+        with 0 for the default, of the others' as in the kernel
+    """
+    ours, others = ({place: set() for place in places} for _dict in range(2))
+    for table in {table for table, _dst in places}:
+        for route in routes.read(kernel, table=table):
+            place = table, route.dst
+            if place not in ours or route.protocol in _OF_ZEBRA:
+                continue
+            if route.protocol == ownership.ROUTE_PROTOCOL:
+                ours[place].add(route.own_metric)
+            else:
+                others[place].add(route.metric)
+    return ours, others
+
+
+def _number(dst, metric):
+    """The metric in the kernel, where 0 stands for the family's default."""
+    return metric or (_DEFAULT_METRIC_6 if ':' in dst else 0)
+
+
 def _encode_removal(table, dst, metric):
     # 0 removes the route with the lowest metric, which the default of IPv4 is.
-    number = metric or (_DEFAULT_METRIC_6 if ':' in dst else 0)
     return routes.RTM_DELROUTE, 0, route_codec.encode_key(
-        table, dst, ownership.ROUTE_PROTOCOL, number)
+        table, dst, ownership.ROUTE_PROTOCOL, _number(dst, metric))

@@ -164,6 +164,18 @@ class RouteTest(base.KernelTestCase):
         self.assertEqual((MAIN, '198.51.100.9/32'), stray.key)
         self.assertEqual([], self.change(self.backend, delete=(stray,)))
 
+    def test_all_routes_of_a_place_are_deleted(self):
+        self.ip('link set br-ex-peer up')
+        for more in ('', 'metric 7', 'metric 8', 'metric 4400001'):
+            self.ip(f'route add 198.51.100.9/32 dev br-ex proto 44 {more}')
+        self.ip('route append 198.51.100.9/32 dev br-ex-peer proto 44')
+        self.ip('route add 198.51.100.9/32 dev br-ex proto static metric 9')
+        found, = self.backend.read(frozenset())
+        self.assertEqual(resources.SEVERAL, found.metric)
+        self.assertEqual([], self.change(self.backend, delete=(found,)))
+        self.assertEqual([STATIC], [r['protocol'] for r in self.shown(
+            '-N route show 198.51.100.9')])
+
     def test_routes_of_a_device_that_went_down_are_missed(self):
         self.create(self.backend, fip())
         self.ip('link set br-ex down')

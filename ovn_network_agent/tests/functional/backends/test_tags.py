@@ -199,6 +199,34 @@ class KernelTest(BackendTestCase):
         self.assertIn('the kernel uses that one', failed[wanted.ref])
         self.assertEqual(set(), self.read())
 
+    def test_a_route_of_others_behind_ours(self):
+        """A higher metric of ours would bring it to the front."""
+        for family, prefix in (('-4', PREFIX), ('-6', SIX)):
+            former = resources.AnnouncedRoute(MAIN, prefix, base.BRIDGE)
+            self.change(create=(former,))
+            foreign = [prefix, 'dev', base.BRIDGE, 'metric', '2000']
+            subprocess.run(['ip', family, 'route', 'add', *foreign],
+                           check=True)
+            self.addCleanup(subprocess.run, [
+                'ip', family, 'route', 'del', *foreign],
+                stderr=subprocess.DEVNULL)
+            wanted = dataclasses.replace(former, metric=ONE)
+            found = former
+            for _pass in range(2):
+                failed = self.backend.apply(backends.Delta(
+                    update=((found, wanted),)))
+                self.assertEqual([wanted.ref], list(failed))
+                self.assertIn('ours would come behind', failed[wanted.ref])
+                self.assertEqual('44', self.answer(prefix))
+                found, = (r for r in self.read() if r.dst == prefix)
+                self.assertEqual(resources.SEVERAL, found.metric)
+            # It is removed: the change is completed.
+            subprocess.run(['ip', family, 'route', 'del', *foreign],
+                           check=True)
+            self.change(update=((found, wanted),))
+            self.assertIn(wanted, self.read())
+            self.assertEqual('44', self.answer(prefix))
+
     def test_routes_of_zebra_make_way(self):
         """The former owner's, and those of the other announce method."""
         other, static = '198.51.100.2/32', '198.51.100.3/32'
@@ -219,6 +247,14 @@ class KernelTest(BackendTestCase):
             self.change(create=(wanted,))
             base.wait_until(lambda p=prefix: self.used(p) == '44', 'ours')
             self.frr.become(prefix, FIRST)
+
+    def answer(self, prefix):
+        """The protocol number of the kernel's answer for an address."""
+        answer, = json.loads(subprocess.run(
+            ['ip', '-json', '-N', 'route', 'get', 'fibmatch',
+             prefix.partition('/')[0]], check=True, capture_output=True,
+            text=True).stdout)
+        return answer['protocol']
 
     def used(self, prefix):
         """The protocol number of the route that the kernel uses, or ''."""

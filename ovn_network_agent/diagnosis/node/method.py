@@ -18,10 +18,10 @@ not rely on the agent's opinion.
 """
 
 import dataclasses
-import ipaddress
 import time
 import typing
 
+from ovn_network_agent import iptext
 from ovn_network_agent import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import frr_filters
@@ -115,7 +115,7 @@ def _maps(found, method, prefixes, own):
         if name is None or (method, name) in map(tuple, each.undefined):
             continue
         where = f'the route map {name} of "redistribute {method}"'
-        addresses = [ipaddress.ip_network(prefix).network_address
+        addresses = [iptext.network(prefix).network_address
                      for prefix in sorted(prefixes)
                      if networks.family(prefix) == family]
         try:

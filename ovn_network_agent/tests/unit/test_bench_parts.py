@@ -120,9 +120,10 @@ class ProcessesTest(base.BaseTestCase):
         waiting.eventually(lambda: len(processes.family(self.child.pid)) == 2,
                            'a grandchild')
         self.pids = processes.family(self.child.pid)
-        # Between fork and exec the child still has the name of its parent.
-        waiting.eventually(lambda: processes.name(self.pids[1]) == 'sleep',
-                           'the program of the grandchild')
+        # Between fork and exec the child still has the name of its parent, and
+        # /proc has the command line a little later than the name.
+        waiting.eventually(lambda: self.pids[1] in processes.named(
+            b'sleep\0001000'), 'the command line of the grandchild')
         for pid in self.pids:
             self.addCleanup(self.end, pid)
 

@@ -189,12 +189,14 @@ class LabTestCase(testtools.TestCase):
 
     # -- traffic ----------------------------------------------------------
 
-    def reach(self, node, kind, target, count=5, **kwargs):
+    def reach(self, node, kind, target, count=5, patience=SETTLE, **kwargs):
         """Probe a target that has to answer every time.
 
+        :param patience: seconds to wait for steady answers before, to further
+            probes; 0 sends no probe more than those that count
         :returns: probe.Report
         """
-        report = probe.ping(node, target, count, 0.02, kind, patience=SETTLE,
+        report = probe.ping(node, target, count, 0.02, kind, patience=patience,
                             **kwargs)
         self.assertEqual((count, count, 0),
                          (report.sent, report.received, report.lost),

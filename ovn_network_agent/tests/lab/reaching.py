@@ -148,7 +148,7 @@ class Reach:
             all(self.hairpin('gw1', a)[0] for a in both)), base.SETTLE)
         before = [self.hairpin('gw1', a)[0] for a in both]
         sent = self.transmitted('gw1', ownership.VETH_DEFAULT)
-        self.reach(vm, 'icmp', target, PROBES)
+        self.reach(vm, 'icmp', target, PROBES, patience=0)
         self.assertLessEqual(
             self.transmitted('gw1', ownership.VETH_DEFAULT) - sent,
             3 * PROBES)
@@ -172,7 +172,7 @@ class Reach:
         self.reach(vm, 'icmp', target)
         sent = {name: self.transmitted(name, ownership.VETH_DEFAULT)
                 for name in self.cloud.gateways}
-        self.reach(vm, 'icmp', target, PROBES)
+        self.reach(vm, 'icmp', target, PROBES, patience=0)
         for name, before in sent.items():
             count = self.transmitted(name, ownership.VETH_DEFAULT) - before
             self.assertLessEqual(count, 3 * PROBES, name)

@@ -96,7 +96,8 @@ class AgentService(service.Service):
                                         lambda: self._view.dead,
                                         lambda: self._view.silent,
                                         self._wake,
-                                        lambda: self._view.groups))
+                                        lambda: self._view.groups,
+                                        lambda: self._view.viewed))
         self._watchdog = watchdog.from_environment()
         self._reconciler = reconciler.Reconciler(
             drivers, backends, lambda reason: self.trigger.fire(reason),

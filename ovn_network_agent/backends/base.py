@@ -22,6 +22,7 @@ every reconcile interval.
 
 import abc
 import dataclasses
+import functools
 
 from ovn_network_agent import resources
 
@@ -48,6 +49,8 @@ class Context:
         None without a loop
     :ivar groups: function that returns (table, UUID as text) of the gateway
         groups that the last view has, a frozenset; None without a view
+    :ivar viewed: function that returns the monotonic seconds at which the
+        last view was built; with the default, every view is new
     """
 
     databases: dict = dataclasses.field(default_factory=dict)
@@ -58,6 +61,7 @@ class Context:
     wake: object = None
     # type(None)() is None.
     groups: object = type(None)
+    viewed: object = functools.partial(float, 'inf')
 
 
 def doubted(backends, words):

@@ -21,7 +21,7 @@ chassis on a route of this chassis means nothing, and is removed.
 Without SB, the agent does not know whether a gateway port is still here.  So
 the rows of another chassis stay then: the agent there may see the port, and
 two agents must not take rows from each other.  The same holds for rows that
-another chassis has just taken, until SB has answered
+another chassis has just taken, until a view is newer than an answer of SB
 (:mod:`ovn.catching_up`).
 """
 
@@ -62,6 +62,9 @@ class NorthboundBackend(nb_writer.Writer):
         super().attach(context)
         # Rows that this chassis had at the last reading, or has written since.
         self._had = set()
+        # Those that another chassis has taken, and of which the view of the
+        # last reading may not know why.
+        self._held = frozenset()
         self._catching_up = catching_up.CatchingUp(
             context.databases['sb'], self._sb_has_answered)
 
@@ -84,6 +87,8 @@ class NorthboundBackend(nb_writer.Writer):
         if lost:
             self._catching_up.ask(lost)
         self._had = refs
+        # The work of this pass goes by its view, even if SB answers meanwhile.
+        self._held = self._catching_up.held(self._context.viewed())
         return found
 
     def apply(self, delta):
@@ -148,7 +153,7 @@ class NorthboundBackend(nb_writer.Writer):
     def _doubt(self, ref):
         """The reason why rows of another chassis have to stay, or ''."""
         trouble = self._context.databases['sb'].trouble
-        if not trouble and self._catching_up.behind(ref):
+        if not trouble and ref in self._held:
             trouble = 'OVN_Southbound has not answered since then'
         return trouble and (f'whether its port is still here is not known: '
                             f'{trouble}')

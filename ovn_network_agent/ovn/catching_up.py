@@ -16,18 +16,21 @@ An agent takes rows in NB over when it sees the gateway port in SB.  SB and NB
 are two servers, so the former owner may see the rows first.  If the former
 owner restored the rows, both agents would write in turns until the replica of
 SB has caught up.  A server sends all earlier updates before an answer: after
-an answer of SB, the former owner has seen the move, too.
+an answer of SB, the replica of the former owner has the move, too.  The
+drivers know of the move with the next view, so the answer counts from that
+view on.
 """
 
 import functools
 import threading
+import time
 
 from ovn_network_agent.ovn import questions
 from ovn_network_agent.ovsdb import connection
 
 
 class CatchingUp:
-    """Holds what was lost in NB until SB has answered.
+    """Holds what was lost in NB until a view is newer than SB's answer.
 
     :param sb: :class:`connection.Database`
     :param wake: function without arguments, called when SB has answered; on
@@ -41,9 +44,12 @@ class CatchingUp:
         # Each ref, and the number of the last question after its loss.
         self._asked = {}
         self._number = 0
+        # The numbers of the answered questions, and the monotonic seconds of
+        # each answer, until a view is newer.
+        self._answers = {}
 
     def ask(self, refs):
-        """Ask SB, and hold these refs until the answer.
+        """Ask SB, and hold these refs.
 
         Without a connection there is no question: the reason is in
         :attr:`connection.Database.trouble`, and after the connection the
@@ -61,16 +67,22 @@ class CatchingUp:
         except connection.Unavailable:
             pass
 
-    def behind(self, ref):
-        """Whether SB has not answered since the loss of a ref.
+    def held(self, viewed):
+        """The refs whose loss the present view may not explain.
 
-        :param ref: :class:`resources.Ref`
+        :param viewed: monotonic seconds at which the present view was built
+        :returns: frozenset of :class:`resources.Ref`
         """
         with self._lock:
-            return ref in self._asked
+            settled = max((number for number, moment in self._answers.items()
+                           if moment < viewed), default=0)
+            self._answers = {number: moment for number, moment
+                             in self._answers.items() if number > settled}
+            self._asked = {ref: number for ref, number in self._asked.items()
+                           if number > settled}
+            return frozenset(self._asked)
 
     def _answered(self, number, _answers, _tables):
         with self._lock:
-            self._asked = {ref: asked for ref, asked in self._asked.items()
-                           if asked > number}
+            self._answers[number] = time.monotonic()
         self._wake()

@@ -14,6 +14,7 @@
 
 import contextlib
 import dataclasses
+import math
 import time
 import uuid
 
@@ -119,6 +120,8 @@ class View:
         # Whether this node may be cut off from all others.
         self._alone = False
         self.last = None
+        #: monotonic seconds at which the replicas were read for :attr:`last`
+        self.viewed = -math.inf
 
     @property
     def hostname(self):
@@ -194,6 +197,7 @@ class View:
             self._look_at_tunnels(phase)
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
+                viewed = time.monotonic()
                 # Only now, with both replicas held still: a change that is
                 # marked but not visible would be lost otherwise.
                 full = self._collect_dirty() or full
@@ -208,7 +212,7 @@ class View:
                 self._have_machines()
                 self._confirm(nb, sb, now)
                 self._look_for_absent(sb)
-                self.last = self._with_states(now)
+                self.last, self.viewed = self._with_states(now), viewed
                 self._dirty, self._whole, self._alike = {}, False, True
         except connection.Unavailable as e:
             raise NotReady(str(e)) from e

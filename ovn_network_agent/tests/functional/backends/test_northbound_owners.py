@@ -12,6 +12,8 @@
 
 """Backend northbound: rows of other chassis and of other programs."""
 
+import threading
+import time
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
@@ -160,3 +162,42 @@ class ForeignTest(northbound_rows.NorthboundTestCase):
         self.read_until(self.binding(), known=known)
         self.delete(self.binding())
         self.assertEqual({}, self.bindings())
+
+
+class TakenTest(northbound_rows.NorthboundTestCase):
+    """A row that another chassis takes while this node builds its view."""
+
+    def setUp(self):
+        super().setUp()
+        self.viewed, self.answered = 0.0, threading.Event()
+        self.backend.attach(backends.Context(
+            self.eyes_.databases, lambda: cloud.HOSTNAME,
+            wake=lambda *_args, **_kwargs: self.answered.set(),
+            viewed=lambda: self.viewed))
+        self.create(self.route())
+        self.read_until(self.route())
+
+    def taken(self):
+        """The other chassis takes the route, and the backend notices."""
+        self.nb.transact(ovsdb.update('Logical_Router_Static_Route', {},
+                                      external_ids=ovsdb.ovsdb_dict(THEIRS)))
+        self.read_until(known=[self.route().ref])
+        self.assertTrue(self.answered.wait(ovsdb.DEADLINE))
+
+    def test_an_answer_is_no_use_to_an_older_view(self):
+        """The work of a pass goes on by its view after SB has answered."""
+        self.taken()
+        for _reading in range(2):
+            failures = self.create(self.route())
+            self.assertIn('has not answered', failures[self.route().ref])
+            self.assertEqual([THEIRS], [ids for *_, ids in self.routes()])
+            self.assertEqual([], self.backend.read(frozenset()))
+
+    def test_the_next_view_decides(self):
+        self.taken()
+        self.viewed = time.monotonic()
+        # The work of the view from before the answer is still under way.
+        self.assertIn(self.route().ref, self.create(self.route()))
+        self.backend.read(frozenset())
+        self.assertEqual({}, self.create(self.route()))
+        self.assertEqual([OURS], [ids for *_, ids in self.routes()])

@@ -39,10 +39,11 @@ COMMANDS = (doctor, explain, drain, status, fips, plan, resync, health, reload,
 
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command
-line or the configuration cannot be used; 3 with --wait: written, but not
-carried out in time, the message says what is missing; 4 no agent runs;
-"health" and "plan" have statuses of their own, see their --help; 5 and 6 of
-"explain": another node has the address, nobody has it
+line or the configuration cannot be used; 3 not carried out in time, the
+message says what is missing: of "drain", "undrain" and "reload" with --wait,
+of "resync" and of "announce-method"; 4 no agent runs; "health" and "plan" have
+statuses of their own, see their --help; 5 and 6 of "explain": another node has
+the address, nobody has it
 """
 
 

@@ -26,16 +26,17 @@ from ovn_network_agent.forward import rules
 _DATABASES = ('ovs-database', 'nb-database', 'sb-database')
 
 
-def of_both(name, one):
+def of_both(name, one, about=''):
     """The check, and the same check for IPv6.
 
     :param name: name of the check for IPv6
     :param one: :class:`check.Check` of IPv4, whose reader takes the IP version
         as its second argument
+    :param about: text about the check for IPv6, '' for the text of the check
     :returns: tuple of two :class:`check.Check`
     """
     return one, dataclasses.replace(
-        one, name=name, about=f'for IPv6: {one.about}',
+        one, name=name, about=about or f'for IPv6: {one.about}',
         read=functools.partial(_read_ipv6, one.read),
         after=tuple(dict.fromkeys((*_DATABASES, *one.after))))
 

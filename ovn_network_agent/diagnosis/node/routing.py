@@ -237,34 +237,49 @@ def judge_l3mdev(found):
             'kernel"')
 
 
-def read_default(sources, version=4):
-    """Whether the VRF has a default route, a bool; None without a VRF.
+class Default(typing.NamedTuple):
+    """The default route of the VRF.
 
+    :ivar present: whether the VRF has one, a bool; None without a VRF
+    :ivar version: 4 or 6, the family of the route
+    """
+
+    present: bool | None
+    version: int = 4
+
+
+def read_default(sources, version=4):
+    """Ask the kernel for the default route of the VRF.
+
+    :param sources: :class:`sources.Sources`
     :param version: 4 or 6, the family of the route
+    :returns: :class:`Default`
     :raises check.NotChecked: when the configured VRF does not exist
     """
     if not sources.vrf:
-        return None
+        return Default(None, version)
     vrf = sources.links().get(sources.vrf)
     if vrf is None or not vrf.vrf_table:
         raise check.NotChecked('there is no such VRF')
-    return sources.has_default(vrf, version)
+    return Default(sources.has_default(vrf, version), version)
 
 
-def judge_default(present):
+def judge_default(found):
     """A VRF without a default route is broken.
 
-    :param present: see :func:`read_default`
+    :param found: :class:`Default`
     """
-    if present is None:
+    family = f'IPv{found.version:d}'
+    if found.present is None:
         yield check.not_checked('[frr] vrf_name is empty: the default VRF')
-    elif present:
-        yield check.ok('the VRF has a default route')
+    elif found.present:
+        yield check.ok(f'the VRF has a default route of {family}')
     else:
         yield check.broken(
-            'the VRF has no default route that can be used, so what floating '
-            'IPs send is dropped', 'have the fabric announce a default '
-            'route, and FRR accept it (an inbound prefix list)')
+            f'the VRF has no default route of {family} that can be used, so '
+            'what floating IPs send is dropped', 'have the fabric announce a '
+            f'default route of {family}, and FRR accept it (an inbound '
+            'prefix list)')
 
 
 CHECKS = (
@@ -278,7 +293,8 @@ CHECKS = (
         'l3mdev-rule', 'policy rules', 'the kernel\'s rule for VRFs is '
         'there', read_rules, judge_l3mdev, ('vrf',)),
     *families.of_both('default-route-ipv6', check.Check(
-        'vrf-default-route', 'provider VRF', 'the VRF has a default route',
-        read_default, judge_default,
-        ('vrf', 'uplink', 'l3mdev-rule', 'bgp-sessions'))),
+        'vrf-default-route', 'provider VRF', 'the VRF has a default route of '
+        'IPv4', read_default, judge_default,
+        ('vrf', 'uplink', 'l3mdev-rule', 'bgp-sessions')),
+        'the VRF has a default route of IPv6'),
 )

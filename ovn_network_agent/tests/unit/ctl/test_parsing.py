@@ -14,6 +14,7 @@
 """The help of ovn-network-agent-ctl, and what it says to a typo."""
 
 import contextlib
+import inspect
 import io
 import os
 import re
@@ -50,7 +51,15 @@ class HelpTest(base.BaseTestCase):
         for status in (exits.OK, exits.FAILED, exits.USAGE, exits.WAITED,
                        exits.NOT_RUNNING):
             self.assertRegex(said, rf'\b{status} [a-z]')
+        late = re.search(r'; 3 (.*?); 4 ', said, re.S)[1]
+        self.assertEqual(self._late(), set(re.findall('"([a-z-]+)"', late)))
         self.assertIn('exit status', self.commands['health'].format_help())
+
+    def _late(self):
+        """The commands whose code has the status of what was too late."""
+        return {name for name, parser in self.commands.items()
+                if 'exits.WAITED' in inspect.getsource(
+                    inspect.getmodule(parser.get_default('function')))}
 
     def test_everything_is_on_the_page(self):
         """The page is the manual page, too."""

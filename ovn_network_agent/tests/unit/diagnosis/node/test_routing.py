@@ -100,6 +100,10 @@ class RulesTest(base.JudgeTestCase):
 class DefaultTest(base.JudgeTestCase):
 
     def test_default_route(self):
-        self.judged(routing.judge_default, True, base.OK)
-        self.judged(routing.judge_default, False, base.BROKEN)
-        self.judged(routing.judge_default, None, base.NOT_CHECKED)
+        for version in (4, 6):
+            for present, verdict in ((True, base.OK), (False, base.BROKEN)):
+                said = self.judged(routing.judge_default, routing.Default(
+                    present, version), verdict)
+                self.assertIn(f'default route of IPv{version}', said)
+        self.judged(routing.judge_default, routing.Default(None),
+                    base.NOT_CHECKED)

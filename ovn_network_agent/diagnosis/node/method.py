@@ -24,6 +24,7 @@ import typing
 from ovn_network_agent import iptext
 from ovn_network_agent import networks
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.node import redistribution
 from ovn_network_agent.diagnosis.readers import frr_filters
 from ovn_network_agent.frr import effect
 from ovn_network_agent.frr import filters
@@ -38,9 +39,6 @@ _PAUSE = 0.05
 _HINT = {'kernel': ' (a kernel route has no tag, so "match tag" fits none; '
                    'use "match metric")'}
 _DEFAULTS = ('0.0.0.0/0', '::/0')
-# Words of FRR, name of the route map, and default route of each family.
-_FAMILIES = {4: ('ip', 'KERNEL', '0.0.0.0/0'),
-             6: ('ipv6', 'KERNEL6', '::/0')}
 
 
 class Readiness(typing.NamedTuple):
@@ -89,7 +87,7 @@ def readiness(sources, method, prefixes):
     lacks += denials
     due = [family for family, each in found.items()
            if each.asn and method not in each.redistributes]
-    lines = redistribution(found[4].asn, vrf, method, due) if due else ()
+    lines = redistribution.lines(found[4].asn, vrf, method, due) if due else ()
     others = sorted(set(vtysh.read_known(vrf, 'kernel')) - prefixes) if (
         method == 'kernel') else []
     taken = bgp.read_effect(vrf, others, True)[1] if others else {}
@@ -151,40 +149,6 @@ def _as_seen(parts, method):
 def _families(prefixes):
     """The families of prefixes, IPv4 in any case; list of numbers."""
     return sorted({4, *map(networks.family, prefixes)})
-
-
-def redistribution(asn, vrf, method, families):
-    """The lines for vtysh that redistribute the routes of a method.
-
-    :param asn: AS number of the BGP instance, text
-    :param vrf: name of the VRF, '' for the default VRF
-    :param method: one of :data:`METHODS`
-    :param families: iterable of 4 and 6
-    :returns: tuple of str
-    """
-    lines, mapped = ['configure terminal'], ''
-    for family in families if method == 'kernel' else ():
-        lines += _filter(family)
-    lines.append(f'router bgp {asn}' + (f' vrf {vrf}' if vrf else ''))
-    for family in families:
-        if method == 'kernel':
-            mapped = f' route-map {_FAMILIES[family][1]}'
-        lines += [f' address-family ipv{family:d} unicast',
-                  f'  redistribute {method}{mapped}', ' exit-address-family']
-    return (*lines, 'end')
-
-
-def _filter(family):
-    """Lines of a route map that keeps back the default route of the kernel.
-
-    A VRF has an "unreachable" default route.  As a route of bgpd, it would
-    hide the default route of the neighbours.
-    """
-    word, name, default = _FAMILIES[family]
-    return (f'{word} prefix-list DEFAULT-ROUTE seq 5 permit {default}',
-            f'route-map {name} deny 10',
-            f' match {word} address prefix-list DEFAULT-ROUTE', 'exit',
-            f'route-map {name} permit 20', 'exit')
 
 
 class Change:

@@ -16,6 +16,7 @@
 from ovn_network_agent.ctl import announce_method
 from ovn_network_agent.ctl import exits
 from ovn_network_agent.diagnosis.node import method
+from ovn_network_agent.diagnosis.node import redistribution
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.frr import base
@@ -85,7 +86,7 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
         self.assertEqual([], list(found.taken['203.0.113.0/24']))
         self.assertIn('default route 0.0.0.0/0', ' '.join(found.lacks))
         # The route map of the advice mends this.
-        self.frr.configure(*method.redistribution(
+        self.frr.configure(*redistribution.lines(
             '65001', '', 'kernel', [4])[1:-1])
         base.wait_until(lambda: not self.ready().lacks, 'mended', 10)
         self.assertEqual({'203.0.113.0/24'}, set(self.ready().taken))

@@ -16,7 +16,7 @@
 
 from ovn_network_agent.backends import frr_static
 from ovn_network_agent.diagnosis.node import advice
-from ovn_network_agent.diagnosis.node import method
+from ovn_network_agent.diagnosis.node import redistribution
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 
@@ -39,10 +39,10 @@ class LinesTest(base.JudgeTestCase):
             ('configure terminal', 'router bgp 65001 vrf blue',
              ' address-family ipv4 unicast', '  redistribute static',
              ' exit-address-family', 'end'),
-            method.redistribution('65001', 'blue', 'static', [4]))
+            redistribution.lines('65001', 'blue', 'static', [4]))
 
     def test_the_default_route_of_the_kernel_is_kept_back_first(self):
-        lines = method.redistribution('65001', '', 'kernel', [4, 6])
+        lines = redistribution.lines('65001', '', 'kernel', [4, 6])
         self.assertEqual('router bgp 65001', lines[13])
         for family, name, default in ((4, 'KERNEL', '0.0.0.0/0'),
                                       (6, 'KERNEL6', '::/0')):

@@ -41,6 +41,7 @@ class Rule(typing.NamedTuple):
     :ivar matches: tuple of texts, such as 'ip address prefix-list LIST'
     :ivar call: name of the route map that is called, '' for none
     :ivar ends: whether the entry is the last one for a route that fits
+    :ivar sets: tuple of texts, such as 'community 65001:1'
     """
 
     sequence: int
@@ -48,6 +49,7 @@ class Rule(typing.NamedTuple):
     matches: tuple = ()
     call: str = ''
     ends: bool = True
+    sets: tuple = ()
 
 
 class Denial(typing.NamedTuple):

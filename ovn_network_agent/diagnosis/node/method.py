@@ -87,7 +87,10 @@ def readiness(sources, method, prefixes):
     lacks += denials
     due = [family for family, each in found.items()
            if each.asn and method not in each.redistributes]
-    lines = redistribution.lines(found[4].asn, vrf, method, due) if due else ()
+    copies, left = _copies({family: found[family] for family in due}, method)
+    cautions += left
+    lines = redistribution.lines(found[4].asn, vrf, method, copies) if (
+        due) else ()
     others = sorted(set(vtysh.read_known(vrf, 'kernel')) - prefixes) if (
         method == 'kernel') else []
     taken = bgp.read_effect(vrf, others, True)[1] if others else {}
@@ -134,6 +137,34 @@ def _maps(found, method, prefixes, own):
                     f'{address}: {denial.kind} {denial.name} {denial.text}; '
                     'let the map permit them' + _HINT.get(method, ''))
     return denials, cautions
+
+
+def _copies(found, method):
+    """Take over the entries for tags from the maps of the other method.
+
+    :param found: dict of family to :class:`setup.Setup`, of the families that
+        get a redistribution
+    :returns: dict of family to the entries of a :class:`redistribution.Copy`,
+        and list of cautions, texts
+    """
+    other, = set(METHODS) - {method}
+    entries, cautions = {}, []
+    for family, each in found.items():
+        name = dict(each.mapped).get(other)
+        where = f'the route map {name} of "redistribute {other}"'
+        try:
+            copy = redistribution.copy(
+                name and frr_filters.read_map(name) or (), method)
+        except readers.Unread as error:
+            copy = redistribution.Copy()
+            cautions.append(f'{where} cannot be read, so the lines lack its '
+                            f'entries: {error}')
+        entries[family] = copy.entries
+        if copy.left:
+            cautions.append(f'{where} has entries that the lines lack, so '
+                            'write them yourself if routes of this node need '
+                            f'them: {", ".join(copy.left)}')
+    return entries, cautions
 
 
 def _as_seen(parts, method):

@@ -10,42 +10,141 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The lines for FRR that redistribute the routes of a method.  Pure."""
+"""The lines for FRR that redistribute the routes of a method.  Pure.
 
-# Words of FRR, name of the route map, and default route of each family.
-_FAMILIES = {4: ('ip', 'KERNEL', '0.0.0.0/0'),
-             6: ('ipv6', 'KERNEL6', '::/0')}
+A static route has its tag as a tag, and a kernel route has it as the metric.
+FRR announces the metric as the MED, if no route map sets another one.
+"""
+
+import typing
+
+from ovn_network_agent import ownership
+from ovn_network_agent.frr import filters
+
+#: what a route map matches to find the tag of a route of a method
+MATCH = {'static': 'tag', 'kernel': 'metric'}
+# Words of FRR, end of the route maps' names, default route of each family.
+_FAMILIES = {4: ('ip', '', '0.0.0.0/0'), 6: ('ipv6', '6', '::/0')}
+_DEFAULT_ROUTE = 'DEFAULT-ROUTE'
+_NO_MED = 'metric 0'
+_FIRST, _STEP = 20, 10
 
 
-def lines(asn, vrf, method, families):
+class Copy(typing.NamedTuple):
+    """The entries for tags of the route map of the other method.
+
+    :ivar entries: tuple of (tag, tuple of "set" clauses), in their order
+    :ivar left: tuple of texts such as 'deny 10': the entries that the lines
+        do not have
+    """
+
+    entries: tuple = ()
+    left: tuple = ()
+
+
+def copy(rules, method):
+    """Take over the entries for tags into the route map of another method.
+
+    :param rules: tuple of :class:`filters.Rule`, the map of the other method
+    :param method: the new method, one of :data:`MATCH`
+    :returns: :class:`Copy`
+    """
+    other, = set(MATCH) - {method}
+    entries, left = [], []
+    for rule in sorted(rules):
+        tag = _tag(rule, f'{MATCH[other]} ')
+        if tag:
+            entries.append((tag, rule.sets))
+        elif _lets_all_pass(rule):
+            break
+        elif not _denies_default(rule):
+            left.append(f'{rule.action} {rule.sequence:d}')
+    return Copy(tuple(entries), tuple(left))
+
+
+def _tag(rule, word):
+    """The tag of an entry that can be taken over, 0 of another entry."""
+    if rule.action != 'permit' or rule.call or not rule.ends or (
+            len(rule.matches) != 1 or not rule.matches[0].startswith(word) or
+            not all(map(_movable, rule.sets))):
+        return 0
+    number = rule.matches[0].removeprefix(word)
+    return int(number) if number.isdecimal() and (
+        int(number) in ownership.TAGS) else 0
+
+
+def _movable(clause):
+    """Whether a "set" clause does the same to a route of the other method.
+
+    FRR does not say the whole clause "comm-list".  A relative metric starts
+    from the metric of the route.
+    """
+    word, _space, value = clause.partition(' ')
+    return not word.endswith('comm-list') and (
+        word != 'metric' or value.isdecimal())
+
+
+def _lets_all_pass(rule):
+    return rule.action == 'permit' and rule.ends and not rule.call and (
+        not rule.matches and set(rule.sets) <= {_NO_MED})
+
+
+def _denies_default(rule):
+    """Whether it is the entry of :func:`lines` for the default route."""
+    return rule.action == 'deny' and rule.matches in {
+        (f'{of_list}{_DEFAULT_ROUTE}',) for of_list in
+        filters.OF_LIST.values()}
+
+
+def lines(asn, vrf, method, entries):
     """The lines for vtysh that redistribute the routes of a method.
 
     :param asn: AS number of the BGP instance, text
     :param vrf: name of the VRF, '' for the default VRF
-    :param method: one of :data:`method.METHODS`
-    :param families: iterable of 4 and 6
+    :param method: one of :data:`MATCH`
+    :param entries: dict of 4 or 6 to the entries of a :class:`Copy`; routes of
+        these families are redistributed
     :returns: tuple of str
     """
-    made, mapped = ['configure terminal'], ''
-    for family in families if method == 'kernel' else ():
-        made += _filter(family)
+    made, names = ['configure terminal'], {}
+    for family, copied in entries.items():
+        if method == 'kernel' or copied:
+            names[family] = method.upper() + _FAMILIES[family][1]
+            made += _map(names[family], family, method, copied)
     made.append(f'router bgp {asn}' + (f' vrf {vrf}' if vrf else ''))
-    for family in families:
-        if method == 'kernel':
-            mapped = f' route-map {_FAMILIES[family][1]}'
+    for family in entries:
+        mapped = f' route-map {names[family]}' if family in names else ''
         made += [f' address-family ipv{family:d} unicast',
                  f'  redistribute {method}{mapped}', ' exit-address-family']
     return (*made, 'end')
 
 
-def _filter(family):
-    """Lines of a route map that keeps back the default route of the kernel.
+def _map(name, family, method, copied):
+    """Lines of the route map of a method."""
+    of_all = (_NO_MED,) if method == 'kernel' else ()
+    made, sequence = list(_denial(name, family)) if (
+        method == 'kernel') else [], _FIRST
+    for tag, sets in copied:
+        fixed = any(clause.startswith('metric ') for clause in sets)
+        made += _permit(name, sequence, f'{MATCH[method]} {tag:d}',
+                        sets if fixed else (*sets, *of_all))
+        sequence += _STEP
+    return [*made, *_permit(name, sequence, '', of_all)]
+
+
+def _permit(name, sequence, match, sets):
+    return (f'route-map {name} permit {sequence:d}',
+            *([f' match {match}'] if match else []),
+            *(f' set {clause}' for clause in sets), 'exit')
+
+
+def _denial(name, family):
+    """Lines that keep back the default route of the kernel.
 
     A VRF has an "unreachable" default route.  As a route of bgpd, it would
     hide the default route of the neighbours.
     """
-    word, name, default = _FAMILIES[family]
-    return (f'{word} prefix-list DEFAULT-ROUTE seq 5 permit {default}',
+    word, _end, default = _FAMILIES[family]
+    return (f'{word} prefix-list {_DEFAULT_ROUTE} seq 5 permit {default}',
             f'route-map {name} deny 10',
-            f' match {word} address prefix-list DEFAULT-ROUTE', 'exit',
-            f'route-map {name} permit 20', 'exit')
+            f' match {word} address prefix-list {_DEFAULT_ROUTE}', 'exit')

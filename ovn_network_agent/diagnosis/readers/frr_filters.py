@@ -108,9 +108,10 @@ def _rule(said):
     rule = filters.Rule(said['sequenceNumber'], said['type'],
                         tuple(said.get('matchClauses', ())),
                         said.get('callClause', ''),
-                        said.get('action', _EXIT) == _EXIT)
+                        said.get('action', _EXIT) == _EXIT,
+                        tuple(said.get('setClauses', ())))
     if type(rule.sequence) is not int or not all(
             isinstance(text, str) for text in (
-                rule.action, rule.call, *rule.matches)):
+                rule.action, rule.call, *rule.matches, *rule.sets)):
         raise TypeError(f'{said!r} is no entry of a route map')
     return rule

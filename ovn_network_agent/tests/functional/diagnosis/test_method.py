@@ -13,6 +13,9 @@
 
 """A change of the announce method, as FRR sees it."""
 
+import json
+
+from ovn_network_agent import ownership
 from ovn_network_agent.ctl import announce_method
 from ovn_network_agent.ctl import exits
 from ovn_network_agent.diagnosis.node import method
@@ -24,6 +27,8 @@ from ovn_network_agent.tests.functional.frr import base
 ADDRESSES = ('198.51.100.10', '198.51.100.11')
 PREFIXES = {f'{address}/32' for address in ADDRESSES}
 NOWHERE = '198.51.100.12'
+SIX = '2001:db8::1/128'
+TAG, OTHER_TAG = ownership.TAGS.start + 1, ownership.TAGS.start + 2
 
 
 class MethodTest(doctor.Looks, base.FrrTestCase):
@@ -49,8 +54,11 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
 
     def kernel(self, verb, *prefixes):
         for prefix in prefixes:
-            self.frr.ip('route', verb, prefix, 'dev', base.BRIDGE,
-                        'metric', '5')
+            self.route(verb, prefix, 5)
+
+    def route(self, verb, prefix, metric):
+        self.frr.ip('route', verb, prefix, 'dev', base.BRIDGE, 'metric',
+                    str(metric))
 
     def ready(self, wanted='kernel', *more):
         """The readiness, as a new process would find it."""
@@ -87,7 +95,7 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
         self.assertIn('default route 0.0.0.0/0', ' '.join(found.lacks))
         # The route map of the advice mends this.
         self.frr.configure(*redistribution.lines(
-            '65001', '', 'kernel', [4])[1:-1])
+            '65001', '', 'kernel', {4: ()})[1:-1])
         base.wait_until(lambda: not self.ready().lacks, 'mended', 10)
         self.assertEqual({'203.0.113.0/24'}, set(self.ready().taken))
 
@@ -110,6 +118,65 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
         self.frr.configure('no route-map X', 'route-map X permit 10')
         base.wait_until(lambda: not self.ready().cautions, 'permitted', 10)
         self.assertEqual((), self.ready().lacks)
+
+    # -- tags ------------------------------------------------------------
+
+    def attributes(self, prefix):
+        """(MED, community) of a route in bgpd, None while it lacks it."""
+        family = 'ipv6' if ':' in prefix else 'ipv4'
+        paths = json.loads(self.frr.ask(
+            'bgpd', f'show bgp {family} unicast {prefix} json')).get('paths')
+        return paths and (paths[0].get('metric'), paths[0].get(
+            'community', {}).get('string', ''))
+
+    def map_static(self, *more):
+        """A route map for tags, as an operator has it."""
+        self.frr.configure(
+            'route-map TAGGED permit 10', f'match tag {TAG}',
+            'set community 65001:1', 'exit', *more,
+            'route-map TAGGED permit 100', 'exit', 'router bgp 65001',
+            'address-family ipv4 unicast',
+            'redistribute static route-map TAGGED')
+
+    def test_the_printed_map_announces_no_tag_as_med(self):
+        """And each tag keeps the community of the other method."""
+        self.map_static()
+        found = self.ready('kernel', SIX)
+        self.assertEqual((), found.cautions)
+        self.frr.configure(*found.lines[1:-1])
+        announced = {'198.51.100.20/32': (TAG, (0, '65001:1')),
+                     '198.51.100.21/32': (OTHER_TAG, (0, '')),
+                     '198.51.100.22/32': (5, (0, '')),
+                     SIX: (OTHER_TAG, (0, ''))}
+        for prefix, (metric, _wanted) in announced.items():
+            self.route('add', prefix, metric)
+            self.addCleanup(self.route, 'del', prefix, metric)
+        wanted = {prefix: each for prefix, (_metric, each)
+                  in announced.items()}
+        base.wait_until(
+            lambda: {each: self.attributes(each) for each in wanted} ==
+            wanted, lambda: {each: self.attributes(each) for each in wanted})
+
+    def test_the_way_back_keeps_the_community(self):
+        self.map_static()
+        self.frr.configure(*self.ready().lines[1:-1])
+        self.frr.configure('router bgp 65001', 'address-family ipv4 unicast',
+                           'no redistribute static', 'exit', 'exit',
+                           'no route-map TAGGED')
+        base.wait_until(lambda: not self.frr.learned(), 'withdrawn', 10)
+        found = self.ready('static')
+        self.frr.configure(*found.lines[1:-1])
+        prefix = f'{ADDRESSES[0]}/32'
+        self.frr.configure(f'ip route {prefix} {base.BRIDGE} tag {TAG}')
+        base.wait_until(lambda: self.attributes(prefix) == (0, '65001:1'),
+                        lambda: self.attributes(prefix))
+
+    def test_entries_that_the_printed_map_lacks_are_named(self):
+        self.map_static('route-map TAGGED deny 20', f'match tag {OTHER_TAG}',
+                        'exit')
+        said, = self.ready().cautions
+        self.assertIn('the route map TAGGED of "redistribute static"', said)
+        self.assertIn(': deny 20', said)
 
     def test_a_change_without_a_gap(self):
         self.frr.configure(*self.ready().lines[1:-1])

@@ -39,15 +39,16 @@ class LinesTest(base.JudgeTestCase):
             ('configure terminal', 'router bgp 65001 vrf blue',
              ' address-family ipv4 unicast', '  redistribute static',
              ' exit-address-family', 'end'),
-            redistribution.lines('65001', 'blue', 'static', [4]))
+            redistribution.lines('65001', 'blue', 'static', {4: ()}))
 
     def test_the_default_route_of_the_kernel_is_kept_back_first(self):
-        lines = redistribution.lines('65001', '', 'kernel', [4, 6])
-        self.assertEqual('router bgp 65001', lines[13])
+        lines = redistribution.lines('65001', '', 'kernel', {4: (), 6: ()})
+        begin = lines.index('router bgp 65001')
         for family, name, default in ((4, 'KERNEL', '0.0.0.0/0'),
                                       (6, 'KERNEL6', '::/0')):
             denied = lines.index(f'route-map {name} deny 10')
             self.assertIn(default, lines[denied - 1])
-            self.assertLess(denied, lines.index(
+            self.assertLess(denied, begin)
+            self.assertLess(begin, lines.index(
                 f'  redistribute kernel route-map {name}'))
             self.assertIn(f' address-family ipv{family} unicast', lines)

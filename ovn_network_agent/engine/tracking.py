@@ -128,7 +128,7 @@ class Tracker:
                 want = self._desired[kind].get(key)
                 have = self._actual[kind].get(key)
                 if self._settled(kind, key, want, have):
-                    self._pending[kind].discard(key)
+                    self._is_settled(kind, key)
                 elif have is None:
                     create.append(want)
                 elif want is None:
@@ -185,6 +185,18 @@ class Tracker:
             return True
         return want is None and have.retained
 
+    def _is_settled(self, kind, key):
+        pending = self._pending[kind]
+        pending.discard(key)
+        if not pending:
+            # An emptied set keeps its size, and a look at it costs that much.
+            del self._pending[kind]
+
     def _touch(self, kind, key):
-        self._pending[kind].add(key)
+        # Without settled keys, the next difference has less to sort.
+        if self._settled(kind, key, self._desired[kind].get(key),
+                         self._actual[kind].get(key)):
+            self._is_settled(kind, key)
+        else:
+            self._pending[kind].add(key)
         self._changed[kind].add(key)

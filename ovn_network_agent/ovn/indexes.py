@@ -115,9 +115,7 @@ class References(Index):
         super().__init__(lambda row: columns.referenced(row, column))
 
     def _difference(self, before, now):
-        old, new = map(identity.by_identity, (before, now))
-        gone = {old[each] for each in old.keys() - new.keys()}
-        come = {new[each] for each in new.keys() - old.keys()}
+        gone, come = map(set, identity.difference(before, now))
         return gone - come, come - gone
 
 

@@ -103,7 +103,7 @@ class Nats:
         """The present NAT rows of a router.
 
         :param uuid: UUID of the router
-        :param references: list of the UUIDs of its rows, the same objects as
+        :param references: tuple of the UUIDs of its rows, the same objects as
             before for the same rows
         :param table: dict of UUID to row of NAT
         :returns: (sorted tuple of :class:`model.Nat`, each once; list of str:
@@ -135,9 +135,9 @@ class _Router:
         self._resident = resident
         self.changed = set()
         self.residents = set()
-        # The references by identity; and by UUID of each of these rows the
-        # value or None, and the reason why a row has none.
-        self._references = {}
+        # By UUID of each of the references the value or None, and the reason
+        # why a row has none.
+        self._references = ()
         self._values = {}
         self._bad = {}
         # How many rows have a value, and the values with their sort keys.
@@ -146,11 +146,9 @@ class _Router:
 
     def read(self, references, table):
         """See :meth:`Nats.of_router`."""
-        now = identity.by_identity(references)
-        gone = {self._references[each] for each
-                in self._references.keys() - now.keys()}
-        come = {now[each] for each in now.keys() - self._references.keys()}
-        self._references = now
+        gone, come = map(set, identity.difference(self._references,
+                                                  references))
+        self._references = references
         for uuid in gone:
             self._remove(uuid)
         # A row that has changed may belong to another router now.

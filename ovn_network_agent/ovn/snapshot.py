@@ -399,7 +399,8 @@ class Builder:
     def _build_router(self, nb, sb, uuid):
         row = nb['Logical_Router'][uuid]
         found, bad, read = self._nats.of_router(
-            uuid, columns.referenced(row, 'nat'), nb['NAT'])
+            uuid, self._index('nb', 'Logical_Router', 'nat').keys_of(uuid),
+            nb['NAT'])
         for nat in read:
             self._holders[nat].add(uuid)
         frame = self._frames.get(uuid)

@@ -32,6 +32,8 @@ class Troubles:
         self._routers = identity.Parts(operator.attrgetter('uuid'))
         # By UUID of the router; only routers with a problem.
         self._texts = {}
+        # The last node and groups, and what was said about their drains.
+        self._drains = None, (), ()
 
     def problems(self, snapshot, bridges, ranked):
         """The problems of a snapshot, each with its effect.
@@ -53,8 +55,16 @@ class Troubles:
                 self._texts[router.uuid] = texts
         found = set(snapshot.problems).union(*self._texts.values())
         if not ranked:
-            found.update(_left_drained(snapshot))
+            found.update(self._about_drains(snapshot))
         return tuple(sorted(found))
+
+    def _about_drains(self, snapshot):
+        """See :func:`_left_drained`; a NAT row changes no group."""
+        node, groups, said = self._drains
+        if groups is not snapshot.groups or node != snapshot.node:
+            said = tuple(_left_drained(snapshot))
+            self._drains = snapshot.node, snapshot.groups, said
+        return said
 
 
 def _of_router(router, bridges):

@@ -24,6 +24,33 @@ from ovn_network_agent.tests import budget
 PARTS = [(name, int(str(value))) for name in 'abcd' for value in (1, 1, 2)]
 
 
+class DifferenceTest(base.BaseTestCase):
+
+    @hypothesis.settings(max_examples=budget.examples(200), deadline=None,
+                         database=None)
+    @hypothesis.given(*[strategies.lists(strategies.sampled_from(
+        range(len(PARTS))), unique=True)] * 2)
+    def test_what_one_side_alone_has(self, before, now):
+        one, other = ([PARTS[at] for at in view] for view in (before, now))
+        gone, come = identity.difference(one, other)
+        self.assertCountEqual(set(before) - set(now),
+                              [_place(part) for part in gone])
+        self.assertCountEqual(set(now) - set(before),
+                              [_place(part) for part in come])
+
+    def test_equal_objects_are_not_the_same(self):
+        kept, first, second = ['kept'], ['value'], ['value']
+        gone, come = identity.difference((kept, first, kept),
+                                         (kept, second, kept))
+        self.assertIs(first, *gone)
+        self.assertIs(second, *come)
+
+
+def _place(part):
+    """The number of an object in PARTS."""
+    return next(at for at, each in enumerate(PARTS) if each is part)
+
+
 class PartsTest(base.BaseTestCase):
 
     @hypothesis.settings(max_examples=budget.examples(100), deadline=None,

@@ -46,6 +46,20 @@ class TroubleTest(base.BaseTestCase):
             ['fip_route', 'gateway_drain'], 'shutdown',
             drains=frozenset({model.ALL})))
 
+    def test_a_drain_is_seen_when_it_comes_and_goes(self):
+        """The groups may be the same, and the node another one."""
+        known = trouble.Troubles()
+        groups = (model.GatewayGroup('Gateway_Chassis', 'key', 'lrp-1', (
+            model.Candidate(world.CHASSIS, 1),)),)
+        lowered = (dataclasses.replace(groups[0], candidates=(
+            model.Candidate(world.CHASSIS, 0, drained='shutdown'),)),)
+        for drains, present, count in (
+                ((), groups, 0), ((model.ALL,), groups, 1), ((), groups, 0),
+                ((), lowered, 1), ((model.ALL,), lowered, 2)):
+            seen = dataclasses.replace(
+                world.snapshot(drains=frozenset(drains)), groups=present)
+            self.assertEqual(count, len(known.problems(seen, (), False)))
+
     def test_it_is_as_if_each_view_were_the_first(self):
         """Routers with problems come, change and go."""
         known = trouble.Troubles()

@@ -29,6 +29,26 @@ from ovn_network_agent.ovsdb import command
 class NorthboundCommand(command.Command):
     """Base of the commands that write to OVN NB."""
 
+    def router(self, key):
+        """The row of a router, or None.
+
+        :param key: UUID of the Logical_Router row, text
+        """
+        return self.rows('Logical_Router').get(uuid.UUID(key))
+
+    def managed_routes(self, key):
+        """The managed default routes of a router.
+
+        :param key: UUID of the Logical_Router row, text
+        :returns: list of (row, :class:`model.NbDefaultRoute`); an empty list
+            without the router
+        """
+        router = self.router(key)
+        found = [(row, rows.default_route(row))
+                 for row in (router.static_routes if router else ())]
+        return [(row, route) for row, route in found
+                if route is not None and route.managed]
+
 
 class TakeOverCommand(NorthboundCommand):
     """Base of the commands that may take a row over from another chassis.
@@ -59,8 +79,7 @@ class SetDefaultRoute(TakeOverCommand):
         :param txn: see :class:`ovsdb.command.Command`
         """
         self.refused = ''
-        router = self.rows('Logical_Router').get(uuid.UUID(
-            self.wanted.router))
+        router = self.router(self.wanted.router)
         if router is None:
             self.refused = 'the router is gone'
             return
@@ -126,14 +145,9 @@ class RemoveDefaultRoute(NorthboundCommand):
 
         :param txn: see :class:`ovsdb.command.Command`
         """
-        router = self.rows('Logical_Router').get(uuid.UUID(
-            self.unwanted.router))
-        if router is None:
-            return
-        for row in router.static_routes:
-            route = rows.default_route(row)
-            if (route is not None and route.managed and
-                    route.prefix == self.unwanted.prefix and
+        router = self.router(self.unwanted.router)
+        for row, route in self.managed_routes(self.unwanted.router):
+            if (route.prefix == self.unwanted.prefix and
                     route.chassis == self.unwanted.chassis):
                 row.verify('external_ids')
                 router.delvalue('static_routes', row)
@@ -159,12 +173,8 @@ class SetAdvertised(NorthboundCommand):
         :param txn: see :class:`ovsdb.command.Command`
         """
         self.refused = 'the router has no default route of ours'
-        router = self.rows('Logical_Router').get(uuid.UUID(
-            self.wanted.router))
-        for row in router.static_routes if router is not None else ():
-            route = rows.default_route(row)
-            if (route is not None and route.managed and
-                    route.chassis == self.wanted.chassis):
+        for row, route in self.managed_routes(self.wanted.router):
+            if route.chassis == self.wanted.chassis:
                 self.refused = ''
                 self._mark(row)
 

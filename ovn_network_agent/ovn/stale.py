@@ -12,8 +12,6 @@
 
 """Managed routes of chassis that are gone for good: finding and removing."""
 
-import uuid
-
 from ovn_network_agent import networks
 from ovn_network_agent import resources
 from ovn_network_agent.ovn import commands
@@ -54,13 +52,9 @@ class RemoveStaleRoute(commands.NorthboundCommand):
 
         :param txn: see :class:`ovsdb.command.Command`
         """
-        router = self.rows('Logical_Router').get(uuid.UUID(
-            self.unwanted.router))
-        if router is None:
-            return
-        removed = False
-        for row in router.static_routes:
-            if self._is_meant(row):
+        router, removed = self.router(self.unwanted.router), False
+        for row, route in self.managed_routes(self.unwanted.router):
+            if self._is_meant(route):
                 row.verify('external_ids')
                 router.verify('static_routes')
                 router.delvalue('static_routes', row)
@@ -69,10 +63,8 @@ class RemoveStaleRoute(commands.NorthboundCommand):
         if removed and not self._in_use():
             self._remove_binding()
 
-    def _is_meant(self, row):
-        route = rows.default_route(row)
-        return route is not None and route.managed and (
-            route.chassis, route.output_port, route.nexthop) == (
+    def _is_meant(self, route):
+        return (route.chassis, route.output_port, route.nexthop) == (
             self.unwanted.chassis, self.unwanted.lrp, self.unwanted.nexthop)
 
     def _in_use(self):

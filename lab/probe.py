@@ -28,8 +28,10 @@ import time
 from lab import echo
 from lab import node as nodes
 
-PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                       'prober.py')
+# The directory of the package is not in the path of an isolated Python.
+_PROGRAM = ('import sys; sys.path.insert(0, '
+            f'{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))!r}'
+            '); from lab import prober; prober.main()')
 KINDS = ('icmp', 'tcp', 'udp')
 _ALL = (*KINDS, 'stream')
 # Seconds after which a probe without an answer is lost.
@@ -231,7 +233,8 @@ class Probe:
         :raises NodeError: when no answer came in time, see ``patience``
         """
         self._process = self.node.popen(
-            [sys.executable, '-I', '-S', PROGRAM, json.dumps(self._options)],
+            [sys.executable, '-I', '-S', '-c', _PROGRAM,
+             json.dumps(self._options)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, bufsize=0)
         try:

@@ -213,6 +213,14 @@ class ForwardTestCase(base.LabTestCase):
 
     # -- what is on a node ------------------------------------------------
 
+    @classmethod
+    def state(cls, name):
+        """As in the base class, without the digests of :func:`words`."""
+        found = super().state(name)
+        found['nft list ruleset'] = sorted(
+            map(_without_digest, found['nft list ruleset']))
+        return found
+
     def vips_of(self, name):
         """VIPs that are on the device, a set of text."""
         out = self.cloud[name].out('ip', '-o', 'addr', 'show', 'dev',
@@ -270,7 +278,11 @@ def words(listing):
     Without the digest of the listing that is kept in it: of that the order
     is a part.
     """
-    return sorted(re.split(r'[\s,]+', re.sub(r'list:\w+', '', listing)))
+    return sorted(re.split(r'[\s,]+', _without_digest(listing)))
+
+
+def _without_digest(text):
+    return re.sub(r'list:\w+', '', text)
 
 
 def _chains(listing):

@@ -15,6 +15,7 @@
 import json
 
 from lab import echo
+from lab import frr
 from lab import node as nodes
 from lab import plan
 from lab import probe
@@ -23,6 +24,12 @@ from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 
 _ROUTED = 'dynamic-routing'
+_TAG = ownership.TAGS.start + 1
+# The communities of the operator.
+_TAGGED, _OTHERS = '65001:1', '65001:2'
+_MAP = ('route-map TAGGED permit 10', f'match tag {_TAG}',
+        f'set community {_TAGGED}', 'exit', 'route-map TAGGED permit 20',
+        f'set community {_OTHERS}', 'exit')
 
 
 class TestSelection(base.LabTestCase):
@@ -150,6 +157,67 @@ class TestSelection(base.LabTestCase):
         """(host of the default route, host that is proved to announce)."""
         return self.tagged_route(self.alpha, lambda row: row.external_ids.get(
             ownership.EXT_ID_ADVERTISED))
+
+    # -- tags -------------------------------------------------------------
+
+    def redistribute(self, name, *lines):
+        """Change the redistribution of a gateway."""
+        self.cloud[name].out('vtysh', *(
+            word for line in (
+                'configure terminal', *_MAP,
+                f'router bgp {plan.GATEWAY_AS[name]} vrf {plan.VRF}',
+                'address-family ipv4 unicast', *lines)
+            for word in ('-c', line)))
+
+    def map_tags(self, name):
+        """Give static routes a route map until the end of the test."""
+        self.redistribute(name, 'redistribute static route-map TAGGED')
+        self.addCleanup(self.redistribute, name, 'no redistribute static',
+                        'redistribute static', 'exit', 'exit',
+                        'no route-map TAGGED')
+
+    def wait_communities(self, **wanted):
+        """Wait until the spine has communities of addresses.
+
+        :param wanted: community of the addresses of each router, by its name
+        """
+        addresses = {address: wanted[name] for name, those in (
+            ('alpha', (self.fip.address, self.fip_two.address,
+                       self.alpha.address)),
+            ('beta', (self.fip_beta.address, self.beta.address)))
+            for address in those}
+        nodes.wait_until(
+            lambda: f'{wanted}: {self.communities(addresses)}',
+            lambda: self.communities(addresses) == addresses, base.SETTLE)
+
+    def communities(self, addresses):
+        """The community of each address at the spine, dict."""
+        found = {}
+        for address in addresses:
+            paths = json.loads(frr.ask(
+                self.cloud['spine'], 'bgpd',
+                f'show bgp ipv4 unicast {address}/32 json')).get('paths', [])
+            found[address] = ','.join(
+                path.get('community', {}).get('string', '') for path in paths)
+        return found
+
+    def test_the_spine_has_a_community_for_a_tag(self):
+        """Of the router alone, and also from the next gateway."""
+        for name in ('gw1', 'gw2'):
+            self.map_tags(name)
+        self.wait_communities(alpha=_OTHERS, beta=_OTHERS)
+        row = ('Logical_Router', 'external_ids', ownership.EXT_ID_TAG)
+        with self.probing(self.fip.address) as running:
+            self.say(*row, str(_TAG), name=self.alpha.row_name)
+            self.addCleanup(self.say, *row, None, name=self.alpha.row_name)
+            self.wait_communities(alpha=_TAGGED, beta=_OTHERS)
+            self.lossless(running)
+        self.cloud.move(self.alpha, 'gw2')
+        self.cloud.wait_announced(self.fip.address, 'gw2', base.SETTLE)
+        self.wait_communities(alpha=_TAGGED, beta=_OTHERS)
+        self.say(*row, None, name=self.alpha.row_name)
+        self.wait_communities(alpha=_OTHERS, beta=_OTHERS)
+        self.reach(self.client, 'icmp', self.fip.address)
 
     def test_a_router_that_ovn_routes(self):
         """It is left alone, and its neighbour does not notice."""

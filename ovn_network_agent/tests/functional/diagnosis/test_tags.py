@@ -22,7 +22,8 @@ from ovn_network_agent.tests.functional.ovn import schemas
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 TAG = ownership.TAGS.start + 7
-FAMILY = ('router bgp 65001', 'address-family ipv4 unicast')
+FAMILY, FAMILY6 = (('router bgp 65001', f'address-family ipv{version} unicast')
+                   for version in (4, 6))
 
 
 class TagsTest(doctor.Looks, base.OvsdbTestCase, frr.FrrTestCase):
@@ -51,6 +52,30 @@ class TagsTest(doctor.Looks, base.OvsdbTestCase, frr.FrrTestCase):
         self.look(doctor.OK, f'tags of static routes: {TAG} (2 addresses)')
         self.look(doctor.WARN, 'kernel routes without a route map',
                   fip_route__announce_method='kernel')
+
+    def test_each_family_needs_its_own_route_map(self):
+        """Only the addresses of a family without a map are named."""
+        self.cloud.add_router('r2', ('2001:db8:100::1/64',), cloud.CHASSIS,
+                              mac='fa:16:3e:00:00:02')
+        self.cloud.add_nat('r2', '2001:db8:100::10')
+        tags = [f'r1:{TAG}', f'r2:{TAG + 1}']
+        self.addCleanup(self.frr.restart_bgpd)
+        self.frr.configure('route-map TAGGED permit 10')
+
+        def look(verdict, part, absent=''):
+            self.look(verdict, part, announce__router_tags=tags)
+            if absent:
+                self.assertNotIn(absent, self.looked('route-tags', verdict))
+        four, six = f'{TAG} (2 addresses)', f'{TAG + 1} (2 addresses)'
+        look(doctor.WARN, f'{four}, {six}')
+        self.frr.configure(*FAMILY, 'redistribute static route-map TAGGED')
+        look(doctor.WARN, six, four)
+        self.frr.configure(*FAMILY, 'no redistribute static',
+                           'redistribute static', *FAMILY6,
+                           'redistribute static route-map TAGGED')
+        look(doctor.WARN, four, six)
+        self.frr.configure(*FAMILY, 'redistribute static route-map TAGGED')
+        look(doctor.OK, f'{four}, {six}')
 
 
 class NamesTest(doctor.Looks, base.OvsdbTestCase):

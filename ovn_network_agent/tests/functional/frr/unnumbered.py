@@ -48,9 +48,13 @@ router bgp 65002
 
 
 class Unnumbered(base.Frr):
-    """As :class:`base.Frr`; the neighbour has a zebra, too."""
+    """As :class:`base.Frr`; the neighbour has a zebra, too.
+
+    :cvar neighbour_bgp: configuration of the neighbour's bgpd
+    """
 
     bgp = _BGP
+    neighbour_bgp = _NEIGHBOUR
 
     def make_links(self):
         """The bridge, and the uplink to the neighbour."""
@@ -68,7 +72,7 @@ class Unnumbered(base.Frr):
         if base.holder() == 'mgmtd':
             self.neighbour.start('mgmtd')
         self.neighbour.start('zebra')
-        self.neighbour.start('bgpd', config=_NEIGHBOUR)
+        self.neighbour.start('bgpd', config=self.neighbour_bgp)
 
     def learned6(self):
         """What the neighbour has learned of IPv6, a set of prefixes."""

@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""FRR whose only session is numbered, over IPv6, and carries both families.
+
+The neighbour has an IPv6 address, and gets the capability of RFC 8950 by a
+line of its own.  The uplink has no address of IPv4.
+"""
+
+from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent.tests.functional.frr import unnumbered
+
+OURS, THEIRS = '2001:db8:5::1', '2001:db8:5::2'
+CAPABILITY = f'neighbor {THEIRS} capability extended-nexthop'
+_FAMILIES = ''.join(f'''
+ address-family ipv{version} unicast
+  redistribute static
+  neighbor {THEIRS} activate
+  neighbor {THEIRS} prefix-list {base.LIST} out
+ exit-address-family''' for version in (4, 6))
+_BGP = f'''
+router bgp 65001
+ bgp router-id 10.0.0.1
+ no bgp ebgp-requires-policy
+ no bgp default ipv4-unicast
+ neighbor {THEIRS} remote-as 65002
+ neighbor {THEIRS} timers connect 1
+ {CAPABILITY}
+{_FAMILIES}
+'''
+_NEIGHBOUR = f'''
+router bgp 65002
+ bgp router-id 10.0.0.2
+ no bgp ebgp-requires-policy
+ neighbor {OURS} remote-as 65001
+ neighbor {OURS} timers connect 1
+ neighbor {OURS} capability extended-nexthop
+ address-family ipv6 unicast
+  neighbor {OURS} activate
+'''
+
+
+class Extended(unnumbered.Unnumbered):
+    """As :class:`unnumbered.Unnumbered`, and both sides have an address."""
+
+    bgp = _BGP
+    neighbour_bgp = _NEIGHBOUR
+
+    def make_links(self):
+        super().make_links()
+        for namespace, address in ((self.namespace, OURS),
+                                   (self.neighbour.namespace, THEIRS)):
+            namespace.run('ip', 'address', 'add', f'{address}/64', 'dev',
+                          unnumbered.UPLINK, 'nodad')

@@ -30,19 +30,24 @@ def connected():
         return s.recv(10) == b'here'
 def pinged():
     name = os.getpid() & 0xffff
-    head = struct.pack('!BBHHH', 8, 0, 0, name, made)
+    head = struct.pack('!BBHHH', request, 0, 0, name, made)
     total = sum(struct.unpack('!4H', head))
     check = ~((total & 0xffff) + (total >> 16)) & 0xffff
-    echo.sendto(struct.pack('!BBHHH', 8, 0, check, name, made),
+    # The kernel writes the checksum of ICMPv6, and leaves out the header.
+    echo.sendto(struct.pack('!BBHHH', request, 0, check, name, made),
                 (sys.argv[2], 0))
     until = time.monotonic() + 5
     while (left := until - time.monotonic()) > 0:
         echo.settimeout(left)
-        got = echo.recv(200)[20:28]
-        if got[0] == 0 and got[4:] == head[4:]:
+        got = echo.recv(200)[header:header + 8]
+        if got[0] == reply and got[4:] == head[4:]:
             return True
+if ':' in sys.argv[2]:
+    family, protocol, request, reply, header = socket.AF_INET6, 58, 128, 129, 0
+else:
+    family, protocol, request, reply, header = socket.AF_INET, 1, 8, 0, 20
 if sys.argv[1] == 'ping':
-    echo = socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)
+    echo = socket.socket(family, socket.SOCK_RAW, protocol)
 ask = {'ping': pinged, 'connect': connected}[sys.argv[1]]
 made, lost = 0, []
 while not made or not select.select([sys.stdin], [], [], 0.05)[0]:

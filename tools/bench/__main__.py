@@ -21,6 +21,7 @@ import time
 from tools.bench import crew as crews
 from tools.bench import facts
 from tools.bench import growth
+from tools.bench import page
 from tools.bench import peer
 from tools.bench import plot
 from tools.bench import results
@@ -62,11 +63,18 @@ def _parser():
     drawn.set_defaults(function=_plot)
     drawn.add_argument('--to', metavar='DIRECTORY', default=subjects.BUILD,
                        help='of the pictures (default: %(default)s)')
+    written = commands.add_parser(
+        'page', help='write the tables of the documentation, from the file')
+    written.set_defaults(function=_page)
+    written.add_argument(
+        '--to', metavar='TEXT', default=os.path.join(
+            subjects.BUILD, 'speed-tables.txt'),
+        help='reStructuredText (default: %(default)s)')
     bar = commands.add_parser(
         'bar', help='fail when what one event costs grows with the number '
         'of addresses; takes the arguments of tools.bench.growth')
     bar.set_defaults(function=_bar)
-    for command in (run, shown, drawn):
+    for command in (run, shown, drawn, written):
         command.add_argument('--json', default=_JSON, metavar='FILE',
                              help='results (default: %(default)s)')
     for command in (run, shown):
@@ -122,6 +130,13 @@ def _table(given):
 def _plot(given):
     for path in plot.write(results.read(given.json), given.to):
         print(path)
+    return 0
+
+
+def _page(given):
+    with open(given.to, 'w') as opened:
+        opened.write('\n'.join([*page.lines(results.read(given.json)), '']))
+    print(given.to)
     return 0
 
 

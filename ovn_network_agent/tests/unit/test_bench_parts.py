@@ -25,6 +25,7 @@ from ovn_network_agent.tests import tools
 from ovn_network_agent.tests import waiting
 from tools.bench import __main__ as command
 from tools.bench import churn
+from tools.bench import page
 from tools.bench import plot
 from tools.bench import processes
 from tools.bench import results
@@ -74,17 +75,42 @@ class PlotTest(base.BaseTestCase):
                                           directory)])
 
     def test_the_pictures_of_the_page_are_up_to_date(self):
-        page = os.path.join(tools.ROOT, 'doc', 'source')
-        measured = results.read(os.path.join(page, 'contributor',
+        pages = os.path.join(tools.ROOT, 'doc', 'source')
+        measured = results.read(os.path.join(pages, 'contributor',
                                              'speed.json'))
         with tempfile.TemporaryDirectory() as directory:
             paths = plot.write(measured, directory)
             self.assertEqual(5, len(paths))
             for path in paths:
                 with open(path) as made, open(os.path.join(
-                        page, '_static', os.path.basename(path))) as kept:
+                        pages, '_static', os.path.basename(path))) as kept:
                     self.assertEqual(made.read(), kept.read(),
                                      'draw it anew: tools.bench plot')
+
+    def test_the_tables_of_the_page_are_up_to_date(self):
+        pages = os.path.join(tools.ROOT, 'doc', 'source', 'contributor')
+        measured = results.read(os.path.join(pages, 'speed.json'))
+        with open(os.path.join(pages, 'speed-tables.txt')) as kept:
+            self.assertEqual('\n'.join([*page.lines(measured), '']),
+                             kept.read(), 'write them anew: tools.bench page')
+
+    def test_a_table_for_each_other_subject(self):
+        lines = page.lines(document(
+            ('ours', 'kernel', 1000, 15), ('floor', 'kernel', 1000, 12),
+            ('peer', '', 1000, 330), ('abc^', 'kernel', 1000, 30)))
+        rows = [line.split() for line in lines if '1,000' in line]
+        name = ['one', 'added,', '``kernel``', '1,000', '15']
+        self.assertEqual([[*name, '12', '1.25', '1'],
+                          [*name, '330', '22', '1'],
+                          [*name, '30', '0.5', '1']], rows)
+        self.assertEqual(
+            ['The agent and the floor, in milliseconds:',
+             'The agent and the peer, in milliseconds:',
+             'The agent and its revision abc^, in milliseconds:'],
+            [line for line in lines if line.endswith(':')])
+
+    def test_alone_it_has_no_table_of_times(self):
+        self.assertEqual([], page.lines(document(('ours', 'kernel', 1, 1))))
 
 
 class ChurnTest(base.BaseTestCase):

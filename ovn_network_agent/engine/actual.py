@@ -49,7 +49,7 @@ class _Known:
         epoch, or None
     :ivar slow: whether the last answer took longer than the loop waits
     :ivar asked: frozenset of :class:`resources.Ref` that the last successful
-        reading was about
+        reading was about, for a backend that finds only what is wanted
     """
 
     backend: base.Backend
@@ -271,7 +271,8 @@ class Backends:
         refs = self._refs(name)
         try:
             self._found(name, self._known[name].backend.read(refs), by_us)
-            self._known[name].asked = refs
+            if self._known[name].backend.finds_wanted_only:
+                self._known[name].asked = refs
         except Exception as e:
             self.failed(name, expected(name, e))
             return

@@ -225,6 +225,8 @@ class Contributions:
                 for nat, found in driver.for_nats(bare, come, node,
                                                   *divided.common):
                     parts[_name_of_nat(nat)] += self._understood(found)
+            parts = {name: _as_before(found, divided.answers.get(name))
+                     for name, found in parts.items()}
             rest = None
             if self._remarked(driver, divided, come, gone) or anew:
                 answers = {**divided.answers, **parts}
@@ -376,6 +378,21 @@ class Contributions:
         for text in sorted(self._known_problems - problems):
             LOG.info('No longer left out: %s', text)
         self._known_problems = problems
+
+
+def _as_before(found, former):
+    """The former resources of a part if the new ones are the same.
+
+    After a full comparison, thousands of equal resources would otherwise be
+    there twice: in the answers and in the tracker.
+
+    :param found: list of :class:`resources.Resource`
+    :param former: likewise, or None
+    """
+    if (former is not None and len(found) == len(former) and
+            all(map(desired.same, found, former))):
+        return former
+    return found
 
 
 def _name_of_router(router):

@@ -35,8 +35,10 @@ class DesiredState:
 
     def __init__(self, tracker):
         self._tracker = tracker
+        # The resources of each contributor, a tuple.
         self._contributions = {}
-        self._claims = collections.defaultdict(dict)
+        # The claims on each Ref, see :meth:`_claims_on`.
+        self._claims = {}
         self._disputed = set()
         self._keeps = collections.defaultdict(set)
         self._conflicts = {}
@@ -57,7 +59,7 @@ class DesiredState:
 
     def contributed(self, contributor):
         """The resources that a contributor wants at present, a list."""
-        return list(self._contributions.get(contributor, {}).values())
+        return list(self._contributions.get(contributor, ()))
 
     def contribute(self, contributor, wanted):
         """Replace everything that ``contributor`` wants.
@@ -66,15 +68,16 @@ class DesiredState:
         :param wanted: iterable of resources, empty to withdraw all
         """
         new = self._by_ref(contributor, wanted)
-        old = self._contributions.get(contributor, {})
+        old = {resource.ref: resource for resource
+               in self._contributions.get(contributor, ())}
         if new:
-            self._contributions[contributor] = new
+            self._contributions[contributor] = tuple(new.values())
         else:
             self._contributions.pop(contributor, None)
         for ref in old.keys() - new.keys():
             self._release(contributor, ref)
         for ref, resource in new.items():
-            if not _same(resource, old.get(ref)):
+            if not same(resource, old.get(ref)):
                 self._claim(contributor, resource)
 
     def _by_ref(self, contributor, wanted):
@@ -95,23 +98,43 @@ class DesiredState:
             self._tracker.keep(resource.of)
             return
         ref = resource.ref
-        claims = self._claims[ref]
+        claims = self._claims_on(ref)
         agreed = (ref not in self._disputed and
                   len(claims) > (contributor in claims))
         claims[contributor] = resource
+        self._keep_claims(ref, claims)
         # Not settling saves a sort of all claims for each of the thousand
         # routers that may want the same resource.
-        if not agreed or not _same(resource, self._tracker.desired(ref)):
+        if not agreed or not same(resource, self._tracker.desired(ref)):
             self._settle(ref)
 
     def _release(self, contributor, ref):
         if ref.kind == resources.Keep.kind:
             self._release_keep(contributor, ref.key[0])
             return
-        claims = self._claims[ref]
+        claims = self._claims_on(ref)
         claims.pop(contributor, None)
+        self._keep_claims(ref, claims)
         if not claims or ref in self._disputed:
             self._settle(ref)
+
+    def _claims_on(self, ref):
+        """The claims on ``ref``, a dict of contributor to resource."""
+        found = self._claims.get(ref, {})
+        return dict([found]) if isinstance(found, tuple) else found
+
+    def _keep_claims(self, ref, claims):
+        """Keep the claims on ``ref``.
+
+        Most refs have one claim, and a pair takes a quarter of the memory of
+        a dict.
+        """
+        if not claims:
+            self._claims.pop(ref, None)
+        elif len(claims) == 1:
+            self._claims[ref] = next(iter(claims.items()))
+        else:
+            self._claims[ref] = claims
 
     def _release_keep(self, contributor, of):
         self._keeps[of].discard(contributor)
@@ -121,33 +144,32 @@ class DesiredState:
 
     def _settle(self, ref):
         """Decide which resource is desired at ``ref``, by its claims."""
-        claims = self._claims[ref]
+        claims = self._claims_on(ref)
         self._conflicts.pop(ref, None)
         self._disputed.discard(ref)
         if not claims:
-            del self._claims[ref]
             self._tracker.unwant(ref)
             return
         ranked = sorted(claims.items(), key=lambda item: str(item[0]))
         first_by, first = ranked[0]
         for contributor, resource in ranked[1:]:
-            if not _same(resource, first):
+            if not same(resource, first):
                 self._disputed.add(ref)
             if resource != first:
                 self._conflicts.setdefault(
                     ref, f'{first_by} wants {first} but {contributor} wants '
                          f'{resource}')
-        if not _same(first, self._tracker.desired(ref)):
+        if not same(first, self._tracker.desired(ref)):
             self._tracker.want(first)
 
 
-def _same(resource, other):
+def same(resource, other):
     """Whether two resources are equal in all fields.
 
     The operator ``==`` leaves out fields that do not compare.  But a backend
     uses them, too: for example the priorities that a decision was based on.
     """
-    return resource == other and all(
+    return resource is other or resource == other and all(
         getattr(resource, name) == getattr(other, name)
         for name in _beside(type(resource)))
 

@@ -21,7 +21,6 @@ the client 0.04 s and 0.6 s.
 import collections
 import dataclasses
 
-from ovn_network_agent import resources
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import moments
 from ovn_network_agent.engine import tracking
@@ -107,8 +106,7 @@ class Table:
         for resource in (*self.tracker.wanted(), *self.tracker.actual()):
             subject = resource.subject
             if subject is not None:
-                found[subject].add(resources.Ref(resource.kind,
-                                                 resource.key))
+                found[subject].add(resource.ref)
         return found
 
     def copy(self):

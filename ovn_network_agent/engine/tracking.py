@@ -39,8 +39,9 @@ class Tracker:
 
     def want(self, resource):
         """Desire a resource, in place of another one with the same key."""
-        self._desired[resource.kind][resource.key] = resource
-        self._touch(resource.kind, resource.key)
+        ref = resource.ref
+        self._desired[ref.kind][ref.key] = resource
+        self._touch(ref.kind, ref.key)
 
     def unwant(self, ref):
         """No longer desire the resource at ``ref``."""
@@ -59,8 +60,9 @@ class Tracker:
 
     def found(self, resource):
         """Take note that a resource exists with this value."""
-        self._actual[resource.kind][resource.key] = resource
-        self._touch(resource.kind, resource.key)
+        ref = resource.ref
+        self._actual[ref.kind][ref.key] = resource
+        self._touch(ref.kind, ref.key)
 
     def gone(self, ref):
         """Take note that nothing exists at ``ref``."""
@@ -69,6 +71,9 @@ class Tracker:
 
     def resync(self, kinds, found):
         """Replace the actual state of some kinds by a new reading.
+
+        A found resource that is as desired is kept as the desired object, as
+        after its creation.  So thousands of equal values are there once.
 
         :param kinds: kind names
         :param found: iterable of resources of these kinds
@@ -79,7 +84,9 @@ class Tracker:
         for resource in found:
             if resource.kind not in fresh:
                 raise ValueError(f'unexpected kind {resource.kind}')
-            fresh[resource.kind][resource.key] = resource
+            wanted = self._desired[resource.kind].get(resource.key)
+            shared = wanted if wanted == resource else resource
+            fresh[resource.kind][shared.ref.key] = shared
         lost = []
         for kind, actual in fresh.items():
             former = self._actual[kind]

@@ -43,8 +43,14 @@ class Ref:
     key: tuple
 
 
+class _Referred:
+    """Keeps the reference to a resource, which is no field of its value."""
+
+    __slots__ = ('_ref',)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(_Referred):
     """Base of all resources.
 
     :cvar kind: name of the kind, as in logs and plans
@@ -74,8 +80,19 @@ class Resource:
 
     @property
     def ref(self):
-        """:class:`Ref` of this resource."""
-        return Ref(self.kind, self.key)
+        """:class:`Ref` of this resource, the same object each time.
+
+        So the many places that refer to a resource share one reference and
+        one key.
+        """
+        try:
+            return self._ref
+        except AttributeError:
+            # The key comes first: a class without a key has to raise its own
+            # error.
+            key = self.key
+        object.__setattr__(self, '_ref', Ref(self.kind, key))
+        return self._ref
 
     @property
     def follows(self):

@@ -13,6 +13,7 @@
 """What drivers are asked, and what their mistakes cost."""
 
 import dataclasses
+import gc
 
 import fixtures
 
@@ -68,6 +69,17 @@ class DriverTest(gateways.ReconcilerTestCase):
                 {'198.51.100.1/32', *(nat.external_ip + '/32'
                                       for nat in wanted)},
                 gateway.addresses())
+
+    def test_a_full_comparison_leaves_no_second_value(self):
+        """Thousands of equal resources would be there twice from then on."""
+        gateway = self.gateway()
+        # No other test has this address.
+        address = '198.51.100.177'
+        for _comparison in range(2):
+            gateway.run(worlds.router(fips=[address]), full=True)
+        self.assertEqual(1, len([
+            each for each in gc.get_objects()
+            if type(each) is resources.Flow and each.dst == f'{address}/32']))
 
     def test_the_rest_is_asked_for_when_a_nat_row_matters_to_it(self):
         gateway = self.gateway()

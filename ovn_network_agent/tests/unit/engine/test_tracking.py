@@ -12,6 +12,8 @@
 
 """Desired and actual side by side."""
 
+import dataclasses
+
 import hypothesis
 from hypothesis import strategies
 from oslotest import base
@@ -46,6 +48,19 @@ class TrackerTest(base.BaseTestCase):
         self.tracker.found(ROUTE)
         self.assertEqual(((), (), ()), self.delta())
         self.assertTrue(self.tracker.in_sync(ROUTE.ref))
+
+    def test_a_reading_as_wanted_is_there_once(self):
+        self.tracker.want(ROUTE)
+        read = dataclasses.replace(ROUTE)
+        self.tracker.resync(KINDS, [read, RULE])
+        self.assertIs(ROUTE, self.tracker.existing(ROUTE.ref))
+        self.assertIs(RULE, self.tracker.existing(RULE.ref))
+        self.assertEqual(((), (), (RULE,)), self.delta())
+
+    def test_a_reading_of_another_value_stays_another(self):
+        self.tracker.want(MOVED)
+        self.tracker.resync(KINDS, [ROUTE])
+        self.assertEqual(((), ((ROUTE, MOVED),), ()), self.delta())
 
     def test_another_value_is_an_update(self):
         self.tracker.want(MOVED)

@@ -38,9 +38,11 @@ class PrivateName(typing.NamedTuple):
 
 NAMES = (
     PrivateName(
-        'ovs.db.idl:Row', '_data', ('ovn.questions', 'ovsdb.columns'),
+        'ovs.db.idl:Row', '_data',
+        ('ovn.questions', 'ovsdb.columns', 'ovsdb.replica'),
         'whether a column is replicated, and references to rows that are '
-        'not; attributes of a row have neither'),
+        'not; attributes of a row have neither; equal values of many rows '
+        'that are there once'),
     PrivateName(
         'ovs.db.idl:Row', '_table', ('ovn.events', 'ovsdb.replica'),
         'the table of a row that an event is about'),

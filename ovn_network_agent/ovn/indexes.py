@@ -12,8 +12,6 @@
 
 """The indexes by which the view finds rows, kept up row by row.  Pure."""
 
-import collections
-
 from ovn_network_agent import identity
 from ovn_network_agent import iptext
 from ovn_network_agent import model
@@ -36,7 +34,9 @@ class Index:
 
     def __init__(self, keys):
         self._keys = keys
-        self._uuids = collections.defaultdict(set)
+        # By key the UUIDs: a tuple of one, or a set.  Most keys have one row,
+        # and a set takes four times the memory.
+        self._uuids = {}
         self._keys_of = {}
 
     def __len__(self):
@@ -55,12 +55,26 @@ class Index:
             self._keys_of[uuid] = now = self._keys_now(row)
         gone, come = self._difference(before, now)
         for key in gone:
-            self._uuids[key].discard(uuid)
-            if not self._uuids[key]:
-                del self._uuids[key]
+            self._drop(key, uuid)
         for key in come:
-            self._uuids[key].add(uuid)
+            self._add(key, uuid)
         return gone | come
+
+    def _add(self, key, uuid):
+        found = self._uuids.get(key)
+        if found is None:
+            self._uuids[key] = (uuid,)
+        elif isinstance(found, tuple):
+            self._uuids[key] = {*found, uuid}
+        else:
+            found.add(uuid)
+
+    def _drop(self, key, uuid):
+        found = self._uuids[key]
+        if len(found) == 1:
+            del self._uuids[key]
+        else:
+            found.discard(uuid)
 
     def _keys_now(self, row):
         """The keys of a row, a tuple."""

@@ -40,7 +40,10 @@ def nat(row, resident=lambda port: False):
         no MAC address; the text names the row and the value
     """
     try:
-        external = str(iptext.address(row.external_ip))
+        given = row.external_ip
+        canonical = str(iptext.address(given))
+        # The text of the row is there anyhow.
+        external = given if given == canonical else canonical
     except ValueError:
         raise ValueError(f'NAT row {row.uuid}: external_ip '
                          f'{row.external_ip!r} is not an IP address') from None

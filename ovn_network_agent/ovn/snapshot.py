@@ -86,7 +86,9 @@ class Builder:
         # From the UUID of a row to the routers that were built from it.  The
         # second one has the NAT rows of a router itself.
         self._depends = collections.defaultdict(set)
-        self._holders = collections.defaultdict(set)
+        # Most NAT rows have one router, in a tuple: a set takes four times the
+        # memory.
+        self._holders = {}
         self._segments = segments.Segments(self._index)
         self._users = segments.Users(self._index)
         self._bare = routers.Routers(self._index, self._follows,
@@ -402,7 +404,9 @@ class Builder:
             uuid, self._index('nb', 'Logical_Router', 'nat').keys_of(uuid),
             nb['NAT'])
         for nat in read:
-            self._holders[nat].add(uuid)
+            held = self._holders.get(nat, ())
+            if uuid not in held:
+                self._holders[nat] = (*held, uuid)
         frame = self._frames.get(uuid)
         bare = (self._bare.build(sb['Port_Binding'], self._wiring, uuid, row)
                 if frame is None else frame.router)

@@ -88,6 +88,8 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         self._usual = probe_interval
         self._hurried = self._hurry = False
         self._choosing = False
+        # By table and column the last scalar value.
+        self._scalars = collections.defaultdict(dict)
         self._session.reconnect.set_backoff(*pauses())
 
     @property
@@ -216,12 +218,30 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
             columns
         """
         self.dirty.mark(row._table.name, row.uuid)
+        self._share(row)
         try:
             self.handler.notify(event, row, updates)
         except Exception:
             # A bug in one event must not stop the other events.
             LOG.exception('An event of %s failed', row._table.name)
             self._wake()
+
+    def _share(self, row):
+        """Replace the scalar values of a row by equal ones of the last row.
+
+        Thousands of NAT rows have the same type.  The library changes sets
+        and maps in place, so these are not shared.
+
+        :param row: ovs.db.idl.Row
+        """
+        last = self._scalars[row._table.name]
+        for column, datum in row._data.items():
+            if not datum.type.is_scalar():
+                continue
+            if last.setdefault(column, datum) == datum:
+                row._data[column] = last[column]
+            else:
+                last[column] = datum
 
     def cooperative_yield(self):
         """Do nothing: the loop thread waits for the end of the load anyhow.

@@ -63,6 +63,35 @@ class StartTest(base.base.BaseTestCase):
             self.assertTrue(database.connected)
             self.assertEqual(['r1'], self.names(database))
 
+    def test_equal_scalar_values_are_there_once_and_change_alone(self):
+        self.server.start()
+        router = ovsdb.insert('Logical_Router', name='r1', nat=ovsdb.ovsdb_set(
+            ['named-uuid', name] for name in ('a', 'b', 'c')))
+        self.server.transact(router, *(
+            ovsdb.insert('NAT', name, type='dnat_and_snat', logical_ip='::5',
+                         external_ip=f'2001:db8::{name}')
+            for name in ('a', 'b', 'c')))
+        database = self.database(self.server.remote)
+        database.require('Logical_Router', ('nat',))
+        database.require('NAT', ('type', 'external_ip', 'options'))
+        database.start()
+
+        def types():
+            with database.rows() as tables:
+                return {row.external_ip[-1]: (row.type, row.options)
+                        for row in tables['NAT'].values()}
+        usual, other = ('dnat_and_snat', {}), ('snat', {'stateless': 'true'})
+        with database.rows() as tables:
+            self.assertEqual(1, len({id(row._data['type']) for row
+                                     in tables['NAT'].values()}))
+        for changed in 'b', 'a':
+            self.server.transact(ovsdb.update(
+                'NAT', {'external_ip': f'2001:db8::{changed}'}, type='snat',
+                options=ovsdb.ovsdb_dict({'stateless': 'true'})))
+            waiting.eventually(lambda changed=changed:
+                               types()[changed] == other, types)
+        self.assertEqual({'a': other, 'b': other, 'c': usual}, types())
+
     def test_before_the_first_load_nothing_can_be_read(self):
         database = self.database(self.server.remote)
         self.assertFalse(database.connected)

@@ -97,6 +97,14 @@ NAMES = (
         ('privileged.context',),
         'a reset connection ends the channel instead of its thread alone'),
     PrivateName(
+        'oslo_privsep.daemon:Daemon', '_process_cmd',
+        ('privileged.serving',),
+        'the call itself, in a loop that keeps no former call alive'),
+    PrivateName(
+        'oslo_privsep.daemon:Daemon', '_create_done_callback',
+        ('privileged.serving',),
+        'the answer to a call, in a loop that keeps no former call alive'),
+    PrivateName(
         'oslo_privsep.daemon', '_fd_logger', ('privileged.helper',),
         'what the helper command says goes to the log'),
     PrivateName(

@@ -41,6 +41,7 @@ from ovn_network_agent.conf import validate  # noqa: E402
 from ovn_network_agent.engine import plan_text  # noqa: E402
 from ovn_network_agent.ovn import view  # noqa: E402
 from ovn_network_agent.ovsdb import streams  # noqa: E402
+from ovn_network_agent.privileged import heap  # noqa: E402
 from ovn_network_agent.privileged import start as privileges  # noqa: E402
 from ovn_network_agent.runtime import configuration  # noqa: E402
 from ovn_network_agent.runtime import former  # noqa: E402
@@ -179,6 +180,7 @@ def _run(conf, drivers, backends):
     # The fork comes before the first thread.  Afterwards this process has no
     # capabilities.
     contexts = mode.contexts(conf)
+    privileges.prepare()
     garbage.settle()
     privileges.start(conf, contexts, dry_run=conf.dry_run)
     streams.configure(conf)
@@ -271,13 +273,18 @@ def _serve(agent, caught, contexts):
     for context in contexts:
         context.ended = caught.wake
     agent.start(ended=caught.wake)
+    keeper = heap.Keeper(heap.trim)
+    keeper.start()
     settled = False
     while not agent.wait(0):
         number = caught.wait(_LOOK)
         if agent.ready and not settled:
             # What the first views have of OVN lives on.
             garbage.settle()
+            # All objects are frozen, so the collection takes no time.
+            heap.release()
             settled = True
+        keeper.look()
         if number is None:
             if not all(context.alive for context in contexts):
                 # A forked daemon cannot be started again.  All objects stay,

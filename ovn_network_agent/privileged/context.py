@@ -43,6 +43,7 @@ from oslo_privsep import priv_context
 
 from ovn_network_agent.privileged import capability
 from ovn_network_agent.privileged import helper
+from ovn_network_agent.privileged import serving
 
 LOG = logging.getLogger(__name__)
 
@@ -195,7 +196,7 @@ class Context(priv_context.PrivContext):
                 root.removeHandler(handler)
             daemon.replace_logging(
                 daemon.PrivsepLogHandler(channel, processName=str(self)))
-            daemon.Daemon(channel, context=self).run()
+            serving.Daemon(channel, context=self).run()
             status = 0
         except Exception:
             LOG.exception('Privileged daemon %s failed', self.name)

@@ -23,6 +23,7 @@ from oslo_privsep import priv_context
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import temporary_levels
 from ovn_network_agent.privileged import capability
+from ovn_network_agent.privileged import heap
 from ovn_network_agent.privileged import helper
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import log_levels
@@ -35,6 +36,16 @@ class NoPrivileges(Exception):
 
     :param reason: text for the operator: what failed and the remedy
     """
+
+
+def prepare():
+    """Do once, before the fork, what each daemon would do for itself.
+
+    At its first question about capabilities, the library parses declarations
+    in C, which takes 1.6 MB.
+    """
+    heap.share()
+    capabilities.get_caps()
 
 
 def start(conf, contexts=privileged.CONTEXTS, dry_run=False, drop=True):

@@ -57,7 +57,8 @@ OURS = {
         'diagnosis.node.sources'),
     'the state of this process and of its interpreter': (
         'control.bug_report', 'control.text', 'metrics.endpoint',
-        'privileged.capability', 'runtime.sole', 'privileged.receiving'),
+        'privileged.capability', 'privileged.heap', 'privileged.receiving',
+        'runtime.sole'),
     'files below /proc/sys, of numbers': (
         'diagnosis.address.kernel', 'diagnosis.node.outbound',
         'diagnosis.node.forwards'),

@@ -1,0 +1,115 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The memory of this process, and how free parts go back to the kernel.
+
+The allocators keep what was freed for later use.  Python keeps thousands of
+free tuples and lists, each of which holds a whole arena of 1 MB in place.  A
+full collection frees them.  The C library keeps freed pages between pages in
+use; malloc_trim(3) of glibc gives them back.
+"""
+
+import ctypes
+import gc
+import os
+import threading
+import time
+
+_PAGE = os.sysconf('SC_PAGE_SIZE')
+# Bytes by which a process has to grow until it looks for free memory.
+_GROWTH = 2 << 20
+# Seconds from the growth to the releases.  More of the same is likely to come
+# soon, and a release says nothing about what is still in use then.
+_PAUSES = (1.0, 10.0)
+# malloc.h of glibc
+_M_ARENA_MAX = -8
+# musl, for example, has no such functions, and needs none.
+_library = ctypes.CDLL(None)
+_trim = getattr(_library, 'malloc_trim', None)
+_set_option = getattr(_library, 'mallopt', None)
+
+
+def share():
+    """Have all threads use one heap of the C library, before the first thread.
+
+    Otherwise most threads get a heap of their own, and each keeps its free
+    parts.  Python runs one thread at a time, so they rarely wait for another.
+    """
+    if _set_option is not None:
+        _set_option(_M_ARENA_MAX, 1)
+
+
+def size():
+    """Bytes of this process in memory, shared pages included."""
+    with open('/proc/self/statm') as opened:
+        return int(opened.read().split()[1]) * _PAGE
+
+
+def release():
+    """Give free memory back to the kernel.
+
+    The collection takes about 1 ms in a privileged daemon, because most of its
+    objects are frozen (:mod:`runtime.garbage`).
+    """
+    gc.collect()
+    trim()
+
+
+def trim():
+    """Give back the free pages of the C library alone.
+
+    This also suits a process with many objects, in which a full collection
+    takes long.
+    """
+    if _trim is not None:
+        _trim(0)
+
+
+class Keeper:
+    """Gives free memory back to the kernel when the process has grown.
+
+    :param release: :func:`release` or :func:`trim`
+    :param size: function that returns the bytes in use, see :func:`size`
+    :param pauses: seconds from the growth to the first release, and further
+        seconds to each later one
+    """
+
+    def __init__(self, release, size=size, pauses=_PAUSES):
+        self._release = release
+        self._size = size
+        self._pauses = pauses
+        self._least = size()
+        self._grown = threading.Event()
+
+    def start(self):
+        """Start the thread, which sleeps until the process has grown."""
+        threading.Thread(target=self._run, name='heap', daemon=True).start()
+
+    def look(self):
+        """Have the thread release memory if the process has grown.
+
+        The call takes 0.01 ms, and suits any thread.
+        """
+        if self._size() - self._least > _GROWTH:
+            self._grown.set()
+
+    def _run(self):
+        while self._grown.wait():
+            for pause in self._pauses:
+                time.sleep(pause)
+                self._grown.clear()
+                self.tidy()
+
+    def tidy(self):
+        """Release memory now; a later growth counts from the size then."""
+        self._release()
+        self._least = self._size()

@@ -1,0 +1,75 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The memory of a process goes back to the kernel after it has grown."""
+
+import threading
+
+from oslotest import base
+
+from ovn_network_agent.privileged import heap
+
+MEGA = 1 << 20
+
+
+class KeeperTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.size = 10 * MEGA
+        self.released = threading.Semaphore(0)
+        self.keeper = heap.Keeper(self.release, lambda: self.size, (0, 0))
+
+    def release(self):
+        self.size = min(self.size, 11 * MEGA)
+        self.released.release()
+
+    def releases(self):
+        """Wait for the releases after one growth, of which no more come."""
+        for _pause in range(2):
+            self.assertTrue(self.released.acquire(timeout=20))
+        self.assertFalse(self.released.acquire(blocking=False))
+
+    def test_each_growth_is_released(self):
+        self.keeper.start()
+        self.keeper.look()
+        for _growth in range(2):
+            self.size = 20 * MEGA
+            self.keeper.look()
+            self.releases()
+
+    def test_a_growth_counts_from_what_is_left(self):
+        self.size = 30 * MEGA
+        self.keeper.tidy()
+        self.assertTrue(self.released.acquire(blocking=False))
+        self.keeper.start()
+        for size in 12, 15:
+            self.size = size * MEGA
+            self.keeper.look()
+        self.releases()
+
+
+class ReleaseTest(base.BaseTestCase):
+
+    def test_the_size_is_that_of_this_process(self):
+        with open('/proc/self/status') as opened:
+            resident = next(int(line.split()[1]) for line in opened
+                            if line.startswith('VmRSS:'))
+        self.assertAlmostEqual(resident / 1024, heap.size() / MEGA, delta=8)
+
+    def test_free_pages_between_pages_in_use_are_given_back(self):
+        """Without malloc_trim(3) the last block holds those before it."""
+        blocks = [bytearray(8000) for _number in range(4000)]
+        before = heap.size()
+        del blocks[:-1]
+        heap.release()
+        self.assertLess(heap.size(), before - 20 * MEGA)

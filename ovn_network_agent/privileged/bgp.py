@@ -25,8 +25,8 @@ from ovn_network_agent.frr import output
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import vtysh
 
-# Most addresses for one answer, which then has about 0.7 MB.
-_BATCH = 500
+# Most addresses for one session, whose answers have about 0.15 MB.
+_BATCH = 100
 
 
 @privileged.frr.entrypoint

@@ -53,6 +53,9 @@ _LAST = 30.0
 # second; so a reason ends soon after its cause.
 _FEW = 50
 _LAST_OF_FEW = 5.0
+# Most addresses of one question: the answer about 10,000 takes 10 MB in the
+# privileged daemon and in the agent.
+_PIECE = 500
 # Seconds between two repairs of an address that zebra lacks (trap T39).
 _REPAIR_INTERVAL = 60.0
 _ADDRESS = (notices.kernel('address'),)
@@ -249,11 +252,13 @@ class Verification(base.Observer):
         vrf = self._conf.frr.vrf_name
         asks_bgp = self._conf.frr.bgp_check
         problems = {}
-        if pending:
-            found = effect.Found(*bgp.read_effect(vrf, sorted(pending),
-                                                  asks_bgp))
-            for prefix, protocol in pending.items():
-                wrong = effect.problem(prefix, protocol, found, asks_bgp)
+        prefixes = sorted(pending)
+        for at in range(0, len(prefixes), _PIECE):
+            some = prefixes[at:at + _PIECE]
+            found = effect.Found(*bgp.read_effect(vrf, some, asks_bgp))
+            for prefix in some:
+                wrong = effect.problem(prefix, pending[prefix], found,
+                                       asks_bgp)
                 if wrong is not None:
                     problems[prefix] = wrong
         # zebra and bgpd take a moment, so a problem counts only when the

@@ -301,7 +301,7 @@ def ask_json(daemon, command, enable=False):
     """
     said = _ask(daemon, command, enable)
     with readable():
-        return output.json_documents(said)
+        return list(output.json_documents(said))
 
 
 class readable:

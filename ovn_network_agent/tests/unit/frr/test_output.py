@@ -138,19 +138,26 @@ class TestJson(unittest.TestCase):
         for document in {}, {'BGP': {}}:
             self.assertEqual([], list(output.named(document, 'rules')))
 
+    def test_documents_come_one_by_one(self):
+        found = output.json_documents('{"a": 1} junk')
+        self.assertEqual({'a': 1}, next(found))
+        self.assertRaises(output.Unreadable, next, found)
+
     @given(st.lists(json_values, max_size=3))
     def test_documents_there_and_back(self, documents):
         text = '\n'.join(json.dumps(document) for document in documents)
         if all(isinstance(document, dict) for document in documents):
-            self.assertEqual(documents, output.json_documents(text))
+            self.assertEqual(documents,
+                             list(output.json_documents(text)))
         else:
-            self.assertRaises(output.Unreadable, output.json_documents, text)
+            self.assertRaises(output.Unreadable, list,
+                              output.json_documents(text))
 
     @given(st.lists(st.dictionaries(st.text(max_size=5), json_values,
                                     max_size=3), max_size=3))
     def test_objects_there_and_back(self, documents):
         text = '\n'.join(map(json.dumps, documents))
-        self.assertEqual(documents, output.json_documents(text))
+        self.assertEqual(documents, list(output.json_documents(text)))
 
     @given(st.lists(json_values, max_size=3), st.text())
     def test_other_shapes_are_unreadable(self, documents, junk):

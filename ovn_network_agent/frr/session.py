@@ -78,15 +78,39 @@ class Session:
         :returns: (status, text) as the daemon answers
         :raises OSError: when there is no answer
         """
-        self._in_time(self._socket.sendall, command.encode() + b'\0')
-        answer = b''
-        while answer[-4:-1] != _MARK:
+        return self.exchange_all([command])[0]
+
+    def exchange_all(self, commands):
+        """Run commands, which the daemon gets at once.
+
+        :param commands: list of text
+        :returns: list of (status, text), see :meth:`exchange`
+        :raises OSError: when an answer is missing
+        """
+        self._in_time(self._socket.sendall, b''.join(
+            command.encode() + b'\0' for command in commands))
+        received = b''
+        answers = []
+        while len(answers) < len(commands):
             data = self._in_time(self._socket.recv, 65536)
             if not data:
                 raise ConnectionResetError(
                     errno.ECONNRESET, f'{self._name} of FRR has ended')
-            answer += data
-        return answer[-1], answer[:-4].decode(errors='replace').strip()
+            received += data
+            while (end := received.find(_MARK)) >= 0 and (
+                    len(received) > end + len(_MARK)):
+                answers.append((
+                    received[end + len(_MARK)],
+                    received[:end].decode(errors='replace').strip()))
+                received = received[end + len(_MARK) + 1:]
+        return answers
+
+    def extend(self, deadline):
+        """Set another limit for the answers to come.
+
+        :param deadline: monotonic seconds
+        """
+        self._deadline = deadline
 
     def close(self):
         """Close the connection."""

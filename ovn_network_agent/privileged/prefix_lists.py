@@ -75,10 +75,9 @@ def read_digest(name, whole):
     found = {}
     for daemon in _HOLDERS.values():
         try:
-            said = '\n'.join(
-                vty.peek(daemon, f'show {family} prefix-list {what}{name}',
-                         _PEEK)
-                for family in ('ip', 'ipv6'))
+            said = '\n'.join(vty.peek(
+                daemon, [f'show {family} prefix-list {what}{name}'
+                         for family in ('ip', 'ipv6')], _PEEK))
         except (ConnectionError, FileNotFoundError):
             # The watch for restarts reports a daemon that has ended.
             continue

@@ -14,7 +14,9 @@
 
 """Digests of the prefix lists of a real FRR."""
 
+from ovn_network_agent.frr import session
 from ovn_network_agent.privileged import prefix_lists
+from ovn_network_agent.privileged import vty
 from ovn_network_agent.tests import programs
 from ovn_network_agent.tests.functional.frr import base
 
@@ -26,6 +28,7 @@ class TestDigest(base.FrrTestCase):
     def setUp(self):
         super().setUp()
         self.root_side(frr_run_dir=self.frr.rundir)
+        self.addCleanup(vty.close)
         self.line('seq 1000000007 ' + PERMIT, 'seq 1000000021 deny any')
 
     def line(self, *texts, no=''):
@@ -75,6 +78,24 @@ class TestDigest(base.FrrTestCase):
             for whole in (True, False):
                 prefix_lists.read_digest(base.LIST, whole)
         self.assertEqual([], found)
+
+    def test_the_sessions_stay_open(self):
+        prefix_lists.read_digest(base.LIST, True)
+        self.addCleanup(setattr, session, 'Session', session.Session)
+        # A new session would be an error.
+        session.Session = None
+        for whole in (False, True):
+            self.assertEqual({'bgpd', 'zebra'}, prefix_lists.read_digest(
+                base.LIST, whole).keys())
+
+    def test_a_daemon_that_was_restarted_answers_at_once(self):
+        before = prefix_lists.read_digest(base.LIST, False)
+        self.frr.kill('bgpd')
+        self.frr.start('bgpd', config=base.BGP)
+        self.frr.wait_for_session()
+        after = prefix_lists.read_digest(base.LIST, False)
+        self.assertEqual(before['zebra'], after['zebra'])
+        self.assertIn('bgpd', after)
 
     def test_a_daemon_that_has_ended(self):
         self.frr.kill('bgpd')

@@ -31,6 +31,7 @@ from ovn_network_agent.nft import filters as nft_filters
 from ovn_network_agent.nft import listing
 from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import prefix_lists
+from ovn_network_agent.privileged import vty
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.fuzz import peers
@@ -115,6 +116,8 @@ def _daemons(data, *questions):
     for question in questions:
         with contextlib.suppress(OSError, readers.Unread):
             question()
+        # A peer serves one session at a time.
+        vty.close()
 
 
 def _readers(data):

@@ -25,6 +25,50 @@ from ovn_network_agent.frr import session
 LIMIT = 0.3
 
 
+class PipelinedTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.directory = self.useFixture(fixtures.TempDir()).path
+        self.daemon = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.addCleanup(self.daemon.close)
+        self.daemon.settimeout(60)
+        self.daemon.bind(os.path.join(
+            self.directory, 'zebra' + session.SUFFIX))
+        self.daemon.listen()
+
+    def answered(self, pieces):
+        """The answers to two questions, when they come in these pieces."""
+        made = session.Session(self.directory, 'zebra', 60,
+                               time.monotonic() + 60)
+        self.addCleanup(made.close)
+        accepted, _address = self.daemon.accept()
+
+        def serve():
+            asked = b''
+            while asked.count(b'\0') < 2:
+                asked += accepted.recv(100)
+            for piece in pieces:
+                accepted.sendall(piece)
+            accepted.close()
+        serving = threading.Thread(target=serve)
+        serving.start()
+        self.addCleanup(serving.join)
+        return made.exchange_all(['one', 'two'])
+
+    def test_answers_in_any_pieces(self):
+        whole = b'first\0\0\0\0 second\n\0\0\0\x02'
+        for size in range(1, len(whole) + 1):
+            pieces = [whole[at:at + size]
+                      for at in range(0, len(whole), size)]
+            self.assertEqual([(0, 'first'), (2, 'second')],
+                             self.answered(pieces))
+
+    def test_a_missing_answer(self):
+        self.assertRaises(ConnectionResetError, self.answered,
+                          [b'first\0\0\0\0second\0\0\0'])
+
+
 class FullQueueTest(base.BaseTestCase):
 
     def setUp(self):

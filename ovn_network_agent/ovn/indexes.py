@@ -178,7 +178,7 @@ def make():
         ('nb', 'Load_Balancer_Group'): {
             'balancer': References('load_balancer')},
         ('nb', 'NAT'): {
-            'address': Index(lambda r: [r.external_ip]),
+            'address': Index(lambda r: [columns.atom(r, 'external_ip')]),
             'tenant': Index(_tenant_keys),
             'machine': Index(_machine_keys),
             **_words('NAT row')},
@@ -257,8 +257,8 @@ def _machine_keys(row):
 
 
 def _tenant_keys(row):
-    if row.type == 'snat':
-        tenant = networks.translated(row.logical_ip)
+    if columns.atom(row, 'type') == 'snat':
+        tenant = networks.translated(columns.atom(row, 'logical_ip'))
         if tenant is not None:
             yield str(tenant)
 

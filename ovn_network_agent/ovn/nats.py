@@ -39,27 +39,29 @@ def nat(row, resident=lambda port: False):
     :raises ValueError: when external_ip is no IP address, or external_mac is
         no MAC address; the text names the row and the value
     """
+    text = columns.atom(row, 'external_ip')
     try:
-        given = row.external_ip
-        canonical = str(iptext.address(given))
+        canonical = str(iptext.address(text))
         # The text of the row is there anyhow.
-        external = given if given == canonical else canonical
+        external = text if text == canonical else canonical
     except ValueError:
-        raise ValueError(f'NAT row {row.uuid}: external_ip '
-                         f'{row.external_ip!r} is not an IP address') from None
-    port = columns.optional(row, 'gateway_port', None)
+        raise ValueError(f'NAT row {row.uuid}: external_ip {text!r} is not an '
+                         'IP address') from None
+    kind, logical = (columns.atom(row, column)
+                     for column in ('type', 'logical_ip'))
+    port = (columns.optional(row, 'gateway_port', None)
+            if columns.atom(row, 'gateway_port') else None)
     gateway_port = port.name if port else ''
     machine = machine_of(row)
     if not machine:
-        return model.Nat(row.type, external, row.logical_ip,
-                         gateway_port=gateway_port)
-    mac = columns.optional(row, 'external_mac').lower()
+        return model.Nat(kind, external, logical, gateway_port=gateway_port)
+    mac = columns.atom(row, 'external_mac').lower()
     if not _MAC.fullmatch(mac):
         # ovn-northd leaves out such a row, too (lrouter_check_nat_entry).
         raise ValueError(f'NAT row {row.uuid}: external_mac {mac!r} is not a '
                          'MAC address')
-    return model.Nat(row.type, external, row.logical_ip, mac,
-                     resident(machine), gateway_port)
+    return model.Nat(kind, external, logical, mac, resident(machine),
+                     gateway_port)
 
 
 def machine_of(row):
@@ -67,9 +69,10 @@ def machine_of(row):
 
     :param row: NAT
     """
-    if row.type != _FLOATING or not columns.optional(row, 'external_mac'):
+    if (columns.atom(row, 'type') != _FLOATING or
+            not columns.atom(row, 'external_mac')):
         return ''
-    return columns.optional(row, 'logical_port')
+    return columns.atom(row, 'logical_port')
 
 
 class Nats:

@@ -187,13 +187,16 @@ def _fill(row, columns, values, tables):
     for column, kind in columns.items():
         value = _of_type(kind, values.get(column), tables)
         setattr(row, column, value)
-        atoms = {_Atom(key): _Atom(of) for key, of in value.items()} if (
-            kind == _MAP) else [
-                _Atom(each.uuid) for each in value] if isinstance(
-                    kind, tuple) else []
-        data[column] = types.SimpleNamespace(values=(
-            atoms if isinstance(atoms, dict) else dict.fromkeys(atoms)))
+        data[column] = types.SimpleNamespace(values=_atoms(value))
     row._data = data
+
+
+def _atoms(value):
+    """A value as python-ovs keeps it, a dict of :class:`_Atom`."""
+    if isinstance(value, dict):
+        return {_Atom(key): _Atom(of) for key, of in value.items()}
+    return {_Atom(getattr(each, 'uuid', each)): None for each in (
+        value if isinstance(value, list) else [value])}
 
 
 def _databases(data):

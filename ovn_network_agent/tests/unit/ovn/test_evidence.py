@@ -26,12 +26,12 @@ class Row(types.SimpleNamespace):
 
     @property
     def _data(self):
-        """The references as python-ovs keeps them."""
+        """The references and the texts as python-ovs keeps them."""
         return {column: types.SimpleNamespace(values=[
-            types.SimpleNamespace(value=row.uuid) for row in value])
+            types.SimpleNamespace(value=getattr(each, 'uuid', each))
+            for each in (value if isinstance(value, list) else [value])])
             for column, value in vars(self).items()
-            if isinstance(value, list) and all(
-                isinstance(each, Row) for each in value)}
+            if isinstance(value, (list, str))}
 
 
 class Cloud:

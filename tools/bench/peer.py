@@ -20,6 +20,7 @@ take longer than the measurement: minutes with 1,000 floating IPs.
 
 import os
 import signal
+import socket
 import time
 
 from lab import syscalls
@@ -154,7 +155,8 @@ class Host(hosts.Host):
         self._make_devices()
 
     def _make_devices(self):
-        if not os.path.exists(f'/sys/class/net/{_VRF}'):
+        # /sys has the devices of the network namespace that mounted it.
+        if _VRF not in {name for _number, name in socket.if_nameindex()}:
             programs.run('ip', 'link', 'add', _VRF, 'type', 'bridge')
             programs.run('ip', 'link', 'set', _VRF, 'up')
         programs.run('ip', 'link', 'add', _DEVICE, 'type', 'veth', 'peer',

@@ -27,6 +27,7 @@ from ovn_network_agent import trigger
 from ovn_network_agent.conf import frr as options
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import tracking
+from ovn_network_agent.frr import effect
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.watches import frr_verification
 
@@ -82,6 +83,32 @@ class VerificationTest(base.BaseTestCase):
             return self.made._wait()
         finally:
             end.cancel()
+
+    def test_many_are_asked_about_in_pieces(self):
+        many = [f'10.0.{number // 250}.{number % 250}/32'
+                for number in range(1200)]
+        asked = []
+
+        def read(_vrf, prefixes, _bgp):
+            asked.append(prefixes)
+            there = [prefix for prefix in prefixes if prefix != missing]
+            return ({prefix: ['static'] for prefix in there},
+                    {prefix: ['192.0.2.1'] for prefix in there})
+        for missing in min(many), max(many):
+            del asked[:]
+            self.useFixture(fixtures.MonkeyPatch(
+                'ovn_network_agent.privileged.bgp.read_effect', read))
+            self.useFixture(fixtures.MonkeyPatch(
+                'ovn_network_agent.privileged.bgp.read_surroundings',
+                lambda *_args: {'connected': ['169.254.0.0/30'],
+                                'neighbours': {}}))
+            self.made._wanted = dict.fromkeys(many, 'static')
+            problems, _reasons = self.made._examine(
+                self.made._wanted, everything=True)
+            self.assertEqual({missing: effect.INACTIVE}, problems)
+            self.assertEqual(sorted(many), [
+                prefix for some in asked for prefix in some])
+            self.assertLess(max(map(len, asked)), 600)
 
     def test_a_change_is_looked_at_alone(self):
         self.passed(('created', static(A)), ('updated', static(B)),

@@ -289,7 +289,55 @@ class DirtyRows:
 
 
 class Handler(ovsdb_event.RowEventHandler):
-    """Event handler whose thread can be stopped and waited for."""
+    """Event handler whose thread can be stopped and waited for.
+
+    The library asks each event about each row.  Here only the events of the
+    row's table are asked, because the first load has tens of thousands of
+    rows.
+    """
+
+    def __init__(self):
+        # By table its events, as the keys of a dict that never changes.
+        self._of_table = {}
+        # An event that has run once goes on the thread of the handler.
+        self._changes = threading.Lock()
+        super().__init__()
+
+    def watch_events(self, events):
+        """As of the library: an event that is there already stays alone."""
+        for event in events:
+            self.watch_event(event)
+
+    def watch_event(self, event):
+        """Likewise for one event."""
+        with self._changes:
+            super().watch_event(event)
+            self._of_table[event.table] = {
+                **self._of_table.get(event.table, {}), event: None}
+
+    def unwatch_events(self, events):
+        """As of the library: an event that is not there is no error."""
+        for event in events:
+            self.unwatch_event(event)
+
+    def unwatch_event(self, event):
+        """Likewise for one event."""
+        with self._changes:
+            super().unwatch_event(event)
+            self._of_table[event.table] = {
+                other: None for other in self._of_table.get(event.table, ())
+                if other != event}
+
+    def matching_events(self, event, row, updates):
+        """The events that match a row, those of high priority first.
+
+        :param event: see :meth:`notify`, likewise row and updates
+        :returns: list of ovsdbapp RowEvent
+        """
+        return sorted((
+            each for each in self._of_table.get(row._table.name, ())
+            if self.match(each, event, row, updates)),
+            key=lambda each: -each.priority)
 
     def notify(self, event, row, updates=None):
         """Have the thread run the events that match a row.

@@ -67,10 +67,18 @@ class Session:
         :returns: (status, text); the text of a failure is never empty
         :raises OSError: when there is no answer
         """
-        status, said = self.exchange(command)
-        if status != SUCCESS and not said:
-            said = f'status {status} of {self._name}'
-        return status, said
+        return self.ask_all([command])[0]
+
+    def ask_all(self, commands):
+        """Run commands, which the daemon gets at once.
+
+        :param commands: list of text
+        :returns: list of (status, text), see :meth:`ask`
+        :raises OSError: when an answer is missing
+        """
+        return [(status, said if said or status == SUCCESS
+                 else f'status {status} of {self._name}')
+                for status, said in self.exchange_all(commands)]
 
     def exchange(self, command):
         """Run a command.

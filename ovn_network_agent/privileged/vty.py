@@ -44,6 +44,9 @@ _WRITERS = ((MGMTD, 'configure terminal file-lock'),
 # thousands of routes the command takes as long as a change, so it is not sent
 # each time.
 DISCARD = 'mgmt commit abort'
+# Most questions that a daemon gets at once.  It answers all of them before it
+# does anything else: about 2 ms with FRR 8.4.
+_AT_ONCE = 20
 # Whether the last session may have broken off; a former daemon may have been
 # killed in one.
 _broken_off = True
@@ -147,7 +150,9 @@ def ask(questions):
     said = []
     for name, commands in questions.items():
         with contextlib.closing(_session(name, deadline)) as opened:
-            said += [opened.ask(command)[1] for command in commands]
+            for at in range(0, len(commands), _AT_ONCE):
+                said += [text for _status, text in opened.ask_all(
+                    commands[at:at + _AT_ONCE])]
     return '\n'.join(said)
 
 

@@ -26,6 +26,7 @@ from lab import node as nodes
 from lab import plan
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import forwarding as pf
+from ovn_network_agent.watches import pace
 
 # How many answers nobody has asked for.
 _UNASKED = 5
@@ -45,8 +46,10 @@ class Redirects:
         gw1.run(['nft', 'flush', 'ruleset'])
         self._answers_nobody_asked_for(pf.REMOTE, plan.CLIENT)
         agent.thaw()
+        # The repair may wait: earlier tests have flushed the table, too, and
+        # the agent takes a row of repairs for a fight with another program.
         nodes.wait_until('all is as before', lambda: not dump.difference(
-            usual, self.state('gw1')), base.SETTLE)
+            usual, self.state('gw1')), pace.LAST + base.SETTLE)
         # Until then nobody translated what backends sent again in connections
         # that earlier tests have left.
         self.untranslated_on_purpose()

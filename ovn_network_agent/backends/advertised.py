@@ -50,6 +50,7 @@ class AdvertisedBackend(nb_writer.Writer):
     kinds = (resources.Advertised,)
     doubted_by = (notices.STATIC_ROUTES, notices.IDENTITY)
     revived_by = (notices.connected('nb'), notices.BGP_CHANGED)
+    goes_by_rows = True
 
     def __init__(self, conf, patience=PATIENCE):
         super().__init__(conf)

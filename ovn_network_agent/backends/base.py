@@ -140,6 +140,8 @@ class Backend(abc.ABC):
     #: True when read() finds wanted objects alone; then the engine looks for a
     #: newly wanted object before the object is made
     finds_wanted_only = False
+    #: False when read() does not look at ``known``
+    uses_known = True
     #: True when apply() runs beside the loop, because a remote database must
     #: not delay the other backends
     concurrent = False
@@ -189,6 +191,24 @@ class Backend(abc.ABC):
         :raises BackendError: when the system cannot be read; the reconciler
             then keeps the last known state and tries again
         """
+
+    def reread(self, known, mark):
+        """Read the actual state, unless it is the same as at a reading.
+
+        The engine passes a mark only in a periodic pass, and only if nothing
+        has happened to the objects of this backend since the reading: no
+        change, no failure, no other desired object, no notice.
+
+        :param known: function without arguments that returns the argument of
+            :meth:`read`
+        :param mark: what the last call has returned beside the resources;
+            None when the resources are to be read in any case
+        :returns: (list of resources as of :meth:`read`, mark), or (None, mark)
+            when a reading would give the same resources as the one of the
+            mark; without a mark of its own, a backend returns None for it
+        :raises BackendError: as :meth:`read`
+        """
+        return self.read(known()), None
 
     @abc.abstractmethod
     def apply(self, delta):

@@ -82,25 +82,41 @@ class FlowBackend(base.Backend):
         :returns: list of :class:`resources.Flow` and :class:`StrayFlow`
         :raises base.BackendError: when a bridge does not answer
         """
+        return self.reread(lambda: known, None)[0]
+
+    def reread(self, known, mark):
+        """Likewise, unless the flows are the same as at a reading.
+
+        :param known: function that returns the argument of :meth:`read`
+        :param mark: dict of bridge to the digest of its flows, or None
+        :returns: see :meth:`base.Backend.reread`
+        :raises base.BackendError: as :meth:`read`
+        """
+        if mark and all(self._flows(bridge, digest)[0] is None
+                        for bridge, digest in mark.items()):
+            return None, mark
         # A provider bridge may have flows of an earlier run, even if none
         # is wanted there.
-        wanted = {ref.key[0] for ref in known} | set(
+        wanted = {ref.key[0] for ref in known()} | set(
             bridges.served(self.conf))
-        return [_resource(bridge, item) for bridge in sorted(wanted)
-                for item in self._flows(bridge)]
+        found, digests = [], {}
+        for bridge in sorted(wanted):
+            flows, digests[bridge] = self._flows(bridge)
+            found += [_resource(bridge, item) for item in flows]
+        return found, digests if all(digests.values()) else None
 
-    def _flows(self, bridge):
-        """The flows of a bridge.
+    def _flows(self, bridge, former=''):
+        """The flows of a bridge, see :func:`openflow.dump_flows`.
 
         A further bridge that is missing does not hold up the default bridge.
         Its flows count as missing, so the next change says why it failed.
         """
         try:
-            return _call(bridge, openflow.dump_flows)
+            return _call(bridge, openflow.dump_flows, former)
         except base.BackendError:
             if bridge == self.conf.bridge_dev:
                 raise
-            return []
+            return [], ''
 
     def apply(self, delta):
         """Change the flows, bridge by bridge.

@@ -65,6 +65,7 @@ class StaticBackend(base.Backend):
     kinds = (resources.Announcement,)
     doubted_by = (notices.FRR_RESTARTED, notices.ZEBRA_STATIC)
     revived_by = (notices.FRR_RESTARTED,)
+    uses_known = False
 
     def __init__(self, conf):
         super().__init__(conf)
@@ -115,10 +116,29 @@ class StaticBackend(base.Backend):
         :returns: list of :class:`resources.Announcement`, by prefix
         :raises base.BackendError: when FRR does not answer
         """
+        return self.reread(lambda: known, None)[0]
+
+    def reread(self, known, mark):
+        """Likewise, unless the configuration is the same as at a reading.
+
+        :param known: not called
+        :param mark: digest of the configuration, None for a reading
+        :returns: see :meth:`base.Backend.reread`
+        :raises base.BackendError: as :meth:`read`
+        """
         if self._kernel_announces and not self._vtysh_found():
             # Without vtysh, FRR is not on this node and has no routes.
-            return []
-        configured = self._call(vtysh.read_static, self._vrf)
+            return [], None
+        configured, digest = self._call(vtysh.read_static_again, self._vrf,
+                                        mark or '')
+        return (None if configured is None else
+                self._announcements(configured)), digest
+
+    def _announcements(self, configured):
+        """The agent's routes of a reading, a list of resources.
+
+        :param configured: list of (prefix, rest of the line)
+        """
         ours = {prefix: found for prefix, rest in configured
                 if self._is_nexthop((found := _tagged(rest))[0]) and
                 _is_host(prefix)}

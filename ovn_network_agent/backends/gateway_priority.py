@@ -45,6 +45,7 @@ class GatewayPriorityBackend(nb_writer.Writer):
     kinds = (resources.GatewayPriority,)
     doubted_by = (notices.PRIORITIES, notices.IDENTITY)
     revived_by = (notices.connected('nb'),)
+    goes_by_rows = True
 
     def read(self, known):
         """Read the priorities of this chassis in all gateway groups.

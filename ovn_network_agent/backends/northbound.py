@@ -53,6 +53,7 @@ class NorthboundBackend(nb_writer.Writer):
     doubted_by = (notices.STATIC_ROUTES, notices.MAC_BINDINGS,
                   notices.IDENTITY)
     revived_by = (notices.connected('nb'), notices.connected('sb'))
+    goes_by_rows = True
 
     def attach(self, context):
         """Receive the databases, of which SB is also asked.
@@ -90,6 +91,12 @@ class NorthboundBackend(nb_writer.Writer):
         # The work of this pass goes by its view, even if SB answers meanwhile.
         self._held = self._catching_up.held(self._context.viewed())
         return found
+
+    def reread(self, known, mark):
+        """See :meth:`ovsdb_writer.Writer.reread`."""
+        answer = super().reread(known, mark)
+        self._held = self._catching_up.held(self._context.viewed())
+        return answer
 
     def apply(self, delta):
         """Write and remove rows, see :class:`ovsdb_writer.Writer`.

@@ -50,14 +50,24 @@ class RouteBackend(kernel.KernelBackend):
             destination)
         :raises base.BackendError: when the kernel does not answer
         """
+        return self.reread(lambda: known, None)[0]
+
+    def reread(self, known, mark):
+        """Likewise, unless the routes are the same as at a reading.
+
+        :param known: function that returns the argument of :meth:`read`
+        :param mark: (table of the announcements, :class:`routes.Seen`), None
+            without an earlier reading
+        :returns: see :meth:`base.Backend.reread`
+        :raises base.BackendError: as :meth:`read`
+        """
         table = self._announce_table()
-        found = {}
-        for route in kernel.reading('routes', routes.read_ours,
-                                    ownership.ROUTE_PROTOCOL):
-            found.setdefault((route.table, route.dst), []).append(route)
-        return [_kind(alike[0], table, known)(
-            *alike[0][:4], alike[0].own_metric or None if len(alike) == 1
-            else resources.SEVERAL) for alike in found.values()]
+        found, seen = kernel.reading(
+            'routes', routes.read_again, ownership.ROUTE_PROTOCOL,
+            mark[1] if mark and mark[0] == table else None)
+        if found is None:
+            return None, mark
+        return _resources(found, table, known()), (table, seen)
 
     def _announce_table(self):
         """Table of FRR's VRF; 0 while there is no VRF."""
@@ -98,6 +108,16 @@ class RouteBackend(kernel.KernelBackend):
             raise base.BackendError(
                 f'kernel routes that FRR knows: {error}') from error
         return {r.ref for r in announced if r.dst in known}
+
+
+def _resources(found, table, known):
+    """The resource of each place, see :meth:`RouteBackend.read`."""
+    places = {}
+    for route in found:
+        places.setdefault((route.table, route.dst), []).append(route)
+    return [_kind(alike[0], table, known)(
+        *alike[0][:4], alike[0].own_metric or None if len(alike) == 1
+        else resources.SEVERAL) for alike in places.values()]
 
 
 def _deleted(unwanted):

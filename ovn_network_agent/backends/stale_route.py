@@ -39,6 +39,7 @@ class StaleRouteBackend(nb_writer.Writer):
     kinds = (resources.StaleRoute,)
     doubted_by = (notices.STATIC_ROUTES, notices.CHASSIS_GONE)
     revived_by = (notices.connected('nb'),)
+    goes_by_rows = True
 
     def __init__(self, conf, patience=asking.PATIENCE):
         super().__init__(conf)

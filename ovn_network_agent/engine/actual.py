@@ -22,6 +22,7 @@ known state.
 import collections
 import concurrent.futures
 import dataclasses
+import functools
 import time
 
 from oslo_log import log as logging
@@ -50,6 +51,11 @@ class _Known:
     :ivar slow: whether the last answer took longer than the loop waits
     :ivar asked: frozenset of :class:`resources.Ref` that the last successful
         reading was about, for a backend that finds only what is wanted
+    :ivar mark: what the last successful reading says about the system, see
+        :meth:`backends.base.Backend.reread`; None after any doubt
+    :ivar touches: :meth:`tracking.Tracker.touches` at the begin of this
+        reading
+    :ivar begun: likewise of the last reading that has begun
     """
 
     backend: base.Backend
@@ -61,6 +67,9 @@ class _Known:
     read: float | None = None
     slow: bool = False
     asked: frozenset = frozenset()
+    mark: object = None
+    touches: int = 0
+    begun: int = 0
 
     @property
     def kinds(self):
@@ -174,7 +183,20 @@ class Backends:
         """
         names = base.doubted(self._all(), words) if words else set()
         self.in_doubt |= names
+        for name in names:
+            self.forget_mark(name)
         return names
+
+    def review(self):
+        """Have all backends read again, only because time has passed.
+
+        A backend that finds its system as at the last reading may say so.
+        """
+        self.in_doubt |= self.names
+
+    def forget_mark(self, name):
+        """Have the next reading of a backend be a complete one."""
+        self._known[name].mark = None
 
     def revived(self, words):
         """Names of the backends whose system has come back, a set."""
@@ -262,22 +284,33 @@ class Backends:
         known = self._known[name]
         self.in_doubt.discard(name)
         known.reading = by_us
+        self._begins(known)
+        self._beside.read(
+            known.backend,
+            self._refs(name) if known.backend.uses_known else frozenset(),
+            known.mark, awaited)
+
+    def _begins(self, known):
+        """Note the begin of a reading; an old mark counts no more."""
         known.since = self._clock()
-        self._beside.read(known.backend, self._refs(name), awaited=awaited)
+        known.begun = self._tracker.touches(known.kinds)
+        if known.begun != known.touches:
+            known.mark = None
 
     def _read(self, name, by_us):
         self._alive()
-        self._known[name].since = self._clock()
-        refs = self._refs(name)
+        known = self._known[name]
+        self._begins(known)
+        refs = functools.cache(lambda: self._refs(name))
         try:
-            self._found(name, self._known[name].backend.read(refs), by_us)
-            if self._known[name].backend.finds_wanted_only:
-                self._known[name].asked = refs
+            self._found(name, known.backend.reread(refs, known.mark), by_us)
+            if known.backend.finds_wanted_only:
+                known.asked = refs()
         except Exception as e:
             self.failed(name, expected(name, e))
             return
         finally:
-            self._known[name].looked = self._known[name].since
+            known.looked = known.since
             self._has_taken(name)
         self.in_doubt.discard(name)
 
@@ -285,7 +318,7 @@ class Backends:
         """Note the result of a reading that an earlier pass began.
 
         :param name: name of the backend
-        :param found: list of resources, or None
+        :param found: as of :meth:`backends.base.Backend.reread`, or None
         :param error: exception that the reading raised, or None
         """
         if error is None:
@@ -302,6 +335,8 @@ class Backends:
             if error is not None:
                 raise error
             self._found(name, found, by_us)
+            if name in self.in_doubt:
+                known.mark = None
         except Exception as e:
             self.failed_beside(name, expected(name, e))
 
@@ -309,12 +344,16 @@ class Backends:
         self.readings.append(
             (name, self._clock() - self._known[name].since))
 
-    def _found(self, name, found, by_us):
-        lost = self._tracker.resync(self._known[name].kinds, found)
+    def _found(self, name, answer, by_us):
+        known = self._known[name]
+        found, mark = answer
+        lost = []
+        if found is not None:
+            lost = self._tracker.resync(known.kinds, found)
+            known.mark, known.touches = mark, known.begun
         if not by_us:
             self._drift.note(name, lost)
             self.lost += lost
-        known = self._known[name]
         known.never_read = False
         known.read = time.time() - (self._clock() - known.since)
         self.reached(name)
@@ -346,6 +385,7 @@ class Backends:
         if known.unreadable != str(error):
             LOG.warning('%s: %s', name, error)
         known.unreadable = str(error)
+        known.mark = None
         self.in_doubt.add(name)
         self.sound.discard(name)
 

@@ -315,15 +315,22 @@ class Application:
                 self._tracker.gone(resource.ref)
             else:
                 self._tracker.found(resource)
-        if any(not isinstance(reason, base.Kept)
-               for reason in failures.values()):
-            self._backends.doubt([backend.name])
+        if failures:
+            self._doubt(backend.name, failures)
         invalid = (self._backends.invalidated_by(backend)
                    if backend.invalidates else ())
         if invalid:
             # The kernel removes dependent objects along with a link.
             self._ledger.forget(invalid)
             self._backends.refresh(by_us=True)
+
+    def _doubt(self, name, failures):
+        """Doubt a backend of which changes have failed."""
+        # Nobody knows what the system has made of them.
+        self._backends.forget_mark(name)
+        if any(not isinstance(reason, base.Kept)
+               for reason in failures.values()):
+            self._backends.doubt([name])
 
     def tell(self):
         """Log the changes that are not logged yet.

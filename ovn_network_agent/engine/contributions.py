@@ -75,6 +75,8 @@ class Contributions:
     :ivar drivers: list, which the caller may replace by drivers of the same
         names; only drivers with changed settings are asked again
     :ivar broken: dict of contributor to text: drivers that raised
+    :ivar proved: whether the update after :meth:`forget` is the last one that
+        had any input to look at
     """
 
     def __init__(self, drivers, tracker, kinds):
@@ -91,6 +93,9 @@ class Contributions:
         self._groups = identity.Parts(
             operator.attrgetter('table', 'key'))
         self.broken = {}
+        self.proved = self._anew = False
+        # Names of drivers that are asked about everything by the next update.
+        self._again = frozenset()
 
     @property
     def conflicts(self):
@@ -110,12 +115,27 @@ class Contributions:
         for divided in self._divided.values():
             divided.given = None
         self._common = None
+        self._anew = True
+
+    def forget_impure(self):
+        """Ask again the drivers whose answers may go by something else."""
+        self._again = frozenset(driver.name for driver in self.drivers
+                                if not driver.goes_by_arguments)
+        if not self._again:
+            return
+        for contributor in [each for each in self._memo
+                            if each[0] in self._again]:
+            del self._memo[contributor]
+        for contributor, divided in self._divided.items():
+            if contributor[0] in self._again:
+                divided.given = None
 
     def update(self, snapshot):
         """Ask the drivers about each input that changed since the last time.
 
         :param snapshot: :class:`model.Snapshot`
         """
+        proved, self.proved = self.proved, False
         node, forwards = snapshot.node, snapshot.forwards
         if forwards is not None:
             node = dataclasses.replace(
@@ -134,14 +154,21 @@ class Contributions:
         groups += self._broken_ones(snapshot.groups, _name_of_group)
         computed = [
             contributor for driver in self.drivers
-            for contributor in self._ask_about(driver, node, forwards,
-                                               groups, routers)]
+            for contributor in self._ask_about(
+                driver, node, forwards, *(
+                    (snapshot.groups, snapshot.routers)
+                    if driver.name in self._again else (groups, routers)))]
+        self._again = frozenset()
         if whole:
             self._drop_all_but(snapshot)
         else:
             self._drop({*map(_name_of_router, gone),
                         *map(_name_of_group, gone_groups)})
         self._common = common
+        self.proved = not self.broken and (self._anew or (
+            proved and not (whole or routers or groups or gone or
+                            gone_groups)))
+        self._anew = False
         self._report_problems()
         LOG.debug('Computed %d of %d contributions: %s', len(computed),
                   len(self.drivers) * (1 + (forwards is not None) + len(

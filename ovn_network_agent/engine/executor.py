@@ -81,9 +81,10 @@ class Beside:
         self._begin(backend, delta, awaited,
                     lambda: backend.apply(delta))
 
-    def read(self, backend, known, awaited=False):
-        """Start ``backend.read(known)``; see :meth:`submit`."""
-        self._begin(backend, None, awaited, lambda: backend.read(known))
+    def read(self, backend, known, mark=None, awaited=False):
+        """Start ``backend.reread()`` with these; see :meth:`submit`."""
+        self._begin(backend, None, awaited,
+                    lambda: backend.reread(lambda: known, mark))
 
     def look(self, backend, known):
         """Start ``backend.read(known)`` for another thread.

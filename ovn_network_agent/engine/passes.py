@@ -43,6 +43,9 @@ class Pass:
         withdrawal guard, or None to withdraw without a guard; called only for
         a pass that withdraws
     :ivar remembers: in a full pass, ask a driver only about changed inputs
+    :ivar periodic: whether a full pass has no other reason than the time that
+        has passed: then drivers are asked about everything only if one was
+        asked since the last time, and a backend may find its system unchanged
     """
 
     snapshot: model.Snapshot
@@ -54,4 +57,5 @@ class Pass:
     retry: bool = False
     at_once: bool = False
     remembers: bool = False
+    periodic: bool = False
     limits: typing.Callable = _no_limits

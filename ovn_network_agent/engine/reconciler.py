@@ -289,14 +289,20 @@ class Reconciler:
         self._backends.close()
 
     def _prepare(self, asked):
-        if asked.full and not asked.remembers:
+        if asked.periodic and self._wanted.proved:
+            self._wanted.forget_impure()
+        elif asked.full and not asked.remembers:
             self._wanted.forget()
         if asked.retry:
             self.heed(revived=[name for name in self._backends.names
                                if self._retries.waiting(name)])
         self.heed({*asked.stale, *self._due(),
                    *self._identified(asked.snapshot.node),
-                   *(self._backends.names if asked.full else ())})
+                   *(self._backends.names if asked.full and not asked.periodic
+                     else ())})
+        if asked.periodic:
+            self._ledger.forget(self._backends.names)
+            self._backends.review()
         if asked.snapshot.node.phase is model.Phase.STOPPED:
             # This pass may be the last, so it tries everything again.
             self._ledger.forget()

@@ -34,6 +34,7 @@ class Tracker:
         self._kept = collections.defaultdict(set)
         self._pending = collections.defaultdict(set)
         self._changed = collections.defaultdict(set)
+        self._touches = collections.Counter()
 
     # -- what should be ---------------------------------------------------
 
@@ -94,8 +95,9 @@ class Tracker:
                          if before != actual.get(key)]
             lost += [resources.Ref(kind, key) for key in different
                      if former[key] == self._desired[kind].get(key)]
-            self._changed[kind].update(different,
-                                       actual.keys() - former.keys())
+            different += actual.keys() - former.keys()
+            self._changed[kind].update(different)
+            self._touches[kind] += len(different)
             self._pending[kind].update(actual, former)
             self._actual[kind] = actual
             self._pending[kind].update(self._desired[kind])
@@ -110,6 +112,15 @@ class Tracker:
                                   collections.defaultdict(set))
         return [resources.Ref(kind, key) for kind, keys in changed.items()
                 for key in keys]
+
+    def touches(self, kinds):
+        """How often something of some kinds was set or found different.
+
+        :param kinds: kind names
+        :returns: int that grows with each statement of what should be, with
+            each change of a backend, and with each reading that differs
+        """
+        return sum(self._touches[kind] for kind in kinds)
 
     def copy(self):
         """The same state, for another thread."""
@@ -207,3 +218,4 @@ class Tracker:
         else:
             self._pending[kind].add(key)
         self._changed[kind].add(key)
+        self._touches[kind] += 1

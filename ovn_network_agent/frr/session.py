@@ -97,7 +97,7 @@ class Session:
         """
         self._in_time(self._socket.sendall, b''.join(
             command.encode() + b'\0' for command in commands))
-        received = b''
+        received, looked = bytearray(), 0
         answers = []
         while len(answers) < len(commands):
             data = self._in_time(self._socket.recv, 65536)
@@ -105,12 +105,15 @@ class Session:
                 raise ConnectionResetError(
                     errno.ECONNRESET, f'{self._name} of FRR has ended')
             received += data
-            while (end := received.find(_MARK)) >= 0 and (
+            # An answer may have megabytes, so each part is looked at once.
+            while (end := received.find(_MARK, looked)) >= 0 and (
                     len(received) > end + len(_MARK)):
                 answers.append((
                     received[end + len(_MARK)],
                     received[:end].decode(errors='replace').strip()))
-                received = received[end + len(_MARK) + 1:]
+                del received[:end + len(_MARK) + 1]
+                looked = 0
+            looked = max(0, len(received) - len(_MARK))
         return answers
 
     def extend(self, deadline):

@@ -26,6 +26,7 @@ import struct
 from pyroute2 import netlink
 
 from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import raw
 from ovn_network_agent.netlink import texts
 from ovn_network_agent.netlink import wire
 
@@ -57,11 +58,13 @@ class Connection:
 
     :param privileged: whether the process may exceed rmem_max
     :param protocol: NETLINK_ROUTE or another one
+    :param port: netlink port id that is wanted, 0 for any
     :raises OSError: when the socket cannot be made (a kernel before 4.20
         has no strict dumps: ENOPROTOOPT)
     """
 
-    def __init__(self, privileged=False, protocol=socket.NETLINK_ROUTE):
+    def __init__(self, privileged=False, protocol=socket.NETLINK_ROUTE,
+                 port=0):
         self._socket = socket.socket(
             socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC,
             protocol)
@@ -74,7 +77,7 @@ class Connection:
                 self._socket.setsockopt(
                     socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
             self._socket.settimeout(TIMEOUT)
-            self._socket.bind((0, 0))
+            self._bind(port)
         except OSError:
             self._socket.close()
             raise
@@ -88,6 +91,14 @@ class Connection:
     def close(self):
         """Close the socket."""
         self._socket.close()
+
+    def _bind(self, port):
+        try:
+            self._socket.bind((port, 0))
+        except OSError as error:
+            if not port or error.errno != errno.EADDRINUSE:
+                raise
+            self._socket.bind((0, 0))
 
     @property
     def port(self):
@@ -110,15 +121,25 @@ class Connection:
         :returns: list of (datagram, start, end)
         :raises OSError: when the kernel refuses or does not answer
         """
+        return [message for message in objects(self.datagrams(kind, body))
+                if wanted is None or wanted(*message)]
+
+    def datagrams(self, kind, body):
+        """As :meth:`dump`, what the kernel has sent: a list of bytes.
+
+        :param kind: as for :meth:`dump`; likewise body
+        :returns: argument of :func:`objects`
+        :raises OSError: as :meth:`dump`
+        """
         for _attempt in range(DUMP_ATTEMPTS):
-            found, interrupted = self._dump(kind, body, wanted)
+            found, interrupted = self._dump(kind, body)
             if not interrupted:
                 break
         # The table changes all the time.  The last dump has each object that
         # did not change meanwhile, which is enough.
         return found
 
-    def _dump(self, kind, body, wanted):
+    def _dump(self, kind, body):
         sequence = self._next()
         self._socket.send(
             wire.message(kind, wire.NLM_F_DUMP, sequence, body))
@@ -126,17 +147,18 @@ class Connection:
         interrupted = False
         while True:
             data = self._socket.recv(DATAGRAM)
-            for kind, flags, seq, _port, start, end in wire.messages(data):
+            for kind, flags, seq, start, end in raw.kinds(data):
                 if seq != sequence:
-                    continue
+                    # The rest of an earlier answer.
+                    data = b''
+                    break
                 interrupted |= bool(flags & wire.NLM_F_DUMP_INTR)
                 if kind in (wire.NLMSG_DONE, wire.NLMSG_ERROR):
                     code = _code(data, start, end)
                     if code:
                         raise OSError(code, os.strerror(code))
-                    return found, interrupted
-                if wanted is None or wanted(data, start, end):
-                    found.append((data, start, end))
+                    return [*found, data], interrupted
+            found.append(data)
 
     def ask(self, kind, body):
         """The answer to a question about one object.
@@ -223,6 +245,18 @@ class Connection:
                          or os.strerror(code)))
                 if index == last:
                     return failures
+
+
+def objects(datagrams):
+    """The objects of a dump, as (bytes, start, end) of their bodies.
+
+    :param datagrams: see :meth:`Connection.datagrams`
+    :returns: list of (datagram, start, end)
+    :raises ValueError: when a length does not fit
+    """
+    return [(data, start, end) for data in datagrams
+            for kind, _flags, _seq, _port, start, end in wire.messages(data)
+            if kind not in (wire.NLMSG_DONE, wire.NLMSG_ERROR)]
 
 
 def _code(data, start, end):

@@ -18,12 +18,14 @@ Struct rtmsg and its attributes are in linux/rtnetlink.h.
 import errno
 import functools
 import socket
+import typing
 
 from pyroute2.netlink import rtnl
 from pyroute2.netlink.rtnl import rtmsg
 
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import raw
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import texts
 
@@ -103,23 +105,29 @@ def read(kernel, protocol=0, table=0, families=tuple(DEFAULT_METRIC)):
     :returns: list of :class:`route_codec.Route`
     :raises OSError: when the routes cannot be read
     """
-    names = {}
-    routes = []
+    return _decoded(_dumps(kernel, protocol, table, families), {})
+
+
+def _dumps(kernel, protocol, table=0, families=tuple(DEFAULT_METRIC)):
+    """The dump of each family, a list of lists of bytes."""
+    dumps = []
     for family in families:
         try:
-            dump = kernel.dump(RTM_GETROUTE,
-                               _filter(family, protocol, table))
+            dumps.append(kernel.datagrams(
+                RTM_GETROUTE, _filter(family, protocol, table)))
         except OSError as error:
             # ENOENT is a missing table, the others a kernel without IPv6.
             if error.errno not in (errno.ENOENT, errno.EAFNOSUPPORT,
                                    errno.EOPNOTSUPP):
                 raise
-            continue
-        for message in dump:
-            route = route_codec.decode(*message, names)
-            if route is not None:
-                routes.append(route)
-    return routes
+            dumps.append([])
+    return dumps
+
+
+def _decoded(dumps, names):
+    found = (route_codec.decode(*message, names) for dump in dumps
+             for message in connection.objects(dump))
+    return [route for route in found if route is not None]
 
 
 @functools.lru_cache(maxsize=64)
@@ -177,6 +185,45 @@ def _lookup(vrf, family):
     return messages.encode(
         MESSAGE, [('RTA_DST', _NOWHERE[family]), ('RTA_OIF', vrf)],
         family=family, **LOOKUP[family])
+
+
+class Seen(typing.NamedTuple):
+    """What a reading of :func:`read_again` has found.
+
+    :ivar digest: text
+    :ivar port: netlink port id of the socket
+    :ivar devices: tuple of (ifindex, name) of the devices of the routes
+    """
+
+    digest: str
+    port: int
+    devices: tuple
+
+    @property
+    def same_devices(self):
+        """Whether the devices have the same names as then."""
+        return all(route_codec.device(index, {}) == name
+                   for index, name in self.devices)
+
+
+def read_again(protocol, seen):
+    """All routes of a protocol, as :func:`read_ours`, unless they are known.
+
+    :param protocol: rtm_protocol
+    :param seen: :class:`Seen` of an earlier answer, or None
+    :returns: (list of :class:`route_codec.Route`, or None for the routes of
+        the earlier answer; :class:`Seen`)
+    :raises OSError: when the routes cannot be read
+    """
+    with connection.Connection(port=seen.port if seen else 0) as kernel:
+        port = kernel.port
+        dumps = _dumps(kernel, protocol)
+    now = raw.digest(dumps)
+    if seen and now == seen.digest and seen.same_devices:
+        return None, seen
+    names = {}
+    found = _decoded(dumps, names)
+    return found, Seen(now, port, tuple(names.items()))
 
 
 def read_ours(protocol):

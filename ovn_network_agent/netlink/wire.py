@@ -46,15 +46,15 @@ def message(kind, flags, sequence, body):
                        flags | NLM_F_REQUEST, sequence, 0) + body
 
 
-def messages(data):
+def messages(data, offset=0):
     """The messages of one datagram.
 
     :param data: bytes
+    :param offset: begin of the first message
     :returns: iterator of (type, flags, sequence, port, start, end); the body
         is ``data[start:end]``
     :raises ValueError: when a length does not fit
     """
-    offset = 0
     total = len(data)
     while offset + HEADER.size <= total:
         length, kind, flags, sequence, port = HEADER.unpack_from(data, offset)

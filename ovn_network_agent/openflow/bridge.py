@@ -16,6 +16,7 @@ import errno
 
 from ovn_network_agent import ownership
 from ovn_network_agent.openflow import codec
+from ovn_network_agent.openflow import digest
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
 
@@ -39,12 +40,36 @@ def dump(connection):
     :returns: list of :class:`spec.FlowSpec` and :class:`spec.StraySpec`
     :raises OSError: when the flows cannot be read in full
     """
+    return _decoded(_ours(connection))
+
+
+def dump_again(connection, former):
+    """All flows with a cookie of the agent, unless they are known.
+
+    :param connection: :class:`connection.Switch`
+    :param former: digest of an earlier answer, '' for none
+    :returns: (as :func:`dump`, or None for the flows of the earlier answer;
+        digest of this answer)
+    :raises OSError: when the flows cannot be read in full
+    """
+    bodies = _ours(connection)
+    now = digest.of_flows(bodies)
+    return None if now == former else _decoded(bodies), now
+
+
+def _ours(connection):
+    """The flows of the agent, a list of the bodies of replies."""
     requests = {}
     for cookie in ownership.FLOW_COOKIES:
         xid = connection.next_xid()
         requests[xid] = wire.flow_request(xid, cookie=cookie,
                                           mask=wire.ALL_BITS)
-    return [codec.decode(entry) for entry in _read(connection, requests)]
+    return _entries(connection, requests, wire.flow_body)
+
+
+def _decoded(bodies):
+    return [codec.decode(entry) for body in bodies
+            for entry in wire.flow_entries(body)[0]]
 
 
 def look_up(connection, wanted):

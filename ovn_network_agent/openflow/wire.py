@@ -57,6 +57,12 @@ _MULTIPART_FLOW = 1
 _MULTIPART_MORE = 1
 _FLOW_REQUEST = struct.Struct('!B3xII4xQQ')
 _FLOW_ENTRY = struct.Struct('!HBxIIHHHH4xQQQ')
+# In the body of a reply: the offset of the first flow.  In a flow: the size of
+# its length, and (first, last + 1) of the bytes that time and packets change,
+# the age in seconds and nanoseconds, and the packets and bytes.
+FIRST_FLOW = _MULTIPART.size
+FLOW_LENGTH = 2
+FLOW_COUNTERS = (4, 12), (32, 48)
 # A.2.3
 _MATCH = struct.Struct('!HH')
 _MATCH_OXM = 1
@@ -131,6 +137,28 @@ def counted_entries(body):
     return _all_entries(body, _flow_entry)
 
 
+def flow_body(body):
+    """The body of an OFPMP_FLOW reply as it is.
+
+    :returns: (list of the body alone, True when more replies follow)
+    :raises Malformed: when the body is that of another reply
+    """
+    return [body], _more(body)
+
+
+def flow_length(body, offset):
+    """The length of a flow in the body of an OFPMP_FLOW reply.
+
+    :raises Malformed: when the flow does not fit into the body
+    """
+    if offset + _FLOW_ENTRY.size > len(body):
+        raise Malformed('short flow entry')
+    length = _FLOW_ENTRY.unpack_from(body, offset)[0]
+    if length < _FLOW_ENTRY.size or offset + length > len(body):
+        raise Malformed('flow entry with a wrong length')
+    return length
+
+
 def flow_marks(body):
     """What says whose the flows of an OFPMP_FLOW reply are.
 
@@ -140,28 +168,31 @@ def flow_marks(body):
     return _all_entries(body, _flow_mark)
 
 
-def _all_entries(body, decode):
+def _more(body):
+    """Whether more replies follow the body of an OFPMP_FLOW reply."""
     if len(body) < _MULTIPART.size:
         raise Malformed('short multipart reply')
     kind, flags = _MULTIPART.unpack_from(body)
     if kind != _MULTIPART_FLOW:
         raise Malformed(f'multipart reply of type {kind}')
+    return bool(flags & _MULTIPART_MORE)
+
+
+def _all_entries(body, decode):
+    more = _more(body)
     entries = []
-    offset = _MULTIPART.size
+    offset = FIRST_FLOW
     while offset < len(body):
         entry, offset = decode(body, offset)
         entries.append(entry)
-    return entries, bool(flags & _MULTIPART_MORE)
+    return entries, more
 
 
 def _flow_mark(body, offset):
-    if offset + _FLOW_ENTRY.size > len(body):
-        raise Malformed('short flow entry')
-    (length, _table, _sec, _nsec, priority, _idle, _hard, _flags, cookie,
+    end = offset + flow_length(body, offset)
+    (_length, _table, _sec, _nsec, priority, _idle, _hard, _flags, cookie,
      _packets, _bytes) = _FLOW_ENTRY.unpack_from(body, offset)
-    if length < _FLOW_ENTRY.size or offset + length > len(body):
-        raise Malformed('flow entry with a wrong length')
-    return (priority, cookie), offset + length
+    return (priority, cookie), end
 
 
 def _flow_entry(body, offset):

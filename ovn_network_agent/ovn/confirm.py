@@ -69,6 +69,18 @@ class Confirmation(rounds.Rounds):
         if 'nb' in self._missing:
             asked['nb'] = questions.Routers(nb, self._lost,
                                             self._candidates)
+        self._ask(asked)
+
+    def repeat(self, sb, chassis, machines):
+        """Ask SB once more about a view in which nothing has changed.
+
+        :param sb: dict of table name to dict of UUID to row
+        :param chassis: name of this chassis
+        :param machines: whether SB has the ports of machines here
+        """
+        self._ask({'sb': questions.Bound(sb, chassis, machines)})
+
+    def _ask(self, asked):
         self._round = this = object()
         for name, question in asked.items():
             self._databases[name].ask(

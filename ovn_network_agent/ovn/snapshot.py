@@ -114,6 +114,11 @@ class Builder:
         """
         self._withholding.selection = selected
 
+    @property
+    def selected(self):
+        """The :class:`selection.Selection` in force."""
+        return self._withholding.selection
+
     def build(self, nb, sb, wiring, dirty, phase, full=False,
               also=frozenset()):
         """Bring the view up to date.

@@ -49,6 +49,9 @@ _OF_CHASSIS = frozenset({
     ('sb', 'Chassis'), ('sb', 'Port_Binding'), ('sb', 'Chassis_Private'),
     ('sb', 'SB_Global'), ('nb', 'Logical_Router_Static_Route'),
     ('nb', 'NB_Global')})
+# Tables that the search for absent chassis alone reads.  Their rows change
+# whenever Neutron or an operator counts up nb_cfg.
+_OF_REPORTS = frozenset({('sb', 'Chassis_Private'), ('sb', 'SB_Global')})
 
 
 class NotReady(Exception):
@@ -111,6 +114,9 @@ class View:
         # tables; whether SB has sent the ports of machines here, and whether
         # it ever has.
         self._whole = self._has_machines = self._had_machines = False
+        # What the last view from whole tables went by beside the rows, None
+        # since rows have changed or nobody knows.
+        self._looked = None
         # Whether the views since the last complete one differ from it in the
         # addresses of routers alone; what was known of the health of nodes.
         self._alike, self._health = False, None
@@ -187,7 +193,8 @@ class View:
         """The present view.
 
         :param phase: :class:`model.Phase`
-        :param full: build everything anew
+        :param full: build everything anew, if anything has changed since that
+            was done; have SB confirm the ports of this chassis in any case
         :returns: :class:`model.Snapshot`
         :raises NotReady: when a database has not been loaded or is busy;
             nothing may be withdrawn then
@@ -200,23 +207,43 @@ class View:
                 viewed = time.monotonic()
                 # Only now, with both replicas held still: a change that is
                 # marked but not visible would be lost otherwise.
-                full = self._collect_dirty() or full
-                if full:
-                    # A reload asks for a full view.
-                    self._builder.select(selection.read(self._conf.announce))
-                now = self._builder.build(
-                    nb, sb, self._wiring, self._dirty, phase, full,
-                    self._included())
+                now = self._build(nb, sb, phase, self._collect_dirty(), full)
                 self._whole = self._whole or self._builder.whole
                 self._alike = self._alike and self._builder.alike
                 self._have_machines()
-                self._confirm(nb, sb, now)
+                self._confirm(nb, sb, now, full)
                 self._look_for_absent(sb)
                 self.last, self.viewed = self._with_states(now), viewed
                 self._dirty, self._whole, self._alike = {}, False, True
         except connection.Unavailable as e:
             raise NotReady(str(e)) from e
         return self.last
+
+    def _build(self, nb, sb, phase, anew, full):
+        """Bring the view up to date.
+
+        A view that is built anew from the same rows and the same other input
+        is the same view, because the builder is pure.  So that is not done.
+
+        :param anew: whether any row may have changed
+        :param full: see :meth:`snapshot`
+        :returns: :class:`model.Snapshot`
+        """
+        looked = (self._wiring, self._included(), phase,
+                  self._databases['sb'].session, self._databases['nb'].session)
+        before, self._looked = self._looked, None
+        settled = not (anew or self._dirty.keys() - _OF_REPORTS) and (
+            before == looked)
+        if full or anew:
+            # A reload asks for a full view.
+            chosen = selection.read(self._conf.announce)
+            full = anew or not settled or chosen != self._builder.selected
+            self._builder.select(chosen)
+        now = self._builder.build(nb, sb, self._wiring, self._dirty, phase,
+                                  full, self._included())
+        if settled or self._builder.whole:
+            self._looked = looked
+        return now
 
     def _have_machines(self):
         """Have the server send the ports of machines on this chassis.
@@ -259,12 +286,20 @@ class View:
                 c.addresses for group in self.last.groups
                 for c in group.peers(self._wiring.chassis) if c.addresses})
 
-    def _confirm(self, nb, sb, now):
-        """Have the servers confirm what a new view may have lost."""
-        if (now.node.phase in (model.Phase.RUNNING, model.Phase.DRAINING) and
-                (self._whole or not self.confirmed)):
+    def _confirm(self, nb, sb, now, full):
+        """Have the servers confirm what a new view may have lost.
+
+        A full view that has found nothing changed can have lost nothing.  SB
+        is asked nevertheless, because its replica may lack rows.
+        """
+        if now.node.phase not in (model.Phase.RUNNING, model.Phase.DRAINING):
+            return
+        if self._whole or not self.confirmed:
             self._confirmation.consider(nb, sb, self.last, now, self._whole,
                                         self._has_machines)
+        elif full:
+            self._confirmation.repeat(sb, now.node.chassis,
+                                      self._has_machines)
 
     def _with_states(self, now):
         """A view with the states of its gateways added."""

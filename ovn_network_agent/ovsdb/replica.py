@@ -255,9 +255,13 @@ class Unavailable(Exception):
 
 
 class DirtyRows:
-    """The rows that changed since the last question; thread-safe."""
+    """The rows that changed since the last question; thread-safe.
+
+    :ivar changes: how often rows have changed so far, an int
+    """
 
     def __init__(self):
+        self.changes = 0
         self._lock = threading.Lock()
         self._rows = collections.defaultdict(set)
         self._all = False
@@ -265,11 +269,13 @@ class DirtyRows:
     def mark(self, table, uuid):
         """Remember a changed row (called on the IDL thread)."""
         with self._lock:
+            self.changes += 1
             self._rows[table].add(uuid)
 
     def mark_all(self):
         """Remember that any row may have changed (on the IDL thread)."""
         with self._lock:
+            self.changes += 1
             self._all = True
 
     def take_all(self):

@@ -17,12 +17,14 @@ takes 0.1 ms for any size of the tables.
 """
 
 import errno
+import hashlib
 
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import effect
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
 from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import vty
 from ovn_network_agent.privileged import vtysh
 
 # Most addresses for one session, whose answers have about 0.15 MB.
@@ -56,6 +58,38 @@ def read_effect(vrf, prefixes, bgp):
         except output.Unreadable as error:
             raise OSError(errno.EPROTO, str(error)) from error
     return [found.active, found.advertised]
+
+
+@privileged.frr.entrypoint
+def read_effect_digest(vrf):
+    """Read a digest of what :func:`read_effect` would say of all routes.
+
+    zebra counts its routes and those in use, by protocol, and bgpd lists what
+    it has sent to the neighbours, with the version of its table, which grows
+    with each other choice of a route.  With FRR 8.4 and 10,000 routes, this
+    takes 7 ms of FRR, and the question for each route 650 ms.
+
+    :param vrf: name of a VRF, '' for the default VRF
+    :returns: [digest, lines]: text, '' where FRR is asked through vtysh, or
+        lacks a command; number of lines in the lists of bgpd, which is more
+        than the number of routes
+    :raises OSError: when a daemon does not answer
+    """
+    route, table = _of_vrf(vrf)
+    _route, table6 = _of_vrf(vrf, 'ipv6')
+    try:
+        said = vty.texts({
+            'zebra': [f'show {family} route {route}summary'
+                      for family in ('ip', 'ipv6')],
+            'bgpd': [f'show bgp {each}update-groups advertised-routes'
+                     for each in (table, table6)]})
+    except vty.Unavailable:
+        said = []
+    if not said:
+        return ['', 0]
+    _counts, _counts6, *lists = said
+    return [hashlib.sha256('\0'.join(said).encode()).hexdigest(),
+            sum(text.count('\n') for text in lists)]
 
 
 @privileged.frr.entrypoint

@@ -43,16 +43,21 @@ _LISTS = (('adds', specs.ADD, specs.check_flow),
 
 
 @privileged.ovs.entrypoint
-def dump_flows(bridge):
-    """Read the flows with a cookie of the agent.
+def dump_flows(bridge, former=''):
+    """Read the flows with a cookie of the agent, unless they are known.
 
     :param bridge: name of the bridge
-    :returns: list of lists: the fields of :class:`openflow.spec.FlowSpec`,
-        or of :class:`openflow.spec.StraySpec` for a stray flow
+    :param former: digest of an earlier answer, '' for none
+    :returns: [flows, digest]: list of lists, the fields of
+        :class:`openflow.spec.FlowSpec`, or of :class:`openflow.spec.StraySpec`
+        for a stray flow, or None for the flows of the earlier answer; digest
+        of this answer, '' with ``[ovs] ovs_wrapper``
     :raises OSError: when the flows cannot be read in full
     """
-    found = _run(bridge, openflow.dump, ofctl.dump)
-    return [list(spec) for spec in found]
+    found, digest = _run(
+        bridge, lambda switch: openflow.dump_again(switch, former),
+        lambda command: (ofctl.dump(command), ''))
+    return [None if found is None else [list(spec) for spec in found], digest]
 
 
 @privileged.ovs.entrypoint

@@ -27,9 +27,8 @@ import contextlib
 import threading
 import time
 
-from oslo_config import cfg
-
 from ovn_network_agent.conf import frr as options
+from ovn_network_agent.conf import registered
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import session
 
@@ -156,6 +155,27 @@ def ask(questions):
     return '\n'.join(said)
 
 
+def texts(questions):
+    """As :func:`ask`, the answers of commands that have all succeeded.
+
+    :param questions: as for :func:`ask`
+    :returns: list of str; empty when a command has failed, for example in a
+        version of FRR that does not have the command
+    :raises Unavailable: when vtysh has to be used
+    :raises OSError: as :func:`ask`
+    """
+    missing = questions.keys() - set(_sockets())
+    if missing:
+        raise Unavailable(f'{", ".join(sorted(missing))} without a socket')
+    deadline = _deadline()
+    said = []
+    for name, commands in questions.items():
+        with contextlib.closing(_session(name, deadline)) as opened:
+            said += [opened.exchange(command) for command in commands]
+    succeeded = all(status == session.SUCCESS for status, _text in said)
+    return [text for _status, text in said] if succeeded else []
+
+
 def enabled(name, command):
     """Run a command of the enabled mode.
 
@@ -265,5 +285,4 @@ def _deadline():
 
 
 def _conf():
-    cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
-    return cfg.CONF.frr
+    return registered.group(options)

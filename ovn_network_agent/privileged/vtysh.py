@@ -24,12 +24,12 @@ are passed on.
 """
 
 import errno
+import hashlib
 import re
-
-from oslo_config import cfg
 
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import frr as options
+from ovn_network_agent.conf import registered
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
 from ovn_network_agent.privileged import checks
@@ -60,10 +60,28 @@ def read_static(vrf):
     :returns: list of [prefix, rest of the line]
     :raises OSError: when the routes cannot be read in full
     """
+    return read_static_again(vrf, '')[0]
+
+
+@privileged.frr.entrypoint
+def read_static_again(vrf, former):
+    """As :func:`read_static`, unless the routes are known.
+
+    :param vrf: name of a VRF, '' for the default VRF
+    :param former: digest of an earlier answer, '' for none
+    :returns: [routes, digest]: as :func:`read_static`, or None for the routes
+        of the earlier answer; digest of this answer
+    :raises OSError: as :func:`read_static`
+    """
     check_vrf(vrf)
     running, configuration = _configuration()
     require(running, *output.holders(configuration))
-    return [list(route) for route in output.static_routes(configuration, vrf)]
+    digest = hashlib.sha256('\n'.join(
+        configuration).encode()).hexdigest()
+    if digest == former:
+        return [None, digest]
+    return [[list(route) for route
+             in output.static_routes(configuration, vrf)], digest]
 
 
 def _configuration():
@@ -299,8 +317,7 @@ def show(*commands, daemon=None):
 
 
 def _options():
-    cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
-    return cfg.CONF.frr
+    return registered.group(options)
 
 
 def _vtysh(arguments, stdin=''):

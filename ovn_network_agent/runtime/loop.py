@@ -328,6 +328,7 @@ class Loop:
         outcome = self._reconciler.run(passes.Pass(
             snapshot, full=full, prune=self._view.confirmed,
             urgent=wake.urgent, at_once=at_once, remembers=not due,
+            periodic=full and self._periodic and not self._reloaded,
             limits=lambda: guarding.limits(self._conf, self._view,
                                            self._serving)))
         if outcome.held.unconfirmed:

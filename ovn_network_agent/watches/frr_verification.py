@@ -15,7 +15,8 @@
 FRR accepts a route before the route has any effect.  Half a second after a
 change, the observer asks zebra whether the changed routes are selected and
 installed, and bgpd whether it advertises them.  At each full pass it asks
-about all routes.
+about all routes, unless a digest of what zebra counts and of what bgpd has
+sent is the same as before the last time, when all routes were right.
 
 A route that is missing in zebra puts its backend in doubt; the next pass reads
 that backend and adds the route again.  A route that is wrong twice in a row is
@@ -95,7 +96,14 @@ class Verification(base.Observer):
         self._news = threading.Condition()
         self._stopped = False
         self._wanted = {}
+        # How often the wanted routes have changed, and Tracker.touches() at
+        # the last full pass.
+        self._changes, self._touches = 0, None
         self._pending = set()
+        # Whether all wanted routes are to be looked at; what was seen before
+        # the last look at all of them, if it found no fault.
+        self._all = False
+        self._right = None
         # Faults of the last check, and those that two checks have found.
         self._suspects = {}
         self._certain = {}
@@ -148,10 +156,13 @@ class Verification(base.Observer):
                 # Wrong routes go on to be checked at their own pace.
                 if not self._suspects:
                     self._delay = _AGAIN
-                self._wanted = {
-                    r.subject: _PROTOCOL[r.kind]
-                    for r in tracker.wanted(_PROTOCOL)
-                    if tracker.in_sync(r.ref)}
+                if self._touches != tracker.touches(_PROTOCOL):
+                    self._touches = tracker.touches(_PROTOCOL)
+                    self._changes += 1
+                    self._wanted = {
+                        r.subject: _PROTOCOL[r.kind]
+                        for r in tracker.wanted(_PROTOCOL)
+                        if tracker.in_sync(r.ref)}
                 self._look_at_all()
                 return
             for verb, resource in outcome.applied:
@@ -162,9 +173,11 @@ class Verification(base.Observer):
         """Check all routes again after a restart of FRR (any thread)."""
         with self._news:
             self._delay = _AGAIN
+            self._changes += 1
             self._look_at_all()
 
     def _note(self, verb, resource):
+        self._changes += 1
         if verb == 'deleted':
             # Another method may announce the address at this moment.
             if self._wanted.get(resource.subject) == _PROTOCOL[resource.kind]:
@@ -176,7 +189,7 @@ class Verification(base.Observer):
         self._news.notify_all()
 
     def _look_at_all(self):
-        self._pending = set(self._wanted)
+        self._all = True
         self._again_due = _earlier(self._again_due, self._clock() + _FIRST)
         self._news.notify_all()
 
@@ -193,7 +206,9 @@ class Verification(base.Observer):
         """Wait until something is due.
 
         :returns: (dict of prefix to protocol, whether these are all
-            announced prefixes that changed or were wrong), or None at the end
+            announced prefixes that changed or were wrong, number of the
+            changes so far if these are all announced prefixes, else None), or
+            None at the end
         """
         with self._news:
             while not self._stopped:
@@ -211,19 +226,30 @@ class Verification(base.Observer):
         if everything:
             self._again_due = None
             prefixes = prefixes | self._suspects.keys()
+            if self._all:
+                self._all = False
+                return dict(self._wanted), True, self._changes
         return {p: self._wanted[p] for p in prefixes
-                if p in self._wanted}, everything
+                if p in self._wanted}, everything, None
 
-    def look(self, pending, everything=True):
+    def look(self, pending, everything=True, changes=None):
         """Check once and report.
 
         :param pending: dict of prefix to protocol
         :param everything: whether these are all that changed or were wrong,
             so that the prerequisites of announcing are checked even when
             these prefixes are right
+        :param changes: number of the changes so far if these are all
+            announced prefixes, else None
         """
+        right, self._right = self._right, None
         try:
-            problems, reasons = self._examine(pending, everything)
+            seen = self._see(changes, len(pending))
+            known = seen is not None and seen == right
+            problems, reasons = self._examine({} if known else pending,
+                                              everything)
+            if not problems and not reasons and not self._suspects:
+                self._right = right if changes is None else seen
             self.wrong = len(self._certain)
         except Exception as error:
             # The suspects stay, and the prefixes are still to be checked.  A
@@ -243,6 +269,20 @@ class Verification(base.Observer):
             # A backend may wait for an announcement that is proved now.
             self._trigger.fire('announcements checked',
                                revived=(notices.BGP_CHANGED,))
+
+    def _see(self, changes, count):
+        """What all routes are right by as long as it stays the same.
+
+        :param changes: see :meth:`look`
+        :param count: number of the announced prefixes
+        :returns: tuple; None when nothing says so
+        """
+        vrf = self._conf.frr.vrf_name
+        if changes is None or not self._conf.frr.bgp_check:
+            return None
+        digest, lines = bgp.read_effect_digest(vrf)
+        # A list that cannot have all of them says nothing of the others.
+        return (changes, vrf, digest) if digest and lines >= count else None
 
     def _examine(self, pending, everything):
         """Check some prefixes.

@@ -30,8 +30,8 @@ from tools.bench import subjects
 from tools.bench import table
 
 _JSON = os.path.join(subjects.BUILD, 'results.json')
-_EVENTS = ('start', 'one', 'burst', 'takeover', 'renew', 'reload', 'rest',
-           'memory', 'day')
+_EVENTS = ('start', 'one', 'burst', 'takeover', 'renew', 'periodic', 'reload',
+           'rest', 'memory', 'day')
 
 
 def main(argv=None):
@@ -184,6 +184,7 @@ def _play(crew, size, given):
         'burst': lambda: crew.play('burst', size, given.large,
                                    count=given.burst),
         'renew': lambda: crew.play('renew', size, given.large),
+        'periodic': lambda: crew.play('periodic', size),
         'takeover': lambda: crew.play('takeover', size, given.large),
         'reload': lambda: crew.play('reload', size, given.large),
         'rest': lambda: _rest(crew, size, given.rest),

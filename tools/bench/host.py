@@ -70,6 +70,7 @@ class Host:
     :param vrf: name of a VRF to make and to announce in, '' for the default
     :ivar cloud: writes rows as Neutron, northd and ovn-controller do
     :ivar program: path of the agent that :meth:`start_agent` starts
+    :ivar interval: seconds, ``reconcile_interval`` of the next configuration
     """
 
     def __init__(self, routers, debug=False, program=None, vrf=''):
@@ -77,6 +78,7 @@ class Host:
         self.vrf = vrf
         # Each has an address of its own.
         self.along = routers
+        self.interval = 60
         self._debug = debug
         self.program = program or os.path.join(
             os.path.dirname(sys.executable), 'ovn-network-agent')
@@ -189,6 +191,7 @@ class Host:
 drivers = fip_route
 bridge_dev = {BRIDGE}
 debug = {self._debug}
+reconcile_interval = {self.interval:d}
 [ovn]
 ovn_nb_remote = {self.nb.remote}
 ovn_sb_remote = {self.sb.remote}

@@ -168,6 +168,10 @@ class Host(hosts.Host):
 class World(worlds.World):
     """The peer on its node; see :class:`worlds.World`."""
 
+    def compare_every(self, _seconds):
+        """Its periodic synchronisation is off."""
+        raise worlds.CannotDo
+
     def renew(self):
         """The peer has no command that compares everything."""
         raise worlds.CannotDo('no command for one synchronisation')

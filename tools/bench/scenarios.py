@@ -15,6 +15,8 @@ A scenario is a function of a world and settings that plays one turn, and
 yields (what, place, unit, value).
 """
 
+import time
+
 from tools.bench import churn
 from tools.bench import observe
 from tools.bench import processes
@@ -26,6 +28,9 @@ PROCESSOR, WAKES, MEMORY = 'processor', 'wakes a second', 'PSS'
 _MEGA = 1 << 20
 # How many passes are measured as one, because one takes so little.
 _PASSES = 5
+# Seconds between two comparisons of everything, for none and for many of them,
+# and seconds until a reload has no consequences any more.
+_NEVER, _OFTEN, _SETTLED = 86400, 2, 20
 
 
 def run(world, scenario, **settings):
@@ -81,8 +86,24 @@ def takeover(world):
 
 
 def renew(world):
-    """A full comparison that finds nothing to do."""
-    yield from _used(world, 'pass without change', _PASSES, world.renew)
+    """A reading of all systems, on demand, that finds nothing to do."""
+    yield from _used(world, 'resync without change', _PASSES, world.renew)
+
+
+def periodic(world):
+    """A periodic pass that finds nothing to do: the difference to rest."""
+    world.processes()
+    loads = []
+    for interval in (_NEVER, _OFTEN):
+        world.compare_every(interval)
+        # What a reload has begun is over by then, also the check in FRR.
+        time.sleep(_SETTLED)
+        world.begin()
+        time.sleep(_OFTEN * _PASSES * 2)
+        seconds, used = world.end()
+        loads.append(used.processor / seconds)
+    yield 'periodic pass without change', PROCESSOR, MS, (
+        loads[1] - loads[0]) * _OFTEN
 
 
 def reload(world):
@@ -154,7 +175,7 @@ def _times(what, found):
 
 
 ALL = {function.__name__: function for function in (
-    settle, again, leave, one, burst, takeover, renew, reload, rest_begins,
-    rest_ends, memory, day)}
+    settle, again, leave, one, burst, takeover, renew, periodic, reload,
+    rest_begins, rest_ends, memory, day)}
 # Places that the table shows only when it is asked to.
 SINGLE = (*observe.PLACES, worlds.COMMIT)

@@ -139,8 +139,15 @@ class World:
     def _of_first_router(self):
         return self.host.gateways[:1] + self.present[::self.host.routers]
 
+    def compare_every(self, seconds):
+        """Have the agent compare everything at this interval, and rest."""
+        self.host.interval = seconds
+        self.host.configure(self.method)
+        self.host.reload_agent()
+        self.rest()
+
     def renew(self):
-        """Have the subject compare everything, and wait for the end."""
+        """Have the subject read all systems again, and wait for the end."""
         client.call(_CONTROL, 'resync', ['--timeout=60', '--'], 90)
 
     def reload(self):

@@ -24,6 +24,9 @@ from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.openflow import base
 
 DST = '198.51.100.10/32'
+# Ethernet and ICMP, from 192.0.2.1 to this address.
+PACKET = ('ffffffffffff0200000000010800' '4500001c000000004001b2c8'
+          'c0000201c633640a' '0800000000000000')
 # What an operator may have: same match with another priority, same
 # priority with another match, another table, our cookie as a substring.
 FOREIGN = (
@@ -52,6 +55,42 @@ class TestFlow(base.FlowTestCase):
                 base.relay(DST),
                 base.relay('2001:db8::/64', output='ports:7,3'),
                 base.relay('198.51.100.0/24', 7, 'ports:3', None)]
+
+    def changed(self, mark):
+        """What a reading with a mark finds, None for what it had found."""
+        found, now = self.backend.reread(frozenset, mark)
+        self.assertEqual(found is None, mark is not None and mark == now)
+        return None if found is None else set(found)
+
+    def test_each_difference_is_found(self):
+        """Drift right after an answer that nothing has changed, if any."""
+        wanted = self.wanted()
+        self.backend.apply(backends.Delta(create=tuple(wanted)))
+        match = 'cookie=0x998,priority=910,in_port=3,ip,' \
+            'nw_dst=198.51.100.10'
+        others = set(wanted) - {base.hairpin(DST)}
+        for change in (
+                ('--strict', 'del-flows', base.BRIDGE,
+                 match.replace('0x998', '0x998/-1')),
+                ('add-flow', base.BRIDGE, match + ',actions=IN_PORT'),
+                ('add-flow', base.BRIDGE, match.replace('.10', '.12') +
+                 ',actions=IN_PORT')):
+            found, mark = self.backend.reread(frozenset, None)
+            self.assertEqual(set(wanted), set(found))
+            if mark is not None:
+                # Packets and time change nothing.
+                self.ovs.ofctl('packet-out', base.BRIDGE, 'in_port=3,'
+                               f'packet={PACKET},actions=TABLE')
+                waiting.eventually(lambda: 'n_packets=1,' in self.ovs.ofctl(
+                    'dump-flows', base.BRIDGE, match.replace(
+                        'priority=910,', '').replace('0x998', '0x998/-1')),
+                    'a packet')
+                self.assertIsNone(self.changed(mark))
+            self.ovs.ofctl(*change)
+            self.assertLess(others, self.changed(mark) | {None})
+            self.assertNotEqual(set(wanted), self.changed(mark))
+            self.ovs.ofctl('del-flows', base.BRIDGE, 'cookie=0x998/-1')
+            self.backend.apply(backends.Delta(create=tuple(wanted)))
 
     def test_round_trip(self):
         wanted = self.wanted()

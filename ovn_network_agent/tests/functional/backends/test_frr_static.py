@@ -76,6 +76,27 @@ class TestStatic(static_routes.StaticTestCase):
             base.wait_until(lambda: not self.frr.learned(), 'withdrawn',
                             _SOON)
 
+    def test_each_difference_is_found(self):
+        """Drift right after an answer that nothing has changed."""
+        self.create(route(1), route(2))
+        line = 'ip route 198.51.100.1/32 br-ex'
+        for change, back in (('no ' + line, line),
+                             (line + ' tag 5', line),
+                             (line.replace('.1/', '.3/'),
+                              'no ' + line.replace('.1/', '.3/'))):
+            found, mark = self.backend.reread(frozenset, None)
+            self.assertEqual({route(1), route(2)}, set(found))
+            self.assertEqual((None, mark),
+                             self.backend.reread(frozenset, mark))
+            self.frr.configure(change)
+            found, other = self.backend.reread(frozenset, mark)
+            self.assertNotEqual(mark, other)
+            self.assertNotEqual({route(1), route(2)}, set(found))
+            self.frr.configure(back)
+            if change.endswith('tag 5'):
+                self.frr.configure('no ' + line, line)
+        self.delete(route(1), route(2))
+
     def test_twice_is_once(self):
         with self.assertNoLogs('ovn_network_agent', 'WARNING'):
             for _attempt in range(2):

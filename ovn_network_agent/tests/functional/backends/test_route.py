@@ -95,6 +95,61 @@ class RouteTest(base.KernelTestCase):
             self.backend, update=((fip(), new),)))
         self.assertEqual(1, len(self.shown('route show 198.51.100.10')))
 
+    def unchanged(self, mark, known=frozenset()):
+        """Whether a reading with a mark finds nothing else.
+
+        If so, a complete reading finds the same.
+        """
+        before = self.backend.reread(lambda: known, None)[0]
+        found, now = self.backend.reread(lambda: known, mark)
+        self.assertEqual(before, before if found is None else found)
+        self.assertEqual(found is None, mark == now)
+        return found is None
+
+    def test_what_is_as_before_is_not_read(self):
+        six = resources.KernelRoute(MAIN, '2001:db8:1::/48', 'br-ex', None)
+        self.ip('address add 2001:db8::1/64 dev br-ex nodad')
+        self.create(self.backend, fip(), fip(11, table=70000), six)
+        found, mark = self.backend.reread(frozenset, None)
+        self.assertCountEqual([fip(), fip(11, table=70000), six], found)
+        for _time in range(3):
+            self.assertTrue(self.unchanged(mark))
+        # A route of another program is none of ours.
+        self.ip('route add 198.51.100.99/32 dev br-ex')
+        self.assertTrue(self.unchanged(mark))
+
+    def test_each_difference_is_found(self):
+        """Drift right after an answer that nothing has changed."""
+        self.ip('link set br-ex-peer up')
+        self.create(self.backend, fip(), fip(11))
+        ours = '198.51.100.10/32 dev br-ex proto 44'
+        for change, back in (
+                (f'route del {ours}', f'route add {ours}'),
+                (f'route replace {ours.replace("br-ex", "br-ex-peer")}',
+                 f'route replace {ours}'),
+                (f'route add {ours} metric 7', f'route del {ours} metric 7'),
+                (f'route add {ours.replace(".10/", ".12/")}',
+                 f'route del {ours.replace(".10/", ".12/")}'),
+                ('route add 198.51.100.10/32 dev br-ex proto 44 table 201',
+                 'route del 198.51.100.10/32 dev br-ex table 201')):
+            _found, mark = self.backend.reread(frozenset, None)
+            self.assertTrue(self.unchanged(mark), change)
+            self.ip(change)
+            self.assertFalse(self.unchanged(mark), change)
+            self.ip(back)
+
+    def test_a_device_with_another_name_is_found(self):
+        self.create(self.backend, fip())
+        _found, mark = self.backend.reread(frozenset, None)
+        self.assertTrue(self.unchanged(mark))
+        self.ip('link property add dev br-ex altname other')
+        self.assertTrue(self.unchanged(mark))
+        self.ip('link set br-ex down')
+        self.ip('link set br-ex name br-new')
+        self.ip('link set br-new up')
+        self.ip('route replace 198.51.100.10/32 dev br-new proto 44')
+        self.assertFalse(self.unchanged(mark))
+
     def test_foreign_route_before_ours_is_not_replaced(self):
         """The kernel would replace the first one with this metric."""
         self.ip('link set br-ex-peer up')

@@ -72,6 +72,55 @@ class DevicesTest(base.OvsdbTestCase):
         self.assertIs(before, self.look.look().node.devices)
 
 
+class FullTest(base.OvsdbTestCase):
+    """A full view is built anew after a change, and not without one."""
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.look = self.eyes()
+        self.eventually(lambda: self.look.router('r1').nats, 'a NAT row')
+        self.full()
+
+    def full(self):
+        router, = self.look.look(full=True).routers
+        return router
+
+    def test_without_a_change_it_is_the_same(self):
+        router = self.full()
+        self.assertIs(router, self.look.look().routers[0])
+        self.assertIs(router, self.full())
+
+    def test_after_a_change_all_is_built_anew(self):
+        router = self.full()
+        # Another router's, which leaves this one as it is.
+        self.cloud.add_router('r2', chassis=cloud.OTHER)
+        self.eventually(lambda: 'neutron-r2' in {
+            row['name'] for row in self.nb.rows('Logical_Router', 'name')},
+            'another router')
+        self.eventually(lambda: self.full() is not router, 'a new view')
+        self.assertEqual(router, self.full())
+
+    def test_a_row_that_is_gone_without_a_notice_is_missed(self):
+        with self.look.databases['nb'].rows() as nb:
+            del nb['NAT'][next(iter(nb['NAT']))]
+        self.assertEqual((), self.full().nats)
+        self.assertFalse(self.look.view.confirmed)
+
+    def test_sb_is_asked_each_time(self):
+        """What its replica lacks is noticed without any other change."""
+        self.eventually(lambda: self.full() and self.look.view.confirmed,
+                        'confirmed')
+        with self.look.databases['sb'].rows() as sb:
+            row = next(row for row in sb['Port_Binding'].values()
+                       if row.type == 'chassisredirect')
+            row._data['chassis'].values.clear()
+        self.assertTrue(self.full().nats)
+        self.eventually(lambda: not self.look.databases['sb'].connected,
+                        'a doubtful replica')
+
+
 class GatewaysTest(base.OvsdbTestCase):
 
     def setUp(self):

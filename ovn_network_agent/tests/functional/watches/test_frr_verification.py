@@ -186,7 +186,7 @@ class TestVerification(VerificationTestCase):
         try:
             self.assertIn('cannot be checked', self.look()[0])
             # It is looked at again, and not because it was wrong.
-            pending, _everything = self.made._wait()
+            pending, *_rest = self.made._wait()
             self.assertEqual({route(1).prefix, route(2).prefix},
                              set(pending))
             self.frr.configure('no ip route 198.51.100.1/32 br-ex')
@@ -214,14 +214,14 @@ class TestVerification(VerificationTestCase):
         self.announce(*(route(n) for n in range(1, 9)))
         self.wait_for()
         self.announce(route(9))
-        pending, everything = self.made._wait()
+        pending, everything, _changes = self.made._wait()
         self.assertEqual({route(9).prefix, *(
             route(n).prefix for n in range(1, 9))}, set(pending))
         # FRR may have been late, so that all were to be checked once more.
         while self.made._again_due is not None:
             self.made._wait()
         self.announce(route(10))
-        pending, everything = self.made._wait()
+        pending, everything, _changes = self.made._wait()
         self.assertEqual([route(10).prefix], list(pending))
         self.assertFalse(everything)
         base.wait_until(lambda: self.frr.learned() >= {
@@ -307,3 +307,46 @@ class TestRead(base.FrrTestCase):
                             ('', '198.51.100.1')):
             with self.assertRaises(OSError):
                 bgp.read_effect(vrf, [prefix], True)
+
+
+class TestAllAtOnce(TestVerification):
+    """The same with a digest in the place of a question for each route."""
+
+    def look(self, times=2, everything=True):
+        for _time in range(times):
+            self.made.look(dict(self.made._wanted), everything,
+                           self.made._changes)
+        return self.made.reasons
+
+    def test_what_is_right_is_not_asked_for_again(self):
+        self.announce(route(1), route(2))
+        base.wait_until(lambda: self.look(1) == () and self.made._right,
+                        'all is right')
+        right = self.made._right
+        self.frr.log_commands()
+        self.addCleanup(self.frr.forget_commands)
+        self.look(5)
+        self.assertEqual(right, self.made._right)
+        self.assertEqual([], [line for line in self.frr.commands()
+                              if '198.51.100.1/32' in line])
+        # Another route of bgpd counts as a change, and no fault is found.
+        self.frr.configure('ip route 198.51.100.77/32 br-ex')
+        self.addCleanup(self.frr.configure,
+                        'no ip route 198.51.100.77/32 br-ex')
+        base.wait_until(lambda: self.look(1) == () and
+                        self.made._right not in (None, right), 'asked again')
+
+    def test_one_for_another(self):
+        """What is sent differs, and not how much."""
+        outside = route(1, '203.0.113')
+        words = (f'no ip prefix-list {base.LIST} seq 5',
+                 f'ip prefix-list {base.LIST} seq 5 permit '
+                 '203.0.113.0/24 ge 32')
+        self.frr.configure('ip route 203.0.113.1/32 br-ex')
+        self.addCleanup(self.frr.configure,
+                        f'no ip route {outside.prefix} br-ex')
+        self.announce(route(1))
+        base.wait_until(lambda: self.look(1) == () and self.made._right,
+                        'all is right')
+        self.frr.configure(*words)
+        self.wait_for('198.51.100.1/32 is in the table of BGP')

@@ -146,7 +146,9 @@ def _denials(outbound):
 def _privileged(data):
     _daemons(data,
              lambda: bgp.read_sessions(_VRF, ['bgpd']),
+             lambda: bgp.read_effect_digest(_VRF),
              lambda: vtysh.read_static(_VRF),
+             lambda: vtysh.read_static_again(_VRF, ''),
              lambda: prefix_lists.read(_LIST),
              lambda: prefix_lists.read_digest(_LIST, True),
              lambda: prefix_lists.change(

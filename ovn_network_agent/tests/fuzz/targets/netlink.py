@@ -22,6 +22,7 @@ from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import lookups
 from ovn_network_agent.netlink import neighbours
 from ovn_network_agent.netlink import nftables
+from ovn_network_agent.netlink import raw
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import rules
@@ -44,6 +45,9 @@ class Dumped:
         if wanted is None or wanted(self._data, 0, len(self._data)):
             return [(self._data, 0, len(self._data))]
         return []
+
+    def datagrams(self, _kind, _body):
+        return [wire.message(routes.RTM_NEWROUTE, 0, 1, self._data)]
 
     def ask(self, _kind, _body):
         return self._data, 0, len(self._data)
@@ -89,8 +93,15 @@ def _tracked(data):
 
 
 def _frames(data):
-    for kind, _flags, _seq, _port, start, end in wire.messages(data):
+    found = list(wire.messages(data))
+    for kind, _flags, _seq, _port, start, end in found:
         nftables.table(kind, data, start, end)
+    # Those of one kind in a row are one.
+    alone = [(kind, flags) for kind, flags, _seq, _port, _start, _end
+             in found]
+    several = [(kind, flags) for kind, flags, _seq, _start, _end
+               in raw.kinds(data)]
+    assert set(alone) == set(several), (alone, several)
 
 
 def _answers(data):
@@ -123,7 +134,8 @@ TARGETS = (
     _target('lookup', lambda data: lookups.look_up(
         Dumped(data), '192.0.2.1').text(), 'netlink.lookups'),
     _target('conntrack', _tracked, 'netlink.conntrack'),
-    _target('frames', _frames, 'netlink.wire', 'netlink.nftables'),
+    _target('frames', _frames, 'netlink.wire', 'netlink.nftables',
+            'netlink.raw'),
     _target('answers', _answers, 'netlink.connection',
             errors=(ValueError, OSError)),
     _target('news', _news, 'watches.kernel', errors=(ValueError, OSError)),

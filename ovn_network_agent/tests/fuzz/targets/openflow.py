@@ -71,6 +71,7 @@ def _monitor(data):
 
 def _stream(data):
     for ask in (lambda switch: switch.pump(), bridge.dump, bridge.drops,
+                lambda switch: bridge.dump_again(switch, ''),
                 lambda switch: bridge.look_up(switch, [_FLOW]),
                 bridge.learn_shared,
                 lambda switch: bridge.change(switch, [

@@ -214,8 +214,16 @@ class RecomputedTest(ReloadTestCase):
         self.assertNotIn('announcement', kinds)
 
     def test_a_periodic_comparison_asks_for_everything(self):
+        """A driver was asked since the last one, so all are asked."""
+        self.reload(port_forward__vip_announce=False)
         self.clock += self.conf.reconcile_interval
-        self.assertLess(0, len(self.made()))
+        self.made()
+        self.assertEqual(EACH * len(NAMES), self.count)
+
+    def test_a_periodic_comparison_without_a_change_asks_for_nothing(self):
+        self.clock += self.conf.reconcile_interval
+        self.assertEqual([], self.made())
+        self.assertTrue(self.seen.full[-1])
 
     def test_reloads_do_not_put_it_off(self):
         step = self.conf.reconcile_interval - 1

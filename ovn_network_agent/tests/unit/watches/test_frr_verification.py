@@ -113,19 +113,19 @@ class VerificationTest(base.BaseTestCase):
     def test_a_change_is_looked_at_alone(self):
         self.passed(('created', static(A)), ('updated', static(B)),
                     ('created', resources.KernelRoute(254, A, 'br-ex')))
-        self.assertEqual(({A: 'static', B: 'static'}, False), self.due())
+        self.assertEqual(({A: 'static', B: 'static'}, False, None), self.due())
         self.passed(('created', kernel(B)))
-        self.assertEqual(({B: 'kernel'}, False), self.due())
+        self.assertEqual(({B: 'kernel'}, False, None), self.due())
 
     def test_what_was_withdrawn_is_not_looked_at(self):
         self.passed(('created', static(A)), ('created', static(B)))
         self.passed(('deleted', static(A)))
-        self.assertEqual(({B: 'static'}, False), self.due())
+        self.assertEqual(({B: 'static'}, False, None), self.due())
 
     def test_the_other_method_goes_on_to_be_looked_at(self):
         self.passed(('created', static(A)))
         self.passed(('created', kernel(A)), ('deleted', static(A)))
-        self.assertEqual(({A: 'kernel'}, False), self.due())
+        self.assertEqual(({A: 'kernel'}, False, None), self.due())
 
     def test_a_full_pass_has_all_looked_at(self):
         self.passed(('created', static(A)))
@@ -134,7 +134,15 @@ class VerificationTest(base.BaseTestCase):
             self.tracker.want(resource)
         self.tracker.found(static(B))
         self.passed(full=True)
-        self.assertEqual(({B: 'static'}, True), self.due())
+        changes = self.made._changes
+        self.assertEqual(({B: 'static'}, True, changes), self.due())
+        # Nothing has changed by the next one.
+        self.passed(full=True)
+        self.assertEqual(({B: 'static'}, True, changes), self.due())
+        self.tracker.found(static(A))
+        self.passed(full=True)
+        self.assertEqual(({A: 'static', B: 'static'}, True, changes + 1),
+                         self.due())
 
     def here(self, context):
         """Have privileged calls run in this process."""
@@ -162,7 +170,7 @@ class VerificationTest(base.BaseTestCase):
         self.made.look(*self.due())
         self.made.look(*self.due(1))
         self.assertIn('ValueError', self.made.reasons[0])
-        self.assertEqual(({A: 'static'}, True), self.due(30))
+        self.assertEqual(({A: 'static'}, True, None), self.due(30))
 
     def test_few_wrong_addresses_are_looked_at_often(self):
         """So a reason ends soon after its cause."""
@@ -186,18 +194,19 @@ class VerificationTest(base.BaseTestCase):
             self.made.look(*self.due(30))
         planned = self.made._again_due
         self.passed(('created', static(B)))
-        self.assertEqual(({B: 'static'}, False), self.due())
+        self.assertEqual(({B: 'static'}, False, None), self.due())
         self.made.look({B: 'static'}, False)
         self.assertEqual(planned, self.made._again_due)
         self.assertEqual(1, self.made.wrong)
         # Once more, alone, and then it is certain.
         work = self.due(1)
-        self.assertEqual(({B: 'static'}, False), work)
+        self.assertEqual(({B: 'static'}, False, None), work)
         self.made.look(*work)
         self.assertEqual(2, self.made.wrong)
         self.assertIn(f'{A}, {B} are inactive', ' '.join(self.made.reasons))
         self.clock = planned
-        self.assertEqual(({A: 'static', B: 'static'}, True), self.due(0))
+        self.assertEqual(({A: 'static', B: 'static'}, True, None),
+                         self.due(0))
 
     def test_an_address_that_was_not_set_anew_is_in_doubt(self):
         # It may be missing, and changes of our own wake nobody.

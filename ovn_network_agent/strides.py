@@ -1,0 +1,37 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Records of the same length in a row, found without a loop over them.
+
+A dump of thousands of routes or flows has mostly records of one length.  A
+step of a slice visits one byte of each of them, in the time of a copy.
+"""
+
+
+def alike(data, start, length, head):
+    """How many records follow each other that begin with the same bytes.
+
+    If the first bytes of a record say its length, the record after it begins
+    where it ends.  So all of the counted records are records.
+
+    :param data: bytes
+    :param start: offset of the first record, which lies in ``data``
+    :param length: bytes of the first record, with any padding
+    :param head: how many bytes at the begin of a record are compared; the
+        length is among them
+    :returns: int, at least 1
+    """
+    count = (len(data) - start) // length
+    for place in range(start, start + head):
+        column = data[place:place + (count - 1) * length + 1:length]
+        count -= len(column.lstrip(column[:1]))
+    return count

@@ -1,0 +1,160 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A periodic pass believes "unchanged" only where nothing is in doubt."""
+
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.engine import passes
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit.engine import gateways
+
+ROUTE = gateways.ROUTE
+
+
+class Marking(worlds.WorldBackend):
+    """Says "unchanged" while its objects are the same ones.
+
+    :ivar said: of each reading, whether it was "unchanged"
+    :ivar error: exception of the next readings, or None
+    """
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.said = []
+        self.error = None
+
+    def reread(self, known, mark):
+        if self.error is not None:
+            raise self.error
+        now = {ref: resource for ref, resource in self.world.objects.items()
+               if resource.kind in [kind.kind for kind in self.kinds]}
+        self.said.append(now == mark)
+        return (None if now == mark else self.read(known())), now
+
+
+class UnchangedTest(gateways.ReconcilerTestCase):
+
+    def setUp(self):
+        super().setUp()
+        world = worlds.World()
+        self.made = self.gateway(world=world, backends=[
+            Marking(name, world) for name in worlds.BACKENDS])
+        self.routes = self.made.backend('route')
+        self.router = worlds.router(fips=[gateways.FIP])
+        # The second one finds what the first one has made.
+        for _time in range(3):
+            self.periodic()
+        self.assertTrue(self.routes.said[-1])
+
+    def periodic(self, *routers, **values):
+        return self.made.reconciler.run(passes.Pass(
+            worlds.snapshot(*(routers or [self.router])), full=True,
+            periodic=True, **values))
+
+    def said(self, *routers, **values):
+        """Whether the routes were unchanged in a further pass."""
+        self.periodic(*routers, **values)
+        return self.routes.said[-1]
+
+    def test_nothing_is_read_and_nobody_is_asked(self):
+        self.made.world.reads.clear()
+        self.made.fip_route.asked.clear()
+        self.assertTrue(self.periodic().settled)
+        self.assertEqual([], self.made.world.reads)
+        self.assertEqual([], self.made.fip_route.asked)
+
+    def test_drift_after_it_is_found(self):
+        del self.made.world.objects[ROUTE]
+        outcome = self.periodic()
+        self.assertEqual([ROUTE], [*outcome.lost])
+        self.assertIn(ROUTE, self.made.world.objects)
+
+    def test_what_comes_after_it_is_found(self):
+        self.made.world.put(resources.KernelRoute(254, '192.0.2.9/32',
+                                                  'br-ex'))
+        self.periodic()
+        self.assertNotIn((254, '192.0.2.9/32'),
+                         self.made.world.found(resources.KernelRoute))
+
+    def test_a_write_that_was_lost_is_found(self):
+        """The backend said that it was done, and it was not."""
+        more = worlds.router(fips=[gateways.FIP, '198.51.100.11'])
+        self.made.run(more)
+        lost = resources.Ref('kernel_route', (254, '198.51.100.11/32'))
+        del self.made.world.objects[lost]
+        self.assertFalse(self.said(more))
+        self.assertIn(lost, self.made.world.objects)
+
+    def test_after_a_write_that_was_refused_everything_is_read(self):
+        """Nobody knows what a system has made of it."""
+        more = worlds.router(fips=[gateways.FIP, '198.51.100.11'])
+        refused = resources.Ref('kernel_route', (254, '198.51.100.11/32'))
+        self.made.world.refuses[refused] = 'no memory'
+        for _time in range(3):
+            self.assertFalse(self.said(more))
+        # What stays on purpose may be another thing by now, too.
+        self.made.world.refuses[refused] = base.Kept('of another program')
+        for _time in range(3):
+            self.assertFalse(self.said(more))
+        self.made.world.refuses.clear()
+        self.periodic(more)
+        self.assertFalse(self.said(more))
+        self.assertTrue(self.said(more))
+
+    def test_after_an_error_everything_is_read(self):
+        self.routes.error = base.BackendError('no answer')
+        self.assertEqual(['route'], [*self.periodic().unreadable])
+        self.routes.error = None
+        self.made.clock += 60
+        self.assertFalse(self.said())
+        self.assertTrue(self.said())
+
+    def test_a_notice_has_everything_read(self):
+        self.made.run(self.router, stale=['route'])
+        self.assertFalse(self.routes.said[-1])
+        self.assertFalse(self.said(stale=('route',)))
+        self.assertTrue(self.said())
+
+    def test_what_is_wanted_now_has_everything_read(self):
+        """The kind of an object may depend on what is wanted."""
+        self.assertFalse(self.said(worlds.router(
+            fips=[gateways.FIP, '198.51.100.11'])))
+
+    def test_a_full_pass_for_another_reason_has_everything_read(self):
+        self.made.run(self.router, full=True)
+        self.assertFalse(self.routes.said[-1])
+
+    def test_a_driver_that_was_asked_is_asked_about_everything(self):
+        """What an event has changed is compared with all of it."""
+        more = worlds.router(fips=[gateways.FIP, '198.51.100.11'])
+        self.made.run(more)
+        for asked in (['198.51.100.10', '198.51.100.11'], []):
+            self.made.fip_route.asked_nats.clear()
+            self.periodic(more)
+            self.assertEqual(asked, sorted(self.made.fip_route.asked_nats))
+
+    def test_a_driver_that_may_go_by_something_else_is_asked(self):
+        """Of another package, for example by a file that it reads."""
+        self.made.fip_route.goes_by_arguments = False
+        for _time in range(2):
+            self.made.fip_route.asked_nats.clear()
+            self.periodic()
+            self.assertEqual([gateways.FIP], self.made.fip_route.asked_nats)
+
+    def test_a_driver_that_raised_is_asked_about_everything(self):
+        self.made.fip_route.raises_for.add(gateways.FIP)
+        self.made.run(worlds.router(fips=[gateways.FIP], name='other'))
+        self.made.fip_route.raises_for.clear()
+        self.made.fip_route.asked_nats.clear()
+        self.periodic()
+        self.assertEqual([gateways.FIP], self.made.fip_route.asked_nats)

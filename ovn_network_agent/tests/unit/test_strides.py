@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Records in a row, counted without a loop."""
+
+import random
+
+from oslotest import base
+
+from ovn_network_agent import strides
+
+
+def one_by_one(data, start, length, head):
+    """The same, with a loop."""
+    first, count = data[start:start + head], 0
+    while (start + length <= len(data) and
+           data[start:start + head] == first):
+        start, count = start + length, count + 1
+    return count
+
+
+class AlikeTest(base.BaseTestCase):
+
+    def test_as_a_loop_counts(self):
+        dice = random.Random(32)
+        for _time in range(2000):
+            length = dice.randint(4, 9)
+            head = dice.randint(1, 4)
+            start = dice.randint(0, 5)
+            data = bytes(start) + b''.join(
+                bytes(dice.choices((1, 2), (20, 1), k=head)) +
+                dice.randbytes(length - head)
+                for _record in range(dice.randint(1, 12)))
+            data += dice.randbytes(dice.randint(0, length - 1))
+            self.assertEqual(
+                one_by_one(data, start, length, head),
+                strides.alike(data, start, length, head), data)

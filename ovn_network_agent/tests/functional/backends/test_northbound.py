@@ -43,6 +43,32 @@ class WriteTest(northbound_rows.NorthboundTestCase):
         self.assertEqual([], self.nb.rows('Logical_Router_Static_Route'))
         self.read_until()
 
+    def test_each_difference_is_found(self):
+        """Drift right after an answer that nothing has changed."""
+        wanted = {self.route(), self.binding()}
+        for table, row in (
+                ('Logical_Router_Static_Route', {'nexthop': '198.51.100.7'}),
+                ('Logical_Router_Static_Route', {'external_ids':
+                                                 ovsdb.ovsdb_dict({})}),
+                ('Static_MAC_Binding', {'mac': OTHER_MAC})):
+            self.create(*wanted)
+            self.read_until(*wanted)
+            _found, mark = self.backend.reread(frozenset, None)
+            self.assertEqual((None, mark),
+                             self.backend.reread(frozenset, mark))
+            self.nb.transact({'op': 'update', 'table': table, 'where': [],
+                              'row': row})
+            self.eventually(
+                lambda mark=mark: (self.backend.reread(
+                    frozenset, mark)[0] is not None), 'a change')
+            found, _mark = self.backend.reread(frozenset, mark)
+            self.assertNotEqual(wanted, set(found))
+            self.nb.transact(
+                {'op': 'update', 'table': 'Logical_Router', 'where': [],
+                 'row': {'static_routes': ['set', []]}},
+                {'op': 'delete', 'table': 'Static_MAC_Binding', 'where': []})
+            self.read_until()
+
     def test_both_families_and_a_half_of_a_network(self):
         """Each has a row of its own, which alone goes with it."""
         gateway = 'fe80::a9fe:a9fe'

@@ -34,6 +34,7 @@ from ovn_network_agent.ovn import rows
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import overlap
 from ovn_network_agent.tests.unit import sources
+from ovn_network_agent.tests.unit.ovn import atoms
 
 # What makes a value of an address, and reads a zone.
 FACTORIES = {'ip_address', 'ip_network', 'ip_interface', 'IPv6Address',
@@ -77,8 +78,7 @@ class ZoneTest(base.BaseTestCase):
             name='lrp', networks=['2001:db8::1/64', address + '/64']))
         self.assertEqual(('2001:db8::1/64',), valid)
         self.assertEqual(1, len(problems))
-        self.refused(nats.nat, types.SimpleNamespace(
-            uuid='1', external_ip=address))
+        self.refused(nats.nat, atoms.made('1', external_ip=address))
 
     @hypothesis.given(addresses)
     @hypothesis.example(ATTACK)

@@ -62,8 +62,10 @@ OURS = {
     'files below /proc/sys, of numbers': (
         'diagnosis.address.kernel', 'diagnosis.node.outbound',
         'diagnosis.node.forwards'),
-    'the version of FRR, from a parsed configuration': (
-        'diagnosis.node.frr',),
+    'a configuration of FRR that frr.filters has read': (
+        'diagnosis.node.frr', 'diagnosis.node.redistribution'),
+    'rows that python-ovs has read, and the events that match': (
+        'ovsdb.replica',),
 }
 
 

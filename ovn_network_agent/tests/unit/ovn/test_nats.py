@@ -11,35 +11,25 @@
 # under the License.
 
 
-import types
 import uuid
 
 import hypothesis
 from hypothesis import strategies
 from oslotest import base
-from ovs.db import data
-from ovs.db import types as ovs_types
 
 from ovn_network_agent.ovn import nats
 from ovn_network_agent.tests import budget
 from ovn_network_agent.tests import calls
+from ovn_network_agent.tests.unit.ovn import atoms
 
 ROUTERS = 'ab'
-TEXT = ovs_types.Type.from_json('string')
 ROWS = [uuid.UUID(int=number) for number in range(6)]
 
 
 def row(number, address):
     """A row of NAT; its address may be no address."""
-    return made(ROWS[number], type='dnat_and_snat', external_ip=address,
+    return atoms.made(ROWS[number], type='dnat_and_snat', external_ip=address,
                 logical_ip='10.0.0.5')
-
-
-def made(each, **texts):
-    """A row of NAT with some texts, of which nothing is an attribute."""
-    return types.SimpleNamespace(uuid=each, _data={
-        column: data.Datum.from_python(TEXT, text, lambda value: value)
-        for column, text in texts.items()})
 
 
 class NatsTest(base.BaseTestCase):
@@ -77,7 +67,7 @@ class NatsTest(base.BaseTestCase):
 
     def test_only_what_has_changed_is_read(self):
         many = [uuid.UUID(int=number) for number in range(1000)]
-        table = {each: made(
+        table = {each: atoms.made(
             each, type='snat', external_ip='198.51.100.1',
             logical_ip=f'10.{number >> 8}.{number & 255}.0/24')
             for number, each in enumerate(many)}

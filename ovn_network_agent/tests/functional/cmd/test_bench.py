@@ -80,7 +80,7 @@ class BenchTest(base.BaseTestCase):
                 self.assertEqual(count, len(found))
                 self.assertTrue(all(value > 0 for value in found))
         for what, place, unit in (
-                ('pass without change', 'processor', 'ms'),
+                ('resync without change', 'processor', 'ms'),
                 ('SIGHUP', 'processor', 'ms'), ('memory', 'PSS', 'MB'),
                 ('day of 20 changes', 'all', 'ms')):
             self.assertGreater(run[results.Key(

@@ -101,6 +101,11 @@ def _add_choices(run):
                      help='floating IPs in one transaction')
     run.add_argument('--rest', type=float, default=120, metavar='SECONDS',
                      help='time without events')
+    run.add_argument('--passes', type=int, default=10, metavar='N',
+                     help='periodic passes without a change')
+    run.add_argument('--settled', type=float, default=20, metavar='SECONDS',
+                     help='time before these passes, in which the agent ends '
+                     'its check in FRR after a reload')
     run.add_argument('--events', type=int, default=2000,
                      help='changes of the compressed day')
 
@@ -184,7 +189,8 @@ def _play(crew, size, given):
         'burst': lambda: crew.play('burst', size, given.large,
                                    count=given.burst),
         'renew': lambda: crew.play('renew', size, given.large),
-        'periodic': lambda: crew.play('periodic', size),
+        'periodic': lambda: crew.play(
+            'periodic', size, settled=given.settled, passes=given.passes),
         'takeover': lambda: crew.play('takeover', size, given.large),
         'reload': lambda: crew.play('reload', size, given.large),
         'rest': lambda: _rest(crew, size, given.rest),

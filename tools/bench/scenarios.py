@@ -28,9 +28,8 @@ PROCESSOR, WAKES, MEMORY = 'processor', 'wakes a second', 'PSS'
 _MEGA = 1 << 20
 # How many passes are measured as one, because one takes so little.
 _PASSES = 5
-# Seconds between two comparisons of everything, for none and for many of them,
-# and seconds until a reload has no consequences any more.
-_NEVER, _OFTEN, _SETTLED = 86400, 2, 20
+# Seconds between two comparisons of everything, for none and for many of them.
+_NEVER, _OFTEN = 86400, 2
 
 
 def run(world, scenario, **settings):
@@ -90,16 +89,19 @@ def renew(world):
     yield from _used(world, 'resync without change', _PASSES, world.renew)
 
 
-def periodic(world):
-    """A periodic pass that finds nothing to do: the difference to rest."""
+def periodic(world, settled, passes):
+    """A periodic pass that finds nothing to do: the difference to rest.
+
+    :param settled: seconds after a reload until what it began is over
+    :param passes: number of passes that are measured as one
+    """
     world.processes()
     loads = []
     for interval in (_NEVER, _OFTEN):
         world.compare_every(interval)
-        # What a reload has begun is over by then, also the check in FRR.
-        time.sleep(_SETTLED)
+        time.sleep(settled)
         world.begin()
-        time.sleep(_OFTEN * _PASSES * 2)
+        time.sleep(_OFTEN * passes)
         seconds, used = world.end()
         loads.append(used.processor / seconds)
     yield 'periodic pass without change', PROCESSOR, MS, (

@@ -68,7 +68,7 @@ class BenchTest(base.BaseTestCase):
         ended = self.bench(
             'run', '--sizes', '3', '--routers', '2', '--repeat', '2',
             '--large', '2', '--burst', '4', '--methods', 'kernel', '--rest',
-            '0.5', '--events', '20')
+            '0.5', '--events', '20', '--settled', '1', '--passes', '1')
         self.assertEqual(0, ended.returncode, ended.stderr)
         run, = results.by_run(results.read(self.path))
         for subject in ('ours', 'floor'):
@@ -85,6 +85,10 @@ class BenchTest(base.BaseTestCase):
                 ('day of 20 changes', 'all', 'ms')):
             self.assertGreater(run[results.Key(
                 what, place, unit, 'ours', 'kernel', 3, 2, False)][0], 0)
+        # Less than nothing is possible, beside other work of the machine.
+        self.assertEqual(1, len(run[results.Key(
+            'periodic pass without change', 'processor', 'ms', 'ours',
+            'kernel', 3, 2, False)]))
         self.assertIn('x floor', ended.stdout)
         self.assertEqual([], self.worlds())
         self.assertEqual(['results.json'], os.listdir(self.directory))

@@ -55,6 +55,11 @@ class FitnessTestCase(base.FrrTestCase):
     def tell(self):
         """Have the neighbour tell a prefix, until the end of the test."""
         network = 'network 203.0.113.0/24'
+        # FRR is that of the whole class, and a withdrawal takes its time.
+        self.addCleanup(
+            base.wait_until,
+            lambda: bgp.read_sessions('', NEEDED) == [[], UP, []],
+            'nothing is heard any more')
         self.addCleanup(self.frr.neighbour.configure, *NEIGHBOUR,
                         'no ' + network)
         self.frr.neighbour.configure(*NEIGHBOUR, network)

@@ -58,7 +58,9 @@ _COMMANDS = re.compile('|'.join((
     r'ge \d+ le \d+',
     f'show ip(?:v6)? prefix-list (?:summary )?{LIST}(?: json)?',
     f'show ip(?:v6)? route {_OF_VRF} (?:static|kernel|connected|{_NET}) json',
+    f'show ip(?:v6)? route {_OF_VRF} summary',
     f'show bgp {_OF_VRF} ipv[46] unicast (?:summary|{_NET}) json',
+    f'show bgp {_OF_VRF} ipv[46] unicast update-groups advertised-routes',
     'show daemons', 'show running-config', 'show vrf',
     f'clear ip bgp {_OF_VRF} \\* soft out',
     f'clear bgp {_OF_VRF} ipv6 unicast \\* soft out')))

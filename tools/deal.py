@@ -9,27 +9,35 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Distributes the tests of the lab over machines that run side by side.
+"""Distributes the tests of a tier over machines or processes side by side.
 
-Takes a directory with a file "all", one test a line, and a number of
-machines.  Makes the files shard.1, shard.2 and so on beside the file.  The
-tests of a class stay together, because a class builds one cloud for all its
+Takes a directory with a file "all", one test a line, a number of machines or
+processes, and a tier.  Makes the files shard.1, shard.2 and so on beside the
+file, and workers.yaml, which stestr takes as its --worker-file.  The tests of
+a class stay together, because a class builds its objects once for all its
 tests.  The longest class comes first, to the machine with the least work.
 
-lab-costs.txt has the time of each class.  A run of the whole tier leaves a
-list in build/costs-lab, from which this program writes the file.  Only the
+TIER-costs.txt has the time of each class.  A run of the whole tier leaves a
+list in build/costs-TIER, from which this program writes the file.  Only the
 ratios count, so any machine may write the file:
 
-    tools/test lab && python3 tools/deal.py --learn build/costs-lab
+    tools/test lab && python3 tools/deal.py --learn lab
 """
 
 import collections
+import json
 import os
+import re
 import sys
 
 _PREFIX = 'ovn_network_agent.tests.'
-COSTS = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                     'lab-costs.txt')
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TIERS = ('functional', 'lab')
+
+
+def path_of_costs(tier):
+    """The file with the time of each class of a tier."""
+    return os.path.join(_ROOT, 'tools', f'{tier}-costs.txt')
 
 
 def read_costs(lines):
@@ -75,33 +83,47 @@ def _weight(name, number, costs):
     return seconds / tests * number
 
 
-def learn(path):
-    """Write the costs of classes.
+def workers(shards):
+    """The text of a worker file of stestr, in which no class is cut.
 
-    :param path: path of the list of tools/test
+    :param shards: list of lists of ids
+    :returns: JSON, which is YAML, too
     """
-    with open(path, encoding='utf-8') as opened:
+    return json.dumps([
+        {'worker': [f'^{re.escape(name)}[.]' for name in sorted(
+            {test.rpartition('.')[0] for test in shard})]}
+        for shard in shards if shard], indent=0) + '\n'
+
+
+def learn(tier):
+    """Write the costs of classes from those that tools/test has left."""
+    with open(os.path.join(_ROOT, 'build', f'costs-{tier}'),
+              encoding='utf-8') as opened:
         lines = [line.replace(' s ', ' ') for line in opened]
     found = read_costs(lines)
-    with open(COSTS, 'w', encoding='utf-8') as opened:
+    with open(path_of_costs(tier), 'w', encoding='utf-8') as opened:
         opened.write('# Seconds, number of tests, class: see deal.py.\n')
         for name in sorted(found):
-            opened.write(f'{found[name][0]:.0f} {found[name][1]} {name}\n')
+            opened.write(f'{found[name][0]:.1f} {found[name][1]} {name}\n')
 
 
 def main(arguments):
     if arguments[0] == '--learn':
         learn(arguments[1])
         return
-    directory, number = arguments[0], int(arguments[1])
+    directory, number, tier = arguments[0], int(arguments[1]), arguments[2]
     with open(os.path.join(directory, 'all'), encoding='utf-8') as opened:
         tests = opened.read().split()
-    with open(COSTS, encoding='utf-8') as opened:
+    with open(path_of_costs(tier), encoding='utf-8') as opened:
         costs = read_costs(opened)
-    for place, shard in enumerate(deal(tests, costs, number), 1):
+    shards = deal(tests, costs, number)
+    for place, shard in enumerate(shards, 1):
         path = os.path.join(directory, f'shard.{place}')
         with open(path, 'w', encoding='utf-8') as opened:
             opened.writelines(f'{test}\n' for test in shard)
+    with open(os.path.join(directory, 'workers.yaml'), 'w',
+              encoding='utf-8') as opened:
+        opened.write(workers(shards))
 
 
 if __name__ == '__main__':

@@ -48,10 +48,20 @@ def share():
         _set_option(_M_ARENA_MAX, 1)
 
 
-def size():
-    """Bytes of this process in memory, shared pages included."""
-    with open('/proc/self/statm') as opened:
-        return int(opened.read().split()[1]) * _PAGE
+class Size:
+    """Bytes of this process in memory, shared pages included.
+
+    The file stays open: a process that has no file descriptor left can still
+    tell its size.  A fork needs an object of its own.
+
+    :raises OSError: when there is no /proc
+    """
+
+    def __init__(self):
+        self._file = open('/proc/self/statm', 'rb', buffering=0)
+
+    def __call__(self):
+        return int(os.pread(self._file.fileno(), 200, 0).split()[1]) * _PAGE
 
 
 def release():
@@ -78,16 +88,16 @@ class Keeper:
     """Gives free memory back to the kernel when the process has grown.
 
     :param release: :func:`release` or :func:`trim`
-    :param size: function that returns the bytes in use, see :func:`size`
+    :param size: function that returns the bytes in use, None for :class:`Size`
     :param pauses: seconds from the growth to the first release, and further
         seconds to each later one
     """
 
-    def __init__(self, release, size=size, pauses=_PAUSES):
+    def __init__(self, release, size=None, pauses=_PAUSES):
         self._release = release
-        self._size = size
+        self._size = size or Size()
         self._pauses = pauses
-        self._least = size()
+        self._least = self._size()
         self._grown = threading.Event()
 
     def start(self):

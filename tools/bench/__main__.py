@@ -68,7 +68,7 @@ def _parser():
     written.set_defaults(function=_page)
     written.add_argument(
         '--to', metavar='TEXT', default=os.path.join(
-            subjects.BUILD, 'speed-tables.txt'),
+            subjects.BUILD, 'speed-tables.inc'),
         help='reStructuredText (default: %(default)s)')
     bar = commands.add_parser(
         'bar', help='fail when what one event costs grows with the number '

@@ -90,7 +90,7 @@ class PlotTest(base.BaseTestCase):
     def test_the_tables_of_the_page_are_up_to_date(self):
         pages = os.path.join(tools.ROOT, 'doc', 'source', 'contributor')
         measured = results.read(os.path.join(pages, 'speed.json'))
-        with open(os.path.join(pages, 'speed-tables.txt')) as kept:
+        with open(os.path.join(pages, 'speed-tables.inc')) as kept:
             self.assertEqual('\n'.join([*page.lines(measured), '']),
                              kept.read(), 'write them anew: tools.bench page')
 

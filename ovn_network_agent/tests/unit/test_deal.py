@@ -9,9 +9,12 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""The tests of the lab are dealt out by class and by what a class takes."""
+"""Tests are dealt out by class and by what a class takes."""
 
+import re
 import unittest
+
+import yaml
 
 from ovn_network_agent.tests import tools
 
@@ -52,9 +55,19 @@ class DealTest(unittest.TestCase):
                                   for name, (seconds, number)
                                   in COSTS.items()]))
 
-    def test_the_list_of_the_repository(self):
-        with open(deal.COSTS, encoding='utf-8') as opened:
-            self.assertNotEqual({}, deal.read_costs(opened))
+    def test_the_lists_of_the_repository(self):
+        for tier in deal.TIERS:
+            with open(deal.path_of_costs(tier), encoding='utf-8') as opened:
+                self.assertNotEqual({}, deal.read_costs(opened))
+
+    def test_each_worker_of_stestr_has_the_tests_of_its_shard(self):
+        """A class whose name begins like another one is elsewhere."""
+        longer = tests('a.Ab', 1)
+        written = yaml.safe_load(deal.workers([A + C, longer, [], B]))
+        self.assertEqual([A + C, longer, B], [
+            [test for test in A + C + longer + B
+             if any(re.search(each, test) for each in worker['worker'])]
+            for worker in written])
 
 
 if __name__ == '__main__':

@@ -12,6 +12,7 @@
 
 """The memory of a process goes back to the kernel after it has grown."""
 
+import resource
 import threading
 
 from oslotest import base
@@ -64,12 +65,20 @@ class ReleaseTest(base.BaseTestCase):
         with open('/proc/self/status') as opened:
             resident = next(int(line.split()[1]) for line in opened
                             if line.startswith('VmRSS:'))
-        self.assertAlmostEqual(resident / 1024, heap.size() / MEGA, delta=8)
+        self.assertAlmostEqual(resident / 1024, heap.Size()() / MEGA, delta=8)
+
+    def test_the_size_is_told_without_a_free_file_descriptor(self):
+        size = heap.Size()
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+        self.assertRaises(OSError, open, '/proc/self/statm')
+        self.assertGreater(size(), MEGA)
 
     def test_free_pages_between_pages_in_use_are_given_back(self):
         """Without malloc_trim(3) the last block holds those before it."""
         blocks = [bytearray(8000) for _number in range(4000)]
-        before = heap.size()
+        before = heap.Size()()
         del blocks[:-1]
         heap.release()
-        self.assertLess(heap.size(), before - 20 * MEGA)
+        self.assertLess(heap.Size()(), before - 20 * MEGA)

@@ -98,6 +98,17 @@ class SegmentsTestCase(base.LabTestCase):
             if any(f'cookie={cookie:#x},' in line
                    for cookie in ownership.FLOW_COOKIES)}
 
+    def patch_ports(self, name, bridge):
+        """Patch ports of a bridge: dict of name to (UUID of row, number)."""
+        node, found = self.cloud[name], {}
+        for port in node.out('ovs-vsctl', 'list-ports', bridge).split():
+            words = port.startswith('patch-') and node.out(
+                'ovs-vsctl', '--if-exists', 'get', 'Interface', port, '_uuid',
+                'ofport').split()
+            if words:
+                found[port] = tuple(words)
+        return found
+
     def all_on(self, name):
         """Wait until a gateway has all routers, and announces all."""
         for router in self.routers:
@@ -227,17 +238,29 @@ class TestSegmentsStatic(SegmentsTestCase, leftovers.LeavesNothing):
         """Row D57: the flows follow its new number."""
         for bridge, address in ((plan.BRIDGE, self.addresses[1]),
                                 (plan.FURTHER_BRIDGE, self.addresses[4])):
-            before = self.flows_of('gw1', bridge)
-            for port in self.cloud['gw1'].out(
-                    'ovs-vsctl', 'list-ports', bridge).split():
-                if port.startswith('patch-'):
-                    self.cloud['gw1'].run(['ovs-vsctl', 'del-port', bridge,
-                                           port])
+            before = self.patch_ports('gw1', bridge)
+            for port in before:
+                self.cloud['gw1'].run(['ovs-vsctl', 'del-port', bridge, port])
             nodes.wait_until(
                 'the flows have followed', lambda old=before, of=bridge:
-                self.flows_of('gw1', of).isdisjoint(old), base.SETTLE)
+                self.have_followed('gw1', of, old), base.SETTLE)
             self.reach(self.client, 'icmp', address)
         self.reach_all()
+
+    def have_followed(self, name, bridge, before):
+        """Whether flows have the numbers of patch ports that are all new.
+
+        A port that ovn-controller makes again before Open vSwitch has seen its
+        end keeps its number.
+        """
+        after = self.patch_ports(name, bridge)
+        rows = [{row for row, _number in ports.values()}
+                for ports in (before, after)]
+        return (before.keys() == after.keys() and rows[0].isdisjoint(rows[1])
+                and {number for _row, number in after.values()} ==
+                {line.split('in_port=')[1].partition(' ')[0]
+                 for line in self.flows_of(name, bridge)
+                 if line.startswith(f'{ownership.PRIORITY_MAC_TWEAK:d},')})
 
     def test_an_unresolved_segment(self):
         """Rows D25 and T50: all that is there stays as it is."""

@@ -82,8 +82,8 @@ def _beside(runs, key, other, inverse=False):
 
 def _cost(runs, key):
     found = results.values(runs, key)
-    return (_name(key), key.unit, f'{key.size:,d}', _number(runs, key),
-            f'{len(found):d}')
+    return (f'{_name(key)}: {key.place}', key.unit, f'{key.size:,d}',
+            _number(runs, key), f'{len(found):d}')
 
 
 def _name(key):

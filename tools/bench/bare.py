@@ -22,7 +22,9 @@ import time
 
 from tools.bench import flow_messages
 from tools.bench import host as hosts
+from tools.bench import neighbour
 from tools.bench import observe
+from tools.bench import routing
 from tools.bench import worlds
 
 STATIC = 'static'
@@ -34,6 +36,7 @@ class World(worlds.World):
 
     def __init__(self, host, method):
         super().__init__(host, method)
+        routing.announce_all()
         self._vrf = f' vrf {host.vrf}' if host.vrf else ''
         self._pipe = None if method == STATIC else subprocess.Popen(
             ['ip', '-batch', '-'], stdin=subprocess.PIPE, text=True)
@@ -63,9 +66,13 @@ class World(worlds.World):
                 planes[observe.FLOW]}
 
     def move(self, here):
-        """The routes and flows that a takeover asks for."""
+        """The routes that a takeover asks for; the flows come later."""
         self._observer.drain()
-        return worlds.announced(self._planes(self._of_first_router(), here))
+        with neighbour.Learning() as learning:
+            started, found = self._routes(self._of_first_router(), here)
+            learned = self._learned(learning, here)
+        return {**worlds.announced(found),
+                **worlds.milliseconds(started, learned)}
 
     def processes(self):
         """There is no program."""
@@ -78,26 +85,39 @@ class World(worlds.World):
     def _planes(self, addresses, present, flows_first=True):
         """Write flows, and then routes.
 
+        ovs-vswitchd reads all routes again after a change of one, and a flow
+        that comes later waits for that.
+
         :returns: dict of place to milliseconds
         """
-        others = self._observer.in_rib() - (0 if present else len(addresses))
-        routes = self._static if self.method == STATIC else self._kernel
-        flows = flow_messages.changes(addresses, present)
+        steps = [self._flows, self._routes]
         found = {}
-        with flow_messages.Switch(hosts.BRIDGE) as switch:
-            # ovs-vswitchd reads all routes again after a change of one, and a
-            # flow that comes later waits for that.
-            steps = [(lambda: switch.write(flows), (observe.FLOW,)),
-                     (lambda: routes(addresses, present),
-                      (observe.ROUTE, observe.RIB))]
-            for write, places in steps if flows_first else steps[::-1]:
-                started = time.monotonic()
-                write()
-                found.update(
-                    (place, (when - started) * 1000) for place, when in
-                    self._observer.wait(addresses, present, others,
-                                        self._patience, places).items())
+        for step in steps if flows_first else steps[::-1]:
+            found.update(step(addresses, present)[1])
         return found
+
+    def _flows(self, addresses, present):
+        """Write flows.
+
+        :returns: monotonic seconds before, and dict of place to milliseconds
+        """
+        flows = flow_messages.changes(addresses, present)
+        with flow_messages.Switch(hosts.BRIDGE) as switch:
+            return self._timed(lambda: switch.write(flows), (observe.FLOW,),
+                               addresses, present)
+
+    def _routes(self, addresses, present):
+        """Write routes; returns as of :meth:`_flows`."""
+        write = self._static if self.method == STATIC else self._kernel
+        return self._timed(lambda: write(addresses, present),
+                           (observe.ROUTE, observe.RIB), addresses, present)
+
+    def _timed(self, write, places, addresses, present):
+        others = self._observer.in_rib() - (0 if present else len(addresses))
+        started = time.monotonic()
+        write()
+        return started, worlds.milliseconds(started, self._observer.wait(
+            addresses, present, others, self._patience, places))
 
     def _kernel(self, addresses, present):
         """Routes of the kernel; in a VRF as the agent has them, in two."""

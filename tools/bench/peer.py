@@ -172,6 +172,12 @@ class World(worlds.World):
         """Its periodic synchronisation is off."""
         raise worlds.CannotDo
 
+    def move(self, here):
+        """As of the agent, without the neighbour, who is not told."""
+        _started, found = self._moved(here)
+        self.rest()
+        return found
+
     def renew(self):
         """The peer has no command that compares everything."""
         raise worlds.CannotDo('no command for one synchronisation')

@@ -18,6 +18,9 @@ import subprocess
 from tools.bench import programs
 
 UPLINK = 'uplink'
+# The address of this node, for BGP.
+HERE = '10.0.0.1'
+_LIST = 'ANNOUNCED-NETWORKS'
 _FRR = '''\
 frr defaults traditional
 router bgp 65001{vrf}
@@ -31,7 +34,7 @@ router bgp 65001{vrf}
   neighbor 10.0.0.2 prefix-list ANNOUNCED-NETWORKS out
 '''
 # The neighbour is in a network namespace of its own, and has no zebra.
-_SPINE = '/run/frr-spine'
+SPINE = '/run/frr-spine'
 _FRR_OF_SPINE = '''\
 frr defaults traditional
 router bgp 65002
@@ -59,6 +62,12 @@ def start(vrf=''):
     programs.run('vtysh', '-b')
 
 
+def announce_all():
+    """Have bgpd announce each route, as without an agent nothing passes."""
+    programs.run('vtysh', '-c', 'configure terminal', '-c',
+                 f'ip prefix-list {_LIST} seq 5 permit 0.0.0.0/0 le 32')
+
+
 def neighbour(arguments=()):
     """Have the neighbour answer a command.
 
@@ -66,7 +75,7 @@ def neighbour(arguments=()):
     :returns: text
     """
     return subprocess.run(
-        ['vtysh', '--vty_socket', _SPINE, '-c', ' '.join(arguments)],
+        ['vtysh', '--vty_socket', SPINE, '-c', ' '.join(arguments)],
         check=True, capture_output=True, text=True).stdout
 
 
@@ -79,9 +88,9 @@ def _write(path, text):
 
 def _start_spine(vrf):
     """The neighbour of BGP, so that an announcement is an announcement."""
-    os.makedirs(_SPINE)
-    shutil.chown(_SPINE, 'frr', 'frr')
-    path = os.path.join(_SPINE, 'frr.conf')
+    os.makedirs(SPINE)
+    shutil.chown(SPINE, 'frr', 'frr')
+    path = os.path.join(SPINE, 'frr.conf')
     _write(path, _FRR_OF_SPINE)
     programs.run('ip', 'netns', 'add', 'spine')
     programs.run('ip', 'link', 'add', UPLINK, 'type', 'veth', 'peer', 'name',
@@ -95,7 +104,7 @@ def _start_spine(vrf):
         programs.run('ip', '-n', 'spine', *words.split())
     programs.spawn(
         ['ip', 'netns', 'exec', 'spine', '/usr/lib/frr/bgpd', '-n', '-f',
-         path, '-z', os.path.join(_SPINE, 'zserv.api'), '-i',
-         os.path.join(_SPINE, 'bgpd.pid'), '--vty_socket', _SPINE, '-A',
+         path, '-z', os.path.join(SPINE, 'zserv.api'), '-i',
+         os.path.join(SPINE, 'bgpd.pid'), '--vty_socket', SPINE, '-A',
          '127.0.0.1'], 'spine')
-    programs.wait_for(os.path.join(_SPINE, 'bgpd.vty'))
+    programs.wait_for(os.path.join(SPINE, 'bgpd.vty'))

@@ -18,6 +18,7 @@ yields (what, place, unit, value).
 import time
 
 from tools.bench import churn
+from tools.bench import neighbour
 from tools.bench import observe
 from tools.bench import processes
 from tools.bench import samples
@@ -81,7 +82,11 @@ def burst(world, count):
 def takeover(world):
     """A gateway port leaves with its addresses, and comes back."""
     for what, here in (('hand-over', False), ('takeover', True)):
-        yield from _times(f'{what} of a gateway', world.move(here))
+        what, found = f'{what} of a gateway', world.move(here)
+        for place in neighbour.TIMES:
+            if place in found:
+                yield f'{what}, {place}', worlds.ALL, MS, found.pop(place)
+        yield from _times(what, found)
 
 
 def renew(world):

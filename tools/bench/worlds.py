@@ -20,6 +20,7 @@ the places that count.
 import time
 
 from ovn_network_agent.control import client
+from tools.bench import neighbour
 from tools.bench import observe
 from tools.bench import processes
 from tools.bench import samples
@@ -125,16 +126,28 @@ class World:
     def move(self, here):
         """Have the gateway port of the first router come, or leave.
 
-        :returns: as of :meth:`start`, without LAUNCHED
+        :returns: as of :meth:`start`, without LAUNCHED, and the two times of
+            the neighbour
         """
+        with neighbour.Learning() as learning:
+            started, found = self._moved(here)
+            learned = self._learned(learning, here)
+        self.rest()
+        return {**found, **milliseconds(started, learned)}
+
+    def _moved(self, here):
+        """A move; returns monotonic seconds before, and times as dict."""
         self._observer.drain()
         addresses = self._of_first_router()
         others = self._observer.in_rib() - (0 if here else len(addresses))
         started = self.host.move(0, here)
-        found = self._times(started, self._observer.wait(
-            addresses, here, others, self._patience))
-        self.rest()
-        return announced(found)
+        return started, announced(self._times(started, self._observer.wait(
+            addresses, here, others, self._patience)))
+
+    def _learned(self, learning, here):
+        """Times of the neighbour, as of :meth:`neighbour.Learning.wait`."""
+        count = len(self._of_first_router())
+        return learning.wait(count if here else -count, self._patience)
 
     def _of_first_router(self):
         return self.host.gateways[:1] + self.present[::self.host.routers]
@@ -214,8 +227,7 @@ class World:
 
     def _times(self, started, found):
         """Milliseconds of monotonic times."""
-        times = {place: (when - started) * 1000
-                 for place, when in found.items()}
+        times = milliseconds(started, found)
         return {**times, ALL: max(times.values())}
 
     def _watch(self):
@@ -226,6 +238,15 @@ class World:
         if self._observer:
             self._observer.close()
             self._observer = None
+
+
+def milliseconds(started, found):
+    """Times since a start.
+
+    :param started: monotonic seconds
+    :param found: dict of place to monotonic seconds
+    """
+    return {place: (when - started) * 1000 for place, when in found.items()}
 
 
 def announced(found):

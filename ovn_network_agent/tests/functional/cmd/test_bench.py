@@ -74,7 +74,9 @@ class BenchTest(base.BaseTestCase):
         for subject in ('ours', 'floor'):
             for what, count in (
                     ('start', 2), ('one added', 2), ('one removed', 2),
-                    ('4 at once removed', 2), ('takeover of a gateway', 2)):
+                    ('4 at once removed', 2), ('takeover of a gateway', 2),
+                    ('takeover of a gateway, last at the neighbour', 2),
+                    ('hand-over of a gateway, first at the neighbour', 2)):
                 found = run[results.Key(what, 'all', 'ms', subject, 'kernel',
                                         3, 2, False)]
                 self.assertEqual(count, len(found))

@@ -16,12 +16,20 @@ The original does not know the lock of :mod:`runtime.sole`, so it is found by
 its process.  This process may not have the right to look into the processes
 of root: then the command line and the list of sockets have to do, because
 every user may read them.
+
+Any user may start a file of this name.  So a process counts only if it may
+change the network of this node: otherwise a local user could keep the agent
+from starting.
 """
 
 import contextlib
 import glob
 import os
 import typing
+
+from oslo_privsep import capabilities
+
+from ovn_network_agent.privileged import capability
 
 PROGRAM = 'ovn-network-agent'
 # Where the package and the manual of the original put it.
@@ -73,7 +81,8 @@ def running():
                       if name.isdigit()):
         # A process may end meanwhile.
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            if _is_original(_words(pid), pid) and _is_here(pid):
+            if (_is_original(_words(pid), pid) and _is_here(pid) and
+                    _changes_network(pid)):
                 yield pid
 
 
@@ -131,6 +140,23 @@ def _is_here(pid):
         # The lock of this agent is a socket of this network namespace.
         here = _locks('thread-self')
         return bool(here) and here == _locks(pid)
+
+
+def _changes_network(pid):
+    """Whether a process may change the network of this node.
+
+    A user namespace that a user makes gives all capabilities there, and none
+    here.  Its map of users is not the one of this process.
+    """
+    permitted = capability.permitted(str(pid))
+    return bool(permitted >> capabilities.CAP_NET_ADMIN & 1) and (
+        _users(pid) == _users('self'))
+
+
+def _users(process):
+    """The map of users of a process' user namespace, bytes."""
+    with open(f'/proc/{process}/uid_map', 'rb') as opened:
+        return opened.read()
 
 
 def _locks(process):

@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 from ovn_network_agent.tests import namespaces
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.cmd import base
 from ovn_network_agent.tests.functional.cmd import node
 
@@ -45,9 +46,10 @@ class OriginalTest(node.NodeTestCase):
         self.original = shutil.copy('/bin/sleep', os.path.join(
             folder, 'ovn-network-agent'))
 
-    def runs(self, place):
+    def runs(self, place, *prefix):
         """Run it somewhere; gives its process id."""
-        process = subprocess.Popen(place.inside(self.original, '600'))
+        process = subprocess.Popen(place.inside(
+            *prefix, self.original, '600'))
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process.pid
@@ -76,3 +78,18 @@ class OriginalTest(node.NodeTestCase):
         self.runs(namespaces.hold(self))
         self.assertEqual([here], self.look())
         self.assertEqual([here], self.look(*NOBODY))
+
+    def test_a_process_without_rights_is_not_the_original(self):
+        own_users = ('unshare', '--user', '--map-root-user')
+        pids = [self.runs(self.node, *prefix)
+                for prefix in (NOBODY, own_users)]
+        for pid in pids:
+            waiting.eventually(
+                lambda: self.executed(pid) == self.original,
+                'the program has not begun')
+        for prefix in ((), NOBODY):
+            self.assertEqual([], self.look(*prefix))
+
+    def executed(self, pid):
+        """Path of the program that a process has executed."""
+        return os.readlink(f'/proc/{pid}/exe')

@@ -15,12 +15,13 @@
 import os
 import re
 import socket
+import struct
 
 from ovn_network_agent.privileged import checks
 
 _NAME = re.compile(r'[0-9a-f]{32}')
 # Seconds; the agent is on this machine and waits already.
-_PATIENCE = 5.0
+_PATIENCE = 5
 
 
 def check(name):
@@ -41,7 +42,10 @@ def give(name, opened):
     :returns: process id of this daemon
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
-        channel.settimeout(_PATIENCE)
+        # Others may have filled the queue of the agent.  A socket with a time
+        # limit of Python would fail at once then (EAGAIN of connect(2)).
+        channel.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO,
+                           struct.pack('ll', _PATIENCE, 0))
         channel.connect('\0' + name)
         socket.send_fds(channel, [b'.'], [opened.fileno()])
     return os.getpid()

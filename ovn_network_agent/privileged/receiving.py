@@ -10,18 +10,32 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Receiving a socket that the privileged side has opened."""
+"""Receiving a socket that the privileged side has opened.
 
+Any user sees the abstract socket that waits for the privileged side, and may
+connect to it.  So the agent accepts all connections at once, closes those of
+other users, and takes the one of the right process.
+"""
+
+import contextlib
 import errno
 import os
+import pwd
+import queue
 import secrets
 import socket
 import struct
+import threading
+import time
+
+from ovn_network_agent import privileged
 
 # struct ucred: pid, uid, gid
 _CREDENTIALS = struct.Struct('=iII')
 # Seconds; both ends are on this machine.
-_PATIENCE = 10.0
+PATIENCE = 10.0
+# Seconds after a connection that could not be accepted.
+_REST = 0.05
 
 
 def receive(hand_over):
@@ -30,24 +44,96 @@ def receive(hand_over):
     :param hand_over: entry point, called with the name of the abstract Unix
         socket that waits; it sends a socket there and returns its process id
     :returns: socket.socket
-    :raises OSError: when no socket comes, or one of another process
+    :raises OSError: when no socket comes
     """
     name = secrets.token_hex(16)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as waiting:
-        waiting.bind('\0' + name)
-        waiting.listen()
-        waiting.settimeout(_PATIENCE)
+    with _Door(name) as door:
         sender = hand_over(name)
-        channel, _address = waiting.accept()
-        with channel:
-            channel.settimeout(_PATIENCE)
-            pid = _CREDENTIALS.unpack(channel.getsockopt(
-                socket.SOL_SOCKET, socket.SO_PEERCRED,
-                _CREDENTIALS.size))[0]
+        with door.connection(sender) as channel:
+            channel.settimeout(PATIENCE)
             _data, found, _flags, _address = socket.recv_fds(channel, 1, 1)
-    if pid != sender or len(found) != 1:
-        for number in found:
-            os.close(number)
-        raise OSError(errno.EPROTO, 'another process than the root side '
-                                    'handed over a socket')
+    if len(found) != 1:
+        raise OSError(errno.EPROTO, 'the privileged side handed over no '
+                                    'socket')
     return socket.socket(fileno=found[0])
+
+
+class _Door:
+    """A waiting socket, and the thread that accepts its connections.
+
+    :param name: name of the abstract Unix socket
+    :raises OSError: when the socket cannot be made
+    """
+
+    def __init__(self, name):
+        self._trusted = _trusted()
+        self._accepted = queue.SimpleQueue()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.bind('\0' + name)
+            self._socket.listen()
+        except OSError:
+            self._socket.close()
+            raise
+        self._thread = threading.Thread(
+            target=self._accept, name='receiving', daemon=True)
+        self._thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        # This ends the thread, which waits in accept().
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._socket.close()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._accepted.get_nowait()[1].close()
+
+    def connection(self, sender):
+        """The connection of a process.
+
+        :param sender: process id
+        :raises TimeoutError: when the process does not connect
+        """
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                pid, channel = self._accepted.get(
+                    timeout=max(0.001, deadline - time.monotonic()))
+            except queue.Empty:
+                raise TimeoutError(
+                    errno.ETIMEDOUT, 'the privileged side did not hand over '
+                    f'a socket within {PATIENCE:g} s') from None
+            if pid == sender:
+                return channel
+            channel.close()
+
+    def _accept(self):
+        while True:
+            try:
+                channel, _address = self._socket.accept()
+            except OSError as error:
+                if error.errno == errno.EINVAL:
+                    return
+                # Such as too many open files: the next one may be closed.
+                time.sleep(_REST)
+                continue
+            pid, uid, _gid = _CREDENTIALS.unpack(channel.getsockopt(
+                socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+            if uid in self._trusted:
+                self._accepted.put((pid, channel))
+            else:
+                channel.close()
+
+
+def _trusted():
+    """The users that a privileged daemon may have, a set of numbers."""
+    found = {0, os.geteuid()}
+    for context in privileged.CONTEXTS:
+        user = context.conf.user
+        if user:
+            found.add(int(user) if user.isdigit()
+                      else pwd.getpwnam(user).pw_uid)
+    return found

@@ -16,14 +16,39 @@ import logging
 
 from oslo_log import log
 
+from ovn_network_agent import printable
 from ovn_network_agent.conf import base
 from ovn_network_agent.conf import last_log
 from ovn_network_agent.conf import log_counts
 from ovn_network_agent.conf import temporary_levels
 
 
+class Printable(logging.Filter):
+    """Makes the message of each record printable, see :mod:`printable`.
+
+    The time of a record stands at the beginning of a line, so a further line
+    of a message cannot be taken for another record.
+    """
+
+    def filter(self, record):
+        """As in the base class; all records pass."""
+        try:
+            message = record.getMessage()
+        except (TypeError, ValueError):
+            # The handler reports a message that does not fit its arguments.
+            return True
+        if not message.isprintable():
+            record.msg, record.args = printable.lines(message), ()
+        return True
+
+
+_printable = Printable()
+
+
 def apply(conf):
     """Set the level of the root logger, and have it keep and count lines.
+
+    All handlers get printable messages.
 
     The call comes after oslo.log has set up the log, which drops handlers.
 
@@ -35,6 +60,8 @@ def apply(conf):
     for handler in last_log.last_log, log_counts.log_counts:
         if handler not in root.handlers:
             root.addHandler(handler)
+    for handler in root.handlers:
+        handler.addFilter(_printable)
 
 
 def set_up(conf, former):

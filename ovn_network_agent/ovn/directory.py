@@ -17,6 +17,7 @@ The functions are pure: they work on rows that the caller passes in.
 
 import dataclasses
 
+from ovn_network_agent import printable
 from ovn_network_agent.ovn import rows
 
 NEUTRON_NAME = 'neutron:router_name'
@@ -30,7 +31,7 @@ class Router:
 
     :ivar uuid: UUID of the Logical_Router row, text
     :ivar name: name of the row; Neutron writes neutron-<Neutron's UUID>
-    :ivar label: name of the router in Neutron, '' without one
+    :ivar label: name of the router in Neutron, see :func:`neutron_name`
     :ivar default_routes: tuple of :class:`model.NbDefaultRoute`
     """
 
@@ -50,7 +51,8 @@ class Directory:
     """The routers and chassis of OVN at one moment.
 
     :ivar routers: dict of UUID, text, to :class:`Router`
-    :ivar hostnames: dict of the name of a chassis to its host name
+    :ivar hostnames: dict of the name of a chassis to its host name, in
+        printable text
     """
 
     routers: dict = dataclasses.field(default_factory=dict)
@@ -69,6 +71,15 @@ class Directory:
         return f'router {router.label or router.name} ({uuid})'
 
 
+def neutron_name(row):
+    """The name of a router in Neutron, which its tenant chooses.
+
+    :param row: Logical_Router
+    :returns: printable text, '' without a name
+    """
+    return printable.line(row.external_ids.get(NEUTRON_NAME, ''))
+
+
 def read(nb, sb):
     """:class:`Directory` of the rows in the replicas.
 
@@ -78,9 +89,10 @@ def read(nb, sb):
     for row in nb['Logical_Router'].values():
         routes = filter(None, map(rows.default_route, row.static_routes))
         router = Router(str(row.uuid), row.name,
-                        row.external_ids.get(NEUTRON_NAME, ''),
+                        neutron_name(row),
                         tuple(sorted(routes, key=lambda r: (
                             r.nexthop, r.output_port))))
         routers[router.uuid] = router
     return Directory(routers, {
-        row.name: row.hostname for row in sb['Chassis'].values()})
+        row.name: printable.line(row.hostname)
+        for row in sb['Chassis'].values()})

@@ -72,7 +72,7 @@ class Routers:
             default_routes=self._default_routes(uuid, row),
             balanced=self._router_balanced(uuid, row, problems),
             problems=tuple(problems),
-            label=row.external_ids.get(directory.NEUTRON_NAME, ''))
+            label=directory.neutron_name(row))
 
     def _router_balanced(self, router, row, problems):
         found = []

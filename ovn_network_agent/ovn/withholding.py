@@ -123,7 +123,7 @@ class Withholding:
         if not silent:
             names = selection.names(
                 directory.NEUTRON_PREFIX, str(row.uuid), row.name,
-                row.external_ids.get(directory.NEUTRON_NAME, ''))
+                directory.neutron_name(row))
             withheld = self._withheld(
                 own, router.own, names, by_ovn,
                 ((address, places[lrp]) for address, lrp

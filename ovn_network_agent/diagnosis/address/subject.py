@@ -24,6 +24,7 @@ from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import port_forwards
+from ovn_network_agent import printable
 from ovn_network_agent import resources
 from ovn_network_agent import selection
 from ovn_network_agent.diagnosis.address import claims
@@ -304,7 +305,8 @@ def _machine(address, nb, sb):
 
 
 def _hostname(sb, chassis):
-    return next((row.hostname or row.name for row in sb['Chassis'].values()
+    return next((printable.line(row.hostname) or row.name
+                 for row in sb['Chassis'].values()
                  if row.name == chassis), chassis)
 
 

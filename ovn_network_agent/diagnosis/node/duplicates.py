@@ -75,7 +75,7 @@ def _address(text):
 
 def _name(router):
     """The name of a router in Neutron, or of its row."""
-    return router.external_ids.get(directory.NEUTRON_NAME) or router.name
+    return directory.neutron_name(router) or router.name
 
 
 def judge_duplicates(found):

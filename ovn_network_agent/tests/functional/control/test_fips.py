@@ -16,6 +16,7 @@ import json
 
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.control import base
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 FIPS = ['198.51.100.10', '198.51.100.11']
 
@@ -52,6 +53,24 @@ class FipsTest(base.CtlTestCase):
         self.assertEqual(['fip', 'r1'], line.split()[1:3])
         self.assertIn('announced', line)
         self.assertNotIn('\x1b', shown)
+
+    def test_names_of_tenants_and_chassis_obey_nobody(self):
+        name = 'r1\ndegraded: no\x1b[2J\u202etxt'
+        self.nb.transact(ovsdb.update(
+            'Logical_Router', {'name': 'neutron-r1'},
+            external_ids=ovsdb.ovsdb_dict({'neutron:router_name': name})))
+        self.sb.transact(ovsdb.update('Chassis', {'name': base.THERE},
+                                      hostname='there\nhere\x07'))
+        self.ready('lrp-r1', 'lrp-r2')
+        self.eventually(lambda: set(self.states().values()) == {
+            'announced'}, 'announced')
+        shown = ''.join(self.ends(0, self.ctl(command)).stdout
+                        for command in ('status', 'fips'))
+        self.assertEqual([], [line for line in shown.splitlines()
+                              if not line.isprintable()])
+        self.assertEqual(1, shown.splitlines().count('degraded: no'))
+        self.assertIn('r1\\ndegraded: no\\x1b[2J\\u202etxt', shown)
+        self.assertIn('there\\nhere\\x07', shown)
 
     def test_what_cannot_be_made(self):
         self.ready('lrp-r1', 'lrp-r2')

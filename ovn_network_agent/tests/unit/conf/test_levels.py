@@ -12,6 +12,7 @@
 
 """From which severity on the program logs."""
 
+import io
 import logging
 
 from ovn_network_agent.conf import last_log
@@ -50,6 +51,17 @@ class LevelTest(base.ConfTestCase):
             levels.apply(conf)
             for handler in last_log.last_log, log_counts.log_counts:
                 self.assertEqual(1, root.handlers.count(handler))
+
+    def test_a_name_begins_no_line_of_the_log(self):
+        root, written = logging.getLogger(), io.StringIO()
+        self.addCleanup(setattr, root, 'handlers', root.handlers)
+        root.handlers = [logging.StreamHandler(written)]
+        levels.apply(self.load('[DEFAULT]\n'))
+        for args in ('r1\n2026-01-01 ERROR\x1b[2J',), ():
+            logging.getLogger('test').warning('router %s is here', *args)
+        self.assertEqual(['router r1', '  2026-01-01 ERROR\\x1b[2J is here',
+                          'router %s is here'],
+                         written.getvalue().splitlines())
 
     def test_change_without_a_restart(self):
         conf = self.load('[DEFAULT]\nlog_level = error\n')

@@ -18,9 +18,11 @@ exception of any rule.
 """
 
 import dataclasses
+import re
 
 from ovn_network_agent import iptext
 
+_UUID = re.compile('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', re.IGNORECASE)
 BY_OVN = ('OVN routes the router itself (dynamic-routing=true in its options '
           'in OVN NB)')
 NOT_ADVERTISED = ('OVN does not advertise it (no row of Advertised_Route in '
@@ -194,16 +196,31 @@ def tags(given):
     return tuple(sorted((name, int(number)) for name, _colon, number in parts))
 
 
-def names(prefix, *found):
+def names(prefix, uuid, row, label):
     """All names by which an operator may know a router or network.
 
     :param prefix: the text that Neutron puts before the UUID in the name of
         a row
-    :param found: str, perhaps ''
+    :param uuid: UUID of the row, text
+    :param row: name of the row
+    :param label: name in Neutron, perhaps ''; see :func:`is_free`
     :returns: frozenset of str
     """
-    return (frozenset(found) | {
-        name.removeprefix(prefix) for name in found}) - {''}
+    return frozenset({
+        uuid, row, row.removeprefix(prefix),
+        label if is_free(prefix, label) else ''}) - {''}
+
+
+def is_free(prefix, label):
+    """Whether a name in Neutron cannot be taken for the UUID of another row.
+
+    A tenant chooses this name.  A router with the UUID of another router as
+    its name would otherwise be included, excluded or drained in its place.
+
+    :param prefix: as for :func:`names`
+    :param label: name in Neutron
+    """
+    return not _UUID.fullmatch(label.removeprefix(prefix))
 
 
 def _by_name(kind, known, include, exclude):

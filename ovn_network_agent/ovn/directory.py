@@ -18,6 +18,7 @@ The functions are pure: they work on rows that the caller passes in.
 import dataclasses
 
 from ovn_network_agent import printable
+from ovn_network_agent import selection
 from ovn_network_agent.ovn import rows
 
 NEUTRON_NAME = 'neutron:router_name'
@@ -42,8 +43,9 @@ class Router:
 
     def is_called(self, text):
         """Whether a text is one of the names of this router."""
-        return text in (self.uuid, self.name, self.label) or (
-            self.name == NEUTRON_PREFIX + text)
+        return text in (self.uuid, self.name) or (
+            self.name == NEUTRON_PREFIX + text) or (
+            text == self.label and selection.is_free(NEUTRON_PREFIX, text))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from ovn_network_agent import selection
 YES = selection.Word(True, 'a row wants it')
 NO = selection.Word(False, 'a row does not want it')
 FIP = '198.51.100.10'
+OTHER = '4fce1b7a-8c1f-4e0e-9a53-25d3ac0f2a11'
 
 
 def subject(**values):
@@ -170,6 +171,13 @@ class NamesTest(base.BaseTestCase):
         self.assertEqual(
             {'row', 'neutron-uuid', 'uuid', 'label'},
             selection.names('neutron-', 'row', 'neutron-uuid', 'label'))
+
+    def test_the_uuid_of_another_router_is_no_name(self):
+        """Whoever names a router chooses any text."""
+        for label in (OTHER, OTHER.upper(), f'neutron-{OTHER}'):
+            self.assertEqual(
+                {'row', 'neutron-uuid', 'uuid'},
+                selection.names('neutron-', 'row', 'neutron-uuid', label))
 
     def test_there_is_no_empty_name(self):
         """An empty one would be equal to that of another router."""

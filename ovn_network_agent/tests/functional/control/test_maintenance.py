@@ -92,6 +92,22 @@ class MaintenanceTest(base.ControlTestCase):
             'drain', '--router', 'neutron-double'))
         self.assertIsNone(self.wished())
 
+    def test_a_tenant_names_a_router_like_the_uuid_of_another(self):
+        self.nb.transact(ovsdb.update(
+            'Logical_Router', {'name': 'neutron-r1'},
+            name='neutron-' + NEUTRON), *(ovsdb.insert(
+                'Logical_Router', name=f'neutron-{number}',
+                external_ids=ovsdb.ovsdb_dict({'neutron:router_name': name}))
+                for number, name in enumerate((
+                    self.uuid, NEUTRON, f'neutron-{NEUTRON}', 'last'))))
+        self.ready(*self.groups)
+        self.eventually(lambda: 'no gateway port' in self.refused(
+            'drain', '--router', 'last'), 'seen')
+        for name in (self.uuid, NEUTRON, f'neutron-{NEUTRON}'):
+            self.call('drain', '--router', name)
+            self.assertEqual(self.uuid, self.wished(), name)
+            self.call('undrain', '--router', name)
+
     def test_a_router_out_of_a_drained_node(self):
         self.ready(*self.groups)
         self.call('drain')

@@ -29,6 +29,8 @@ from ovn_network_agent import iptext
 _OUR_OWN = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM,
             errno.EADDRNOTAVAIL, errno.EPERM, errno.EACCES}
 _CHUNK = 16 * 1024
+# Most pieces and interim answers (status 1xx) before the answer.
+_STEPS = 32
 _AGENT = 'ovn-network-agent'
 
 
@@ -73,7 +75,11 @@ async def _look(target):
 
 
 async def _ask(reader, writer, target):
-    """Ask for the path and look at the status; the rest is not read."""
+    """Ask for the path and look at the status; the rest is not read.
+
+    The number of steps is limited, because the owner of a destination could
+    use a processor of this node with endless interim answers.
+    """
     check = target.check
     connection = h11.Connection(h11.CLIENT)
     writer.write(connection.send(h11.Request(
@@ -81,7 +87,7 @@ async def _ask(reader, writer, target):
             ('Host', check.host or _host(target)), ('User-Agent', _AGENT),
             ('Accept', '*/*'), ('Connection', 'close')])))
     await writer.drain()
-    while True:
+    for _step in range(_STEPS):
         event = connection.next_event()
         if event is h11.NEED_DATA:
             connection.receive_data(await reader.read(_CHUNK))
@@ -91,6 +97,7 @@ async def _ask(reader, writer, target):
             return '' if good else f'status {event.status_code:d}'
         elif isinstance(event, h11.ConnectionClosed):
             return 'the connection was closed without an answer'
+    return 'the answer has no status after many pieces or interim answers'
 
 
 def _host(target):

@@ -224,6 +224,11 @@ class HttpTest(HealthTestCase):
             answer='HTTP/1.1 103 Early Hints\r\n\r\n' + status(500))
         self.dies(self.follow(HTTP, server), 'status 500')
 
+    def test_preliminary_answers_come_to_an_end(self):
+        server = self.server(
+            answer='HTTP/1.1 103 Early Hints\r\n\r\n' * 40 + status(200))
+        self.dies(self.follow(HTTP, server), 'interim answers')
+
     def test_one_that_hangs(self):
         server = self.server(answer='')
         target = self.follow(port_forwards.HealthCheck(

@@ -16,6 +16,10 @@ With 10,000 floating IPs, the arguments and the result of one call take up to
 15 MB, which the daemon rarely needs again.  The library's loop refers to the
 last call until the next one comes; this loop does not.
 
+The library imports the module of a call before it looks for the entry point.
+Some modules of Python run programs, or whole test suites, when they are
+imported.  So this daemon imports only modules behind the wall.
+
 A daemon that sudo or a configured command has started has the library's loop.
 """
 
@@ -24,9 +28,13 @@ A daemon that sudo or a configured command has started has the library's loop.
 import concurrent.futures.thread  # noqa: F401
 import errno
 
+from oslo_privsep import comm
 from oslo_privsep import daemon
 
 from ovn_network_agent.privileged import heap
+
+# The name of nothing behind the wall.
+_NO_ENTRY_POINT = 'no_entry_point'
 
 
 class Daemon(daemon.Daemon):
@@ -55,6 +63,18 @@ class Daemon(daemon.Daemon):
         :param number: number of the request
         :param message: tuple of the kind and its arguments
         """
-        future = self.thread_pool.submit(self._process_cmd, number, *message)
+        future = self.thread_pool.submit(
+            self._process_cmd, number, *self._checked(*message))
         future.add_done_callback(self._create_done_callback(number))
         future.add_done_callback(lambda _done: self._keeper.look())
+
+    def _checked(self, kind, *values):
+        """A message, with a name that does not exist for one that is refused.
+
+        The library answers a call of such a name with an exception.
+        """
+        prefix = f'{self.context.prefix}.'
+        name = values[0] if values else None
+        if kind == comm.Message.CALL and not str(name).startswith(prefix):
+            return kind, prefix + _NO_ENTRY_POINT, (), {}
+        return kind, *values

@@ -14,6 +14,7 @@
 
 import errno
 import queue
+import sys
 import threading
 import types
 import weakref
@@ -69,6 +70,7 @@ class DaemonTest(base.BaseTestCase):
         self.daemon = serving.Daemon(self.channel, types.SimpleNamespace(
             conf=types.SimpleNamespace(user=None, group=None, capabilities=(),
                                        thread_pool_size=2),
+            prefix=__name__.rpartition('.')[0],
             is_entrypoint=lambda function: True,
             set_client_mode=lambda enabled: None))
         self.addCleanup(self.daemon.thread_pool.shutdown)
@@ -103,6 +105,17 @@ class DaemonTest(base.BaseTestCase):
                          self.channel.answers.get(timeout=20)[1])
         waiting.eventually(lambda: referred() is None,
                            'the argument is still there')
+
+    def test_the_agent_has_nothing_imported_but_entry_points(self):
+        self.start()
+        sys.modules.pop('this', None)
+        for number, name in enumerate((
+                ('this.s',), (f'{__package__}_of_others.read',), (7,), ())):
+            self.channel.requests.put((number, (
+                comm.Message.CALL, *name, (), {})))
+            self.assertEqual((number, comm.Message.ERR.value),
+                             self.channel.answers.get(timeout=20)[:2])
+        self.assertNotIn('this', sys.modules)
 
     def test_the_end_of_the_agent_ends_the_loop(self):
         self.channel.error = BrokenPipeError(errno.EPIPE, 'gone')

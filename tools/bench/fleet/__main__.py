@@ -23,7 +23,14 @@ Real ovsdb-servers hold a cloud.
 
 ``writes``
   Real agents, whose kernel and FRR are played, start, are drained and clean
-  up after a dead chassis; then each server is restarted.
+  up after a dead chassis.
+
+``restart``
+  NB, SB, and then both are restarted under such real agents.
+
+``unrelated``
+  SB gets many changes that concern none of such real agents: ports of virtual
+  machines, learnt MAC addresses, and marks of the ovn-controllers.
 
 ``storm``
   A server is restarted under many light clients.  These connect again as
@@ -33,10 +40,13 @@ Real ovsdb-servers hold a cloud.
 import argparse
 
 from tools.bench.fleet import reads
+from tools.bench.fleet import restart
 from tools.bench.fleet import storm
+from tools.bench.fleet import unrelated
 from tools.bench.fleet import writes
 
-_PARTS = {'reads': reads.run, 'writes': writes.run, 'storm': storm.run}
+_PARTS = {'reads': reads.run, 'writes': writes.run, 'restart': restart.run,
+          'unrelated': unrelated.run, 'storm': storm.run}
 
 
 def main():
@@ -50,8 +60,10 @@ def main():
     parser.add_argument('--routers', type=int, default=300)
     parser.add_argument('--fips', type=int, default=10)
     parser.add_argument('--events', type=int, default=20, help='reads')
-    parser.add_argument('--agents', type=int, default=100, help='writes')
-    parser.add_argument('--processes', type=int, default=4, help='writes')
+    parser.add_argument('--agents', type=int, default=100,
+                        help='real agents: writes, restart, unrelated')
+    parser.add_argument('--processes', type=int, default=4,
+                        help='of the real agents')
     parser.add_argument('--orphans', type=int, default=20,
                         help='writes: stale routes of the dead chassis')
     parser.add_argument('--jitter', type=float, default=None,
@@ -60,11 +72,18 @@ def main():
     parser.add_argument('--bfd', action='store_true',
                         help='writes: all agents request timers of BFD')
     parser.add_argument('--rest', type=float, default=20,
-                        help='writes: seconds of the measurement at rest')
+                        help='real agents: seconds of a measurement at rest, '
+                        'and of the changes of each kind')
     parser.add_argument('--away', type=float, default=5,
-                        help='storm: seconds that the server is away')
+                        help='storm and restart: seconds that a server is '
+                        'away')
     parser.add_argument('--probe', type=int, default=6000,
                         help='storm: milliseconds, ovsdb_probe_interval')
+    parser.add_argument('--clustered', action='store_true',
+                        help='restart and unrelated: NB and SB are clusters '
+                        'of one member')
+    parser.add_argument('--rate', type=float, default=1000,
+                        help='unrelated: changes of SB a second')
     options = parser.parse_args()
     for part in options.parts:
         _PARTS[part](options)

@@ -22,9 +22,11 @@ The parent asks by a pipe, see :func:`serve`.
 import collections
 import functools
 import logging
+import threading
 import time
 
 from ovs import reconnect
+from ovs import stream
 from ovs.db import idl
 
 from ovn_network_agent import ownership
@@ -46,6 +48,12 @@ from tools.bench.fleet import cloud
 _DRIVERS = ('fip_route', 'veth_leak', 'gateway_drain')
 _PAUSE = 0.02
 
+# Counted besides the ends of transactions: connections given up because
+# nothing came, attempts to connect, bytes received by TCP, and removed objects
+# of the kernel and FRR.
+SILENT, ATTEMPTS = 'silent', 'attempts'
+BYTES, WITHDRAWN = 'bytes', 'withdrawn'
+
 
 class _Proofs(advertised.AdvertisedBackend):
     """Proofs, without a question to FRR."""
@@ -63,31 +71,57 @@ _REAL = {'northbound': northbound.NorthboundBackend,
 
 
 class _Counts(logging.Handler):
-    """Counts the ends of transactions, lost connections, and errors."""
+    """Counts what the agents do on their connections, and errors."""
 
     def __init__(self):
         super().__init__(logging.ERROR)
         self.found = collections.Counter()
         self.texts = collections.Counter()
+        self._adding = threading.Lock()
         logging.getLogger().addHandler(self)
         commit = idl.Transaction.commit
         idle = reconnect.Reconnect.Idle.run
+        receive = stream.Stream.recv
+        connecting = reconnect.Reconnect.connecting
 
         def committed(transaction):
             status = commit(transaction)
             if status != transaction.INCOMPLETE:
-                self.found[status] += 1
+                self._add(status)
             return status
 
         def given_up(fsm, now):
-            self.found['silent'] += 1
+            self._add(SILENT)
             return idle(fsm, now)
+
+        def received(source, size):
+            error, data = receive(source, size)
+            if source.name.startswith('tcp:'):
+                self._add(BYTES, len(data or b''))
+            return error, data
+
+        def attempted(fsm, now):
+            self._add(ATTEMPTS)
+            return connecting(fsm, now)
         idl.Transaction.commit = committed
         reconnect.Reconnect.Idle.run = staticmethod(given_up)
+        reconnect.Reconnect.connecting = attempted
+        stream.Stream.recv = received
+
+    def _add(self, what, count=1):
+        with self._adding:
+            self.found[what] += count
 
     def emit(self, record):
         """Count a message by its beginning."""
         self.texts[record.getMessage()[:100]] += 1
+
+    def take(self):
+        """(Counter of statuses and others, Counter of errors) since then."""
+        with self._adding:
+            found, self.found = self.found, collections.Counter()
+            texts, self.texts = self.texts, collections.Counter()
+        return found, texts
 
 
 class _Agent:
@@ -111,8 +145,8 @@ class _Agent:
             # They take three seconds of each drain, and a real switch.
             gateway_drain__relay=False, gateway_drain__overlap=False,
             **options)
-        world = worlds.World()
-        parts = [worlds.WorldBackend(name, world)
+        self._world = worlds.World()
+        parts = [worlds.WorldBackend(name, self._world)
                  for name in worlds.BACKENDS if name not in _REAL]
         self.service = service.AgentService(
             conf, [worlds.driver(name, conf) for name in _DRIVERS],
@@ -131,6 +165,14 @@ class _Agent:
         self._local.transact(ovsdb.update(
             'Open_vSwitch', {}, external_ids=ovsdb.ovsdb_dict(
                 self._ids(self._number, **wish))))
+
+    def withdrawn(self):
+        """How many objects of the kernel and FRR have been removed."""
+        return sum(verb == 'delete' for verb, _ref in self._world.journal)
+
+    def objects(self):
+        """How many objects of the kernel and FRR there are."""
+        return len(self._world.objects)
 
     @property
     def connected(self):
@@ -170,6 +212,7 @@ class _Crew:
 
     def __init__(self, numbers, remotes, options, jitter):
         self._counts = _Counts()
+        self._withdrawn = 0
         self._agents = {
             number: _Agent(number, remotes, options, jitter)
             for number in numbers}
@@ -211,12 +254,17 @@ class _Crew:
                 for number, agent in self._agents.items()
                 if agent.service.status.reasons}
 
+    def objects(self):
+        """How many objects of the kernel and FRR there are."""
+        return sum(agent.objects() for agent in self._agents.values())
+
     def counts(self):
-        """(Counter of statuses and losses, Counter of errors) since then."""
-        found = self._counts.found.copy(), self._counts.texts.copy()
-        self._counts.found.clear()
-        self._counts.texts.clear()
-        return found
+        """As :meth:`_Counts.take`, with WITHDRAWN."""
+        found, texts = self._counts.take()
+        withdrawn = sum(agent.withdrawn() for agent in self._agents.values())
+        found[WITHDRAWN] = withdrawn - self._withdrawn
+        self._withdrawn = withdrawn
+        return found, texts
 
     def close(self):
         """End all agents."""

@@ -56,10 +56,12 @@ class Cloud:
         has written its rows
     :param tcp: listen on a port of 127.0.0.1, too
     :param no_standby: number of a gateway that is no standby, or None
+    :param clustered: have the servers be clusters of one member, which know
+        after a restart what their clients have
     """
 
     def __init__(self, gateways, routers, fips, written=lambda number: True,
-                 tcp=False, no_standby=None):
+                 tcp=False, no_standby=None, clustered=False):
         self.gateways = gateways
         self.routers = routers
         self._written = written
@@ -71,6 +73,9 @@ class Cloud:
                 opened.enter_context(contextlib.closing(
                     servers.Server(name, tcp=tcp)))
                 for name in ('nb', 'sb'))
+            if clustered:
+                self.nb.create_cluster()
+                self.sb.create_cluster()
             self._fill(routers, fips)
             # A failure ends the servers, which live on otherwise.
             self._servers = opened.pop_all()

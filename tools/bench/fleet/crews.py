@@ -13,6 +13,7 @@
 """The processes with the real agents, for the process that measures."""
 
 import collections
+import dataclasses
 import multiprocessing
 
 from ovs.db import idl
@@ -22,6 +23,28 @@ from tools.bench.fleet import agents
 
 _SUCCEEDED = (idl.Transaction.SUCCESS,)
 _REFUSED = (idl.Transaction.TRY_AGAIN, idl.Transaction.ERROR)
+
+
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    """What all agents have done in a time.
+
+    :ivar accepted: transactions
+    :ivar refused: transactions
+    :ivar silent: connections given up because the server was silent
+    :ivar attempts: attempts to connect
+    :ivar size: bytes received by TCP
+    :ivar withdrawn: removed objects of the kernel and FRR
+    :ivar errors: Counter of messages
+    """
+
+    accepted: int
+    refused: int
+    silent: int
+    attempts: int
+    size: int
+    withdrawn: int
+    errors: collections.Counter
 
 
 class Crews:
@@ -63,16 +86,22 @@ class Crews:
     def counts(self):
         """What has been counted since the last call.
 
-        :returns: (accepted transactions, refused transactions, connections
-            given up because the server was silent, Counter of errors)
+        :returns: :class:`Counts`
         """
         found, texts = collections.Counter(), collections.Counter()
         for counted, said in self.ask('counts'):
             found += counted
             texts += said
-        return (sum(found[status] for status in _SUCCEEDED),
-                sum(found[status] for status in _REFUSED),
-                found['silent'], texts)
+        return Counts(
+            accepted=sum(found[status] for status in _SUCCEEDED),
+            refused=sum(found[status] for status in _REFUSED),
+            silent=found[agents.SILENT], attempts=found[agents.ATTEMPTS],
+            size=found[agents.BYTES], withdrawn=found[agents.WITHDRAWN],
+            errors=texts)
+
+    def objects(self):
+        """How many objects of the kernel and FRR all agents have made."""
+        return sum(self.ask('objects'))
 
     def processor(self):
         """Seconds of processor time of all agents so far."""

@@ -13,6 +13,7 @@
 """What following costs: many light clients, and the bytes of each event."""
 
 import contextlib
+import statistics
 import tempfile
 import time
 
@@ -32,7 +33,7 @@ def measure(cloud, name, requests, count, happenings, repeat):
               f'processor {server.processor() - before:.2f} s, '
               f'{time.monotonic() - started:.1f} s, memory '
               f'{memory:.0f} to {server.memory():.0f} MB', flush=True)
-        mark, cost = 0, 0
+        mark, cost = _reach_all(cloud, name, clients, repeat), 0
         for what in (None, *happenings):
             before, read = server.processor(), clients.received()
             for number in range(repeat if what else 0):
@@ -49,6 +50,22 @@ def measure(cloud, name, requests, count, happenings, repeat):
                   f'{(server.processor() - before) / repeat * 1000:.1f} ms',
                   flush=True)
         print(f'{name}: memory {server.memory():.0f} MB', flush=True)
+
+
+def _reach_all(cloud, name, clients, repeat):
+    """Print how long one change takes until all clients have it.
+
+    :returns: number of changes
+    """
+    taken = []
+    for number in range(1, repeat + 1):
+        started = time.monotonic()
+        clients.until(cloud.mark(name, number))
+        taken.append((time.monotonic() - started) * 1000)
+    print(f'{name}: one change is with all clients after '
+          f'{statistics.median(taken):.1f} ms, at most {max(taken):.1f} ms',
+          flush=True)
+    return repeat
 
 
 def run(options):

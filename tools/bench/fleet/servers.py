@@ -35,6 +35,10 @@ class Server(ovsdb.Server):
             self._client = Patient(self._path('sock'))
         return self._client.call(method, params)
 
+    def schema(self):
+        """The schema of the database, a dict."""
+        return self._call('get_schema', [self.database])
+
     def transact(self, *operations):
         """One transaction; gives the results.
 

@@ -12,78 +12,18 @@
 
 """What writing costs: real agents start, are drained, and clean up."""
 
-import time
-
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from tools.bench.fleet import cloud as clouds
 from tools.bench.fleet import crews
+from tools.bench.fleet import measurement as measurements
 from tools.bench.fleet import ovn
 
 _LIMIT = 400
-_AWAY = 3
-_REST = 20
 # Seconds of grace for routes of the chassis that dies.
 _GRACE = 2
 # So many agents are drained at once.
 _SEVERAL = 10
-
-
-class Measurement:
-    """Prints what each step of a scenario cost.
-
-    :param cloud: :class:`clouds.Cloud`
-    :param fleet: :class:`crews.Crews`
-    """
-
-    def __init__(self, cloud, fleet):
-        self._servers = {'NB': cloud.nb, 'SB': cloud.sb}
-        self._fleet = fleet
-
-    def step(self, what, act, done):
-        """Do something, and wait until everything has followed.
-
-        :param what: text
-        :param act: function()
-        :param done: function() that returns when all is done
-        """
-        self._fleet.counts()
-        before = self._processor()
-        agents, started = self._fleet.processor(), time.monotonic()
-        act()
-        done()
-        taken = time.monotonic() - started
-        used = ', '.join(
-            f'{name} {spent - before[name]:.2f} s'
-            for name, spent in self._processor().items())
-        accepted, refused, silent, errors = self._fleet.counts()
-        print(f'{what}: {taken:.2f} s; {accepted} transactions, {refused} '
-              f'refused; processor {used}, agents '
-              f'{self._fleet.processor() - agents:.1f} s; '
-              f'{silent} connections given up', flush=True)
-        for text, count in errors.most_common(3):
-            print(f'    {count} times: {text}', flush=True)
-
-    def _processor(self):
-        return {name: server.processor()
-                for name, server in self._servers.items()}
-
-    def rest(self, seconds):
-        """Print what everything needs while nothing happens."""
-        before = self._processor()
-        agents = self._fleet.processor()
-        time.sleep(seconds)
-        used = {name: spent - before[name]
-                for name, spent in self._processor().items()}
-        used['agents'] = self._fleet.processor() - agents
-        shares = ', '.join(f'{name} {spent / seconds * 100:.1f} %'
-                           for name, spent in used.items())
-        memory = ', '.join(
-            f'{name} {server.memory():.0f} (at most '
-            f'{server.process.peak():.0f})'
-            for name, server in self._servers.items())
-        print(f'at rest, of one processor: {shares}; memory in MB: {memory}, '
-              f'agents {self._fleet.memory():.0f}', flush=True)
 
 
 def run(options):
@@ -129,7 +69,7 @@ def _orphans(cloud, count):
 
 
 def _scenario(cloud, fleet, played, options):
-    measurement = Measurement(cloud, fleet)
+    measurement = measurements.Measurement(cloud, fleet)
 
     def start():
         fleet.ask('start')
@@ -167,24 +107,3 @@ def _scenario(cloud, fleet, played, options):
         lambda: waiting.eventually(
             lambda: not played.tagged(clouds.hostname(0)),
             'no routes of the dead', _LIMIT))
-    for name in ('nb', 'sb'):
-        _restart(cloud, fleet, measurement, name)
-
-
-def _restart(cloud, fleet, measurement, name):
-    """A server is away for some seconds, and all agents lose it."""
-    server = getattr(cloud, name)
-    server.kill()
-    time.sleep(_AWAY)
-    moments = []
-
-    def current():
-        moments.extend(moment for part in fleet.ask('connected', _LIMIT)
-                       for moment in part)
-    server.start()
-    begun = time.monotonic()
-    measurement.step(f'{name} is back after {_AWAY} s', lambda: None, current)
-    after = sorted(moment - begun for moment in moments)
-    print(f'    current again: first {after[0]:.1f} s, half '
-          f'{after[len(after) // 2]:.1f} s, last {after[-1]:.1f} s; '
-          f'memory at most {server.process.peak():.0f} MB', flush=True)

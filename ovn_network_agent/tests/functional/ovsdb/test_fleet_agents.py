@@ -12,6 +12,7 @@
 
 """The benchmark of the fleet: agents that write, and clients that return."""
 
+import argparse
 import contextlib
 
 from oslotest import base
@@ -20,8 +21,11 @@ from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from tools.bench.fleet import cloud as clouds
 from tools.bench.fleet import crews
 from tools.bench.fleet import ovn
+from tools.bench.fleet import restart
 from tools.bench.fleet import returning
+from tools.bench.fleet import stage
 from tools.bench.fleet import storm
+from tools.bench.fleet import unrelated
 
 
 @ovsdb.needs_ovsdb
@@ -37,13 +41,39 @@ class FleetAgentsTest(base.BaseTestCase):
                 fleet.ask('start')
                 fleet.ask('connected', ovsdb.DEADLINE)
                 played.settle(lambda: True, 'the start')
-                accepted, _refused, silent, _errors = fleet.counts()
-                self.assertGreaterEqual(accepted, 3)
-                self.assertEqual(0, silent)
+                found = fleet.counts()
+                self.assertGreaterEqual(found.accepted, 3)
+                self.assertEqual(0, found.silent)
                 fleet.ask('drain', [1], True)
                 played.settle(lambda: not played.owned('gw1'), 'a drain')
                 self.assertEqual({0}, played.priorities('gw1'))
                 self.assertEqual(0, played.tagged(clouds.hostname(1)))
+
+    def options(self, **more):
+        return argparse.Namespace(**{
+            'agents': 3, 'routers': 6, 'fips': 2, 'processes': 1, 'rest': 1,
+            'clustered': False, **more})
+
+    def test_a_restart_withdraws_nothing(self):
+        with stage.settled(self.options()) as made:
+            before = made.fleet.objects()
+            found = restart.once(made, ('nb', 'sb'), 0)
+            self.assertEqual(0, found.withdrawn)
+            self.assertEqual(before, made.fleet.objects())
+            self.assertGreater(before, 0)
+            # Each agent loads both databases again.
+            self.assertGreaterEqual(found.attempts, 6)
+            self.assertGreater(found.size, 10000)
+
+    def test_changes_of_others_cost_the_agents_nothing(self):
+        with stage.settled(self.options()) as made:
+            machines = unrelated.Machines(made.cloud)
+            made.fleet.counts()
+            for kind in machines.bind, machines.learn, machines.hear:
+                found = unrelated.once(made, kind, 10000, 1)
+                self.assertEqual(0, found.accepted)
+                # A server may ask for a sign of life.
+                self.assertLess(found.size, 2000)
 
     def test_clients_load_again_after_a_restart(self):
         with clouds.Cloud(2, 2, 1, tcp=True) as cloud:

@@ -1,0 +1,78 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a step of a scenario costs the servers and the real agents."""
+
+import time
+
+
+class Measurement:
+    """Prints what each step of a scenario cost.
+
+    :param cloud: :class:`clouds.Cloud`
+    :param fleet: :class:`crews.Crews`
+    """
+
+    def __init__(self, cloud, fleet):
+        self._servers = {'NB': cloud.nb, 'SB': cloud.sb}
+        self._fleet = fleet
+
+    def step(self, what, act, done):
+        """Do something, and wait until everything has followed.
+
+        :param what: text
+        :param act: function()
+        :param done: function() that returns when all is done
+        :returns: :class:`crews.Counts`
+        """
+        self._fleet.counts()
+        before = self._processor()
+        agents, started = self._fleet.processor(), time.monotonic()
+        act()
+        done()
+        taken = time.monotonic() - started
+        used = ', '.join(
+            f'{name} {spent - before[name]:.2f} s'
+            for name, spent in self._processor().items())
+        found = self._fleet.counts()
+        print(f'{what}: {taken:.2f} s; {found.accepted} transactions, '
+              f'{found.refused} refused; processor {used}, agents '
+              f'{self._fleet.processor() - agents:.1f} s; '
+              f'{found.silent} connections given up', flush=True)
+        for text, count in found.errors.most_common(3):
+            print(f'    {count} times: {text}', flush=True)
+        return found
+
+    def _processor(self):
+        return {name: server.processor()
+                for name, server in self._servers.items()}
+
+    def rest(self, seconds):
+        """Print what everything needs while nothing happens.
+
+        :returns: seconds of processor time a second of all agents
+        """
+        before = self._processor()
+        agents = self._fleet.processor()
+        time.sleep(seconds)
+        used = {name: spent - before[name]
+                for name, spent in self._processor().items()}
+        used['agents'] = self._fleet.processor() - agents
+        shares = ', '.join(f'{name} {spent / seconds * 100:.1f} %'
+                           for name, spent in used.items())
+        memory = ', '.join(
+            f'{name} {server.memory():.0f} (at most '
+            f'{server.process.peak():.0f})'
+            for name, server in self._servers.items())
+        print(f'at rest, of one processor: {shares}; memory in MB: {memory}, '
+              f'agents {self._fleet.memory():.0f}', flush=True)
+        return used['agents'] / seconds

@@ -1,0 +1,79 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a restart of a server costs it and real agents."""
+
+import time
+
+from tools.bench import usage
+from tools.bench.fleet import stage
+
+# Seconds for all agents to be current again.
+_LIMIT = 400
+# Seconds afterwards, in which agents may still do what they should not.
+_AFTERWARDS = 5
+_TENTHS = (('first', 0), ('10 %', 1), ('half', 5), ('90 %', 9), ('last', 10))
+
+
+def run(options):
+    """Restart NB, SB, and both, under real agents; prints.
+
+    :param options: of the command line
+    """
+    with stage.settled(options) as made:
+        for names in (('nb',), ('sb',), ('nb', 'sb')):
+            once(made, names, options.away)
+
+
+def once(made, names, away):
+    """Servers are away for some seconds, and all agents lose them.
+
+    :param made: :class:`stage.Stage`
+    :param names: 'nb', 'sb'
+    :param away: seconds
+    :returns: :class:`crews.Counts`
+    """
+    servers = {name: getattr(made.cloud, name) for name in names}
+    for server in servers.values():
+        server.kill()
+    time.sleep(away)
+    moments = []
+
+    def current():
+        moments.extend(moment for part in made.fleet.ask('connected', _LIMIT)
+                       for moment in part)
+        time.sleep(_AFTERWARDS)
+    for server in servers.values():
+        server.start()
+    begun = time.monotonic()
+    peaks = {name: usage.Peak(server.process)
+             for name, server in servers.items()}
+    found = made.measurement.step(
+        f'{" and ".join(names)} back after {away:.0f} s, and '
+        f'{_AFTERWARDS} s more', lambda: None, current)
+    after = sorted(moment - begun for moment in moments)
+    print(f'    current again: {_spread(after)}; {found.attempts} attempts '
+          f'to connect; {found.size / len(after) / 1000:.0f} kB for each '
+          f'agent; {found.withdrawn} withdrawn, {made.fleet.objects()} '
+          'objects there', flush=True)
+    for name, server in servers.items():
+        print(f'    {name}: in its busiest second '
+              f'{peaks[name].end() * 100:.0f} % of a processor; memory at '
+              f'most {server.process.peak():.0f} MB', flush=True)
+    return found
+
+
+def _spread(after):
+    """The moments of some of the agents, as text."""
+    return ', '.join(
+        f'{name} {after[min(tenth * len(after) // 10, len(after) - 1)]:.1f} s'
+        for name, tenth in _TENTHS)

@@ -1,0 +1,70 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Real agents that follow a cloud by TCP and have come to rest."""
+
+import contextlib
+import dataclasses
+
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from tools.bench.fleet import cloud as clouds
+from tools.bench.fleet import crews
+from tools.bench.fleet import measurement as measurements
+from tools.bench.fleet import ovn
+
+# Seconds for the start of all agents.
+_LIMIT = 600
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """The parts of a scenario.
+
+    :ivar cloud: :class:`clouds.Cloud`
+    :ivar fleet: :class:`crews.Crews`
+    :ivar played: :class:`ovn.Ovn`
+    :ivar measurement: :class:`measurements.Measurement`
+    """
+
+    cloud: clouds.Cloud
+    fleet: crews.Crews
+    played: ovn.Ovn
+    measurement: measurements.Measurement
+
+
+@contextlib.contextmanager
+def settled(options):
+    """Start agents, and wait until they have written and proved everything.
+
+    :param options: of the command line
+    :returns: context manager, gives :class:`Stage`
+    """
+    count = options.agents
+    print(f'{count} agents, {options.routers} routers with {options.fips} '
+          'floating IPs each', flush=True)
+    with clouds.Cloud(count, options.routers, options.fips, tcp=True,
+                      clustered=options.clustered) as cloud:
+        cloud.nb.transact(ovsdb.insert('NB_Global'))
+        remotes = {'nb': cloud.nb.remote_tcp, 'sb': cloud.sb.remote_tcp}
+        with crews.Crews(list(range(count)), remotes, options.processes,
+                         {}) as fleet, ovn.Ovn(cloud) as played:
+            made = Stage(cloud, fleet, played,
+                         measurements.Measurement(cloud, fleet))
+
+            def start():
+                fleet.ask('start')
+                fleet.ask('connected', _LIMIT)
+            made.measurement.step(
+                'all start at once', start,
+                lambda: played.settle(lambda: True, 'the start', _LIMIT))
+            made.measurement.rest(options.rest)
+            yield made

@@ -45,9 +45,11 @@ SCHEMAS = ovsdb.SCHEMAS
 # Seconds to wait for the end of a connection's thread, which is a daemon.
 CLOSE_TIMEOUT = 5
 
-# Longest seconds before the second request for the schema while a connection
-# is lost, and before any request; python-ovs has the same longest pause.
-_SCHEMA_FIRST = 0.5
+# Longest seconds before the first request for the schema while a connection
+# is lost, and before any request.  The replica first tries to connect again at
+# the latest 2 s after a loss, and the first request comes after this attempt;
+# python-ovs has the same longest pause.
+_SCHEMA_FIRST = 4.0
 _SCHEMA_LAST = 8.0
 
 
@@ -105,6 +107,8 @@ class Database(replica.Lent):
         self._replicated = {}
         self._stopping = threading.Event()
         self._comparing = threading.Lock()
+        # Set while the replica follows the server, and at the end.
+        self._returned = threading.Event()
         self.since = time.time()
         self.changed_at = None
 
@@ -207,10 +211,12 @@ class Database(replica.Lent):
             self.changed_at = time.monotonic()
         self._said = trouble
         if trouble:
+            self._returned.clear()
             LOG.warning('%s; what was seen last stays in force', trouble)
             threading.Thread(target=self._follow_schema, daemon=True,
                              name=f'schema-{self.name}').start()
         else:
+            self._returned.set()
             LOG.info('%s: connected again', SCHEMAS[self.name])
         self._changed(self)
 
@@ -250,13 +256,20 @@ class Database(replica.Lent):
         After an up- or downgrade of OVN, the server refuses columns that its
         schema lacks, and does not send new ones.  This runs on a thread of
         its own until the connection is there.
+
+        All agents lose a server in the same moment, so none asks at once.
+        Mostly the replica returns first, and then one request is enough.
         """
         if not self._comparing.acquire(blocking=False):
             return
         try:
             pause = _SCHEMA_FIRST
-            while not self._stopping.is_set() and not self._same_schema():
-                self._stopping.wait(backoff.spread(pause))
+            while not self._stopping.is_set():
+                self._returned.wait(backoff.spread(pause))
+                if self._stopping.is_set() or self._same_schema():
+                    return
+                if self._returned.is_set():
+                    self._stopping.wait(backoff.spread(pause))
                 pause = min(pause * 2, _SCHEMA_LAST)
         finally:
             self._comparing.release()
@@ -373,6 +386,7 @@ class Database(replica.Lent):
         :param timeout: seconds to wait for the thread of the connection
         """
         self._stopping.set()
+        self._returned.set()
         connection, self._connection = self._connection, None
         if connection is not None:
             self._end(connection, timeout)

@@ -49,8 +49,8 @@ _DRIVERS = ('fip_route', 'veth_leak', 'gateway_drain')
 _PAUSE = 0.02
 
 # Counted besides the ends of transactions: connections given up because
-# nothing came, attempts to connect, bytes received by TCP, and removed objects
-# of the kernel and FRR.
+# nothing came, attempts to connect, bytes received from NB and SB, and removed
+# objects of the kernel and FRR.
 SILENT, ATTEMPTS = 'silent', 'attempts'
 BYTES, WITHDRAWN = 'bytes', 'withdrawn'
 
@@ -71,9 +71,12 @@ _REAL = {'northbound': northbound.NorthboundBackend,
 
 
 class _Counts(logging.Handler):
-    """Counts what the agents do on their connections, and errors."""
+    """Counts what the agents do on their connections, and errors.
 
-    def __init__(self):
+    :param remotes: set of the remotes whose bytes count
+    """
+
+    def __init__(self, remotes):
         super().__init__(logging.ERROR)
         self.found = collections.Counter()
         self.texts = collections.Counter()
@@ -96,7 +99,7 @@ class _Counts(logging.Handler):
 
         def received(source, size):
             error, data = receive(source, size)
-            if source.name.startswith('tcp:'):
+            if source.name in remotes:
                 self._add(BYTES, len(data or b''))
             return error, data
 
@@ -211,7 +214,7 @@ class _Crew:
     """The agents of this process."""
 
     def __init__(self, numbers, remotes, options, jitter):
-        self._counts = _Counts()
+        self._counts = _Counts(set(remotes.values()))
         self._withdrawn = 0
         self._agents = {
             number: _Agent(number, remotes, options, jitter)

@@ -33,7 +33,7 @@ class Counts:
     :ivar refused: transactions
     :ivar silent: connections given up because the server was silent
     :ivar attempts: attempts to connect
-    :ivar size: bytes received by TCP
+    :ivar size: bytes received from NB and SB
     :ivar withdrawn: removed objects of the kernel and FRR
     :ivar errors: Counter of messages
     """

@@ -52,6 +52,7 @@ from ovn_network_agent.runtime import sole  # noqa: E402
 from ovn_network_agent.runtime import state_report  # noqa: E402
 from ovn_network_agent.watches import flows  # noqa: E402
 from ovn_network_agent.watches import frr_observers  # noqa: E402
+from ovn_network_agent.watches import heartbeat  # noqa: E402
 from ovn_network_agent.watches import ovs_restarts  # noqa: E402
 from ovn_network_agent.watches import pace  # noqa: E402
 from ovn_network_agent.watches import surroundings  # noqa: E402
@@ -215,10 +216,12 @@ def _say_mode(conf, drivers):
 
 def _observers(conf, paced):
     """The observers of the configuration, a list."""
-    found = [sysctls.Sysctls(paced)]
+    beats = heartbeat.Heartbeat()
+    found = [beats, sysctls.Sysctls(paced, beats)]
     if mode.name(conf) != mode.FULL:
         return found
-    found += [*frr_observers.make(conf, paced), ovs_restarts.make(conf)]
+    found += [*frr_observers.make(conf, beats, paced),
+              ovs_restarts.make(conf, beats)]
     if not conf.ovs.ovs_wrapper:
         found.append(flows.Flows(conf, paced))
     return found

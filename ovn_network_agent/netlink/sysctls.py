@@ -22,7 +22,8 @@ def read(path):
     :raises OSError: when the sysctl exists and cannot be read
     """
     try:
-        with open(f'/proc/sys/{path}', encoding='ascii') as opened:
-            return opened.read().strip()
+        # A watch does this once a second, and a buffer would cost the most.
+        with open(f'/proc/sys/{path}', 'rb', buffering=0) as opened:
+            return opened.read().decode('ascii').strip()
     except FileNotFoundError:
         return None

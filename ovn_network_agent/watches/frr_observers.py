@@ -19,10 +19,11 @@ from ovn_network_agent.watches import frr_verification
 from ovn_network_agent.watches import frr_witness
 
 
-def make(conf, paced=None):
+def make(conf, beats, paced=None):
     """Make the observers of FRR that this configuration asks for.
 
     :param conf: the oslo.config ConfigOpts
+    :param beats: :class:`heartbeat.Heartbeat`
     :param paced: :class:`watches.pace.Pace`, None to leave out the watch of
         prefix lists
     :returns: list of :class:`watches.base.Observer`, empty where there is no
@@ -35,8 +36,9 @@ def make(conf, paced=None):
                else [])
     made = [looks]
     if conf.frr.frr_watch:
-        made.append(frr_restarts.make(conf, looks.everything, lambda: any(
-            observer.awaited() for observer in fitness)))
+        made.append(frr_restarts.make(
+            conf, beats, looks.everything,
+            lambda: any(observer.awaited() for observer in fitness)))
         if paced is not None:
             made.append(frr_lists.Lists(conf, paced))
     return made + fitness

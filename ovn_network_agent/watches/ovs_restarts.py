@@ -25,10 +25,11 @@ from ovn_network_agent.privileged import openflow
 from ovn_network_agent.watches import restarts
 
 
-def make(conf):
+def make(conf, beats):
     """The watch of the provider bridge.
 
     :param conf: the oslo.config ConfigOpts
+    :param beats: :class:`heartbeat.Heartbeat`
     :returns: :class:`restarts.RestartWatch`
     """
     bridge = conf.bridge_dev
@@ -38,6 +39,6 @@ def make(conf):
             conf.ovs.ovs_rundir, bridge + openflow.SUFFIX))
         return {bridge: mark} if mark else {}
     return restarts.RestartWatch(
-        'Open vSwitch', '[ovs] ovs_rundir',
-        restarts.openly(read, lambda: openflow.read_socket(bridge)),
+        beats, 'Open vSwitch', '[ovs] ovs_rundir', read,
+        lambda: openflow.read_socket(bridge),
         notices.SWITCH_RESTARTED, metric='ovs_restarts_total')

@@ -16,10 +16,11 @@
 The agent writes nothing into the files of FRR and Open vSwitch.  So a
 restarted daemon silently lacks the agent's objects.  The observer checks the
 sockets once a second, without a process.  The privileged side is asked only
-where the directory of the sockets is closed to the agent.  The observer
-puts the backends in doubt when no socket has changed for a second.  It does so
-again some seconds later, because the daemons may still have been reading
-their own files.
+where the directory of the sockets is closed to the agent, and on another
+thread, because the privileged side may be slow.  The observer puts the
+backends in doubt when no socket has changed for a second.  It does so again
+some seconds later, because the daemons may still have been reading their own
+files.
 """
 
 import threading
@@ -29,38 +30,31 @@ from oslo_log import log as logging
 
 from ovn_network_agent.privileged import context
 from ovn_network_agent.watches import base
+from ovn_network_agent.watches import heartbeat
 
 LOG = logging.getLogger(__name__)
 
-# Seconds between two checks, between two while a daemon is awaited, and from
-# the restart to the second doubt.
-_INTERVAL = 1.0
+# Seconds between two checks while a daemon is awaited, and from the restart to
+# the second doubt.
 _AWAITED = 0.2
 _SECOND = 5.0
 
 
-def openly(read, privileged):
-    """A function that reads sockets, with privileges only where need be.
-
-    :param read: function as for :class:`RestartWatch`
-    :param privileged: likewise, of the privileged side
-    """
-    def look():
-        try:
-            return read()
-        except PermissionError:
-            return privileged()
-    return look
+class _Closed(Exception):
+    """The directory of the sockets is closed to the agent."""
 
 
 class RestartWatch(base.Observer):
     """Checks once a second whether a socket was made anew.
 
+    :param beats: :class:`heartbeat.Heartbeat`
     :param name: name of the watched program for the log, such as 'FRR'
     :param where: name of the option with the directory of the sockets
     :param read: function without arguments that returns a dict of the name
         of a daemon to a value that differs after a restart; raises one of
         :data:`context.FAILURES`
+    :param privileged: likewise, of the privileged side, for a directory that
+        is closed to the agent
     :param word: the word that puts the backends of the program in doubt
     :param restarted: function without arguments, called with each doubt
     :param clock: function that returns monotonic seconds
@@ -70,12 +64,14 @@ class RestartWatch(base.Observer):
         is known not to run; the checks are more frequent then
     """
 
-    def __init__(self, name, where, read, word,
+    def __init__(self, beats, name, where, read, privileged, word,
                  restarted=lambda: None, clock=time.monotonic, metric='',
                  at_once=False, awaited=lambda: False):
+        self._beats = beats
         self._name = name
         self._where = where
         self._sockets = read
+        self._privileged = privileged
         self._words = (word,)
         self._restarted = restarted
         self._clock = clock
@@ -83,7 +79,8 @@ class RestartWatch(base.Observer):
         self._at_once = at_once
         self._awaited = awaited
         self._trigger = None
-        self._stop = threading.Event()
+        # The thread of a check with privileges, None before the first one.
+        self._beside = None
         self._seen = None
         self._doubts = []
         self._trouble = None
@@ -102,25 +99,35 @@ class RestartWatch(base.Observer):
         """
         self._trigger = trigger
         # The first pass reads the state of the daemons that run now.
-        self._seen = self._read()
-        threading.Thread(target=self._run, daemon=True,
-                         name=f'watch-{self._name}').start()
+        self._seen = self._read(self._with_privileges)
+        self._beats.add(self.look, self._pause)
 
     def stop(self):
         """End the checks after the present one, without a wait."""
-        self._stop.set()
+        self._beats.remove(self.look)
 
-    def _run(self):
-        while not self._stop.wait(_AWAITED if self._awaited()
-                                  else _INTERVAL):
-            self.look()
+    def _pause(self):
+        return _AWAITED if self._awaited() else heartbeat.INTERVAL
 
     def look(self):
-        """Check once."""
-        now = self._clock()
-        found = self._read()
+        """Check once, if need be on another thread."""
+        if self._beside is not None and self._beside.is_alive():
+            return
+        try:
+            self._compare(self._read(self._openly))
+        except _Closed:
+            self._beside = threading.Thread(
+                target=self._look_beside, daemon=True,
+                name=f'watch-{self._name}')
+            self._beside.start()
+
+    def _look_beside(self):
+        self._compare(self._read(self._with_privileges))
+
+    def _compare(self, found):
         if found is None:
             return
+        now = self._clock()
         if found != self._seen:
             self._changed(found, now)
             return
@@ -148,10 +155,22 @@ class RestartWatch(base.Observer):
                            stale=self._words, revived=self._words)
         self._restarted()
 
-    def _read(self):
+    def _openly(self):
+        try:
+            return self._sockets()
+        except PermissionError as error:
+            raise _Closed from error
+
+    def _with_privileges(self):
+        try:
+            return self._openly()
+        except _Closed:
+            return self._privileged()
+
+    def _read(self, read):
         """The sockets by name, or None when they cannot be read."""
         try:
-            found = self._sockets()
+            found = read()
         except context.FAILURES as error:
             self._say(f'A restart of {self._name} is only noticed at the '
                       f'reconcile_interval: {self._where}: {error}')

@@ -20,26 +20,23 @@ watch reads the values once a second.  A reading needs no privileges and takes
 some microseconds.
 """
 
-import threading
-
 from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.netlink import sysctls
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import kernel
 
-_INTERVAL = 1.0
-
 
 class Sysctls(base.Observer):
     """Checks once a second the sysctls that the agent has set.
 
     :param pace: :class:`watches.pace.Pace`
+    :param beats: :class:`heartbeat.Heartbeat`
     """
 
-    def __init__(self, pace):
+    def __init__(self, pace, beats):
         self._pace = pace
-        self._stop = threading.Event()
+        self._beats = beats
         self._expected = {}
 
     def start(self, trigger):
@@ -47,12 +44,11 @@ class Sysctls(base.Observer):
 
         :param trigger: not needed, because the pace wakes the loop
         """
-        threading.Thread(target=self._run, name='watch-sysctls',
-                         daemon=True).start()
+        self._beats.add(self.look)
 
     def stop(self):
         """End the checks after the present one, without a wait."""
-        self._stop.set()
+        self._beats.remove(self.look)
 
     def after_pass(self, outcome, tracker, full):
         """Take the values that are now in place as the expected ones.
@@ -65,10 +61,6 @@ class Sysctls(base.Observer):
             wanted.path: wanted.value
             for wanted in tracker.wanted([resources.Sysctl.kind])
             if tracker.in_sync(wanted.ref)}
-
-    def _run(self):
-        while not self._stop.wait(_INTERVAL):
-            self.look()
 
     def look(self):
         """Check once."""

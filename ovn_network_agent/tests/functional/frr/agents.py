@@ -22,6 +22,13 @@ from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.watches import frr_observers
+from ovn_network_agent.watches import heartbeat
+
+
+def observers(conf):
+    """The observers of FRR that a configuration asks for, a list."""
+    beats = heartbeat.Heartbeat()
+    return [beats, *frr_observers.make(conf, beats)]
 
 
 class ServiceTestCase(ovn.OvsdbTestCase, base.FrrTestCase):
@@ -88,7 +95,7 @@ class AnnouncingTestCase(ServiceTestCase):
             **options})
         self.fix_limits(conf)
         return self.service(conf, 'fip_route', self._backends(conf),
-                            frr_observers.make(conf), start, retries)
+                            observers(conf), start, retries)
 
     def _backends(self, conf):
         return [self.real[name](conf) if name in self.real else

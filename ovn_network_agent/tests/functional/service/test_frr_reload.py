@@ -21,7 +21,6 @@ from ovn_network_agent.tests.functional.frr import agents
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from ovn_network_agent.watches import frr_observers
 
 FIP = '198.51.100.10/32'
 OLD, NEW = base.LIST, 'OTHER-NETWORKS'
@@ -75,7 +74,7 @@ class ReloadTestCase(agents.AnnouncingTestCase):
         conf = configs.loaded('--config-file', self.path)
         self.fix_limits(configs.loaded('--config-file', self.path + suffix))
         made = self.service(conf, 'fip_route', self._backends(conf),
-                            frr_observers.make(conf))
+                            agents.observers(conf))
         base.wait_until(lambda: FIP in self.frr.learned(), 'announced',
                         ovsdb.DEADLINE)
         return made

@@ -27,7 +27,6 @@ from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.watches import frr_fitness
-from ovn_network_agent.watches import frr_observers
 
 NEEDED = ['zebra', 'bgpd', 'staticd']
 UP = {'10.0.0.2': 'Established'}
@@ -230,7 +229,7 @@ class TestAgent(agents.ServiceTestCase, FitnessTestCase):
         self.nb.transact(ovsdb.update(
             'Gateway_Chassis', {'chassis_name': cloud.OTHER}, priority=9))
 
-    def agent(self, start=True, observers=frr_observers.make):
+    def agent(self, start=True, observers=agents.observers):
         conf = self.conf_on_servers(
             drivers=['gateway_drain'], gateway_drain__relay=False,
             reconcile_interval=3600)

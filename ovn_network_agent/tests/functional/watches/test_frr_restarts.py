@@ -13,16 +13,19 @@
 """A restart of FRR is noticed without a process."""
 
 import os
+import queue
+import threading
 
 from oslo_config import cfg
 
-from ovn_network_agent import socket_marks
+from ovn_network_agent import notices
 from ovn_network_agent import trigger
 from ovn_network_agent.privileged import frr_sockets
 from ovn_network_agent.tests import programs
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.watches import frr_restarts
+from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import restarts
 
 
@@ -35,7 +38,10 @@ class TestWatch(base.FrrTestCase):
         self.trigger = trigger.Trigger(0)
         self.told = []
         # Where the agent looks itself, and where the root side looks.
-        self.watch = frr_restarts.make(cfg.CONF,
+        self.beats = heartbeat.Heartbeat()
+        self.beats.start(self.trigger)
+        self.addCleanup(self.beats.stop)
+        self.watch = frr_restarts.make(cfg.CONF, self.beats,
                                        lambda: self.told.append(1))
 
     def start(self):
@@ -85,7 +91,8 @@ class TestWatch(base.FrrTestCase):
                 looked.append(1)
                 super().look()
 
-        watches = [Watch('FRR', '', frr_sockets.read_sockets, 'word',
+        watches = [Watch(self.beats, 'FRR', '', frr_sockets.read_sockets,
+                         frr_sockets.read_sockets, 'word',
                          awaited=lambda a=awaited: a)
                    for awaited in (True, False)]
         counts = []
@@ -122,11 +129,37 @@ class TestWatch(base.FrrTestCase):
     def test_a_directory_that_is_closed_to_the_agent(self):
         def refused():
             raise PermissionError
-        read = restarts.openly(refused, frr_sockets.read_sockets)
-        self.assertEqual(
-            socket_marks.of_directory(self.frr.rundir, frr_sockets.SUFFIX),
-            read())
-        self.assertIn('zebra', read())
+        self.watch = restarts.RestartWatch(
+            self.beats, 'FRR', '', refused, frr_sockets.read_sockets,
+            notices.FRR_RESTARTED)
+        self.start()
+        self.assertIsNone(self.trigger.wait(2.5))
+        self.frr.kill('staticd')
+        self.frr.start('staticd')
+        self.woken()
+
+    def test_a_slow_privileged_side_delays_no_other_watch(self):
+        def refused():
+            raise PermissionError
+        answers = threading.Semaphore()
+
+        def slow():
+            answers.acquire()
+            return frr_sockets.read_sockets()
+        self.watch = restarts.RestartWatch(
+            self.beats, 'FRR', '', refused, slow, notices.FRR_RESTARTED)
+        # The first reading is answered; the checks wait.
+        self.start()
+        self.addCleanup(answers.release, 100)
+        beats = queue.SimpleQueue()
+        self.beats.add(lambda: beats.put(self.named()))
+        for _number in range(3):
+            self.assertLessEqual(beats.get(timeout=10), 1)
+
+    def named(self):
+        """The number of threads that wait for the privileged side."""
+        return sum(thread.name == 'watch-FRR'
+                   for thread in threading.enumerate())
 
     def test_costs_no_process(self):
         with programs.started() as found:

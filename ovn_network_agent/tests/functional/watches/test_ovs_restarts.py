@@ -23,6 +23,7 @@ from ovn_network_agent.conf import base as options
 from ovn_network_agent.privileged import openflow
 from ovn_network_agent.tests.functional.openflow import base
 from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import ovs_restarts
 from ovn_network_agent.watches import restarts
 
@@ -33,7 +34,10 @@ class TestWatch(base.FlowTestCase):
         super().setUp()
         self.trigger = trigger.Trigger(0)
         cfg.CONF.register_opts(options.OPTS)
-        self.watch = ovs_restarts.make(cfg.CONF)
+        beats = heartbeat.Heartbeat()
+        beats.start(self.trigger)
+        self.addCleanup(beats.stop)
+        self.watch = ovs_restarts.make(cfg.CONF, beats)
 
     def start(self):
         self.watch.start(self.trigger)

@@ -31,7 +31,7 @@ class TestSysctls(base.KernelTestCase):
     def setUp(self):
         super().setUp()
         self.told = []
-        self.watch = sysctls.Sysctls(self)
+        self.watch = sysctls.Sysctls(self, None)
         self.tracker = tracking.Tracker()
 
     def notice(self, word, by):

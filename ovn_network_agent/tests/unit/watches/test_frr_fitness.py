@@ -62,7 +62,7 @@ class LackTest(base.BaseTestCase):
 
     def test_without_vtysh_nobody_looks(self):
         self.assertEqual([], frr_observers.make(world.conf(
-            drivers=DRAINS, frr__vtysh_wrapper='/nowhere/at-all')))
+            drivers=DRAINS, frr__vtysh_wrapper='/nowhere/at-all'), None))
 
 
 class NeededTest(base.BaseTestCase):

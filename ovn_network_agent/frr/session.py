@@ -95,11 +95,28 @@ class Session:
         :returns: list of (status, text), see :meth:`exchange`
         :raises OSError: when an answer is missing
         """
+        self.send(commands)
+        return self.receive(len(commands))
+
+    def send(self, commands):
+        """Send commands, whose answers :meth:`receive` has to take.
+
+        :param commands: list of text
+        :raises OSError: when the daemon does not take them
+        """
         self._in_time(self._socket.sendall, b''.join(
             command.encode() + b'\0' for command in commands))
+
+    def receive(self, count):
+        """Receive the answers to commands that were sent.
+
+        :param count: number of the commands
+        :returns: list of (status, text), see :meth:`exchange`
+        :raises OSError: when an answer is missing
+        """
         received, looked = bytearray(), 0
         answers = []
-        while len(answers) < len(commands):
+        while len(answers) < count:
             data = self._in_time(self._socket.recv, 65536)
             if not data:
                 raise ConnectionResetError(

@@ -14,7 +14,6 @@
 
 import errno
 import functools
-import hashlib
 import re
 
 from ovn_network_agent import privileged
@@ -32,8 +31,6 @@ from ovn_network_agent.privileged import vtysh
 _DAEMONS = (vty.MGMTD, 'zebra', 'bgpd')
 # The daemons that use the lists, by the names that FRR 8 prints.
 _HOLDERS = {'BGP': 'bgpd', 'ZEBRA': 'zebra'}
-# Seconds to wait for an answer of which only a digest matters.
-_PEEK = 1.0
 # The answer of a daemon that lacks the list, see session.Session.ask.
 _ABSENT = re.compile(r'^status \d+ of \w+$', re.MULTILINE)
 
@@ -55,35 +52,6 @@ def read(name):
     originals.networks(copies, limits.current().leak)
     return {daemon: [list(entry) for entry in entries]
             for daemon, entries in copies.items()}
-
-
-@privileged.frr.entrypoint
-def read_digest(name, whole):
-    """Read a digest of the prefix lists of a name, without a process.
-
-    :param name: name of the lists
-    :param whole: True for a digest of all lines; False for a digest of the
-        number of lines and of the first and last number, for which the daemons
-        need the same time with any number of lines
-    :returns: dict of daemon ('bgpd', 'zebra') to [text that differs after a
-        change, number of lines of the answer], without the daemons that do
-        not run
-    :raises OSError: when a daemon does not answer, or no socket can be used
-    """
-    vtysh.check_prefix_list(name)
-    what = '' if whole else 'summary '
-    found = {}
-    for daemon in _HOLDERS.values():
-        try:
-            said = '\n'.join(vty.peek(
-                daemon, [f'show {family} prefix-list {what}{name}'
-                         for family in ('ip', 'ipv6')], _PEEK))
-        except (ConnectionError, FileNotFoundError):
-            # The watch for restarts reports a daemon that has ended.
-            continue
-        found[daemon] = [hashlib.sha256(said.encode()).hexdigest(),
-                         said.count('\n')]
-    return found
 
 
 @privileged.frr.entrypoint

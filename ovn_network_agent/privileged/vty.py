@@ -24,7 +24,6 @@ These are no entry points: the callers pass checked lines.
 """
 
 import contextlib
-import threading
 import time
 
 from ovn_network_agent.conf import frr as options
@@ -49,9 +48,6 @@ _AT_ONCE = 20
 # Whether the last session may have broken off; a former daemon may have been
 # killed in one.
 _broken_off = True
-# The open sessions of peek(), by directory and name of the daemon.
-_peeking = threading.Lock()
-_kept = {}
 
 
 class Unavailable(Exception):
@@ -190,52 +186,6 @@ def enabled(name, command):
     with contextlib.closing(_session(name, _deadline())) as opened:
         _begin(opened, 'enable')
         return opened.ask(command)[1]
-
-
-def peek(name, commands, seconds):
-    """Run commands that change nothing, for their texts alone.
-
-    With ``vtysh_wrapper``, the socket may be of another FRR, so nothing but a
-    further reading may follow from the texts.
-
-    The session stays open for the next call, because a caller asks each
-    second, and a new session costs more than an answer.
-
-    :param name: name of the daemon
-    :param commands: list of text
-    :param seconds: seconds to wait, less than ``vtysh_timeout``: a daemon that
-        hangs must not hold the threads that other callers need
-    :returns: list of the answers, text
-    :raises OSError: when the daemon does not run or does not answer in time
-    """
-    directory, deadline = _conf().frr_run_dir, time.monotonic() + seconds
-    with _peeking:
-        kept = _kept.pop((directory, name), None)
-        if kept is not None:
-            kept.extend(deadline)
-            # A daemon that was restarted has ended the session.
-            with contextlib.suppress(ConnectionError):
-                return _peeked(directory, name, kept, commands)
-        return _peeked(directory, name, session.Session(
-            directory, name, seconds, deadline), commands)
-
-
-def _peeked(directory, name, opened, commands):
-    """Run commands in a session, which is kept only if all are answered."""
-    try:
-        answers = opened.exchange_all(commands)
-    except BaseException:
-        opened.close()
-        raise
-    _kept[directory, name] = opened
-    return [text for _status, text in answers]
-
-
-def close():
-    """Close the sessions of :func:`peek`; the next call opens new ones."""
-    with _peeking:
-        while _kept:
-            _kept.popitem()[1].close()
 
 
 def _begin(opened, command):

@@ -20,7 +20,6 @@ names the change, for the log alone; its receiver reads the flows anew.
 """
 
 import errno
-import threading
 
 from ovn_network_agent import notices
 from ovn_network_agent.conf import bridges
@@ -95,9 +94,7 @@ class Flows(base.Observer):
         if not self._stopped:
             self._stopped = True
             for watch in self._watches:
-                # Its thread may wait for an ovs-vswitchd that hangs.
-                threading.Thread(target=watch.stop, daemon=True,
-                                 name='end-of-flows-watch').start()
+                watch.end()
 
     def _changed(self, text):
         self._pace.notice(notices.FLOWS, text)

@@ -10,120 +10,111 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
-
 """The watch of FRR's prefix lists for changes by others.
 
-FRR notifies nobody of a changed list, and vtysh starts a process.  So the
-watch asks zebra and bgpd each second over their sockets.  A list of all lines
-takes the daemons time, in which bgpd does nothing else.  So the watch asks for
-at most :data:`LINES` lines in a second on average, and for the number of lines
-in between (:doc:`adr/0020-watches`).
+The privileged side asks zebra and bgpd, and passes on a notice of each change
+(:mod:`privileged.list_monitor`).  The notice names the daemons, for the log
+alone; its receiver reads the lists anew.
 """
 
-import math
 import threading
-
-from oslo_log import log as logging
 
 from ovn_network_agent import notices
 from ovn_network_agent.privileged import context
-from ovn_network_agent.privileged import prefix_lists
+from ovn_network_agent.privileged import list_monitor
+from ovn_network_agent.privileged import receiving
 from ovn_network_agent.watches import base
+from ovn_network_agent.watches import notifications
 
-LOG = logging.getLogger(__name__)
 
-_INTERVAL = 1.0
-# Looks that are left out after a failure: a daemon that hangs is not asked
-# each second.
-_PATIENCE = 4
-#: Most lines a second, on average, that the daemons list for the watch.
-LINES = 500
+class ListWatch(notifications.Watch):
+    """A thread that reports changes of the prefix lists of a name.
+
+    :param callback: function of the text that names a change, called on the
+        thread of the watch; must return soon
+    :param name: name of the lists
+    """
+
+    NAME = 'prefix lists of FRR'
+    # A daemon that hangs is not asked each second.
+    RETRY = 5.0
+    FAILURES = (*context.FAILURES, ValueError)
+    EVERYTHING = [('changes of the prefix list were not reported',)]
+    NEEDED = False
+
+    def __init__(self, callback, name):
+        super().__init__(callback)
+        self._list = name
+
+    def _open(self):
+        return receiving.receive(
+            lambda name: list_monitor.subscribe(name, self._list))
+
+    def _news(self, datagrams):
+        changed = [self._changed(data) for data in datagrams]
+        return [(f'prefix list {self._list} has changed in {changed[-1]}; '
+                 'FRR names no author',)] if changed else []
+
+    def _changed(self, data):
+        """The daemons that a notice names.
+
+        :raises OSError: at the end of the notices
+        """
+        text = data[1:].decode()
+        if data[:1] != list_monitor.CHANGED:
+            raise OSError(text or 'the privileged side has ended the notices')
+        return text
 
 
 class Lists(base.Observer):
-    """Checks the prefix lists once a second.
+    """Puts the prefix lists in doubt when others change them.
 
     :param conf: the oslo.config ConfigOpts
     :param pace: :class:`watches.pace.Pace`
-    :param read: function as :func:`prefix_lists.read_digest`
+    :param beats: :class:`heartbeat.Heartbeat`
     """
 
-    def __init__(self, conf, pace, read=prefix_lists.read_digest):
+    def __init__(self, conf, pace, beats):
         self._conf = conf
         self._pace = pace
-        self._read = read
-        self._stop = threading.Event()
-        # The name of the list, and from (daemon, whether of all lines) to the
-        # digest.
+        self._beats = beats
+        self._following = threading.Lock()
+        self._stopped = False
+        # The watched list, '' for none.
         self._name = ''
-        self._seen = {}
-        self._until_whole = 0
-        self._left_out = 0
-        self._trouble = None
+        self._watch = None
 
     def start(self, trigger):
-        """Start the checks, once a second.
+        """Start the watch.
 
         :param trigger: not needed, because the pace wakes the loop
         """
-        threading.Thread(target=self._run, name='watch-prefix-lists',
-                         daemon=True).start()
+        self.follow()
+        self._beats.add(self.follow)
 
     def stop(self):
-        """End the checks after the present one, without a wait."""
-        self._stop.set()
+        """End the watch on a thread of its own."""
+        self._beats.remove(self.follow)
+        with self._following:
+            self._stopped = True
+            self._leave()
 
-    def _run(self):
-        while True:
-            self.look()
-            if self._stop.wait(_INTERVAL):
+    def follow(self):
+        """Watch the list that the configuration names now."""
+        with self._following:
+            name = self._conf.frr.frr_prefix_list
+            if name == self._name or self._stopped:
                 return
+            self._leave()
+            self._name = name
+            if name:
+                self._watch = ListWatch(self._changed, name)
+                self._watch.start()
 
-    def look(self):
-        """Check once."""
-        name = self._conf.frr.frr_prefix_list
-        if name != self._name:
-            self._name, self._seen, self._until_whole = name, {}, 0
-        if not name:
-            return
-        if self._left_out:
-            self._left_out -= 1
-            return
-        whole = self._until_whole <= 0
-        try:
-            found = self._read(name, whole)
-        except context.FAILURES as error:
-            self._left_out = _PATIENCE
-            self._say(str(error))
-            return
-        self._say(None)
-        self._until_whole -= 1
-        if whole:
-            lines = max((lines for _digest, lines in found.values()),
-                        default=0)
-            self._until_whole = math.ceil(lines / LINES) - 1
-        self._compare(found, whole)
+    def _leave(self):
+        if self._watch is not None:
+            self._watch.end()
+            self._watch = None
 
-    def _compare(self, found, whole):
-        """Report changes, and each first reading of all lines.
-
-        The backend may have read the lists before the first reading here.
-        """
-        changed = []
-        for daemon, (digest, _lines) in found.items():
-            before = self._seen.get((daemon, whole), None if whole
-                                    else digest)
-            self._seen[daemon, whole] = digest
-            if before != digest:
-                changed.append(daemon)
-        if changed:
-            self._pace.notice(
-                notices.PREFIX_LISTS, f'prefix list {self._name} has changed '
-                f'in {" and ".join(changed)}; FRR names no author')
-
-    def _say(self, trouble):
-        if trouble is not None and self._trouble is None:
-            LOG.warning('A removed entry of the prefix list is only noticed '
-                        'at the reconcile_interval: %s', trouble)
-        self._trouble = trouble
+    def _changed(self, text):
+        self._pace.notice(notices.PREFIX_LISTS, text)

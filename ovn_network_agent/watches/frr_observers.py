@@ -40,5 +40,5 @@ def make(conf, beats, paced=None):
             conf, beats, looks.everything,
             lambda: any(observer.awaited() for observer in fitness)))
         if paced is not None:
-            made.append(frr_lists.Lists(conf, paced))
+            made.append(frr_lists.Lists(conf, paced, beats))
     return made + fitness

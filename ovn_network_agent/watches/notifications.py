@@ -94,6 +94,14 @@ class Watch(abc.ABC):
         if self._socket is not None:
             self._socket.close()
 
+    def end(self):
+        """As :meth:`stop`, without a wait.
+
+        The thread of the watch may wait for a system that hangs.
+        """
+        threading.Thread(target=self.stop, daemon=True,
+                         name=f'end-of-{self.NAME}-watch').start()
+
     @abc.abstractmethod
     def _open(self):
         """The socket, subscribed and not blocking.
@@ -128,8 +136,12 @@ class Watch(abc.ABC):
         return any(fd == self._wake for fd, _events in ready)
 
     def _pause(self):
-        """Seconds until the next attempt to make the socket."""
-        return min(LONGEST, self.RETRY * 2 ** max(0, self._failures - 1))
+        """Seconds until the next attempt to make the socket.
+
+        The first attempt does not wait.
+        """
+        return min(LONGEST, self.RETRY * 2 ** (
+            self._failures - 1)) if self._failures else 0.0
 
     def _receive(self):
         if self._socket is None:

@@ -30,8 +30,9 @@ from ovn_network_agent.frr import setup
 from ovn_network_agent.nft import filters as nft_filters
 from ovn_network_agent.nft import listing
 from ovn_network_agent.privileged import bgp
+from ovn_network_agent.privileged import list_monitor
+from ovn_network_agent.privileged import peeking
 from ovn_network_agent.privileged import prefix_lists
-from ovn_network_agent.privileged import vty
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.fuzz import peers
@@ -117,7 +118,7 @@ def _daemons(data, *questions):
         with contextlib.suppress(OSError, readers.Unread):
             question()
         # A peer serves one session at a time.
-        vty.close()
+        peeking.close()
 
 
 def _readers(data):
@@ -150,7 +151,7 @@ def _privileged(data):
              lambda: vtysh.read_static(_VRF),
              lambda: vtysh.read_static_again(_VRF, ''),
              lambda: prefix_lists.read(_LIST),
-             lambda: prefix_lists.read_digest(_LIST, True),
+             lambda: list_monitor.read_digests(_LIST, True),
              lambda: prefix_lists.change(
                  _LIST, [], [['198.51.100.0/24', 32, 32]]),
              lambda: vtysh.change_static(_VRF, [], [

@@ -281,5 +281,6 @@ TARGETS = tuple(_target(module, share) for module, share in (
     ('kernel_routes', 1), ('links', 0.5), ('netlink', 2), ('readdress', 0.3),
     ('openflow', 1), ('flow_monitor', 0.2), ('overlap', 0.02),
     ('controller', 0.02), ('ovsdb', 0.1), ('vtysh', 0.2), ('bgp', 0.1),
-    ('prefix_lists', 0.2), ('frr_setup', 0.1), ('frr_sockets', 0.05),
-    ('log_levels', 0.3), ('nft', 0.3), ('nft_version', 0.02)))
+    ('prefix_lists', 0.2), ('list_monitor', 0.05), ('frr_setup', 0.1),
+    ('frr_sockets', 0.05), ('log_levels', 0.3), ('nft', 0.3),
+    ('nft_version', 0.02)))

@@ -1,0 +1,175 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Privileged entry point: notices of prefix lists that have changed.
+
+FRR notifies nobody of a changed list, and vtysh starts a process.  So this
+daemon asks zebra and bgpd each second over their sockets, and tells the agent
+only of a change (:mod:`watches.frr_lists`).  A question of the agent for each
+look would wake three more threads.
+
+A list of all lines takes the daemons time, in which bgpd does nothing else.
+So at most :data:`LINES` lines are listed in a second on average, and the
+number of lines in between (:doc:`adr/0020-watches`).
+"""
+
+import hashlib
+import math
+import select
+import socket
+import threading
+import time
+
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged import giving
+from ovn_network_agent.privileged import peeking
+from ovn_network_agent.privileged import vtysh
+
+#: First letter of a notice: of a change, or of the failure that ends the
+#: notices.
+CHANGED, FAILED = b'+', b'-'
+#: Most lines a second, on average, that the daemons list.
+LINES = 500
+_INTERVAL = 1.0
+# The daemons that use the lists.
+_DAEMONS = ('bgpd', 'zebra')
+# Seconds to wait for an answer of which only a digest matters.
+_PATIENCE = 1.0
+
+
+@privileged.frr.entrypoint
+def subscribe(name, prefix_list):
+    """Hand out a socket that gets a notice when a prefix list has changed.
+
+    A notice is a letter and a text: the daemons with the change, or the
+    reason why the notices end.  The first look has been made at the return.
+
+    :param name: name of the agent's abstract Unix socket, 32 hex digits
+    :param prefix_list: name of the lists of IPv4 and IPv6
+    :returns: process id of this daemon
+    :raises OSError: when a daemon of FRR does not answer, or no socket can be
+        used
+    """
+    giving.check(name)
+    vtysh.check_prefix_list(prefix_list)
+    looks = Looks(prefix_list)
+    looks.changed()
+    theirs, ours = socket.socketpair(
+        socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC |
+        socket.SOCK_NONBLOCK)
+    with theirs:
+        try:
+            pid = giving.give(name, theirs)
+        except BaseException:
+            ours.close()
+            raise
+    threading.Thread(target=_run, args=(looks, ours), name='list-monitor',
+                     daemon=True).start()
+    return pid
+
+
+def _run(looks, told):
+    """Look once a second until the agent listens no more.
+
+    :param looks: :class:`Looks`
+    :param told: non-blocking socket.socket that gets the notices
+    """
+    poll = select.poll()
+    # The end of the socket pair is reported anyhow.
+    poll.register(told, 0)
+    with told:
+        while not poll.poll(_until_next() * 1000):
+            try:
+                changed = looks.changed()
+            except OSError as error:
+                _tell(told, FAILED + str(error).encode())
+                return
+            if changed:
+                _tell(told, CHANGED + ' and '.join(changed).encode())
+
+
+def _until_next():
+    """Seconds until the next whole one, when the agent looks around, too."""
+    return _INTERVAL - time.monotonic() % _INTERVAL
+
+
+def _tell(told, notice):
+    try:
+        told.send(notice)
+    except (BlockingIOError, BrokenPipeError, ConnectionResetError):
+        # The agent has older notices to read, and reads the lists then; or it
+        # listens no more.
+        return
+
+
+class Looks:
+    """The looks at the lists of one name.  This is no entry point.
+
+    :param name: checked name of the lists
+    :param read: function as :func:`read_digests`
+    """
+
+    def __init__(self, name, read=None):
+        self._name = name
+        self._read = read or read_digests
+        # From (daemon, whether of all lines) to the digest.
+        self._seen = {}
+        self._until_whole = 0
+
+    def changed(self):
+        """Look once.
+
+        :returns: names of the daemons whose list has changed since the former
+            look, a list; all of them at the first look
+        :raises OSError: as :func:`read_digests`
+        """
+        whole = self._until_whole <= 0
+        found = self._read(self._name, whole)
+        self._until_whole -= 1
+        if whole:
+            lines = max((lines for _digest, lines in found.values()),
+                        default=0)
+            self._until_whole = math.ceil(lines / LINES) - 1
+        return [daemon for daemon, (digest, _lines) in found.items()
+                if self._differs(daemon, whole, digest)]
+
+    def _differs(self, daemon, whole, digest):
+        """Note a digest; the first one of all lines counts as a change."""
+        before = self._seen.get((daemon, whole), None if whole else digest)
+        self._seen[daemon, whole] = digest
+        return before != digest
+
+
+def read_digests(name, whole):
+    """Read a digest of the prefix lists of a name, without a process.
+
+    This is no entry point.
+
+    :param name: checked name of the lists
+    :param whole: True for a digest of all lines; False for a digest of the
+        number of lines and of the first and last number, for which the daemons
+        need the same time with any number of lines
+    :returns: dict of daemon ('bgpd', 'zebra') to (text that differs after a
+        change, number of lines of the answer), without the daemons that do
+        not run: the watch for restarts reports these
+    :raises OSError: when a daemon does not answer, or no socket can be used
+    """
+    what = '' if whole else 'summary '
+    commands = [f'show {family} prefix-list {what}{name}'
+                for family in ('ip', 'ipv6')]
+    answers = peeking.ask(dict.fromkeys(_DAEMONS, commands), _PATIENCE)
+    return {daemon: _digest('\n'.join(texts))
+            for daemon, texts in answers.items()}
+
+
+def _digest(said):
+    return hashlib.sha256(said.encode()).hexdigest(), said.count('\n')

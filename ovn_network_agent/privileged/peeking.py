@@ -1,0 +1,117 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Questions to FRR's daemons over sessions that stay open.
+
+A watch asks each second, and a new session costs more than an answer.  All
+daemons get their questions before the first answer is waited for, so that the
+asking thread is woken as rarely as possible.
+
+These are no entry points: the callers pass checked names.
+"""
+
+import contextlib
+import threading
+import time
+
+from ovn_network_agent.conf import frr as options
+from ovn_network_agent.conf import registered
+from ovn_network_agent.frr import session
+
+_asking = threading.Lock()
+# The open sessions, by directory and name of the daemon.
+_kept = {}
+
+
+def ask(questions, seconds):
+    """Run commands that change nothing, for their texts alone.
+
+    With ``vtysh_wrapper``, the socket may be of another FRR, so nothing but a
+    further reading may follow from the texts.
+
+    :param questions: dict of name of a daemon to a list of commands
+    :param seconds: seconds to wait for all answers, less than
+        ``vtysh_timeout``: a daemon that hangs must not hold the threads that
+        other callers need
+    :returns: dict of name to a list of the answers, text, without the daemons
+        that do not run
+    :raises OSError: when a daemon does not answer in time
+    """
+    directory = registered.group(options).frr_run_dir
+    deadline = time.monotonic() + seconds
+    with _asking, contextlib.ExitStack() as opened:
+        asked = [opened.enter_context(contextlib.closing(_Question(
+            directory, name, commands, seconds, deadline)))
+            for name, commands in questions.items()]
+        for question in asked:
+            question.send()
+        answers = {question.name: question.receive() for question in asked}
+    return {name: texts for name, texts in answers.items()
+            if texts is not None}
+
+
+def close():
+    """Close the sessions; the next question opens new ones."""
+    with _asking:
+        while _kept:
+            _kept.popitem()[1].close()
+
+
+class _Question:
+    """Commands for one daemon.
+
+    The session is kept only if all commands are answered: a late answer would
+    be taken for the answer to another question.
+    """
+
+    def __init__(self, directory, name, commands, seconds, deadline):
+        self.name = name
+        self._commands = commands
+        self._place = directory, name
+        self._limits = seconds, deadline
+        self._session = _kept.pop(self._place, None)
+
+    def send(self):
+        """Send the commands if there is a session."""
+        if self._session is not None:
+            self._session.extend(self._limits[1])
+            # A daemon that was restarted has ended the session.
+            with contextlib.suppress(ConnectionError):
+                self._session.send(self._commands)
+                return
+            self.close()
+
+    def receive(self):
+        """The answers, a list of text; None when the daemon does not run."""
+        if self._session is not None:
+            with contextlib.suppress(ConnectionError):
+                return self._received()
+            self.close()
+        try:
+            self._session = session.Session(*self._place, *self._limits)
+            self._session.send(self._commands)
+            return self._received()
+        except (ConnectionError, FileNotFoundError):
+            return None
+
+    def close(self):
+        """Close the session, unless it is kept."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+    def _received(self):
+        texts = [text for _status, text
+                 in self._session.receive(len(self._commands))]
+        _kept[self._place] = self._session
+        self._session = None
+        return texts

@@ -1,0 +1,68 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which digests of prefix lists are a change."""
+
+from oslotest import base
+
+from ovn_network_agent.privileged import list_monitor
+
+
+class LooksTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.asked = []
+        self.lists = {'zebra': ('a', 2), 'bgpd': ('a', 2)}
+        self.looks = list_monitor.Looks('LIST', self.read)
+
+    def read(self, name, whole):
+        self.assertEqual('LIST', name)
+        self.asked.append(whole)
+        if isinstance(self.lists, Exception):
+            raise self.lists
+        return self.lists
+
+    def look(self, times=1):
+        """What some looks have found, without those that found nothing."""
+        found = [self.looks.changed() for _number in range(times)]
+        return list(filter(None, found))
+
+    def test_the_first_look_and_changes(self):
+        self.assertEqual([['zebra', 'bgpd']], self.look())
+        self.assertEqual([], self.look(3))
+        self.lists['bgpd'] = ('b', 1)
+        self.assertEqual([['bgpd']], self.look(3))
+
+    def test_a_daemon_that_has_ended(self):
+        self.look()
+        gone = self.lists.pop('bgpd')
+        self.assertEqual([], self.look(2))
+        self.lists['bgpd'] = gone
+        self.assertEqual([], self.look(2))
+
+    def test_a_long_list_is_rarely_read_whole(self):
+        self.lists = dict.fromkeys(
+            self.lists, ('a', 10 * list_monitor.LINES))
+        self.look(20)
+        self.assertEqual(([True] + [False] * 9) * 2, self.asked)
+        # The number of lines, or their first or last number, has changed.
+        self.look()
+        self.lists['zebra'] = ('b', 3)
+        self.assertEqual([['zebra']], self.look(5))
+
+    def test_a_change_during_a_failure_is_found_later(self):
+        self.look()
+        self.lists = TimeoutError(110, 'bgpd of FRR did not answer')
+        self.assertRaises(TimeoutError, self.looks.changed)
+        self.lists = {'bgpd': ('b', 2)}
+        self.assertEqual([['bgpd']], self.look(5))

@@ -33,9 +33,9 @@ ORDER = ('cmd', 'service', 'ctl', 'migrate', 'upgrade', 'diagnosis', 'metrics',
          'openflow', 'nft', 'netlink', 'conf', 'values')
 # Modules in the root of the package.
 VALUES = ('backoff', 'identity', 'iptext', 'model', 'networks', 'notices',
-          'ownership', 'port_forwards', 'printable', 'private_names',
-          'resources', 'selection', 'socket_marks', 'strides', 'trigger',
-          'typos', 'version', 'vlans')
+          'ownership', 'pieces', 'port_forwards', 'printable',
+          'private_names', 'resources', 'selection', 'socket_marks', 'strides',
+          'trigger', 'typos', 'version', 'vlans')
 # Packages that both sides of the wall use.
 PROTOCOLS = ('frr', 'openflow', 'nft', 'netlink')
 _PURPOSES = {

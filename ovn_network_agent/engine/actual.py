@@ -187,12 +187,19 @@ class Backends:
             self.forget_mark(name)
         return names
 
-    def review(self):
-        """Have all backends read again, only because time has passed.
+    def review(self, names):
+        """Have backends read again, only because time has passed.
 
         A backend that finds its system as at the last reading may say so.
+
+        :param names: set of names of backends
         """
-        self.in_doubt |= self.names
+        self.in_doubt |= names
+
+    def large(self, at_most):
+        """Names of the backends with more objects, a list."""
+        return [name for name, known in self._known.items()
+                if self._tracker.count(known.kinds) > at_most]
 
     def forget_mark(self, name):
         """Have the next reading of a backend be a complete one."""

@@ -40,6 +40,9 @@ _NAMED = 10
 # What a driver says whose answer does not depend on the NAT rows of a router.
 _NO_NATS = (None,)
 
+# What is no part of the view, and is asked about once in a comparison.
+_ONCE = ('node', 'forwards')
+
 # Kinds that are statements of a driver and have no backend.
 _STATEMENTS = (resources.Keep.kind, resources.Problem.kind)
 
@@ -94,8 +97,11 @@ class Contributions:
             operator.attrgetter('table', 'key'))
         self.broken = {}
         self.proved = self._anew = False
+        # The piece of the present update; whether the common input is the
+        # same since the first piece.
+        self._piece, self._same = None, False
         # Names of drivers that are asked about everything by the next update.
-        self._again = frozenset()
+        self._impure = frozenset()
 
     @property
     def conflicts(self):
@@ -119,22 +125,24 @@ class Contributions:
 
     def forget_impure(self):
         """Ask again the drivers whose answers may go by something else."""
-        self._again = frozenset(driver.name for driver in self.drivers
+        self._impure = frozenset(driver.name for driver in self.drivers
                                 if not driver.goes_by_arguments)
-        if not self._again:
+        if not self._impure:
             return
         for contributor in [each for each in self._memo
-                            if each[0] in self._again]:
+                            if each[0] in self._impure]:
             del self._memo[contributor]
         for contributor, divided in self._divided.items():
-            if contributor[0] in self._again:
+            if contributor[0] in self._impure:
                 divided.given = None
 
-    def update(self, snapshot):
+    def update(self, snapshot, piece=None, proves=False):
         """Ask the drivers about each input that changed since the last time.
 
         :param snapshot: :class:`model.Snapshot`
+        :param piece: see :class:`passes.Pass`; likewise proves
         """
+        self._piece = piece
         proved, self.proved = self.proved, False
         node, forwards = snapshot.node, snapshot.forwards
         if forwards is not None:
@@ -157,9 +165,9 @@ class Contributions:
             for contributor in self._ask_about(
                 driver, node, forwards, *(
                     (snapshot.groups, snapshot.routers)
-                    if driver.name in self._again else (groups, routers)))]
-        self._again = frozenset()
-        if whole:
+                    if driver.name in self._impure else (groups, routers)))]
+        self._impure = frozenset()
+        if whole or (piece is not None and piece.last):
             self._drop_all_but(snapshot)
         else:
             self._drop({*map(_name_of_router, gone),
@@ -169,11 +177,24 @@ class Contributions:
             proved and not (whole or routers or groups or gone or
                             gone_groups)))
         self._anew = False
+        self._note_piece(piece, whole, proves)
         self._report_problems()
         LOG.debug('Computed %d of %d contributions: %s', len(computed),
                   len(self.drivers) * (1 + (forwards is not None) + len(
                       self._routers) + len(self._groups)),
                   ', '.join('/'.join(c) for c in computed[:_NAMED]))
+
+    def _note_piece(self, piece, whole, proves):
+        """Note after the last piece whether all answers are proved.
+
+        :param whole: whether each input was compared by its value only
+        """
+        if piece is not None and piece.first:
+            self._same = True
+        elif whole:
+            self._same = False
+        if piece is not None and piece.last:
+            self.proved = proves and self._same and not self.broken
 
     def _broken_ones(self, parts, name):
         """The parts about which a driver has raised; it is asked again."""
@@ -205,6 +226,11 @@ class Contributions:
 
     # -- one contribution -------------------------------------------------
 
+    def _again(self, contributor):
+        """Whether a comparison asks again, also about an equal input."""
+        return self._piece is not None and (
+            self._piece.first or contributor[1] not in _ONCE)
+
     def _ask(self, contributor, method, phase, known):
         """Make a driver contribute, unless its input is the same.
 
@@ -212,7 +238,8 @@ class Contributions:
             of the method
         :returns: whether the driver was asked
         """
-        if self._memo.get(contributor) == known:
+        if not self._again(contributor) and (
+                self._memo.get(contributor) == known):
             self.broken.pop(contributor, None)
             return False
         _settings, *arguments = known
@@ -230,21 +257,25 @@ class Contributions:
         """Likewise about a router and its NAT rows."""
         contributor = driver.name, router.uuid
         known = driver.settings, router, node
-        if self._memo.get(contributor) == known:
+        if self._piece is None and self._memo.get(contributor) == known:
             self.broken.pop(contributor, None)
             return False
         bare = dataclasses.replace(router, nats=())
         given = driver.settings, bare, node
         divided = self._divided.setdefault(contributor, _Divided())
         anew = divided.given != given
-        if not anew and divided.common == _NO_NATS:
+        again = self._piece is not None
+        if not anew and not again and divided.common == _NO_NATS:
             self._memo[contributor] = known
             return False
         # An exception must not lose what has come.
         divided.given = None
         try:
-            if anew:
-                self._begin_parts(driver, divided, bare, node)
+            common = (_common(driver, bare, node) if anew or again else
+                      divided.common)
+            if anew or common != divided.common:
+                anew = True
+                self._begin_parts(divided, common)
             come, gone = self._changed_nats(divided, router)
             # A part without resources may be left out of the answer.
             parts = {_name_of_nat(nat): [] for nat in come}
@@ -255,7 +286,7 @@ class Contributions:
             parts = {name: _as_before(found, divided.answers.get(name))
                      for name, found in parts.items()}
             rest = None
-            if self._remarked(driver, divided, come, gone) or anew:
+            if self._remarked(driver, divided, come, gone) or anew or again:
                 answers = {**divided.answers, **parts}
                 names = map(_name_of_nat, router.nats)
                 # Without a function of this module: drivers call nothing
@@ -269,6 +300,9 @@ class Contributions:
         self.broken.pop(contributor, None)
         unwanted = (divided.answers.keys() - parts.keys() if anew else
                     set(map(_name_of_nat, gone)))
+        if again:
+            unwanted |= divided.answers.keys() - set(
+                map(_name_of_nat, router.nats))
         divided.answers.update(parts)
         if rest is not None:
             self._take(contributor, rest, node.phase)
@@ -279,12 +313,11 @@ class Contributions:
         return True
 
     @staticmethod
-    def _begin_parts(driver, divided, bare, node):
+    def _begin_parts(divided, common):
         """Forget the parts, as each of them is to be asked for."""
         divided.nats = identity.Parts(_name_of_nat)
         divided.remarks = {}
-        divided.common = () if driver.common is None else (
-            driver.common(bare, node),)
+        divided.common = common
 
     @staticmethod
     def _changed_nats(divided, router):
@@ -420,6 +453,14 @@ def _as_before(found, former):
             all(map(desired.same, found, former))):
         return former
     return found
+
+
+def _common(driver, bare, node):
+    """What the answers about the NAT rows of a router have in common.
+
+    :returns: see :attr:`_Divided.common`
+    """
+    return () if driver.common is None else (driver.common(bare, node),)
 
 
 def _name_of_router(router):

@@ -143,6 +143,15 @@ class Reconciler:
         """Read a backend without a pass, see :meth:`actual.Backends.look`."""
         return self._backends.look(name)
 
+    @property
+    def proved(self):
+        """Whether drivers have said all that they say about the last view."""
+        return self._wanted.proved
+
+    def large(self, at_most):
+        """Names of the backends with more objects than some, a list."""
+        return self._backends.large(at_most)
+
     def release(self):
         """Let the next pass withdraw what the withdrawal guard holds.
 
@@ -300,16 +309,18 @@ class Reconciler:
                    *self._identified(asked.snapshot.node),
                    *(self._backends.names if asked.full and not asked.periodic
                      else ())})
-        if asked.periodic:
-            self._ledger.forget(self._backends.names)
-            self._backends.review()
+        if asked.reads or asked.periodic:
+            due = set(asked.reads) or (
+                self._backends.names.difference(asked.has_read))
+            self._ledger.forget(due)
+            self._backends.review(due)
         if asked.snapshot.node.phase is model.Phase.STOPPED:
             # This pass may be the last, so it tries everything again.
             self._ledger.forget()
         if asked.at_once or asked.snapshot.node.phase is model.Phase.STOPPED:
             self._precedence.release()
         self._alive()
-        self._wanted.update(asked.snapshot)
+        self._wanted.update(asked.snapshot, asked.piece, asked.proves)
         self._alive()
         if self._backends.in_doubt or self.tracker.delta(
                 self._backends.looked_for):

@@ -98,9 +98,12 @@ class Tracker:
             different += actual.keys() - former.keys()
             self._changed[kind].update(different)
             self._touches[kind] += len(different)
-            self._pending[kind].update(actual, former)
             self._actual[kind] = actual
-            self._pending[kind].update(self._desired[kind])
+            wanted = self._desired[kind]
+            # A resource that is as desired is the same object.
+            self._pending[kind].update(actual.keys() - wanted.keys(), (
+                key for key, want in wanted.items()
+                if actual.get(key) is not want))
         return lost
 
     def take_changed(self):
@@ -112,6 +115,10 @@ class Tracker:
                                   collections.defaultdict(set))
         return [resources.Ref(kind, key) for kind, keys in changed.items()
                 for key in keys]
+
+    def count(self, kinds):
+        """Number of the actual resources of some kinds."""
+        return sum(len(self._actual[kind]) for kind in kinds)
 
     def touches(self, kinds):
         """How often something of some kinds was set or found different.

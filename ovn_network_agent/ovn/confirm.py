@@ -71,6 +71,15 @@ class Confirmation(rounds.Rounds):
                                             self._candidates)
         self._ask(asked)
 
+    @staticmethod
+    def loses(nb, before, now):
+        """Whether a new view lacks what the former view had.
+
+        :param nb: see :meth:`consider`; likewise before and now
+        """
+        gateways, routers = _lost(before, now, nb)
+        return gateways or bool(routers)
+
     def repeat(self, sb, chassis, machines):
         """Ask SB once more about a view in which nothing has changed.
 

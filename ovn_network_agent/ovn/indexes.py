@@ -107,6 +107,10 @@ class Index:
         """All keys of all rows, a set-like view."""
         return self._uuids.keys()
 
+    def rows(self):
+        """UUIDs of all rows, a set-like view."""
+        return self._keys_of.keys()
+
     def covers(self, uuid):
         """Whether the index has a row."""
         return uuid in self._keys_of

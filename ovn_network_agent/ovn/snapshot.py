@@ -32,6 +32,7 @@ from ovn_network_agent.ovn import segments
 from ovn_network_agent.ovn import withholding
 from ovn_network_agent.ovsdb import columns
 
+_NAT = ('nb', 'NAT')
 # The indexes of each table by which routers are found for a view.
 _MEMBERSHIP = {'Port_Binding': ('bound', 'redirect', 'hosted'),
                'NAT': ('machine',),
@@ -119,8 +120,28 @@ class Builder:
         """The :class:`selection.Selection` in force."""
         return self._withholding.selection
 
+    def rows(self):
+        """All rows that views are built from, an iterator.
+
+        The NAT rows come last, those of one router together: each router is
+        built again with few pieces.
+
+        :returns: of (('nb'|'sb', table), UUID)
+        """
+        for place, named in self._indexes.items():
+            if place != _NAT:
+                for uuid in next(iter(named.values())).rows():
+                    yield place, uuid
+        references = self._index('nb', 'Logical_Router', 'nat')
+        known = self._index('nb', 'NAT', 'address').rows()
+        theirs = dict.fromkeys(
+            nat for router in references.rows()
+            for nat in references.keys_of(router))
+        for uuid in (*theirs, *(known - theirs.keys())):
+            yield _NAT, uuid
+
     def build(self, nb, sb, wiring, dirty, phase, full=False,
-              also=frozenset()):
+              also=frozenset(), again=None):
         """Bring the view up to date.
 
         :param nb: dict of table name to dict of UUID to row; likewise sb
@@ -130,6 +151,8 @@ class Builder:
         :param full: build everything anew
         :param also: frozenset of UUIDs of routers to include even when they
             do not concern this chassis
+        :param again: :class:`pieces.Piece` whose rows, which are in DIRTY,
+            may be the same; what comes of them is built anew nevertheless
         :returns: :class:`model.Snapshot`, in which an unchanged router is
             the same object as last time
         """
@@ -143,6 +166,8 @@ class Builder:
             self._forget()
             self.whole = True
         else:
+            if again is not None:
+                self._forget_piece(again)
             self._take_in(databases, dirty)
         self._set_node(sb, wiring)
         node = model.Node(
@@ -232,6 +257,16 @@ class Builder:
         self._forget_routers()
         self._groups.forget()
         self._regrouped = True
+
+    def _forget_piece(self, piece):
+        """Forget what does not go by the rows of one piece alone."""
+        if piece.first:
+            self._bare.forget()
+            self._groups.forget()
+            self._regrouped = True
+            self._places = None
+        for uuid in piece.rows.get(('nb', 'Logical_Router'), ()):
+            self._frames.pop(uuid, None)
 
     def _forget_routers(self):
         self._nats.forget()

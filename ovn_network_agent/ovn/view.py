@@ -23,6 +23,7 @@ from oslo_log import log as logging
 from ovn_network_agent import model
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
+from ovn_network_agent import pieces
 from ovn_network_agent import selection
 from ovn_network_agent import vlans
 from ovn_network_agent.conf import bridges
@@ -117,6 +118,9 @@ class View:
         # What the last view from whole tables went by beside the rows, None
         # since rows have changed or nobody knows.
         self._looked = None
+        # Likewise of the first piece of the comparison that is being made;
+        # whether the last view has ended one during which nothing changed.
+        self._compared, self.compared = None, False
         # Whether the views since the last complete one differ from it in the
         # addresses of routers alone; what was known of the health of nodes.
         self._alike, self._health = False, None
@@ -189,29 +193,49 @@ class View:
                                     late or None)
                     if due is not None), default=None)
 
-    def snapshot(self, phase, full=False):
+    def pieces(self, anyway=False):
+        """What a comparison of all rows looks at, piece by piece.
+
+        :param anyway: also if no row has changed since the last one
+        :returns: list of :class:`pieces.Piece`, one for each call of
+            :meth:`snapshot`; empty when a full view takes no longer
+        """
+        if self.last is None or not (anyway or self._looked is None):
+            return []
+        found = pieces.cut(self._builder.rows())
+        return found if len(found) > 1 else []
+
+    def snapshot(self, phase, full=False, again=None):
         """The present view.
 
         :param phase: :class:`model.Phase`
         :param full: build everything anew, if anything has changed since that
             was done; have SB confirm the ports of this chassis in any case
+        :param again: :class:`pieces.Piece` whose rows count as changed; after
+            the last piece, the view is as if it had been full
         :returns: :class:`model.Snapshot`
         :raises NotReady: when a database has not been loaded or is busy;
             nothing may be withdrawn then
         """
+        ends = again is not None and again.last
         try:
-            self._read_wire(full)
+            self._read_wire(full or ends)
             self._look_at_tunnels(phase)
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
                 viewed = time.monotonic()
                 # Only now, with both replicas held still: a change that is
                 # marked but not visible would be lost otherwise.
-                now = self._build(nb, sb, phase, self._collect_dirty(), full)
+                now = self._build(nb, sb, phase, self._collect_dirty(), full,
+                                  again)
                 self._whole = self._whole or self._builder.whole
                 self._alike = self._alike and self._builder.alike
                 self._have_machines()
-                self._confirm(nb, sb, now, full)
+                if again is not None:
+                    # The rows need not have changed by a report of a server.
+                    self._whole = self._whole or self._confirmation.loses(
+                        nb, self.last, now)
+                self._confirm(nb, sb, now, full or ends)
                 self._look_for_absent(sb)
                 self.last, self.viewed = self._with_states(now), viewed
                 self._dirty, self._whole, self._alike = {}, False, True
@@ -219,29 +243,37 @@ class View:
             raise NotReady(str(e)) from e
         return self.last
 
-    def _build(self, nb, sb, phase, anew, full):
+    def _build(self, nb, sb, phase, anew, full, again):
         """Bring the view up to date.
 
         A view that is built anew from the same rows and the same other input
         is the same view, because the builder is pure.  So that is not done.
 
         :param anew: whether any row may have changed
-        :param full: see :meth:`snapshot`
+        :param full: see :meth:`snapshot`; likewise again
         :returns: :class:`model.Snapshot`
         """
         looked = (self._wiring, self._included(), phase,
                   self._databases['sb'].session, self._databases['nb'].session)
         before, self._looked = self._looked, None
-        settled = not (anew or self._dirty.keys() - _OF_REPORTS) and (
-            before == looked)
+        changed = anew or self._dirty.keys() - _OF_REPORTS
+        settled = not changed and before == looked
+        if again is not None and again.first:
+            self._compared = looked
+        elif changed or self._compared != looked:
+            self._compared = None
+        for place, uuids in again.rows.items() if again else ():
+            self._dirty.setdefault(place, set()).update(uuids)
         if full or anew:
             # A reload asks for a full view.
             chosen = selection.read(self._conf.announce)
             full = anew or not settled or chosen != self._builder.selected
             self._builder.select(chosen)
         now = self._builder.build(nb, sb, self._wiring, self._dirty, phase,
-                                  full, self._included())
-        if settled or self._builder.whole:
+                                  full, self._included(), again)
+        self.compared = (again is not None and again.last and
+                         self._compared is not None)
+        if (settled and again is None) or self._builder.whole or self.compared:
             self._looked = looked
         return now
 

@@ -42,6 +42,10 @@ class View:
         """None: the view never changes by time alone."""
         return None
 
+    def pieces(self, anyway=False):
+        """Nothing: there are no rows."""
+        return []
+
     def snapshot(self, phase, full=False):
         """The present view, built anew at each call.
 

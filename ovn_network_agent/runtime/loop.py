@@ -27,6 +27,7 @@ from ovn_network_agent.engine import passes
 from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import takeover
 from ovn_network_agent.ovn import view
+from ovn_network_agent.runtime import comparison
 from ovn_network_agent.runtime import guarding
 from ovn_network_agent.runtime import inside
 from ovn_network_agent.runtime import loader
@@ -95,6 +96,10 @@ class Loop:
         self._next_not_before = 0.0
         self._reloaded = False
         self._quiet_from = 0.0
+        # What is left of the periodic comparison that is being made in parts,
+        # or None; when it began, and whether an event was served after the
+        # last part.
+        self._parts, self._parts_from, self._served = None, 0.0, False
         self._parts_in_trouble = trouble.Troubles()
         self._known_troubles = frozenset()
         self._pass_retries = backoff.Retries()
@@ -224,7 +229,37 @@ class Loop:
                      now < self._next_full + LATEST)
         return now >= self._full_due() and not gives_way
 
+    def _part(self, wake, now):
+        """What this pass compares beside its changes.
+
+        A periodic comparison of many objects is made in parts.  An event goes
+        first, and then at least one part is made before the next event.  So
+        neither waits for the end of the other.
+
+        :param wake: :class:`trigger.Wake`
+        :param now: monotonic seconds
+        :returns: :class:`comparison.Part`
+        """
+        if not self._is_full(wake.urgent, now):
+            return comparison.NOTHING
+        if self._reloaded or not self._periodic:
+            self._parts, self._parts_from = None, now
+            return comparison.WHOLE
+        if self._parts is None:
+            self._parts = comparison.parts(self._view, self._reconciler)
+            self._parts_from, self._served = now, False
+        if len(self._parts) > 1 and wake.since is not None and (
+                not self._served):
+            self._served = True
+            return comparison.NOTHING
+        self._served = False
+        part, *self._parts = self._parts
+        if not self._parts:
+            self._parts = None
+        return part
+
     def _compare_at(self, when, periodic=False):
+        self._parts = None
         self._next_full = when
         self._periodic = periodic
 
@@ -315,20 +350,26 @@ class Loop:
 
     def _pass(self, wake, at_once):
         started = self._clock()
-        due = self._is_full(wake.urgent, started)
+        part = self._part(wake, started)
+        due = part.ends
         full = due or self._reloaded
         # A failure below must not lose the words of the wake-up.
         self._reconciler.heed(wake.stale, wake.revived)
         self._viewed = False
         self._watchdog.alive()
-        snapshot = self._with_rules(self._view.snapshot(self._serving, full))
+        snapshot = self._with_rules(self._view.snapshot(
+            self._serving, full and not part.has_seen,
+            **({'again': part.piece} if part.piece else {})))
         self._viewed = True
         self._phase = self._serving
         viewed = self._clock() - started
         outcome = self._reconciler.run(passes.Pass(
             snapshot, full=full, prune=self._view.confirmed,
-            urgent=wake.urgent, at_once=at_once, remembers=not due,
+            urgent=wake.urgent, at_once=at_once,
+            remembers=part is not comparison.WHOLE,
             periodic=full and self._periodic and not self._reloaded,
+            piece=part.piece, proves=bool(part.piece) and self._view.compared,
+            reads=part.reads, has_read=part.has_read,
             limits=lambda: guarding.limits(self._conf, self._view,
                                            self._serving)))
         if outcome.held.unconfirmed:
@@ -340,7 +381,8 @@ class Loop:
         self._takeovers.after_pass(snapshot, wake, outcome)
         self._tell(self._trigger_word(due), wake, outcome, full)
         if full:
-            self._schedule_comparison(started, due)
+            self._schedule_comparison(
+                self._parts_from if part.ends else started, due)
         if self._reconciler.announcing and started >= self._quiet_from:
             self._quiet_from = started + AFTER_TAKEOVER
         LOG.debug('Pass for %s: %d changes in %.1f ms%s: %s',

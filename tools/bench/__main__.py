@@ -30,8 +30,8 @@ from tools.bench import subjects
 from tools.bench import table
 
 _JSON = os.path.join(subjects.BUILD, 'results.json')
-_EVENTS = ('start', 'one', 'burst', 'takeover', 'renew', 'periodic', 'reload',
-           'rest', 'memory', 'day')
+_EVENTS = ('start', 'one', 'burst', 'takeover', 'renew', 'periodic',
+           'compared', 'reload', 'rest', 'memory', 'day')
 
 
 def main(argv=None):
@@ -191,6 +191,7 @@ def _play(crew, size, given):
         'renew': lambda: crew.play('renew', size, given.large),
         'periodic': lambda: crew.play(
             'periodic', size, settled=given.settled, passes=given.passes),
+        'compared': lambda: crew.play('compared', size, turns=given.repeat),
         'takeover': lambda: crew.play('takeover', size, given.large),
         'reload': lambda: crew.play('reload', size, given.large),
         'rest': lambda: _rest(crew, size, given.rest),

@@ -115,6 +115,20 @@ def periodic(world, settled, passes):
         loads[1] - loads[0]) * _OFTEN
 
 
+def compared(world, turns):
+    """One floating IP added, and removed, while everything is compared often.
+
+    :param turns: how many additions
+    """
+    world.processes()
+    usual = world.host.interval
+    world.compare_every(_OFTEN)
+    for _turn in range(turns):
+        yield from _both(world, 'one while comparing',
+                         samples.addresses(0, 1))
+    world.compare_every(usual)
+
+
 def reload(world):
     """SIGHUP with the same configuration."""
     def once():
@@ -184,7 +198,7 @@ def _times(what, found):
 
 
 ALL = {function.__name__: function for function in (
-    settle, again, leave, one, burst, takeover, renew, periodic, reload,
-    rest_begins, rest_ends, memory, day)}
+    settle, again, leave, one, burst, takeover, renew, periodic, compared,
+    reload, rest_begins, rest_ends, memory, day)}
 # Places that the table shows only when it is asked to.
 SINGLE = (*observe.PLACES, worlds.COMMIT)

@@ -125,14 +125,16 @@ class Eyes:
         for handler in self.handlers.values():
             handler.stop()
 
-    def look(self, full=False, phase=model.Phase.RUNNING):
+    def look(self, full=False, phase=model.Phase.RUNNING, **options):
         """The present :class:`model.Snapshot`.
 
         As the loop of the agent does, it waits for the ports of machines.
+
+        :param options: see :meth:`ovn.view.View.snapshot`
         """
         def there():
             try:
-                return self.view.snapshot(phase, full)
+                return self.view.snapshot(phase, full, **options)
             except view.Incomplete:
                 return None
         return waiting.eventually(there, 'the ports of machines are there')

@@ -12,6 +12,7 @@
 
 """Whatever happens, the view is as if it were built afresh."""
 
+import fixtures
 import hypothesis
 from hypothesis import strategies
 
@@ -97,6 +98,7 @@ class IncrementalTest(histories.Further, base.OvsdbTestCase):
             strategies.tuples(strategies.just('localnet'),
                               strategies.booleans()),
             strategies.tuples(strategies.just('hostname'), tag),
+            strategies.tuples(strategies.just('compare')),
             strategies.tuples(strategies.just('look')),
             strategies.tuples(strategies.just('look')),
             strategies.tuples(strategies.just('look')))
@@ -311,14 +313,19 @@ class IncrementalTest(histories.Further, base.OvsdbTestCase):
         self.sb.transact(ovsdb.update('Chassis', {'name': HERE},
                                       hostname=name))
 
+    def _do_compare(self):
+        """From now on, each look is also a part of a comparison."""
+        self.pieces = self.look.view.pieces(anyway=True)
+
     def _do_look(self):
         self.synchronise(self.look)
-        seen = self.look.look()
+        piece = self.pieces.pop(0) if self.pieces else None
+        seen = self.look.look(again=piece)
         fresh = views.timeless(views.fresh(self.look))
         self.assertEqual(fresh, views.timeless(seen))
         # So are the answers of the drivers, who remember former views.
         for one, other in zip(wanting.Wanted(self.drivers()).after(fresh),
-                              self.wanted.after(seen), strict=True):
+                              self.wanted.after(seen, piece), strict=True):
             self.assertEqual(one, other)
 
     def drivers(self):
@@ -328,6 +335,9 @@ class IncrementalTest(histories.Further, base.OvsdbTestCase):
     def test_random_histories(self):
         self.look = self.eyes(further_bridges=['br-two'])
         self.wanted = wanting.Wanted(self.drivers())
+        self.pieces = []
+        self.useFixture(fixtures.MonkeyPatch(
+            'ovn_network_agent.pieces.AT_MOST', 8))
 
         @hypothesis.settings(
             max_examples=budget.examples(60), deadline=None, database=None,
@@ -353,6 +363,13 @@ class IncrementalTest(histories.Further, base.OvsdbTestCase):
         # A row changes after another change has made all routers anew.
         @hypothesis.example([('mappings', ''), ('look',), ('change_nat',
                               '198.51.100.10', '198.51.100.11')])
+        # Rows change and go while a comparison looks at them again.
+        @hypothesis.example([('nat', 'a', '198.51.100.11'), ('look',),
+                             ('compare',), ('look',),
+                             ('no_nat', 'a', '198.51.100.10'),
+                             ('router', 'b', HERE, True), ('look',),
+                             ('nat', 'b', '198.51.100.12'), ('look',),
+                             ('no_router', 'a'), ('look',), ('look',)])
         @hypothesis.example([('snat', 'a', '10.1.0.0/24'), ('look',),
                              ('change_snat', '10.1.0.0/24', '10.2.0.0/24'),
                              ('look',), ('translate', 'dnat_and_snat'),
@@ -361,6 +378,7 @@ class IncrementalTest(histories.Further, base.OvsdbTestCase):
         def play(steps):
             # The database begins anew, the view goes on with what it has
             # seen.
+            self.pieces = []
             self.begin_anew()
             for step in [*(('no_router', name) for name in self.names),
                          ('localnet', True), ('hostname', cloud.HOSTNAME),

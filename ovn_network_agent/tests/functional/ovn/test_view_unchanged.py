@@ -14,6 +14,8 @@
 
 import subprocess
 
+import fixtures
+
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.netlink import links
@@ -107,6 +109,27 @@ class FullTest(base.OvsdbTestCase):
             del nb['NAT'][next(iter(nb['NAT']))]
         self.assertEqual((), self.full().nats)
         self.assertFalse(self.look.view.confirmed)
+
+    def test_a_loss_without_a_notice_is_confirmed_first(self):
+        """Also where a comparison looks at the rows piece by piece."""
+        self.useFixture(fixtures.MonkeyPatch(
+            'ovn_network_agent.pieces.AT_MOST', 2))
+        self.eventually(lambda: self.full() and self.look.view.confirmed,
+                        'confirmed')
+        cut = self.look.view.pieces(anyway=True)
+        for piece in cut:
+            self.look.look(again=piece)
+            self.assertTrue(self.look.view.confirmed)
+        self.assertTrue(self.look.view.compared)
+        with self.look.databases['nb'].rows() as nb:
+            row, = nb['Logical_Router'].values()
+            row._data['nat'].values.clear()
+        for piece in cut:
+            if not self.look.look(again=piece).routers[0].nats:
+                break
+        self.assertFalse(self.look.view.confirmed)
+        self.eventually(lambda: not self.look.databases['nb'].connected,
+                        'a doubtful replica')
 
     def test_sb_is_asked_each_time(self):
         """What its replica lacks is noticed without any other change."""

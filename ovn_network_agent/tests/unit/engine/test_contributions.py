@@ -18,6 +18,7 @@ import gc
 import fixtures
 
 from ovn_network_agent import model
+from ovn_network_agent import pieces
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.engine import passes
@@ -80,6 +81,50 @@ class DriverTest(gateways.ReconcilerTestCase):
         self.assertEqual(1, len([
             each for each in gc.get_objects()
             if type(each) is resources.Flow and each.dst == f'{address}/32']))
+
+    def test_a_comparison_in_pieces_asks_about_all_of_them(self):
+        """Also about values that are equal, and other objects."""
+        gateway = self.gateway()
+        addresses = [f'198.51.100.{n}' for n in range(10, 16)]
+        nats = [worlds.fip(address) for address in addresses]
+        cut = pieces.cut([(('nb', 'NAT'), n) for n in range(6)], 2)
+
+        def compare(proves=True):
+            for number, piece in enumerate(cut):
+                del gateway.fip_route.asked_nats[:]
+                for at in range(2 * number, 2 * number + 2):
+                    nats[at] = worlds.fip(addresses[at])
+                gateway.reconciler.run(passes.Pass(
+                    worlds.snapshot(worlds.router(nats=tuple(nats))),
+                    piece=piece, proves=proves and piece.last))
+                self.assertEqual(addresses[2 * number:2 * number + 2],
+                                 sorted(gateway.fip_route.asked_nats))
+
+        gateway.run(worlds.router(nats=tuple(nats)))
+        del gateway.world.journal[:]
+        self.assertFalse(gateway.reconciler.proved)
+        compare(proves=False)
+        self.assertFalse(gateway.reconciler.proved)
+        compare()
+        self.assertTrue(gateway.reconciler.proved)
+        self.assertEqual([], gateway.world.journal)
+        # What is changed afterwards is to be compared again.
+        gateway.run(worlds.router(nats=tuple(nats[1:])))
+        self.assertFalse(gateway.reconciler.proved)
+
+    def test_a_comparison_in_pieces_finds_what_answers_have_missed(self):
+        """As a mistake of the memory, which each comparison is to find."""
+        gateway = self.gateway()
+        router = worlds.router(fips=[FIP, '198.51.100.20'])
+        gateway.run(router)
+        piece = pieces.Piece({}, first=True, last=True)
+        for divided in gateway.reconciler._wanted._divided.values():
+            divided.answers['no row'] = []
+        gateway.reconciler.run(passes.Pass(
+            worlds.snapshot(worlds.router(fips=[FIP, '198.51.100.20'])),
+            piece=piece))
+        for divided in gateway.reconciler._wanted._divided.values():
+            self.assertNotIn('no row', divided.answers)
 
     def test_the_rest_is_asked_for_when_a_nat_row_matters_to_it(self):
         gateway = self.gateway()

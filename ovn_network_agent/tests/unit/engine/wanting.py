@@ -28,9 +28,9 @@ class Wanted:
         self.tracker = tracking.Tracker()
         self.made = contributions.Contributions(asked, self.tracker, KINDS)
 
-    def after(self, view):
+    def after(self, view, piece=None):
         """Everything that is wanted, also what does not count as a value."""
-        self.made.update(view)
+        self.made.update(view, piece)
         return ({resource.ref: [getattr(resource, field.name) for field
                                 in dataclasses.fields(resource)]
                  for resource in self.tracker.wanted()},

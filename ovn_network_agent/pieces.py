@@ -1,0 +1,57 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The rows of OVN in pieces, for a comparison that lets events go first.
+
+A periodic comparison of everything takes most of a second beside 10,000
+floating IPs.  So it is made piece by piece, each in a pass of its own, and
+events are served between two of them.
+"""
+
+import collections
+import dataclasses
+import itertools
+
+#: Rows of a piece.  An event may wait for one: 25 ms were measured for 400.
+AT_MOST = 200
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows that count as changed, so that their results are made anew.
+
+    :ivar rows: dict of ('nb'|'sb', table) to set of UUIDs
+    :ivar first: whether the comparison begins with it
+    :ivar last: whether the comparison of rows ends with it
+    """
+
+    rows: dict
+    first: bool = False
+    last: bool = False
+
+
+def cut(rows, at_most=None):
+    """Divide rows.
+
+    :param rows: iterable of (('nb'|'sb', table), UUID)
+    :param at_most: rows of one piece, default :data:`AT_MOST`
+    :returns: list of :class:`Piece`, in the same order
+    """
+    found = []
+    rows = iter(rows)
+    while some := list(itertools.islice(rows, at_most or AT_MOST)):
+        by_table = collections.defaultdict(set)
+        for table, uuid in some:
+            by_table[table].add(uuid)
+        found.append(dict(by_table))
+    return [Piece(piece, number == 0, number == len(found) - 1)
+            for number, piece in enumerate(found)]

@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A periodic comparison in parts, so that events need not wait for its end.
+
+Each part is an ordinary pass.  It reads and compares at once, on the thread of
+the loop: nothing that was read before an event counts after it.
+"""
+
+import dataclasses
+
+from ovn_network_agent import pieces
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """What a pass compares.
+
+    :ivar piece: :class:`pieces.Piece` of the rows of OVN, or None
+    :ivar reads: names of backends to read, a tuple
+    :ivar has_read: names of the backends that former parts have read
+    :ivar has_seen: whether former parts have had all pieces of the rows
+    :ivar ends: whether the comparison ends with it
+    """
+
+    piece: pieces.Piece | None = None
+    reads: tuple = ()
+    has_read: tuple = ()
+    has_seen: bool = False
+    ends: bool = False
+
+
+#: No part of a comparison.
+NOTHING = Part()
+#: Everything in one pass.
+WHOLE = Part(ends=True)
+
+
+def parts(view, reconciler):
+    """The parts of a comparison that begins now.
+
+    A backend with many objects has a part of its own.
+
+    :param view: :class:`ovn.view.View`
+    :param reconciler: :class:`reconciler.Reconciler`
+    :returns: list of :class:`Part`; of :data:`WHOLE` alone where there is
+        little to compare
+    """
+    rows = view.pieces(anyway=not reconciler.proved)
+    large = tuple(reconciler.large(pieces.AT_MOST))
+    if not rows and not large:
+        return [WHOLE]
+    return [*(Part(piece=piece) for piece in rows),
+            *(Part(reads=(name,)) for name in large),
+            Part(has_read=large, has_seen=bool(rows), ends=True)]

@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A view whose comparison has pieces."""
+
+from ovn_network_agent import pieces
+from ovn_network_agent.ovn import view
+from ovn_network_agent.tests.unit import world as worlds
+
+FIPS = ['198.51.100.10', '198.51.100.11', '198.51.100.12']
+
+
+class Pieced(view.View):
+    """A view of some addresses, whose rows are looked at in three pieces.
+
+    :ivar fips: the addresses
+    :ivar looks: of each look, 'full', the number of a piece, or ''
+    :ivar fails_at: number of the piece at which the databases are away
+    """
+
+    confirmed = compared = True
+
+    def __init__(self, conf):
+        super().__init__(conf, {})
+        self.fips = FIPS
+        self.looks = []
+        self.fails_at = None
+        self.cut = pieces.cut(
+            [(('nb', 'NAT'), number) for number in range(5)], 2)
+
+    def pieces(self, anyway=False):
+        return self.cut
+
+    def snapshot(self, phase, full=False, again=None):
+        number = self.cut.index(again) if again else None
+        self.looks.append('full' if full else '' if again is None else number)
+        if number is not None and number == self.fails_at:
+            raise view.NotReady('NB is away')
+        self.last = worlds.snapshot(worlds.router(fips=self.fips),
+                                    phase=phase)
+        return self.last

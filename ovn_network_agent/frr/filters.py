@@ -118,33 +118,61 @@ class Filters:
             return Denial(MAP, name, 'does not exist', False)
         if not depth:
             raise Undecided(f'{MAP} {name} calls itself')
-        noted = None
-        for rule in sorted(rules):
-            fits, denied = self._fits(rule, address)
+        outcome, doubts = self._of_rules(name, sorted(rules), address, depth)
+        for text, passes in doubts:
+            if passes == bool(outcome):
+                raise Undecided(text)
+        return outcome
+
+    def _of_rules(self, name, rules, address, depth):
+        """The outcome of the entries that certainly fit or do not fit.
+
+        An entry that goes by more than the address is no doubt when the
+        route fares the same with the entry and without.
+
+        :returns: (:class:`Denial` or None, list of (text of a match, whether
+            the route passes the entry if the match fits))
+        """
+        noted, doubts = None, []
+        for rule in rules:
+            fits, denied, doubt = self._fits(rule, address)
             noted = noted or denied
             if not fits:
                 continue
-            if rule.action != 'permit':
-                return Denial(MAP, name, f'deny {rule.sequence:d}')
-            called = rule.call and self._of_map(rule.call, address, depth - 1)
-            if called:
-                return called
-            if rule.ends:
-                return None
-            raise Undecided(f'{MAP} {name}: on-match')
-        return noted or Denial(MAP, name, 'has no entry for the route', False)
+            if not doubt:
+                return self._of_rule(name, rule, address, depth), doubts
+            if rule.call or not rule.ends:
+                raise Undecided(doubt)
+            doubts.append((doubt, rule.action == 'permit'))
+        return noted or Denial(
+            MAP, name, 'has no entry for the route', False), doubts
+
+    def _of_rule(self, name, rule, address, depth):
+        """The outcome of an entry for a route that fits."""
+        if rule.action != 'permit':
+            return Denial(MAP, name, f'deny {rule.sequence:d}')
+        called = rule.call and self._of_map(rule.call, address, depth - 1)
+        if called:
+            return called
+        if rule.ends:
+            return None
+        raise Undecided(f'{MAP} {name}: on-match')
 
     def _fits(self, rule, address):
-        """(whether an entry fits, the line of a list that says no)."""
+        """Whether an entry may fit, the line that says no, and the doubt.
+
+        :returns: (bool, :class:`Denial` of a list or None, text of a match
+            that goes by more than the address or '')
+        """
+        of_list, doubt = OF_LIST[address.version], ''
         for text in rule.matches:
-            of_list = OF_LIST[address.version]
             if not text.startswith(of_list):
-                raise Undecided(text)
-            name = text.removeprefix(of_list)
-            denied = self._of_list(name, address)
+                doubt = doubt or text
+                continue
+            denied = self._of_list(text.removeprefix(of_list), address)
             if denied:
-                return False, denied if denied.line else None
-        return True, None
+                return False, denied if denied.line else None, ''
+        return True, None, doubt
 
 
 def line(entry):

@@ -24,6 +24,7 @@ from ovn_network_agent.diagnosis.node import forwards
 from ovn_network_agent.diagnosis.node import frr
 from ovn_network_agent.diagnosis.node import gateways
 from ovn_network_agent.diagnosis.node import mtu
+from ovn_network_agent.diagnosis.node import next_hops
 from ovn_network_agent.diagnosis.node import objects
 from ovn_network_agent.diagnosis.node import outbound
 from ovn_network_agent.diagnosis.node import ovn
@@ -36,7 +37,8 @@ from ovn_network_agent.diagnosis.node import versions
 from ovn_network_agent.diagnosis.node import withheld
 
 CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
-          *devices.CHECKS, *routing.CHECKS, *frr.CHECKS, *advice.CHECKS,
+          *devices.CHECKS, *routing.CHECKS, *frr.CHECKS,
+          *next_hops.CHECKS, *advice.CHECKS,
           *ovn.CHECKS, *gateways.CHECKS, *duplicates.CHECKS, *withheld.CHECKS,
           *advertised.CHECKS, *tags.CHECKS, *power.CHECKS,
           *forwards.CHECKS, *outbound.CHECKS,

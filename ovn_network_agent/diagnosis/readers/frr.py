@@ -21,9 +21,11 @@ import contextlib
 import dataclasses
 import re
 import time
+import typing
 
 from oslo_config import cfg
 
+from ovn_network_agent import iptext
 from ovn_network_agent import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.frr import lines
@@ -236,6 +238,48 @@ def _timers(name, values):
         name, values['bgpTimerHoldTimeMsecs'] / 1000, bfd['status'],
         bfd['detectMultiplier'] * max(
             bfd['rxMinInterval'], bfd['txMinInterval']) / 1000)
+
+
+class NextHop(typing.NamedTuple):
+    """The next hop of IPv4 routes in an established session over IPv6.
+
+    :ivar name: address or device of the neighbour
+    :ivar ipv4: the address that a neighbour without extended next hops gets
+    :ivar offered: whether this side offers extended next hops (RFC 8950)
+    :ivar taken: whether the neighbour offers them
+    """
+
+    name: str
+    ipv4: str
+    offered: bool
+    taken: bool
+
+
+def read_next_hops(vrf):
+    """The sessions over IPv6 that carry routes of IPv4.
+
+    :param vrf: name of the VRF, '' for the default VRF
+    :returns: tuple of :class:`NextHop`, sorted by name
+    :raises readers.Unread: when bgpd does not answer
+    """
+    of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
+    found = ask_json('bgpd', f'show bgp {of_vrf}neighbors json')
+    with readable():
+        return tuple(sorted(
+            (_next_hop(name, values) for document in found
+             for name, values in document.items()
+             if isinstance(values, dict) and
+             values.get('bgpState') == 'Established' and
+             ':' in values['hostLocal'] and
+             'ipv4Unicast' in values['addressFamilyInfo']),
+            key=lambda one: one.name))
+
+
+def _next_hop(name, values):
+    capability = values['neighborCapabilities'].get('extendedNexthop', '')
+    return NextHop(_name(name), str(iptext.address(values['nexthop'])),
+                   'advertised' in capability,
+                   'received' in capability.lower())
 
 
 def read_setup(vrf, prefix_list, version=4):

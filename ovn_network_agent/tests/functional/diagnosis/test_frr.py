@@ -33,6 +33,7 @@ OF_IPV6 = {'redistribution-ipv6', 'bgp-filter-ipv6', 'prefix-list-ipv6',
            'bgp-sessions-ipv6', 'outbound-ipv6'}
 # See test_power.
 OF_POWER = 'bgp-hold-time'
+OF_NEXT_HOPS = 'bgp-next-hops'
 # See test_method.
 ADVICE = 'announce-method'
 # The neighbour sends nothing.
@@ -237,6 +238,7 @@ class FiltersTest(base.FrrTestCase):
 class NamesTest(unittest.TestCase):
 
     def test_all_checks_of_frr_are_here(self):
-        self.assertEqual({*ALL, *OF_OVN, OF_POWER, ADVICE, *OF_IPV6}, {
+        self.assertEqual({*ALL, *OF_OVN, OF_POWER, OF_NEXT_HOPS, ADVICE,
+                          *OF_IPV6}, {
             check.name for check in registry.CHECKS
             if check.layer in ('FRR', 'BGP')})

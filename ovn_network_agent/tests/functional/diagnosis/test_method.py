@@ -144,6 +144,8 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
         found = self.ready('kernel', SIX)
         self.assertEqual((), found.cautions)
         self.frr.configure(*found.lines[1:-1])
+        # The command understands its own map.
+        self.assertEqual((), self.ready('kernel', SIX).cautions)
         announced = {'198.51.100.20/32': (TAG, (0, '65001:1')),
                      '198.51.100.21/32': (OTHER_TAG, (0, '')),
                      '198.51.100.22/32': (5, (0, '')),

@@ -130,6 +130,7 @@ def _readers(data):
              lambda: reader.read_path(_VRF, _PREFIX),
              lambda: reader.read_filters(_VRF, neighbour),
              lambda: reader.read_timers(_VRF),
+             lambda: reader.read_next_hops(_VRF),
              lambda: _denials(frr_filters.read(_VRF, _LIST)),
              lambda: _denials(frr_filters.Outbound((), filters.Filters(
                  _LIST, {}, {'m': frr_filters.read_map('m')}))))

@@ -85,6 +85,26 @@ class FiltersTest(base.BaseTestCase):
         self.assertRaises(filters.Undecided, self.denial,
                           'distribute-list', '7')
 
+    def test_an_entry_that_changes_nothing_is_no_doubt(self):
+        """The route fares the same, whether or not its tag is 7."""
+        tagged = filters.Rule(10, 'permit', ('tag 7',))
+        self.assertIsNone(self.of_map(tagged, rule(20)))
+        self.assertIsNone(self.of_map(
+            tagged._replace(matches=('tag 7', MATCH + 'OTHER')), rule(20)))
+        self.assertEqual(('MAP', 'deny 20', True), self.of_map(
+            tagged._replace(action='deny'), rule(20, action='deny')))
+        for rules in ((tagged, rule(20, action='deny')),
+                      (tagged._replace(action='deny'), rule(20)),
+                      (tagged._replace(call='SUB'), rule(20)),
+                      (tagged._replace(ends=False), rule(20))):
+            self.assertRaises(filters.Undecided, self.of_map, *rules,
+                              SUB=(rule(1, action='deny'),))
+
+    def test_an_entry_whose_list_does_not_fit_is_no_doubt(self):
+        """A match that cannot be judged counts only when the others fit."""
+        self.assertIsNone(self.of_map(filters.Rule(
+            10, 'deny', ('tag 7', MATCH + 'NARROW')), rule(20)))
+
     def test_the_notation_of_a_line(self):
         self.assertEqual('seq 7 deny 10.0.0.0/8 ge 9 le 32', filters.line(
             output.Entry(7, 'deny', '10.0.0.0/8', 9, 32)))

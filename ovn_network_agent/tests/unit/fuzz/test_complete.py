@@ -63,7 +63,8 @@ OURS = {
         'diagnosis.address.kernel', 'diagnosis.node.outbound',
         'diagnosis.node.forwards'),
     'a configuration of FRR that frr.filters has read': (
-        'diagnosis.node.frr', 'diagnosis.node.redistribution'),
+        'diagnosis.node.frr', 'diagnosis.node.next_hops',
+        'diagnosis.node.redistribution'),
     'rows that python-ovs has read, and the events that match': (
         'ovsdb.replica',),
 }

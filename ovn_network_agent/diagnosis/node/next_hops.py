@@ -1,0 +1,122 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Check of the next hops of IPv4 routes in sessions over IPv6 (RFC 8950)."""
+
+import typing
+
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.readers import frr
+
+_LOOPBACK = 'lo'
+_VRF = 'vrf'
+
+
+class NextHops(typing.NamedTuple):
+    """The next hops of IPv4, and the devices that have the addresses.
+
+    :ivar sessions: tuple of :class:`readers.frr.NextHop`
+    :ivar devices: dict of IPv4 address, text, to the device's name
+    :ivar loopbacks: frozenset of the names of devices without a neighbour
+    :ivar others: number of established neighbours over IPv4
+    :ivar vrf: name of the VRF, '' for the default VRF
+    :ivar asn: AS number of the instance, '' when unknown
+    """
+
+    sessions: tuple
+    devices: dict
+    loopbacks: frozenset
+    others: int = 0
+    vrf: str = ''
+    asn: str = ''
+
+
+def read_next_hops(sources):
+    """Read the next hops of IPv4 in sessions over IPv6: :class:`NextHops`.
+
+    :raises check.NotChecked: without OVN or root, or when FRR does not answer
+    """
+    sources.ovn()
+    sources.privileged()
+    try:
+        sessions = frr.read_next_hops(sources.vrf)
+        neighbours = frr.read_neighbours(sources.vrf)
+    except readers.Unread as error:
+        raise check.NotChecked(str(error)) from error
+    over_ipv6 = {one.name for one in sessions}
+    links = sources.links()
+    names = {link.index: name for name, link in links.items()}
+    return NextHops(
+        sessions,
+        {one.address.partition('/')[0]: names[one.index]
+         for one in sources.addresses()
+         if one.index in names and ':' not in one.address},
+        frozenset(name for name, link in links.items()
+                  if name == _LOOPBACK or link.kind == _VRF),
+        sum(one.state == 'Established' and one.name not in over_ipv6
+            for one in neighbours), sources.vrf,
+        next((one.asn for one in neighbours), ''))
+
+
+def judge_next_hops(found):
+    """A next hop that no device has is broken, if no session has a better one.
+
+    The neighbour needs a route of its own to the address of a loopback.
+
+    :param found: :class:`NextHops`
+    """
+    plain = [one for one in found.sessions
+             if not (one.offered and one.taken)]
+    nowhere = [one for one in plain if one.ipv4 not in found.devices]
+    remote = [one for one in plain
+              if found.devices.get(one.ipv4) in found.loopbacks]
+    lost = found.sessions and not found.others and (
+        len(nowhere) == len(found.sessions))
+    for one in nowhere:
+        text = (f'{one.name} gets the IPv4 routes with the next hop '
+                f'{one.ipv4}, which no device here has, so it cannot use '
+                'them')
+        yield (check.broken if lost else check.warn)(text,
+                                                     _remedy(one, found))
+    for one in remote:
+        yield check.warn(
+            f'{one.name} gets the IPv4 routes with the next hop {one.ipv4} '
+            f'of {found.devices[one.ipv4]}, and needs a route to it',
+            _remedy(one, found))
+    if not nowhere and not remote:
+        yield check.ok(', '.join(
+            f'{one.name} gets ' + (
+                f'the next hop {one.ipv4}' if one in plain else
+                'next hops of IPv6') for one in found.sessions) or
+            'no session over IPv6 carries routes of IPv4')
+
+
+def _remedy(one, found):
+    """Where the capability is missing, and the lines."""
+    of_vrf = f' vrf {found.vrf}' if found.vrf else ''
+    line = f'neighbor {one.name} capability extended-nexthop'
+    here = f'"router bgp {found.asn or "ASN"}{of_vrf}" / "{line}" here'
+    there = 'the same line, with the address of this node, on the neighbour'
+    missing = ' and '.join(text for text, done in (
+        (here, one.offered), (there, one.taken)) if not done)
+    return (f'add {missing} (RFC 8950); FRR then starts the session anew. '
+            'Or give the uplink an address of IPv4 in a network of the '
+            'neighbour')
+
+
+CHECKS = (
+    check.Check(
+        'bgp-next-hops', 'BGP', 'with sessions over IPv6: the neighbours get '
+        'IPv4 routes with next hops that exist', read_next_hops,
+        judge_next_hops, ('frr-daemons', 'bgp-instance', 'bgp-sessions')),
+)

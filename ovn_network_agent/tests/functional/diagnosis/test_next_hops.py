@@ -1,0 +1,94 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Doctor and a real FRR whose session over IPv6 carries routes of IPv4."""
+
+from ovn_network_agent.diagnosis.readers import frr
+from ovn_network_agent.tests.functional.diagnosis import base as doctor
+from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent.tests.functional.frr import extended
+from ovn_network_agent.tests.functional.frr import unnumbered
+
+# The session starts anew, at times only after a second attempt.
+ANEW = 60
+CHECK = 'bgp-next-hops'
+NEXT_HOP = '10.0.0.1'
+
+
+class NextHopsTest(doctor.Looks, base.FrrTestCase):
+
+    make = extended.Extended
+
+    def setUp(self):
+        super().setUp()
+        self.conf = self.of_frr_alone(base.BRIDGE)
+        self.in_this_process()
+        self.enter_namespace()
+        self.addCleanup(self.frr.restart_bgpd)
+        self.frr.wait_for_session()
+
+    def in_a_session(self, offered, taken, verdict):
+        """The evidence in a session with these capabilities.
+
+        :param offered: whether this side offers extended next hops
+        :param taken: whether the neighbour offers them
+        """
+        base.wait_until(
+            lambda: [(one.offered, one.taken) for one
+                     in frr.read_next_hops('')] == [(offered, taken)],
+            lambda: frr.read_next_hops(''), ANEW)
+        return self.looked(CHECK, verdict)
+
+    def test_both_sides_have_the_capability(self):
+        said = self.in_a_session(True, True, doctor.OK)
+        self.assertIn(f'{extended.THEIRS} gets next hops of IPv6', said)
+
+    def test_this_side_lacks_the_line_and_the_advice_adds_it(self):
+        self.frr.configure('router bgp 65001', f'no {extended.CAPABILITY}')
+        said = self.in_a_session(False, True, doctor.BROKEN)
+        self.assertIn(f'{extended.THEIRS} gets the IPv4 routes', said)
+        self.assertIn(f'the next hop {NEXT_HOP}, which no device', said)
+        line = doctor.command(self.conf, CHECK, 'neighbor ')
+        self.assertEqual(extended.CAPABILITY, line)
+        self.frr.configure('router bgp 65001', line)
+        self.in_a_session(True, True, doctor.OK)
+
+    def test_the_neighbour_lacks_the_line(self):
+        line = f'neighbor {extended.OURS} capability extended-nexthop'
+        self.frr.neighbour.configure('router bgp 65002', f'no {line}')
+        self.addCleanup(self.frr.neighbour.configure, 'router bgp 65002',
+                        line)
+        self.in_a_session(True, False, doctor.BROKEN)
+        found, = doctor.findings(self.conf, CHECK)
+        self.assertIn('add the same line', found.remedy)
+
+    def test_an_uplink_with_an_address_of_ipv4(self):
+        """The neighbour reaches this next hop without the capability."""
+        self.frr.ip('address', 'add', f'{NEXT_HOP}/24', 'dev',
+                    unnumbered.UPLINK)
+        self.addCleanup(self.frr.ip, 'address', 'del', f'{NEXT_HOP}/24',
+                        'dev', unnumbered.UPLINK)
+        self.frr.configure('router bgp 65001', f'no {extended.CAPABILITY}')
+        self.assertIn(f'the next hop {NEXT_HOP}', self.in_a_session(
+            False, True, doctor.OK))
+
+
+class UnnumberedTest(doctor.Looks, base.FrrTestCase):
+
+    make = unnumbered.Unnumbered
+
+    def test_the_capability_comes_without_a_line(self):
+        self.conf = self.of_frr_alone(base.BRIDGE)
+        self.in_this_process()
+        self.frr.wait_for_session()
+        self.assertIn('next hops of IPv6', self.looked(CHECK, doctor.OK))

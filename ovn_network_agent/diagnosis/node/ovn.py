@@ -13,6 +13,7 @@
 
 """Checks of the databases, the chassis and ovn-controller."""
 
+import errno
 import typing
 
 from ovn_network_agent import ownership
@@ -207,11 +208,13 @@ class Controller(typing.NamedTuple):
     :ivar state: 'running' or 'paused', '' when there is none
     :ivar connection: 'connected' or another word
     :ivar overlap: whether an overlap of the agent is under way
+    :ivar silent: why ovn-controller does not answer, '' when it does
     """
 
     state: str
     connection: str = ''
     overlap: bool = False
+    silent: str = ''
 
 
 def read_controller(sources):
@@ -220,7 +223,12 @@ def read_controller(sources):
     :raises check.NotChecked: without OVN or root
     :raises ovsdb.connection.Unavailable: without the local database
     """
-    said = sources.controller()
+    try:
+        said = sources.controller()
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        return Controller('', silent=error.strerror)
     if not said:
         return Controller('')
     with sources.database('ovs').rows() as ovs:
@@ -234,7 +242,13 @@ def judge_controller(found):
 
     :param found: :class:`Controller`
     """
-    if not found.state:
+    if found.silent:
+        yield check.broken(
+            f'ovn-controller does not answer: {found.silent}',
+            'look at its process and its log: "ps -o pid,stat,args -C '
+            'ovn-controller" (T is stopped, and "kill -CONT PID" has it go '
+            'on); "systemctl restart ovn-controller"')
+    elif not found.state:
         yield check.broken(
             'ovn-controller does not run', '"systemctl start '
             'ovn-controller"; where it runs with another directory, set '

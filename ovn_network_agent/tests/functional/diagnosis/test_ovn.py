@@ -13,8 +13,15 @@
 
 """Doctor and real databases of OVN, of which one part is wrong."""
 
+import os
+import socket
+
+import fixtures
+from oslo_config import cfg
+
 from ovn_network_agent import ownership
 from ovn_network_agent import selection
+from ovn_network_agent.conf import ovs as options
 from ovn_network_agent.diagnosis.node import families
 from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
@@ -155,6 +162,19 @@ class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
         self.assertEqual(
             [doctor.BROKEN, doctor.NOT_CHECKED],
             [verdict for verdict, _why in found.values()], found)
+
+    def test_a_controller_that_hangs(self):
+        """Its socket takes the question, and no answer comes."""
+        rundir = self.useFixture(fixtures.TempDir()).path
+        # The privileged side has a configuration of its own.
+        cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+        cfg.CONF.set_override('ovn_rundir', rundir, options.GROUP)
+        self.addCleanup(cfg.CONF.clear_override, 'ovn_rundir', options.GROUP)
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(os.path.join(rundir, 'ovn-controller.1.ctl'))
+            listening.listen()
+            self.assertIn('does not answer', self.looked('ovn-controller',
+                                                         doctor.BROKEN))
 
     def test_a_zone_that_ovn_uses(self):
         self.conf.set_override('rules_file', self.rules(), 'port_forward')

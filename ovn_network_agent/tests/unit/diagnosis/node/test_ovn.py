@@ -92,6 +92,8 @@ class ControllerTest(base.JudgeTestCase):
                 (('paused', 'connected', False), base.BROKEN, 'resume'),
                 (('paused', 'connected', True), base.WARN, 'overlap'),
                 (('running', 'not connected', False), base.BROKEN,
-                 'not connected')):
+                 'not connected'),
+                (('', '', False, 'timed out'), base.BROKEN,
+                 'does not answer: timed out')):
             self.assertIn(word, self.judged(
                 ovn.judge_controller, ovn.Controller(*facts), verdict))

@@ -19,7 +19,6 @@ from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.frr import extended
 from ovn_network_agent.tests.functional.frr import unnumbered
 
-# The session starts anew, at times only after a second attempt.
 ANEW = 60
 CHECK = 'bgp-next-hops'
 NEXT_HOP = '10.0.0.1'
@@ -43,6 +42,8 @@ class NextHopsTest(doctor.Looks, base.FrrTestCase):
         :param offered: whether this side offers extended next hops
         :param taken: whether the neighbour offers them
         """
+        # bgpd waits longer after each end of a session; this sets it back.
+        self.frr.neighbour.vtysh('clear bgp *')
         base.wait_until(
             lambda: [(one.offered, one.taken) for one
                      in frr.read_next_hops('')] == [(offered, taken)],
@@ -66,8 +67,9 @@ class NextHopsTest(doctor.Looks, base.FrrTestCase):
     def test_the_neighbour_lacks_the_line(self):
         line = f'neighbor {extended.OURS} capability extended-nexthop'
         self.frr.neighbour.configure('router bgp 65002', f'no {line}')
-        self.addCleanup(self.frr.neighbour.configure, 'router bgp 65002',
-                        line)
+        self.addCleanup(self.frr.neighbour.start, 'bgpd',
+                        config=self.frr.neighbour_bgp)
+        self.addCleanup(self.frr.neighbour.kill, 'bgpd')
         self.in_a_session(True, False, doctor.BROKEN)
         found, = doctor.findings(self.conf, CHECK)
         self.assertIn('add the same line', found.remedy)

@@ -191,7 +191,8 @@ def _play(crew, size, given):
         'renew': lambda: crew.play('renew', size, given.large),
         'periodic': lambda: crew.play(
             'periodic', size, settled=given.settled, passes=given.passes),
-        'compared': lambda: crew.play('compared', size, turns=given.repeat),
+        'compared': lambda: crew.play(
+            'compared', size, changes=given.repeat),
         'takeover': lambda: crew.play('takeover', size, given.large),
         'reload': lambda: crew.play('reload', size, given.large),
         'rest': lambda: _rest(crew, size, given.rest),

@@ -115,15 +115,15 @@ def periodic(world, settled, passes):
         loads[1] - loads[0]) * _OFTEN
 
 
-def compared(world, turns):
+def compared(world, changes):
     """One floating IP added, and removed, while everything is compared often.
 
-    :param turns: how many additions
+    :param changes: how many additions
     """
     world.processes()
     usual = world.host.interval
     world.compare_every(_OFTEN)
-    for _turn in range(turns):
+    for _change in range(changes):
         yield from _both(world, 'one while comparing',
                          samples.addresses(0, 1))
     world.compare_every(usual)

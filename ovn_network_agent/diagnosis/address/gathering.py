@@ -170,8 +170,8 @@ def find(conf, address, drivers):
 
 
 def _machines(address, nb):
-    """The logical port of a distributed floating IP, a list of names."""
-    row = subjects.distributed(address, nb)
+    """The logical port of a floating IP's machine, a list of names."""
+    row = subjects.floating(address, nb)
     return [columns.optional(row, 'logical_port')] if row else []
 
 

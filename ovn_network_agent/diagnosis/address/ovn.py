@@ -47,6 +47,8 @@ def judge(facts):
         # A handover is under way, for example.
         found.append(agent(facts))
     if facts.subject.here:
+        if facts.subject.kind is Kind.FIP and facts.subject.machine:
+            found.append(_machine_behind(facts.subject.machine))
         found += [_segment(facts), agent(facts), wanted(facts),
                   default_route(facts)]
     return found
@@ -122,6 +124,22 @@ def _machine(subject):
             'ask there')
     return verdicts.ok('gateway-port', f'distributed: port {machine.port} of '
                                        'its machine is here')
+
+
+def _machine_behind(machine):
+    """The finding about the machine of a floating IP of the gateway.
+
+    Another machine may answer for a port that no chassis has.
+    """
+    if machine.host:
+        return verdicts.ok('machine', f'port {machine.port} is on '
+                                      f'{machine.host}')
+    return verdicts.warn(
+        'machine', f'port {machine.port} is bound to no chassis, so no '
+        'machine answers, unless another one has the address of the port as '
+        'an allowed address',
+        f'"openstack port show {machine.port}" names the machine: start it, '
+        'or look at ovn-controller on its node')
 
 
 def _segment(facts):

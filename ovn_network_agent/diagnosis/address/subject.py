@@ -48,10 +48,10 @@ class Kind(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Machine:
-    """The virtual machine of a distributed floating IP.
+    """The virtual machine of a floating IP.
 
     :ivar nat: UUID of the NAT row, text
-    :ivar mac: external_mac of the row
+    :ivar mac: external_mac of the row, '' unless it is distributed
     :ivar port: name of the logical port
     :ivar host: host name of the chassis that has the port, '' for none
     """
@@ -80,7 +80,8 @@ class Subject:
     :ivar problems: tuple of texts of the drivers about it
     :ivar kept: whether the drivers keep its objects as they are, in doubt
     :ivar vip: :class:`port_forwards.Vip`, or None
-    :ivar machine: :class:`Machine` of a distributed floating IP, or None
+    :ivar machine: :class:`Machine` of a floating IP whose row names the port,
+        or None
     :ivar withheld: why it is not announced on purpose, '' without a reason
     """
 
@@ -165,10 +166,11 @@ def make(address, builder, nb, sb, wiring, drivers):
                                      each[2] and each[2].resident))
     router, kind, nat, port = found[0]
     wanted = _wanted(drivers, router, seen.node)
-    machine = _machine(address, nb, sb) if kind is Kind.DISTRIBUTED else None
+    machine = _machine(address, nb, sb) if (
+        kind in (Kind.DISTRIBUTED, Kind.FIP)) else None
     return Subject(
         address, kind, seen.node, router, port, nat,
-        machine.host if machine else
+        machine.host if machine and machine.mac else
         _hostname(sb, port.chassis) if port else '',
         tuple(_claim(nb, sb, *each) for each in found),
         tuple(each for each in wanted if concerns(each, address)),
@@ -190,16 +192,17 @@ def withheld(address, router):
             else dict(router.withheld).get(address, ''))
 
 
-def distributed(address, nb):
-    """The NAT row of a distributed floating IP, or None.
+def floating(address, nb):
+    """The NAT row of a floating IP that names the machine's port, or None.
 
     :param address: IP address in canonical notation
     :param nb: rows of NB, see :mod:`readers.northbound`
     """
-    return next((row for row in nb.get('NAT', {}).values()
-                 if row.external_ip == address and
-                 columns.optional(row, 'external_mac') and
-                 columns.optional(row, 'logical_port')), None)
+    found = [row for row in nb.get('NAT', {}).values()
+             if row.external_ip == address and
+             columns.optional(row, 'logical_port')]
+    return min(found, default=None, key=lambda row: not columns.optional(
+        row, 'external_mac'))
 
 
 def without_ovn(address, device, node, drivers):
@@ -293,15 +296,15 @@ def _claim(nb, sb, router, kind, nat, port):
 
 def _machine(address, nb, sb):
     """The :class:`Machine` of an address, or None."""
-    row = distributed(address, nb)
+    row = floating(address, nb)
     if row is None:
         return None
     port = columns.optional(row, 'logical_port')
     chassis = next((rows.chassis_name(binding)
                     for binding in sb['Port_Binding'].values()
                     if binding.logical_port == port), '')
-    return Machine(str(row.uuid), columns.optional(row, 'external_mac'), port,
-                   _hostname(sb, chassis))
+    return Machine(str(row.uuid), columns.optional(row, 'external_mac') or '',
+                   port, _hostname(sb, chassis))
 
 
 def _hostname(sb, chassis):

@@ -33,6 +33,7 @@ LAYERS = {
     'nat-row': 'NAT row in OVN NB',
     'router': 'router',
     'gateway-port': 'gateway port',
+    'machine': 'machine',
     'segment': 'provider segment',
     'agent': 'agent',
     'wanted': 'wanted by the agent',

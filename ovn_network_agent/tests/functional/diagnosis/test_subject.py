@@ -92,6 +92,18 @@ class KindsTest(SubjectTestCase):
         self.cloud.add_machine('port', cloud.OTHER)
         self.assertEqual(cloud.OTHER_HOSTNAME, self.subject(FIP).machine.host)
 
+    def test_the_machine_of_a_floating_ip_of_the_gateway(self):
+        self.assertIsNone(self.subject(FIP).machine)
+        self.cloud.change_nat(FIP, logical_port='port')
+        found = self.subject(FIP)
+        self.assertEqual((Kind.FIP, True, cloud.HOSTNAME, 'port', ''), (
+            found.kind, found.here, found.owner, found.machine.port,
+            found.machine.host))
+        self.cloud.add_machine('port', cloud.OTHER)
+        found = self.subject(FIP)
+        self.assertEqual((True, cloud.HOSTNAME, cloud.OTHER_HOSTNAME), (
+            found.here, found.owner, found.machine.host))
+
     def test_the_owner(self):
         found = self.subject(FIP)
         self.assertEqual((True, cloud.HOSTNAME, 'lrp-one', 'neutron-one'), (

@@ -99,6 +99,21 @@ class OwnerTest(explained.AddressTestCase):
         self.assert_broken('gateway-port', facts)
         self.assertIn('is not up', self.evidence(facts, 'gateway-port'))
 
+    def test_the_machine_behind_the_gateway(self):
+        """It may be elsewhere; no chassis at all is a warning."""
+        for host, verdict in (('compute7', Verdict.OK), ('', Verdict.WARN)):
+            facts = healthy.with_subject(
+                healthy.case(), kind=subject.Kind.FIP,
+                machine=subject.Machine('the-row', '', 'vm', host))
+            self.assertEqual(
+                ['machine'] if verdict is Verdict.WARN else [],
+                self.found(facts, Verdict.WARN))
+            self.assertIs(explanation.Outcome.OK,
+                          explanation.explain(facts).outcome)
+            self.assertIn('port vm is ', self.evidence(facts, 'machine'))
+        self.assertIn('"openstack port show vm"',
+                      explanation.explain(facts).text())
+
     def test_a_problem_of_a_driver_has_its_remedy(self):
         for text, evidence, remedy in (
                 ('one; two; do it', 'one; two', 'do it'),

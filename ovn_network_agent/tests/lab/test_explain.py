@@ -284,12 +284,15 @@ class TestExplain(explaining.Explaining, alpha.AlphaTestCase):
 
     def distribute(self):
         """A machine that is nowhere would answer, and not the gateway."""
-        self.node.out('ovn-nbctl', f'--db={plan.NB}', 'set', 'NAT', self.node
-                      .out('ovn-nbctl', f'--db={plan.NB}', '--bare',
-                           '--columns=_uuid', 'find', 'NAT',
-                           f'external_ip={self.fip.address}').strip(),
-                      'external_mac="fa:16:3e:00:00:77"',
-                      'logical_port=gone')
+        self.addCleanup(self._set_nat, f'logical_port={self.vm.port.uuid}')
+        self._set_nat('external_mac="fa:16:3e:00:00:77"', 'logical_port=gone')
+
+    def _set_nat(self, *columns):
+        row = self.node.out(
+            'ovn-nbctl', f'--db={plan.NB}', '--bare', '--columns=_uuid',
+            'find', 'NAT', f'external_ip={self.fip.address}').strip()
+        self.node.out('ovn-nbctl', f'--db={plan.NB}', 'set', 'NAT', row,
+                      *columns)
 
     def unassociate(self):
         self.cloud.neutron.remove_fips(self.alpha, [self.fip])

@@ -125,6 +125,15 @@ class Eyes:
         for handler in self.handlers.values():
             handler.stop()
 
+    def answered(self, name):
+        """Wait until a server has answered all questions so far."""
+        answered = threading.Event()
+        with self.databases[name].rows():
+            # The server answers the questions of a connection in order.
+            self.databases[name].ask([], lambda *_answer: answered.set())
+        if not answered.wait(ovsdb.DEADLINE):
+            raise RuntimeError(f'no answer of {name}')
+
     def look(self, full=False, phase=model.Phase.RUNNING, **options):
         """The present :class:`model.Snapshot`.
 

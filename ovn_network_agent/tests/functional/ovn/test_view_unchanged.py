@@ -135,6 +135,8 @@ class FullTest(base.OvsdbTestCase):
         """What its replica lacks is noticed without any other change."""
         self.eventually(lambda: self.full() and self.look.view.confirmed,
                         'confirmed')
+        # Only the next question may find what is taken away now.
+        self.look.answered('sb')
         with self.look.databases['sb'].rows() as sb:
             row = next(row for row in sb['Port_Binding'].values()
                        if row.type == 'chassisredirect')

@@ -24,7 +24,30 @@ CHECK = 'bgp-next-hops'
 NEXT_HOP = '10.0.0.1'
 
 
-class NextHopsTest(doctor.Looks, base.FrrTestCase):
+def _without(config):
+    """A configuration of bgpd without the capability."""
+    return ''.join(line for line in config.splitlines(keepends=True)
+                   if 'capability extended-nexthop' not in line)
+
+
+class OursLacks(extended.Extended):
+    """This side lacks the line."""
+
+    bgp = _without(extended.Extended.bgp)
+
+
+class TheirsLacks(extended.Extended):
+    """The neighbour lacks the line."""
+
+    neighbour_bgp = _without(extended.Extended.neighbour_bgp)
+
+
+class SessionTestCase(doctor.Looks, base.FrrTestCase):
+    """One pair of bgpd for each class.
+
+    bgpd waits longer after each end of a session, so no class ends sessions of
+    another test.
+    """
 
     make = extended.Extended
 
@@ -33,7 +56,6 @@ class NextHopsTest(doctor.Looks, base.FrrTestCase):
         self.conf = self.of_frr_alone(base.BRIDGE)
         self.in_this_process()
         self.enter_namespace()
-        self.addCleanup(self.frr.restart_bgpd)
         self.frr.wait_for_session()
 
     def in_a_session(self, offered, taken, verdict):
@@ -42,37 +64,48 @@ class NextHopsTest(doctor.Looks, base.FrrTestCase):
         :param offered: whether this side offers extended next hops
         :param taken: whether the neighbour offers them
         """
-        # bgpd waits longer after each end of a session; this sets it back.
-        self.frr.neighbour.vtysh('clear bgp *')
         base.wait_until(
             lambda: [(one.offered, one.taken) for one
                      in frr.read_next_hops('')] == [(offered, taken)],
             lambda: frr.read_next_hops(''), ANEW)
         return self.looked(CHECK, verdict)
 
+
+class NextHopsTest(SessionTestCase):
+
     def test_both_sides_have_the_capability(self):
         said = self.in_a_session(True, True, doctor.OK)
         self.assertIn(f'{extended.THEIRS} gets next hops of IPv6', said)
 
+
+class OursLacksTest(SessionTestCase):
+
+    make = OursLacks
+
     def test_this_side_lacks_the_line_and_the_advice_adds_it(self):
-        self.frr.configure('router bgp 65001', f'no {extended.CAPABILITY}')
         said = self.in_a_session(False, True, doctor.BROKEN)
         self.assertIn(f'{extended.THEIRS} gets the IPv4 routes', said)
         self.assertIn(f'the next hop {NEXT_HOP}, which no device', said)
         line = doctor.command(self.conf, CHECK, 'neighbor ')
         self.assertEqual(extended.CAPABILITY, line)
+        self.addCleanup(self.frr.restart_bgpd)
         self.frr.configure('router bgp 65001', line)
         self.in_a_session(True, True, doctor.OK)
 
+
+class TheirsLacksTest(SessionTestCase):
+
+    make = TheirsLacks
+
     def test_the_neighbour_lacks_the_line(self):
-        line = f'neighbor {extended.OURS} capability extended-nexthop'
-        self.frr.neighbour.configure('router bgp 65002', f'no {line}')
-        self.addCleanup(self.frr.neighbour.start, 'bgpd',
-                        config=self.frr.neighbour_bgp)
-        self.addCleanup(self.frr.neighbour.kill, 'bgpd')
         self.in_a_session(True, False, doctor.BROKEN)
         found, = doctor.findings(self.conf, CHECK)
         self.assertIn('add the same line', found.remedy)
+
+
+class UplinkTest(SessionTestCase):
+
+    make = OursLacks
 
     def test_an_uplink_with_an_address_of_ipv4(self):
         """The neighbour reaches this next hop without the capability."""
@@ -80,7 +113,6 @@ class NextHopsTest(doctor.Looks, base.FrrTestCase):
                     unnumbered.UPLINK)
         self.addCleanup(self.frr.ip, 'address', 'del', f'{NEXT_HOP}/24',
                         'dev', unnumbered.UPLINK)
-        self.frr.configure('router bgp 65001', f'no {extended.CAPABILITY}')
         self.assertIn(f'the next hop {NEXT_HOP}', self.in_a_session(
             False, True, doctor.OK))
 

@@ -131,7 +131,8 @@ class Driver(abc.ABC):
             common = (self.common(bare, node),)
         of_nats = () if common == (None,) else [
             resource for _nat, found
-            in self.for_nats(bare, router.nats, node, *common)
+            in self.for_nats(dataclasses.replace(bare, default_routes=()),
+                             router.nats, node, *common)
             for resource in found]
         # Several NAT rows may have one address.
         return tuple(dict.fromkeys((
@@ -142,12 +143,13 @@ class Driver(abc.ABC):
     goes_by_arguments = False
 
     #: For a driver whose answer about a NAT row depends on this row, on the
-    #: router without its NAT rows and on the node, and on nothing else: a
-    #: method for_nats(router, nats, node).  The arguments are such a router, a
-    #: sequence of :class:`model.Nat` and the node; the result is an iterable
-    #: of (NAT row, iterable of :class:`resources.Resource`).  The core asks
-    #: about the rows that have changed, and keeps the answers about the
-    #: others.  So one floating IP costs the same beside ten and thousands.
+    #: router without its NAT rows and default routes, and on the node, and on
+    #: nothing else: a method for_nats(router, nats, node).  The arguments are
+    #: such a router, a sequence of :class:`model.Nat` and the node; the result
+    #: is an iterable of (NAT row, iterable of :class:`resources.Resource`).
+    #: The core asks about the rows that have changed, and keeps the answers
+    #: about the others.  So one floating IP costs the same beside ten and
+    #: thousands.
     for_nats = None
 
     #: Beside :attr:`for_nats`, a method common(router, node) about a router

@@ -158,7 +158,8 @@ class FipRouteDriver(base.Driver):
         A router that has left keeps what its handover still needs.  For a port
         whose segment is in doubt, the announcements stay as they are.
 
-        :param router: :class:`model.Router` without NAT rows
+        :param router: :class:`model.Router` without NAT rows and default
+            routes
         :param nats: sequence of :class:`model.Nat`
         :param node: :class:`model.Node`
         :param common: :class:`_Common` of the router

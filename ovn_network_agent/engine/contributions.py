@@ -52,7 +52,9 @@ class _Divided:
     """A contribution about a router, in parts.
 
     :ivar given: the input that all parts have in common: (settings, router
-        without NAT rows, node); None when all parts are to be asked for
+        without NAT rows and default routes, node); None when all parts are to
+        be asked for
+    :ivar bare: the router without NAT rows
     :ivar common: tuple of the further arguments about NAT rows, at most one:
         what the driver has answered in :attr:`drivers.base.Driver.common`
     :ivar nats: :class:`identity.Parts`, the NAT rows of the last answers
@@ -63,6 +65,7 @@ class _Divided:
     """
 
     given: tuple | None = None
+    bare: model.Router | None = None
     common: tuple = ()
     nats: identity.Parts = None
     answers: dict = dataclasses.field(default_factory=dict)
@@ -261,17 +264,21 @@ class Contributions:
             self.broken.pop(contributor, None)
             return False
         bare = dataclasses.replace(router, nats=())
-        given = driver.settings, bare, node
+        # The agent writes default routes itself, which must not make it ask
+        # about thousands of NAT rows.
+        fixed = dataclasses.replace(bare, default_routes=())
+        given = driver.settings, fixed, node
         divided = self._divided.setdefault(contributor, _Divided())
         anew = divided.given != given
         again = self._piece is not None
-        if not anew and not again and divided.common == _NO_NATS:
+        other = anew or again or divided.bare != bare
+        if not other and divided.common == _NO_NATS:
             self._memo[contributor] = known
             return False
         # An exception must not lose what has come.
         divided.given = None
         try:
-            common = (_common(driver, bare, node) if anew or again else
+            common = (_common(driver, bare, node) if other else
                       divided.common)
             if anew or common != divided.common:
                 anew = True
@@ -280,13 +287,13 @@ class Contributions:
             # A part without resources may be left out of the answer.
             parts = {_name_of_nat(nat): [] for nat in come}
             if come:
-                for nat, found in driver.for_nats(bare, come, node,
+                for nat, found in driver.for_nats(fixed, come, node,
                                                   *divided.common):
                     parts[_name_of_nat(nat)] += self._understood(found)
             parts = {name: _as_before(found, divided.answers.get(name))
                      for name, found in parts.items()}
             rest = None
-            if self._remarked(driver, divided, come, gone) or anew or again:
+            if self._remarked(driver, divided, come, gone) or other:
                 answers = {**divided.answers, **parts}
                 names = map(_name_of_nat, router.nats)
                 # Without a function of this module: drivers call nothing
@@ -308,7 +315,7 @@ class Contributions:
             self._take(contributor, rest, node.phase)
         self._take_parts(contributor, divided.answers, parts, unwanted,
                          node.phase)
-        divided.given = given
+        divided.given, divided.bare = given, bare
         self._memo[contributor] = known
         return True
 

@@ -152,6 +152,11 @@ class Reconciler:
         """Names of the backends with more objects than some, a list."""
         return self._backends.large(at_most)
 
+    @property
+    def backend_names(self):
+        """Names of all backends, a tuple."""
+        return tuple(self._backends.names)
+
     def release(self):
         """Let the next pass withdraw what the withdrawal guard holds.
 

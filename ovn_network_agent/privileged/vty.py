@@ -34,8 +34,12 @@ from ovn_network_agent.frr import session
 # Since FRR 9, mgmtd has the static routes, and several lines in one
 # transaction need its lock.  In FRR 8, staticd has the static routes.
 MGMTD = 'mgmtd'
-_WRITERS = ((MGMTD, 'configure terminal file-lock'),
-            ('staticd', 'configure terminal'))
+# Line by line, staticd and the agent wait for each other twice a line.  So
+# staticd gets 200 lines at once, which fit the buffers of a socket with their
+# answers.  mgmtd loses what follows a line in its buffer while it works on the
+# line (the comment in vtysh_read of FRR's lib/vty.c).
+_WRITERS = ((MGMTD, 'configure terminal file-lock', 1),
+            ('staticd', 'configure terminal', 200))
 # mgmtd keeps the lines of a session that broke off, and adds them to the next
 # transaction of any session.  FRR 10.7 also keeps refused lines, and refuses
 # the next transaction with them.  This command discards such lines.  With
@@ -86,7 +90,7 @@ def configure(lines):
     global _broken_off
     deadline = _deadline()
     running = _answering(deadline)
-    for name, enter in _WRITERS:
+    for name, enter, at_once in _WRITERS:
         if name in running:
             break
     else:
@@ -98,7 +102,8 @@ def configure(lines):
             opened.ask(DISCARD)
         _begin(opened, 'XFRR_start_configuration')
         _broken_off = True
-        said = [opened.ask(line)[1] for line in lines]
+        said = [text for at in range(0, len(lines), at_once)
+                for _status, text in opened.ask_all(lines[at:at + at_once])]
         # This answer tells whether the transaction is done.
         status, answer = opened.ask('XFRR_end_configuration')
         said.append(answer)
@@ -119,7 +124,7 @@ def static_configuration(running):
     :raises Unavailable: when vtysh has to be used
     :raises OSError: as :func:`ask`
     """
-    name = next((name for name, _enter in _WRITERS if name in running), None)
+    name = next((name for name, *_how in _WRITERS if name in running), None)
     if name is None:
         raise Unavailable('neither mgmtd nor staticd')
     lines = enabled(name, 'show running-config').split('\n')

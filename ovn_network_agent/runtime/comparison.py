@@ -45,6 +45,18 @@ NOTHING = Part()
 WHOLE = Part(ends=True)
 
 
+def first(reconciler):
+    """The comparison with the first view of OVN.
+
+    The passes before it have read all systems, and no driver has answered
+    yet.  So this pass compares everything and reads nothing again.
+
+    :param reconciler: :class:`reconciler.Reconciler`
+    :returns: :class:`Part`
+    """
+    return Part(has_read=reconciler.backend_names, ends=True)
+
+
 def parts(view, reconciler):
     """The parts of a comparison that begins now.
 

@@ -90,6 +90,8 @@ class Loop:
         self._takeovers = takeover.Takeovers()
         self._phase = model.Phase.RESTORING
         self._serving = model.Phase.RUNNING
+        # When the first pass, which reads all systems, was made without OVN.
+        self._read_at = None
         self._next_full = 0.0
         self._periodic = False
         self._compared_from = 0.0
@@ -229,6 +231,12 @@ class Loop:
                      now < self._next_full + LATEST)
         return now >= self._full_due() and not gives_way
 
+    def _is_first(self, now):
+        """Whether a pass may have the first view, with systems just read."""
+        return (self._phase is model.Phase.RESTORING and not self._reloaded and
+                self._read_at is not None and
+                now < self._read_at + self._conf.reconcile_interval)
+
     def _part(self, wake, now):
         """What this pass compares beside its changes.
 
@@ -240,6 +248,9 @@ class Loop:
         :param now: monotonic seconds
         :returns: :class:`comparison.Part`
         """
+        if self._is_first(now):
+            self._parts_from = now
+            return comparison.first(self._reconciler)
         if not self._is_full(wake.urgent, now):
             return comparison.NOTHING
         if self._reloaded or not self._periodic:
@@ -306,6 +317,8 @@ class Loop:
         except Exception as e:
             self._pass_failed(e)
             return
+        if self._read_at is None:
+            self._read_at = self._clock()
         self.passes.note(outcome, trouble='; '.join(waiting_for))
         self._status.report((*waiting_for, *outcome.degraded,
                              *self._forwards.reasons, *self.reloads.reasons))
@@ -367,7 +380,8 @@ class Loop:
             snapshot, full=full, prune=self._view.confirmed,
             urgent=wake.urgent, at_once=at_once,
             remembers=part is not comparison.WHOLE,
-            periodic=full and self._periodic and not self._reloaded,
+            periodic=full and not self._reloaded and (
+                self._periodic or bool(part.has_read)),
             piece=part.piece, proves=bool(part.piece) and self._view.compared,
             reads=part.reads, has_read=part.has_read,
             limits=lambda: guarding.limits(self._conf, self._view,

@@ -199,6 +199,21 @@ class DriverTest(gateways.ReconcilerTestCase):
         self.assertEqual({'198.51.100.1/32', '198.51.100.20/32'},
                          gateway.addresses())
 
+    def test_a_default_route_makes_no_difference_to_addresses(self):
+        """The agent writes it itself, and the router may have thousands."""
+        gateway = self.gateway()
+        router = worlds.router(fips=[FIP, '198.51.100.20'])
+        gateway.run(router)
+        for advertised, asked in (('', []), ('gw2', []),
+                                  (worlds.HOSTNAME, [FIP, '198.51.100.20'])):
+            del gateway.fip_route.asked_nats[:], gateway.fip_route.asked[:]
+            gateway.run(dataclasses.replace(router, default_routes=(
+                model.NbDefaultRoute('198.51.100.254', 'lrp-1', True,
+                                     worlds.HOSTNAME, advertised),)))
+            self.assertEqual([router.uuid], gateway.fip_route.asked)
+            # The proof makes a difference to what is said of each.
+            self.assertEqual(asked, sorted(gateway.fip_route.asked_nats))
+
     def test_a_gateway_that_dies_costs_no_other_router(self):
         # Its relays answer no more at the moment when others take over.
         gateway = self.gateway()

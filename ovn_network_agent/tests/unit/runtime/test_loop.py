@@ -137,25 +137,53 @@ class PeriodicTest(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
-        conf = world.conf(drivers=['fip_route'])
-        self.interval = conf.reconcile_interval
+        self.conf = world.conf(drivers=['fip_route'])
+        self.interval = self.conf.reconcile_interval
         self.clock = 1000.0
-        self.seen = Moving(conf)
+        self.world = world.World()
+        self.seen = Moving(self.conf)
         self.trigger = trigger.Trigger(0)
-        work = reconciler.Reconciler(
-            [world.driver('fip_route', conf)],
-            world.backends(world.World()), lambda reason: None)
-        self.addCleanup(work.close)
-        self.loop = loop.Loop(conf, self.seen, work, self.trigger,
-                              status.Status({}), threading.Event(),
-                              clock=lambda: self.clock)
+        self.loop = self.make()
         self.made(urgent=False)
         self.assertEqual([True], self.seen.full)
+
+    def make(self):
+        work = reconciler.Reconciler(
+            [world.driver('fip_route', self.conf)],
+            world.backends(self.world), lambda reason: None)
+        self.addCleanup(work.close)
+        return loop.Loop(self.conf, self.seen, work, self.trigger,
+                         status.Status({}), threading.Event(),
+                         clock=lambda: self.clock)
 
     def made(self, urgent):
         """A pass, and whether it compared everything."""
         self.loop._guarded_pass(trigger.Wake(('test',), urgent=urgent))
         return self.seen.full[-1]
+
+    def restart(self):
+        """A new loop, which has made its pass without OVN."""
+        self.loop = self.make()
+        self.loop._run_without_ovn()
+        self.seen.full.clear()
+
+    def test_the_first_view_is_compared_with_what_was_just_read(self):
+        """And nothing is asked about or read again a moment later."""
+        self.restart()
+        readings = list(self.world.reads)
+        self.assertTrue(self.made(urgent=True))
+        self.clock += 1
+        self.assertFalse(self.made(urgent=False))
+        self.assertEqual(readings, self.world.reads)
+        # The next comparison comes as after any other.
+        self.assertEqual(self.interval - 1, self.loop._timeout())
+
+    def test_what_was_read_long_before_the_first_view_is_read_again(self):
+        self.restart()
+        readings = list(self.world.reads)
+        self.clock += self.interval
+        self.assertTrue(self.made(urgent=True))
+        self.assertNotEqual(readings, self.world.reads)
 
     def test_it_waits_until_the_addresses_are_announced(self):
         self.clock += self.interval

@@ -1,0 +1,127 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How many static routes a transaction of FRR has, and how they get there."""
+
+import os
+import socket
+import threading
+
+import fixtures
+from oslo_config import cfg
+from oslo_config import fixture as config
+from oslotest import base
+
+from ovn_network_agent.conf import frr as options
+from ovn_network_agent.conf import registered
+from ovn_network_agent.privileged import vty
+from ovn_network_agent.privileged import vtysh
+
+ANSWER = b'\0\0\0\0'
+LINES = [f'ip route 198.51.100.{n}/32 br-ex' for n in range(250)]
+
+
+class BatchesTest(base.BaseTestCase):
+    """The first transaction tells how long the next one may be."""
+
+    def sizes(self, count, each):
+        """Sizes of the transactions of COUNT routes that take EACH seconds."""
+        now = 0.0
+        found = []
+        for some in vtysh.batches(['route'] * count, lambda: now):
+            found.append(len(some))
+            now += len(some) * each
+        return found
+
+    def test_a_quick_daemon_gets_all_others_at_once(self):
+        self.assertEqual([2500, 7500], self.sizes(10000, 0.0002))
+
+    def test_a_slow_daemon_is_not_kept_from_answering(self):
+        self.assertEqual([2500, 2500, 2500, 1], self.sizes(7501, 0.0014))
+
+    def test_a_clock_that_stands_is_no_licence(self):
+        self.assertEqual([2500, 20000, 17500], self.sizes(40000, 0.0))
+
+    def test_few_and_none(self):
+        self.assertEqual([3], self.sizes(3, 0.0002))
+        self.assertEqual([], self.sizes(0, 0.0002))
+
+
+class Daemon:
+    """Listens as a daemon of FRR, and answers each command with success.
+
+    :param directory: of the socket
+    :param name: of the daemon
+    :param loses: whether what follows a command in the buffer is lost, as in
+        mgmtd
+    :ivar commands: list of text
+    :ivar most: the most commands that came at once
+    """
+
+    def __init__(self, directory, name, loses):
+        self.commands, self.most = [], 0
+        self._loses = loses
+        self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listening.bind(os.path.join(directory, name + '.vty'))
+        self._listening.listen()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self):
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _address = self._listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,),
+                             daemon=True).start()
+
+    def _serve(self, client):
+        rest = b''
+        with client:
+            while data := client.recv(65536):
+                *commands, rest = (rest + data).split(b'\0')
+                if self._loses:
+                    commands, rest = commands[:1], b''
+                self.most = max(self.most, len(commands))
+                self.commands += [each.decode() for each in commands]
+                client.sendall(ANSWER * len(commands))
+
+
+class LinesTest(base.BaseTestCase):
+
+    def configure(self, name, loses):
+        """Write LINES to a daemon; returns the :class:`Daemon`."""
+        directory = self.useFixture(fixtures.TempDir()).path
+        registered.group(options)
+        self.useFixture(config.Config(cfg.CONF)).config(
+            frr_run_dir=directory, group=options.GROUP)
+        daemon = Daemon(directory, name, loses)
+        self.addCleanup(daemon.close)
+        self.assertEqual('', vty.configure(LINES))
+        return daemon
+
+    def test_staticd_gets_many_at_once(self):
+        daemon = self.configure('staticd', loses=False)
+        self.assertEqual(LINES, [each for each in daemon.commands
+                                 if each.startswith('ip route')])
+        self.assertGreater(daemon.most, 100)
+
+    def test_mgmtd_gets_one_by_one(self):
+        # More would be lost, and the answers would never come.
+        daemon = self.configure('mgmtd', loses=True)
+        self.assertEqual(LINES, [each for each in daemon.commands
+                                 if each.startswith('ip route')])
+        self.assertEqual(1, daemon.most)

@@ -91,6 +91,9 @@ def _add_choices(run):
     run.add_argument('--routers', type=int, default=10)
     run.add_argument('--methods', nargs='+', default=['static', 'kernel'],
                      choices=['static', 'kernel'])
+    run.add_argument('--work-queue', type=int, metavar='MS',
+                     help='milliseconds that zebra waits before it handles '
+                     'changed routes (default: that of FRR, 10)')
     run.add_argument('--scenarios', nargs='+', default=list(_EVENTS),
                      choices=list(_EVENTS))
     run.add_argument('--repeat', type=int, default=20,
@@ -159,7 +162,8 @@ def _run(given):
     run = results.Run({**facts.now(), 'arguments': sys.argv[1:], 'subjects': {
         one.name: one.version for one in who + alone}})
     crew = crews.Crew([
-        crews.Member(subject, method, given.routers)
+        crews.Member(subject, method, given.routers,
+                     work_queue=given.work_queue)
         for method in given.methods for subject in who] + [
         crews.Member(subject, '', given.routers) for subject in alone], run)
     try:

@@ -25,6 +25,7 @@ import traceback
 from tools.bench import bare
 from tools.bench import host as hosts
 from tools.bench import peer
+from tools.bench import routing
 from tools.bench import scenarios
 from tools.bench import worlds
 
@@ -44,6 +45,8 @@ def main():
     with contextlib.closing(node(
             settings['routers'], program=settings['program'],
             vrf=settings['vrf'])) as host:
+        if settings['work_queue'] is not None:
+            routing.wait_before_work(settings['work_queue'])
         world = kind(host, settings['method'])
         for line in sys.stdin:
             json.dump(_answer(world, json.loads(line)), answers)

@@ -38,8 +38,8 @@ from ovn_network_agent.privileged import command
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import vty
 
-# Routes of the first transaction.  A route takes 0.2 ms on a common machine and
-# 1.4 ms on a very slow one, so this is within the time limit of 10 s.
+# Routes of the first transaction.  A route takes 0.2 ms on a common machine
+# and 1.4 ms on a very slow one, so this is within the time limit of 10 s.
 _BATCH = 2500
 # Seconds for each further one, by the speed of the one before: a transaction
 # also costs FRR time for each route that is there already, so few of them are
@@ -171,8 +171,9 @@ def change_static(vrf, adds, deletes):
 
 
 def batches(configuration, clock=time.monotonic):
-    """Parts of a configuration, each for a transaction.  This is no entry point.
+    """Parts of a configuration, each for a transaction.
 
+    This is no entry point.
     A part may be as long as the time of the former part allows.
 
     :param configuration: list of lines

@@ -47,6 +47,7 @@ from ovn_network_agent.runtime import configuration  # noqa: E402
 from ovn_network_agent.runtime import former  # noqa: E402
 from ovn_network_agent.runtime import loader  # noqa: E402
 from ovn_network_agent.runtime import mode  # noqa: E402
+from ovn_network_agent.runtime import readable  # noqa: E402
 from ovn_network_agent.runtime import signals  # noqa: E402
 from ovn_network_agent.runtime import sole  # noqa: E402
 from ovn_network_agent.runtime import state_report  # noqa: E402
@@ -170,6 +171,7 @@ def _run(conf, drivers, backends):
     caught = signals.Signals(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     for message in validate.warnings(conf):
         LOG.warning('%s', message)
+    _check_program()
     # A second agent must end before it changes anything; a plan changes
     # nothing.
     place = None
@@ -254,6 +256,16 @@ def _check_original():
         LOG.warning('The unit %s is enabled and starts the original program '
                     'with the node: disable the unit, or put the unit of this '
                     'agent in its place', unit)
+
+
+def _check_program():
+    """Check that what is imported later can be read then, too.
+
+    :raises EnvironmentProblem: when the user of the agent cannot
+    """
+    messages = readable.problems()
+    if messages:
+        raise EnvironmentProblem(messages)
 
 
 def _check_node(backends):

@@ -67,12 +67,17 @@ def _patch_ports(ovs, bridges):
 
 
 def bridge_mappings(external_ids):
-    """Tuple of (physical network, bridge) from ovn-bridge-mappings."""
+    """Tuple of (physical network, bridge) from ovn-bridge-mappings.
+
+    As ovn-controller reads it: a space is a part of the name, and the first
+    item that is none ends the list.
+    """
     found = []
     for item in of_chassis(external_ids, MAPPINGS).split(','):
-        network, colon, bridge = item.strip().partition(':')
-        if colon and network and bridge:
-            found.append((network, bridge))
+        network, _colon, bridge = item.partition(':')
+        if not (network and bridge):
+            break
+        found.append((network, bridge))
     return tuple(sorted(found))
 
 

@@ -57,6 +57,20 @@ class Setup:
 NOT_READ = readers.Unread('not read')
 
 
+def device(port, bridges):
+    """The device that an address has to be behind.
+
+    :param port: :class:`model.GroupPort` or another one with a segment; None
+        if not known
+    :param bridges: names of the bridges that the agent serves
+    :returns: name of the device of the segment; of the default bridge if the
+        segment is not on this node
+    """
+    segment = port.segment if port else None
+    return segment.device if segments.located(
+        segment, bridges) else bridges[0]
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Facts:
     """Everything about one address; each part may be an exception.
@@ -101,13 +115,8 @@ class Facts:
 
     @property
     def device(self):
-        """Name of the device of the segment; of the default bridge without
-        a segment.
-        """
-        port = self.subject.port
-        segment = port.segment if port else None
-        return segment.device if segments.located(
-            segment, self.setup.bridges) else self.setup.bridges[0]
+        """Name of the device that the address has to be behind."""
+        return device(self.subject.port, self.setup.bridges)
 
     @property
     def announces(self):

@@ -193,9 +193,8 @@ def kernel_wanted(about, known):
     :param about: :class:`subject.Subject`
     :param known: :class:`facts.Setup`
     """
-    device = known.vip_device if about.vip else known.bridges[0]
-    if about.port and about.port.segment and about.port.segment.device:
-        device = about.port.segment.device
+    device = known.vip_device if about.vip else facts.device(
+        about.port, known.bridges)
     return kernel.Wanted(
         about.address, known.client, device, known.vrf, known.pair,
         about.vip is None,

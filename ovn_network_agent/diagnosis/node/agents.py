@@ -20,6 +20,7 @@ import re
 import typing
 
 from ovn_network_agent import privileged
+from ovn_network_agent import version
 from ovn_network_agent.control import client
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.privileged import helper
@@ -100,6 +101,7 @@ class Status(typing.NamedTuple):
     :ivar phase: see the reference of "status --json"
     :ivar degraded: tuple of reasons
     :ivar drains: tuple of UUIDs, or of 'all'
+    :ivar version: version of the agent, '' if it does not say
     """
 
     runs: bool
@@ -107,6 +109,7 @@ class Status(typing.NamedTuple):
     phase: str = ''
     degraded: tuple = ()
     drains: tuple = ()
+    version: str = ''
 
 
 def read_status(sources):
@@ -125,14 +128,22 @@ def read_status(sources):
         # Something listens there.
         return Status(True, str(error))
     return Status(True, '', said['phase'], tuple(said['degraded']),
-                  tuple(said['drains']))
+                  tuple(said['drains']), said.get('version', ''))
 
 
 def judge_status(found):
     """Warn of each degraded reason; an agent without an answer is broken.
 
+    An agent of another version than this program is a warning, too.
+
     :param found: :class:`Status`
     """
+    if found.version not in ('', version.STRING):
+        yield check.warn(
+            f'the agent that runs is {found.version}, and this program is '
+            f'{version.STRING}', 'after an upgrade restart the agent soon, on '
+            'one gateway node after the other: until then the former version '
+            'goes on, and may miss files that the upgrade has removed')
     if not found.runs:
         yield check.not_checked('no agent runs')
     elif found.trouble:
@@ -291,8 +302,9 @@ CHECKS = (
         # Two agents are one fault, whichever program the second one is.
         ('single-agent',)),
     check.Check(
-        'agent', 'running agent', 'the agent answers on its control socket '
-        'and is not degraded', read_status, judge_status),
+        'agent', 'running agent', 'the agent answers on its control socket, '
+        'is not degraded, and has the version of this command', read_status,
+        judge_status),
     check.Check(
         'drain', 'running agent', 'no drain of an operator is in force',
         read_status, judge_drain),

@@ -23,6 +23,7 @@ import typing
 from ovn_network_agent.conf import tls
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.runtime import configuration
+from ovn_network_agent.runtime import readable
 
 # contrib/sysusers.d makes this user.
 USER = 'ovn-network-agent'
@@ -163,18 +164,21 @@ class Access(typing.NamedTuple):
     :ivar user: whether the user exists
     :ivar closed: tuple of paths that the user cannot read
     :ivar files: number of files
+    :ivar program: tuple of paths of the program that the user cannot read
     """
 
     user: bool
     closed: tuple
     files: int
+    program: tuple = ()
 
 
 def read_access(sources):
     """Find the named files that the agent's user cannot read: :class:`Access`.
 
     The files are those of the configuration, of TLS, and the rules of port
-    forwarding.  A file that does not exist is left to other checks.
+    forwarding.  A file that does not exist is left to other checks.  The
+    program is that of doctor, which is installed with the agent.
     """
     conf = sources.conf
     wanted = [*(conf.config_file or ()), conf.port_forward.rules_file]
@@ -189,7 +193,9 @@ def read_access(sources):
                              if user.pw_name in g.gr_mem)}
     return Access(True, tuple(
         path for path in paths if os.path.exists(path) and
-        not reads(path, user.pw_uid, groups)), len(paths))
+        not reads(path, user.pw_uid, groups)), len(paths), tuple(
+            path for path in readable.files()
+            if not reads(path, user.pw_uid, groups)))
 
 
 def reads(path, uid, groups):
@@ -229,8 +235,12 @@ def judge_access(found):
             f'{USER} cannot read {path}, and the unit starts the agent as '
             'this user', f'"chgrp {USER}" and "chmod 640" the file, and open '
             'the directories above it')
-    if not found.closed:
-        yield check.ok(f'{USER} can read all {found.files:d} files')
+    if found.program:
+        yield check.broken(readable.message(USER, found.program),
+                           readable.remedy(found.program))
+    if not found.closed and not found.program:
+        yield check.ok(f'{USER} can read all {found.files:d} files, and the '
+                       'program')
 
 
 CHECKS = (
@@ -244,7 +254,8 @@ CHECKS = (
         'together and do not expire soon', read_tls, judge_tls),
     check.Check(
         'file-access', 'files of the agent', 'the user of the unit can read '
-        'the configuration, the rules and the files of TLS',
+        'the configuration, the rules, the files of TLS, and the program '
+        'with its Python packages',
         read_access, judge_access),
     check.Check(
         'prerequisites', 'programs and devices', 'what a backend needs for a '

@@ -184,12 +184,15 @@ class Routes(typing.NamedTuple):
     :ivar hostname: host name of this chassis
     :ivar routers: tuple of :class:`model.Router` with a gateway port here
     :ivar problems: tuple of str: rows that are malformed
+    :ivar hosted: tuple of :class:`model.Router` with a distributed floating
+        IP here
     """
 
     managed: bool
     hostname: str
     routers: tuple
     problems: tuple
+    hosted: tuple = ()
 
 
 def read_routes(sources):
@@ -201,20 +204,23 @@ def read_routes(sources):
     here = tuple(router for router in snapshot.routers if router.local_ports)
     return Routes(bool(sources.holder()), snapshot.node.hostname, here, (
         *snapshot.problems,
-        *(text for router in here for text in router.problems)))
+        *(text for router in here for text in router.problems)), tuple(
+            router for router in snapshot.routers if router.hosting_ports))
 
 
 def judge_routes(found):
     """A router without a default route of this node is broken.
 
-    Malformed rows are warnings.  Without an agent, nobody writes the routes.
+    Malformed rows are warnings.  Without an agent, nobody writes the routes,
+    which is a warning if there are routers here.
 
     :param found: :class:`Routes`
     """
     for text in found.problems:
         yield check.warn(text, 'correct the row, or remove it')
     if not found.managed:
-        yield check.not_checked('no agent runs, which would write them')
+        yield from _unserved({router.called for router in (
+            *found.routers, *found.hosted)})
         return
     without = [router.called for router in found.routers
                if not router.default_routes]
@@ -231,6 +237,23 @@ def judge_routes(found):
                 'of the agent: may it write to the Northbound database?')
     if not (without or theirs or found.problems):
         yield check.ok(f'{len(found.routers):d} routers are here')
+
+
+def _unserved(names):
+    """The finding about routers on a node without an agent.
+
+    :param names: names of the routers, a set
+    """
+    if not names:
+        yield check.not_checked('no agent runs, which would write them')
+        return
+    more = f' and {len(names) - _NAMED:d} more' if len(names) > _NAMED else ''
+    yield check.warn(
+        f'{", ".join(sorted(names)[:_NAMED])}{more}: here with gateway ports '
+        'or distributed floating IPs, and no agent runs, so that no change '
+        'in OVN is followed',
+        '"systemctl enable --now ovn-network-agent"; if it has ended, '
+        '"journalctl -u ovn-network-agent" says why')
 
 
 class Ipv6(typing.NamedTuple):
@@ -285,8 +308,8 @@ CHECKS = (
         'here have a bridge and a patch port', read_ports, judge_ports,
         (*_NEEDS, 'bridge-mappings')),
     check.Check(
-        'northbound-routes', 'OVN', 'with a running agent: the routers here '
-        'have a default route with the mark of this node', read_routes,
+        'northbound-routes', 'OVN', 'an agent runs if routers are here, and '
+        'these have a default route with the mark of this node', read_routes,
         judge_routes, _NEEDS),
     check.Check(
         'ipv6-routers', 'OVN', 'with provider networks of IPv6: the node '

@@ -84,6 +84,7 @@ class Chassis(typing.NamedTuple):
     :ivar mappings: tuple of (physical network, bridge)
     :ivar bridges: frozenset of names of the bridges of Open vSwitch
     :ivar gateway: whether the agent has the driver of gateway nodes
+    :ivar flaw: what is wrong with the text of the mappings, '' if nothing
     """
 
     name: str
@@ -96,6 +97,7 @@ class Chassis(typing.NamedTuple):
     mappings: tuple
     bridges: frozenset
     gateway: bool = True
+    flaw: str = ''
 
 
 def read_chassis(sources):
@@ -119,7 +121,26 @@ def read_chassis(sources):
                    tuple(filter(None, map(str.strip, words))),
                    served.served(sources.conf), mapped_by,
                    wiring.bridge_mappings(external_ids), bridges,
-                   _DRAIN in sources.conf.drivers)
+                   _DRAIN in sources.conf.drivers,
+                   flaw(wiring.of_chassis(external_ids, wiring.MAPPINGS)))
+
+
+def flaw(mappings):
+    """What ovn-controller reads otherwise than a person, '' if nothing.
+
+    :param mappings: value of ovn-bridge-mappings, text
+    """
+    # ovn-controller ignores a comma at the end.
+    items = mappings.removesuffix(',').split(',') if mappings else []
+    for item in items:
+        if not all(item.partition(':')):
+            return (f'"{item}" is no NETWORK:BRIDGE, and ovn-controller '
+                    'uses nothing from there on')
+    for item in items:
+        if item.split() != [item]:
+            return ('ovn-controller takes the space for a part of the name '
+                    f'in "{item}"')
+    return ''
 
 
 def judge_chassis(found):
@@ -144,9 +165,18 @@ def judge_chassis(found):
 def judge_gateway(found):
     """A gateway node that is no gateway for Neutron is broken.
 
+    A gateway for Neutron whose agent cannot drain is a warning.
+
     :param found: :class:`Chassis`
     """
-    if _GATEWAY in found.options:
+    if _GATEWAY in found.options and not found.gateway:
+        yield check.warn(
+            f'{found.key} has {_GATEWAY}, and [DEFAULT] drivers lacks '
+            f'{_DRAIN}: Neutron schedules gateways here, and neither a stop '
+            'nor "ovn-network-agent-ctl drain" hands them over',
+            f'on a gateway node add {_DRAIN} to [DEFAULT] drivers; on a '
+            f'compute node take {_GATEWAY} out of external_ids:{found.key}')
+    elif _GATEWAY in found.options:
         yield check.ok(_GATEWAY)
     elif not found.gateway:
         yield check.ok(f'a compute node: without {_GATEWAY}, and [DEFAULT] '
@@ -160,9 +190,12 @@ def judge_gateway(found):
 def _add_gateway(found):
     where = f'external_ids:{found.key}'
     if found.options:
-        return (f'append ",{_GATEWAY}" to {where} of the local Open_vSwitch '
-                'database, and keep the other words')
-    return f'"ovs-vsctl set Open_vSwitch . {where}={_GATEWAY}"'
+        command = (f'append ",{_GATEWAY}" to {where} of the local '
+                   'Open_vSwitch database, and keep the other words')
+    else:
+        command = f'"ovs-vsctl set Open_vSwitch . {where}={_GATEWAY}"'
+    return (f'on a gateway node {command}; on a compute node set [DEFAULT] '
+            'drivers = fip_route,veth_leak instead')
 
 
 def judge_mappings(found):
@@ -170,6 +203,9 @@ def judge_mappings(found):
 
     :param found: :class:`Chassis`
     """
+    if found.flaw:
+        yield check.broken(f'{found.mapped_by}: {found.flaw}', _tidy(found))
+        return
     mapped = {bridge for _network, bridge in found.mappings}
     wrong = False
     for bridge in found.served:
@@ -189,6 +225,17 @@ def judge_mappings(found):
                 f'"ovs-vsctl add-br {bridge}", or name the right one')
     if not wrong:
         yield check.ok(_named(found.mappings))
+
+
+def _tidy(found):
+    """The remedy of a flaw; only mappings with spaces are known to the end."""
+    where = f'external_ids:{found.mapped_by}'
+    if 'space' not in found.flaw:
+        return (f'correct {where} of the local Open_vSwitch database: '
+                'NETWORK:BRIDGE for each network, with commas between')
+    value = ','.join(f'{network.strip()}:{bridge.strip()}'
+                     for network, bridge in found.mappings)
+    return f'"ovs-vsctl set Open_vSwitch . {where}={value}"'
 
 
 def _with(mappings, bridge):
@@ -288,11 +335,13 @@ CHECKS = (
         ('ovs-database', 'sb-database', 'ovn-controller')),
     check.Check(
         'gateway-chassis', 'OVN', 'ovn-cms-options has '
-        'enable-chassis-as-gw', read_chassis, judge_gateway,
+        'enable-chassis-as-gw, and drivers has gateway_drain, or neither',
+        read_chassis, judge_gateway,
         ('ovs-database', 'sb-database')),
     check.Check(
-        'bridge-mappings', 'OVN', 'ovn-bridge-mappings names each bridge of '
-        'bridge_dev and further_bridges, and Open vSwitch has these bridges',
+        'bridge-mappings', 'OVN', 'ovn-bridge-mappings has no spaces and '
+        'names each bridge of bridge_dev and further_bridges, and Open '
+        'vSwitch has these bridges',
         read_chassis, judge_mappings,
         ('ovs-database', 'sb-database')),
 )

@@ -151,6 +151,8 @@ OF_OVN = (
     Fault('bridge-mappings', f'{plan.PHYSICAL_NETWORK}:br-other',
           faults.typed(f'{_MAPPINGS}{plan.PHYSICAL_NETWORK}:br-other'),
           faults.typed(f'{_MAPPINGS}{plan.PHYSICAL_NETWORK}:{plan.BRIDGE}')),
+    Fault('bridge-mappings', 'takes the space', faults.typed(
+        f'{_MAPPINGS}\'"{plan.PHYSICAL_NETWORK}: {plan.BRIDGE}"\'')),
 )
 
 OF_FRR = (

@@ -99,6 +99,25 @@ class LackTest(node.NodeTestCase):
                    prefix=('setpriv', '--bounding-set=-net_admin',
                            '--inh-caps=-net_admin'))
 
+    def test_a_program_that_its_user_cannot_read(self):
+        """As the unit starts what was installed with the umask 077.
+
+        The capability reads the files at the start, and is given up then.
+        """
+        self.sh(BRIDGE)
+        closed = os.path.join(self.directory, 'closed')
+        os.mkdir(closed)
+        with open(os.path.join(closed, 'sitecustomize.py'), 'w'):
+            pass
+        os.chmod(closed, 0o700)
+        both = '+net_admin,+dac_override'
+        self.lacks(self.config(PLAIN), 'the user 61236 cannot read /',
+                   'gives up the privileges', prefix=(
+                       'env', f'PYTHONPATH={closed}', 'setpriv',
+                       '--reuid=61236', '--regid=61236', '--clear-groups',
+                       f'--inh-caps=-all,{both}',
+                       f'--ambient-caps=-all,{both}'))
+
     def test_all_at_once(self):
         agent = self.start(self.config())
         self.assertEqual(1, agent.wait(base.LIMIT), self.log())

@@ -18,6 +18,7 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
+from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import output
@@ -137,6 +138,19 @@ class BrokenTest(explained.AddressTestCase):
                 for each in facts.journeys))
             self.assertEqual(['other-flows'], self.found(lost, Verdict.WARN))
             self.assertEqual([], self.found(lost, Verdict.BROKEN))
+
+    def test_a_network_of_a_bridge_that_is_not_served(self):
+        """The device that is judged is the one that was read."""
+        found = healthy.case()
+        port = found.subject.port
+        segment = dataclasses.replace(port.segment, bridge='br-vlan',
+                                      device='br-vlan.101')
+        elsewhere = dataclasses.replace(
+            found.subject, port=dataclasses.replace(port, segment=segment))
+        found = dataclasses.replace(found, subject=elsewhere)
+        self.assertEqual('br-ex', found.device)
+        self.assertEqual('br-ex', gathering.kernel_wanted(
+            elsewhere, found.setup).device)
 
     def test_bridge(self):
         facts = healthy.case()

@@ -39,6 +39,16 @@ class OfChassisTest(base.BaseTestCase):
     def test_an_empty_value_counts(self):
         self.assertEqual((), self.mappings(**{f'{_KEY}-gw1': ''}))
 
+    def test_as_ovn_controller_reads_it(self):
+        """A space is of the name, and the list ends at what is no item."""
+        for text, mappings in (
+                ('a:b,', (('a', 'b'),)),
+                ('a:b, c:d', ((' c', 'd'), ('a', 'b'))),
+                ('c: d', (('c', ' d'),)),
+                ('a:b,c,d:e', (('a', 'b'),)),
+                ('a:b,,d:e', (('a', 'b'),))):
+            self.assertEqual(mappings, self.mappings(**{_KEY: text}))
+
     def test_other_keys(self):
         own = {**_ALL, 'hostname': 'a', 'hostname-gw1': 'b'}
         self.assertEqual('b', wiring.of_chassis(own, 'hostname'))

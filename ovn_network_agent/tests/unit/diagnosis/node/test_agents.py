@@ -11,6 +11,7 @@
 # under the License.
 
 
+from ovn_network_agent import version
 from ovn_network_agent.diagnosis.node import agents
 from ovn_network_agent.diagnosis.node import running
 from ovn_network_agent.runtime import former
@@ -96,6 +97,14 @@ class StatusTest(base.JudgeTestCase):
         said = self.judged(agents.judge_status, agents.Status(
             True, '', 'running', ('one', 'two')), base.WARN, base.WARN)
         self.assertIn('degraded: one', said)
+
+    def test_an_upgrade_without_a_restart(self):
+        """The package restarts nothing."""
+        facts = agents.Status(True, '', 'running', version='0.0.0.former')
+        said = self.judged(agents.judge_status, facts, base.WARN, base.OK)
+        self.assertIn('the agent that runs is 0.0.0.former', said)
+        self.judged(agents.judge_status, facts._replace(
+            version=version.STRING), base.OK)
 
     def test_drains(self):
         good = agents.Status(True, '', 'running')

@@ -13,6 +13,7 @@
 
 import datetime
 import os
+import sys
 
 import fixtures
 
@@ -86,6 +87,19 @@ class AccessTest(base.JudgeTestCase):
         self.judge(access(True, (), 2), base.OK)
         self.assertIn('/a', self.judge(access(True, ('/a', '/b'), 2),
                                        base.BROKEN, base.BROKEN))
+
+    def test_a_program_for_root_alone(self):
+        """Installed with the umask 077, or with a Python below /root."""
+        inside = os.path.join(sys.prefix, 'lib/x.py')
+        said = self.judge(configuration.Access(True, (), 2, (inside,)),
+                          base.BROKEN)
+        self.assertIn(f'cannot read {inside}, which', said)
+        if sys.prefix != sys.base_prefix:
+            self.assertIn(f'"chmod -R go+rX {sys.prefix}"', said)
+            said = self.judge(configuration.Access(True, (), 2, (
+                inside, '/root/.pyenv/lib/os.py')), base.BROKEN)
+            self.assertIn('1 more directories', said)
+            self.assertIn('/usr/bin/python3 -m venv', said)
 
     def test_modes(self):
         """As the kernel decides: the first class that fits counts."""

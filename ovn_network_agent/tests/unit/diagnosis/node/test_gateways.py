@@ -111,13 +111,23 @@ class RoutesTest(base.JudgeTestCase):
         ours = model.NbDefaultRoute('198.51.100.254', 'lrp', True, 'gw1')
         self.judge(ours, verdicts=[base.OK])
         self.assertIn('r1: ', self.judge(verdicts=[base.BROKEN]))
-        self.judge(verdicts=[base.NOT_CHECKED], managed=False)
+        self.judged(gateways.judge_routes, gateways.Routes(
+            False, 'gw1', (), ()), base.NOT_CHECKED)
         self.judge(model.NbDefaultRoute('198.51.100.254', 'lrp', True,
                                         'gw2'), verdicts=[base.BROKEN])
         # The subnet has a gateway.
         self.judge(model.NbDefaultRoute('198.51.100.1', '', False),
                    verdicts=[base.OK])
         self.judge(ours, verdicts=[base.WARN], problems=('malformed',))
+
+    def test_routers_without_an_agent(self):
+        """Also those whose machines are here, on a compute node."""
+        self.assertIn('r1: here', self.judge(verdicts=[base.WARN],
+                                             managed=False))
+        self.assertIn('r1: here', self.judged(
+            gateways.judge_routes, gateways.Routes(
+                False, 'cmp1', (), (), (model.Router('uuid', 'r1'),)),
+            base.WARN))
 
 
 class Ipv6Test(base.JudgeTestCase):

@@ -63,6 +63,37 @@ class ChassisTest(base.JudgeTestCase):
             options=(), gateway=False), base.OK)
         self.assertIn('a compute node', said)
 
+    def test_a_gateway_that_cannot_drain(self):
+        """The drivers of a compute node, on a gateway node."""
+        said = self.judged(ovn.judge_gateway, chassis(gateway=False),
+                           base.WARN)
+        self.assertIn('lacks gateway_drain', said)
+
+    def test_a_compute_node_with_the_usual_drivers(self):
+        """The remedy of a gateway node would have Neutron use the node."""
+        self.assertIn('on a compute node set [DEFAULT] drivers = ',
+                      self.judged(ovn.judge_gateway, chassis(options=()),
+                                  base.BROKEN))
+
+    def test_what_is_a_flaw(self):
+        for text, said in (
+                ('', ''), ('a:b', ''), ('a:b,c:d,', ''),
+                ('a:b, c:d', 'space'), ('c: d', 'space'),
+                ('a:b,c,d:e', '"c" is no NETWORK:BRIDGE'),
+                ('a:b,,d:e', '"" is no NETWORK:BRIDGE')):
+            found = ovn.flaw(text)
+            self.assertIn(said, found)
+            self.assertEqual(bool(said), bool(found))
+
+    def test_flaws_of_mappings(self):
+        said = self.judged(ovn.judge_mappings, chassis(
+            mappings=((' physnet1', 'br-ex'), ('b', 'br-b ')),
+            flaw='ovn-controller takes the space for'), base.BROKEN)
+        self.assertIn('=physnet1:br-ex,b:br-b"', said)
+        said = self.judged(ovn.judge_mappings, chassis(
+            flaw='"x" is no NETWORK:BRIDGE'), base.BROKEN)
+        self.assertNotIn('"ovs-vsctl', said)
+
     def test_mappings(self):
         self.assertIn('names nothing', self.judged(
             ovn.judge_mappings, chassis(mappings=()), base.BROKEN))

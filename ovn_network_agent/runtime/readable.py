@@ -1,0 +1,85 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whether the user of the agent can read the program.
+
+The unit starts the agent with CAP_DAC_OVERRIDE, so the start also reads files
+that are for root alone.  The agent and its daemons then give this capability
+up, and each later import would fail: as "unknown encoding: ascii", for
+example.  Such files come from an installation with the umask 077, and from a
+Python in the home of root.
+"""
+
+import os
+import pwd
+import sys
+
+
+def files():
+    """One file of each directory from which a module was loaded.
+
+    :returns: sorted list of paths
+    """
+    found = {}
+    for module in list(sys.modules.values()):
+        path = getattr(module, '__file__', None)
+        # A module in an archive has a path that does not exist.
+        if path and os.path.exists(path):
+            found.setdefault(os.path.dirname(path), path)
+    return sorted(found.values())
+
+
+def problems():
+    """Why this user cannot run the program without privileges.
+
+    :returns: list of at most one message
+    """
+    # access(2) takes the real user, and no capabilities unless that is root.
+    closed = [path for path in files() if not os.access(path, os.R_OK)]
+    if not closed:
+        return []
+    return [f'{message(_user(), closed)}; {remedy(closed)}']
+
+
+def message(user, closed):
+    """The text about files that a user cannot read.
+
+    :param user: name of the user
+    :param closed: list of paths, at least one
+    """
+    more = f' and files of {len(closed) - 1:d} more directories' if (
+        len(closed) > 1) else ''
+    return (f'{user} cannot read {closed[0]}{more}, which are of the program, '
+            'and the agent gives up the privileges that read them at its '
+            'start')
+
+
+def remedy(closed):
+    """What opens the files, a text.
+
+    :param closed: list of paths
+    """
+    if sys.prefix == sys.base_prefix:
+        return 'open the directories of these files'
+    if all(path.startswith(sys.prefix + os.sep) for path in closed):
+        return f'"chmod -R go+rX {sys.prefix}"'
+    return ('make the virtual environment anew with the Python of the '
+            f'distribution, "/usr/bin/python3 -m venv --clear {sys.prefix}", '
+            'and install the agent there again; or open the directories of '
+            'these files')
+
+
+def _user():
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f'the user {os.getuid():d}'

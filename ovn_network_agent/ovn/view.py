@@ -219,7 +219,8 @@ class View:
         """
         ends = again is not None and again.last
         try:
-            self._read_wire(full or ends)
+            # The first view has many attempts, and all of them are full.
+            self._read_wire((full or ends) and self.last is not None)
             self._look_at_tunnels(phase)
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):

@@ -225,8 +225,12 @@ class Loop:
         """Whether a pass at this time is a full comparison.
 
         A periodic comparison gives way to a gateway port that moves.  The
-        first comparison, and the comparison after a reload, do not.
+        first comparison, and the comparison after a reload, do not.  The pass
+        with the first view is the first comparison.  Any pass asks the drivers
+        about everything in that view, and the comparison would ask them again.
         """
+        if self._view.last is None:
+            return True
         gives_way = (urgent and self._periodic and
                      now < self._next_full + LATEST)
         return now >= self._full_due() and not gives_way

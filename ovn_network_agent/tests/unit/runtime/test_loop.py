@@ -12,6 +12,7 @@
 
 """How long the loop sleeps, and what may end a drain."""
 
+import collections
 import dataclasses
 import errno
 import os
@@ -21,7 +22,9 @@ import threading
 import fixtures
 from oslotest import base
 
+from ovn_network_agent import backoff
 from ovn_network_agent import trigger
+from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import drain
@@ -130,6 +133,29 @@ class Moving(view.View):
         self.delay()
         self.last = world.snapshot(*self.routers, phase=phase)
         return self.last
+
+
+class Late(Moving):
+    """OVN is not there at first."""
+
+    there = False
+
+    def snapshot(self, phase, full=False):
+        if not self.there:
+            raise view.NotReady('not yet')
+        return super().snapshot(phase, full)
+
+
+class Asked(fip_route.FipRouteDriver):
+    """Counts how often it is asked about each router."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.asked = collections.Counter()
+
+    def common(self, router, node):
+        self.asked[router.uuid] += 1
+        return super().common(router, node)
 
 
 class PeriodicTest(base.BaseTestCase):
@@ -256,6 +282,28 @@ class PeriodicTest(base.BaseTestCase):
         self.loop.reload()
         self.loop._take_in_configuration()
         self.assertTrue(self.made(urgent=True))
+
+
+class FirstTest(base.BaseTestCase):
+    """The pass with the first view is the first comparison."""
+
+    def test_drivers_are_asked_once_although_ovn_comes_late(self):
+        conf = world.conf(drivers=['fip_route'])
+        clock = [1000.0]
+        driver, seen = world.driver('fip_route', conf, Asked), Late(conf)
+        seen.routers = tuple(map(world.router, range(3)))
+        work = reconciler.Reconciler(
+            [driver], world.backends(world.World()), lambda reason: None)
+        self.addCleanup(work.close)
+        made = loop.Loop(conf, seen, work, trigger.Trigger(0),
+                         status.Status({}), threading.Event(),
+                         clock=lambda: clock[0])
+        # Before and after the time at which the loop tries again by itself.
+        for seconds in (0, 0.6, 0.6):
+            clock[0] += seconds * backoff.FIRST
+            made._guarded_pass(trigger.Wake(('test',)))
+            seen.there = True
+        self.assertEqual([1, 1, 1], [*driver.asked.values()])
 
 
 class LoopTest(base.BaseTestCase):

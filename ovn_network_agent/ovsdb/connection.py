@@ -146,6 +146,10 @@ class Database(replica.Lent):
     def start(self):
         """Connect and load all tables once; may be called again.
 
+        The handler is told of no row of this load.  Nobody can read the
+        replica before its end, and tens of thousands of events would keep the
+        processor from the load.
+
         :raises Unavailable: when this fails, or exceeds the time limit
         """
         self._connection = self._loaded()
@@ -175,7 +179,8 @@ class Database(replica.Lent):
         idl = replica.Idl(self._remotes, helper, self._handler, self.dirty,
                           self._sync_changed,
                           lambda: self._changed(self),
-                          self._probe_interval, leader_only=False)
+                          self._probe_interval, not self.started,
+                          leader_only=False)
         try:
             for table in self._conditions:
                 if table in idl.tables:

@@ -68,11 +68,12 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
     :param wake: function without arguments, called when an event has failed
         to wake the loop
     :param probe_interval: milliseconds, 0 for none
+    :param silent: whether nobody is told of the rows of the first load
     :ivar doubt: the reason why the replica must not be used, or ''
     """
 
     def __init__(self, remote, helper, handler, dirty, changed, wake,
-                 probe_interval, **kwargs):
+                 probe_interval, silent=False, **kwargs):
         super().__init__(remote, helper, probe_interval=probe_interval,
                          **kwargs)
         self._session = rpc.Session.in_place_of(self._session)
@@ -84,6 +85,7 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         self.doubt = ''
         self._changed = changed
         self._wake = wake
+        self._silent = silent
         self._told = False
         self._usual = probe_interval
         self._hurried = self._hurry = False
@@ -206,6 +208,12 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         self.last_id = _FROM_THE_START
         self._session.force_reconnect()
 
+    def post_connect(self):
+        """Tell of each row from now on; the library calls this after the load.
+        """
+        super().post_connect()
+        self._silent = False
+
     def notify(self, event, row, updates=None):
         """Mark the row as changed, and hand the event to the handler.
 
@@ -219,6 +227,8 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         """
         self.dirty.mark(row._table.name, row.uuid)
         self._share(row)
+        if self._silent:
+            return
         try:
             self.handler.notify(event, row, updates)
         except Exception:

@@ -23,6 +23,7 @@ import uuid
 
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import command
 
 
@@ -35,6 +36,20 @@ class NorthboundCommand(command.Command):
         :param key: UUID of the Logical_Router row, text
         """
         return self.rows('Logical_Router').get(uuid.UUID(key))
+
+    def mac_bindings(self, txn):
+        """The rows of Static_MAC_Binding by their port and IP address.
+
+        All commands of a transaction have the same dict, and note in it which
+        rows they insert and delete.  A search of each command would look at
+        the rows of all other routers.
+
+        :param txn: see :class:`ovsdb.command.Command`
+        :returns: dict of (name of the Logical_Router_Port, text) to row
+        """
+        return self.shared(txn, 'Static_MAC_Binding', lambda: {
+            (columns.atom(row, 'logical_port'), columns.atom(row, 'ip')): row
+            for row in self.rows('Static_MAC_Binding').values()})
 
     def managed_routes(self, key):
         """The managed default routes of a router.
@@ -205,12 +220,13 @@ class SetMacBinding(TakeOverCommand):
             self.refused = ('this version of OVN has no table '
                             'Static_MAC_Binding; that of 23.03 has it')
             return
-        row = find_mac_binding(self.rows('Static_MAC_Binding'),
-                               self.wanted.lrp, self.wanted.ip)
+        bindings, place = self.mac_bindings(txn), (self.wanted.lrp,
+                                                   self.wanted.ip)
+        row = bindings.get(place)
         if row is None:
             row = txn.insert(self.api.idl.tables['Static_MAC_Binding'])
-            row.logical_port = self.wanted.lrp
-            row.ip = self.wanted.ip
+            bindings[place] = row
+            row.logical_port, row.ip = place
             self._fill(row)
         elif self._doubt and row.mac != self.wanted.mac:
             self.refused = (f'the next hop has the MAC {row.mac} already, and '
@@ -236,22 +252,11 @@ class RemoveMacBinding(NorthboundCommand):
 
         :param txn: see :class:`ovsdb.command.Command`
         """
-        row = find_mac_binding(self.rows('Static_MAC_Binding'),
-                               self.unwanted.lrp, self.unwanted.ip)
+        bindings, place = self.mac_bindings(txn), (self.unwanted.lrp,
+                                                   self.unwanted.ip)
+        row = bindings.get(place)
         if row is not None and self.unwanted.mac in (
                 row.mac, '' if not row.override_dynamic_mac else None):
+            del bindings[place]
             row.verify('mac')
             row.delete()
-
-
-def find_mac_binding(bindings, lrp, ip):
-    """The row of Static_MAC_Binding with that port and address, or None.
-
-    :param bindings: dict of UUID to row
-    :param lrp: name of the Logical_Router_Port
-    :param ip: IP address, text
-    """
-    for row in bindings.values():
-        if row.logical_port == lrp and row.ip == ip:
-            return row
-    return None

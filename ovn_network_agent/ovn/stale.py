@@ -61,7 +61,7 @@ class RemoveStaleRoute(commands.NorthboundCommand):
                 row.delete()
                 removed = True
         if removed and not self._in_use():
-            self._remove_binding()
+            self._remove_binding(txn)
 
     def _is_meant(self, route):
         return (route.chassis, route.output_port, route.nexthop) == (
@@ -77,10 +77,9 @@ class RemoveStaleRoute(commands.NorthboundCommand):
                    networks.family(route.prefix) == family and
                    route.chassis not in self._dead for route in routes_left)
 
-    def _remove_binding(self):
-        row = commands.find_mac_binding(
-            self.rows('Static_MAC_Binding'), self.unwanted.lrp,
-            self.unwanted.nexthop)
+    def _remove_binding(self, txn):
+        row = self.mac_bindings(txn).pop(
+            (self.unwanted.lrp, self.unwanted.nexthop), None)
         if row is not None:
             row.verify('mac')
             row.delete()

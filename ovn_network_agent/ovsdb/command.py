@@ -12,7 +12,12 @@
 
 """The base of all writes to an OVSDB server: refusal and verification."""
 
+import weakref
+
 from ovsdbapp.backend.ovs_idl import command
+
+# By transaction the values of Command.shared.
+_SHARED = weakref.WeakKeyDictionary()
 
 
 class Command(command.BaseCommand):
@@ -33,6 +38,22 @@ class Command(command.BaseCommand):
         """The rows of a table, dict of UUID to row."""
         table = self.api.idl.tables.get(table)
         return table.rows if table else {}
+
+    @staticmethod
+    def shared(txn, name, make):
+        """A value that all commands of a transaction have in common.
+
+        The value ends with the transaction.  A repetition after a conflict is
+        another transaction.
+
+        :param txn: ovs.db.idl.Transaction
+        :param name: text
+        :param make: function that returns the value, for the first command
+        """
+        values = _SHARED.setdefault(txn, {})
+        if name not in values:
+            values[name] = make()
+        return values[name]
 
 
 def verify(txn, row, column):

@@ -21,10 +21,36 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.tests.functional.backends import northbound_rows
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.functional.service import growth
 
 HERE, MAC = northbound_rows.HERE, northbound_rows.MAC
 OTHER_MAC, GATEWAY = northbound_rows.OTHER_MAC, northbound_rows.GATEWAY
 OURS, THEIRS = northbound_rows.OURS, northbound_rows.THEIRS
+
+
+class GrowthTest(northbound_rows.NorthboundTestCase):
+    """A row costs the same in a transaction of few and of many."""
+
+    def setUp(self):
+        # The connection has a thread, which the counting has to precede.
+        self.calls = growth.Calls(self)
+        super().setUp()
+
+    def calls_for(self, numbers):
+        """Calls of functions for the bindings of some routers."""
+        wanted = [self.binding(lrp=f'lrp-{n}') for n in numbers]
+        with self.calls.counted() as come:
+            self.assertEqual({}, self.create(*wanted))
+        with self.calls.counted() as gone:
+            self.assertEqual({}, self.delete(*wanted[1:]))
+        self.read_until(wanted[0], known=[each.ref for each in wanted])
+        self.assertEqual({}, self.delete(wanted[0]))
+        return (come + gone).total()
+
+    def test_bindings_of_many_routers(self):
+        few, many = 20, 160
+        self.assertLess(self.calls_for(range(many)) / many,
+                        1.2 * self.calls_for(range(few)) / few)
 
 
 class WriteTest(northbound_rows.NorthboundTestCase):

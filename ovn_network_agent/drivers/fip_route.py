@@ -197,12 +197,12 @@ class FipRouteDriver(base.Driver):
             yield from gatewayless.handed_over(router)
         yield from self._undelivered(router)
         # Both services of a port need the same objects.
-        yield from dict.fromkeys(
-            resource for each in self._services(router)
-            for resource in self._common(each, node))
+        services = self._services(router)
+        yield from dict.fromkeys(resource for each in services
+                                 for resource in self._common(each, node))
         bare = dataclasses.replace(router, nats=())
-        for port in router.served_ports:
-            each = self._service(port)
+        # Those for machines come after those for served ports.
+        for port, each in zip(router.served_ports, services, strict=False):
             for target in announcing.port_targets(bare, port, each.nets):
                 yield from self._of_target(each, target, node)
 

@@ -150,7 +150,9 @@ class DesiredState:
         if not claims:
             self._tracker.unwant(ref)
             return
-        ranked = sorted(claims.items(), key=lambda item: str(item[0]))
+        # Most refs have one claim, and a name would be written for nothing.
+        ranked = (sorted(claims.items(), key=lambda item: str(item[0]))
+                  if len(claims) > 1 else [*claims.items()])
         first_by, first = ranked[0]
         for contributor, resource in ranked[1:]:
             if not same(resource, first):

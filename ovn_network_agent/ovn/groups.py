@@ -18,11 +18,13 @@ rows that it was built from, and is built again only when such a row changed.
 
 import collections
 import dataclasses
+import functools
 
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovsdb import columns
 
 # Types of tunnels between chassis, the preferred type first.
 _ENCAPS = ('geneve', 'vxlan')
@@ -168,9 +170,11 @@ class Groups:
         found = []
         if self._keys is None:
             self._keys = sorted(set(self._find_keys(nb, wiring.chassis)))
+        # A thousand groups have the same few chassis.
+        tunnels = functools.cache(functools.partial(self._tunnels, sb))
         for key in self._keys:
             if key not in self._built:
-                self._built[key] = self._build(nb, sb, key)
+                self._built[key] = self._build(nb, sb, key, tunnels)
             group = self._built[key]
             if group.candidate(wiring.chassis).priority > 0:
                 self._drained.discard(key)
@@ -197,7 +201,7 @@ class Groups:
             for group in shared.find(uuid):
                 yield 'HA_Chassis_Group', group
 
-    def _build(self, nb, sb, key):
+    def _build(self, nb, sb, key, tunnels):
         table, uuid = key
         if table == 'HA_Chassis_Group':
             owner = nb[table][uuid]
@@ -208,8 +212,8 @@ class Groups:
             owner = nb['Logical_Router_Port'][uuid]
             members = owner.gateway_chassis
             ports = [uuid]
-        for used in (uuid, *ports, *(m.uuid for m in members),
-                     *(m.chassis_name for m in members)):
+        names = [columns.atom(member, 'chassis_name') for member in members]
+        for used in (uuid, *ports, *(m.uuid for m in members), *names):
             self._depends[used].add(key)
         by_port = self._find('nb', 'Logical_Router', 'port')
         routers = {router for port in ports for router in by_port.find(port)}
@@ -218,8 +222,10 @@ class Groups:
         applied = self._applied(nb, sb, key, ports)
         return model.GatewayGroup(
             table, str(uuid), owner.name,
-            tuple(sorted((self._candidate(sb, member, applied)
-                          for member in members), key=lambda c: c.chassis)),
+            tuple(sorted((
+                self._candidate(name, member, applied, tunnels(name))
+                for name, member in zip(names, members, strict=True)),
+                key=lambda c: c.chassis)),
             tuple(sorted(self._ports(nb, sb, key, ports),
                          key=lambda port: port.redirect)),
             tuple(sorted(str(router) for router in routers)))
@@ -242,13 +248,12 @@ class Groups:
                 applied[name] = max(priority, applied.get(name, 0))
         return applied
 
-    def _candidate(self, sb, member, applied):
-        name = member.chassis_name
+    def _candidate(self, name, member, applied, tunnels):
         known = self._find('sb', 'Chassis', 'name').first(name)
-        tunnels = self._tunnels(sb, name)
         address, encap = tunnels[0] if tunnels else ('', '')
         return model.Candidate(
-            name, member.priority, known is not None, address, encap,
+            name, columns.atom(member, 'priority'), known is not None,
+            address, encap,
             *marks.read(member), applied=applied.get(name),
             further=tuple(each for each, _encap in tunnels[1:]))
 
@@ -265,17 +270,18 @@ class Groups:
         redirects = self._find('sb', 'Port_Binding', 'redirect')
         for uuid in ports:
             row = nb['Logical_Router_Port'][uuid]
-            self._depends[row.name].add(group)
-            redirect = redirects.first(row.name)
+            name = columns.atom(row, 'name')
+            self._depends[name].add(group)
+            redirect = redirects.first(name)
             if redirect is None:
                 continue
             binding = sb['Port_Binding'][redirect]
             located = self._segments.locate(sb['Port_Binding'], self._wiring,
-                                            row.name)
+                                            name)
             for used in located.depends:
                 self._depends[used].add(group)
             yield model.GroupPort(
-                binding.logical_port, rows.chassis_name(binding), row.name,
+                binding.logical_port, rows.chassis_name(binding), name,
                 rows.networks(row)[0], located.segment,
                 self._tenants(group, uuid),
                 any(map(self._is_left, self._find(

@@ -150,7 +150,7 @@ def make():
             'localnet': Index(_localnet_keys),
             'bound': Index(
                 lambda r: [rows.chassis_name(r)]
-                if r.type == 'chassisredirect' else ()),
+                if columns.atom(r, 'type') == 'chassisredirect' else ()),
             'machine': Index(
                 lambda r: [r.logical_port] if rows.hosts(r) else ()),
             'hosted': Index(
@@ -221,13 +221,15 @@ def _network_names(row):
 
 
 def _redirect_keys(row):
-    if row.type == 'chassisredirect':
-        yield row.logical_port.removeprefix(model.REDIRECT)
+    if columns.atom(row, 'type') == 'chassisredirect':
+        yield columns.atom(row, 'logical_port').removeprefix(model.REDIRECT)
 
 
 def _peer_keys(row):
-    if row.type == 'patch' and 'peer' in row.options:
-        yield row.options['peer']
+    if columns.atom(row, 'type') == 'patch':
+        peer = columns.entry(row, 'options', 'peer')
+        if peer is not None:
+            yield peer
 
 
 def _prefix_keys(row):
@@ -239,8 +241,8 @@ def _prefix_keys(row):
 
 
 def _localnet_keys(row):
-    if row.type == 'localnet':
-        yield row.datapath.uuid
+    if columns.atom(row, 'type') == 'localnet':
+        yield from columns.referenced(row, 'datapath')
 
 
 def _tag_keys(row):

@@ -21,6 +21,7 @@ import re
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.ovsdb import columns
 
 WHY = (model.SHUTDOWN, model.MAINTENANCE, model.UNFIT)
 _PRIORITY = re.compile('[0-9]{1,5}')
@@ -33,11 +34,11 @@ def read(row):
     :param row: row of Gateway_Chassis or HA_Chassis
     :returns: (reason, earlier priority); ('', 0) for a row without a mark
     """
-    external_ids = getattr(row, 'external_ids', {})
-    why = external_ids.get(ownership.EXT_ID_DRAINED, '')
+    why = columns.entry(row, 'external_ids', ownership.EXT_ID_DRAINED)
     if why not in WHY:
         return '', 0
-    earlier = external_ids.get(ownership.EXT_ID_EARLIER, '')
+    earlier = columns.entry(row, 'external_ids',
+                            ownership.EXT_ID_EARLIER) or ''
     if not _PRIORITY.fullmatch(earlier) or int(earlier) > _HIGHEST:
         return why, 0
     return why, int(earlier)

@@ -19,6 +19,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import command
 
 
@@ -34,14 +35,14 @@ def gateway_priorities(nb, chassis, groups=None):
     seen = set()
     for table, owner, members in (
             _all_groups(nb) if groups is None else _groups(nb, groups)):
-        if owner.uuid in seen or chassis not in {
-                member.chassis_name for member in members}:
+        names = [columns.atom(member, 'chassis_name') for member in members]
+        if owner.uuid in seen or chassis not in names:
             continue
         seen.add(owner.uuid)
-        for member in members:
+        for name, member in zip(names, members, strict=True):
             yield resources.GatewayPriority(
-                table, str(owner.uuid), member.chassis_name,
-                member.priority, *marks.read(member))
+                table, str(owner.uuid), name,
+                columns.atom(member, 'priority'), *marks.read(member))
 
 
 def _all_groups(nb):
@@ -58,8 +59,10 @@ def _groups(nb, groups):
             continue
         if table != 'Gateway_Chassis':
             yield table, row, row.ha_chassis
-        elif rows.members(row)[0] == table:
-            yield rows.members(row)
+            continue
+        found = rows.members(row)
+        if found[0] == table:
+            yield found
 
 
 class SetPriority(commands.NorthboundCommand):

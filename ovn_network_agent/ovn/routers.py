@@ -21,6 +21,7 @@ from ovn_network_agent import networks
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
+from ovn_network_agent.ovsdb import columns
 
 
 class Routers:
@@ -89,7 +90,7 @@ class Routers:
 
     def _default_routes(self, router, row):
         found = set()
-        for route_row in row.static_routes:
+        for route_row in columns.rows(row, 'static_routes'):
             self._depends[route_row.uuid].add(router)
             route = rows.default_route(route_row)
             if route is not None:

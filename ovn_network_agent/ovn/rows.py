@@ -45,7 +45,8 @@ def hosts(row):
 
     :param row: Port_Binding
     """
-    return (row.type not in OF_NETWORKS and bool(row.chassis) and
+    return (columns.atom(row, 'type') not in OF_NETWORKS and
+            bool(row.chassis) and
             columns.optional(row, 'up', True))
 
 
@@ -84,9 +85,9 @@ def members(row):
     :param row: Logical_Router_Port
     :returns: (table, the row that has the candidates, list of their rows)
     """
-    for ha_group in getattr(row, 'ha_chassis_group', []):
+    for ha_group in columns.rows(row, 'ha_chassis_group'):
         return 'HA_Chassis_Group', ha_group, ha_group.ha_chassis
-    return 'Gateway_Chassis', row, getattr(row, 'gateway_chassis', [])
+    return 'Gateway_Chassis', row, columns.rows(row, 'gateway_chassis')
 
 
 def default_route(row):
@@ -97,18 +98,18 @@ def default_route(row):
 
     :param row: Logical_Router_Static_Route
     """
-    managed = ownership.is_managed(row.external_ids)
-    if row.ip_prefix not in _EVERYTHING and not managed or (
+    # Each use of an attribute converts the column again.
+    said, prefix = row.external_ids, row.ip_prefix
+    managed = ownership.is_managed(said)
+    if prefix not in _EVERYTHING and not managed or (
             getattr(row, 'route_table', '')):
         return None
     if columns.optional(row, 'policy', 'dst-ip') != 'dst-ip':
         return None
     return model.NbDefaultRoute(
         row.nexthop, columns.optional(row, 'output_port'), managed,
-        row.external_ids.get(ownership.EXT_ID_CHASSIS, '') if managed
-        else '',
-        row.external_ids.get(ownership.EXT_ID_ADVERTISED, '') if managed
-        else '', row.ip_prefix)
+        said.get(ownership.EXT_ID_CHASSIS, '') if managed else '',
+        said.get(ownership.EXT_ID_ADVERTISED, '') if managed else '', prefix)
 
 
 def nat_addresses(row):
@@ -121,7 +122,7 @@ def nat_addresses(row):
 
     :returns: sorted tuple of str
     """
-    owner = row.external_ids.get('neutron:device_owner')
+    owner = columns.entry(row, 'external_ids', 'neutron:device_owner')
     if owner != 'network:router_gateway':
         return ()
     found = set()
@@ -139,7 +140,7 @@ def nat_addresses(row):
 
 def chassis_name(row):
     """Name of the chassis that a Port_Binding is bound to, or ''."""
-    for chassis in row.chassis:
+    for chassis in columns.rows(row, 'chassis'):
         return chassis.name
     return ''
 
@@ -152,7 +153,7 @@ def order(row):
         of the rows that this was read from)
     """
     found, used = {}, []
-    for group in getattr(row, 'ha_chassis_group', ()):
+    for group in columns.rows(row, 'ha_chassis_group'):
         used.append(group.uuid)
         for member in group.ha_chassis:
             used.append(member.uuid)
@@ -168,9 +169,9 @@ def load_balancers(row):
     :returns: (dict of UUID to Load_Balancer, list of the UUIDs of the
         groups that some of them come from)
     """
-    found = {each.uuid: each for each in getattr(row, 'load_balancer', ())}
+    found = {each.uuid: each for each in columns.rows(row, 'load_balancer')}
     groups = []
-    for group in getattr(row, 'load_balancer_group', ()):
+    for group in columns.rows(row, 'load_balancer_group'):
         groups.append(group.uuid)
         found.update((each.uuid, each) for each in group.load_balancer)
     return found, groups

@@ -72,16 +72,15 @@ class Segments:
         patch = self._find('sb', 'Port_Binding', 'peer').first(lrp)
         if patch is None:
             return Located()
-        datapath = bindings[patch].datapath.uuid
+        datapath = _datapath(bindings[patch])
         addresses = rows.nat_addresses(bindings[patch])
         localnet = self._localnet(bindings, wiring, datapath)
         if localnet is None:
             return Located(None, addresses, (patch,))
         row = bindings[localnet]
         segment = wiring.segment(
-            str(datapath), row.logical_port,
-            row.options.get('network_name', ''),
-            columns.optional(row, 'tag', 0))
+            str(datapath), columns.atom(row, 'logical_port'),
+            _physical_network(row), columns.atom(row, 'tag', 0))
         return Located(segment, addresses, (patch, localnet))
 
     def _localnet(self, bindings, wiring, datapath):
@@ -93,8 +92,7 @@ class Segments:
         here = dict(wiring.mappings)
         found = self._find('sb', 'Port_Binding', 'localnet').find(datapath)
         return min(found, default=None, key=lambda uuid: (
-            bindings[uuid].options.get('network_name', '') not in here,
-            uuid))
+            _physical_network(bindings[uuid]) not in here, uuid))
 
 
 class Users:
@@ -171,4 +169,14 @@ class Users:
     def _network(self, bindings, lrp):
         """UUID of the datapath on the other side of a port, or None."""
         patch = self._find('sb', 'Port_Binding', 'peer').first(lrp)
-        return None if patch is None else bindings[patch].datapath.uuid
+        return None if patch is None else _datapath(bindings[patch])
+
+
+def _datapath(row):
+    """UUID of the datapath of a row of Port_Binding, or None."""
+    return next(iter(columns.referenced(row, 'datapath')), None)
+
+
+def _physical_network(row):
+    """The name of the physical network of a localnet port, or ''."""
+    return columns.entry(row, 'options', 'network_name') or ''

@@ -86,3 +86,13 @@ def referenced(row, column):
     if column not in row._data:
         return []
     return [atom.value for atom in row._data[column].values]
+
+
+def rows(row, column):
+    """The replicated rows that a column refers to.
+
+    Most such columns of most rows are empty, and those are not converted.
+
+    :returns: list of rows, empty where the schema lacks the column
+    """
+    return getattr(row, column) if referenced(row, column) else []

@@ -114,3 +114,28 @@ class GrowthTest(base.ServiceTestCase):
         routers = FEW + ROUTERS
         self.rest(routers * (EACH + 1), routers)
         self.compare(before)
+
+
+class StartTest(base.ServiceTestCase):
+    """What a start does for each router until it is announced."""
+
+    def setUp(self):
+        super().setUp()
+        calls = growth.Calls(self)
+        growth.add_routers(self.cloud, range(ROUTERS), 1)
+        with calls.counted() as self.found:
+            self.agent(reconcile_interval=3600)
+            self.eventually(lambda: len(self.announced()) == 2 * ROUTERS,
+                            'addresses', 120)
+
+    def calls(self, function):
+        """How often a function was called."""
+        return sum(number for (_thread, _file, name), number
+                   in self.found.items() if name == function)
+
+    def test_the_tunnels_of_all_candidates_are_looked_up_once(self):
+        self.assertLess(self.calls('Groups._tunnels'), ROUTERS)
+
+    def test_few_columns_are_converted(self):
+        """python-ovs converts sets and maps three times for an attribute."""
+        self.assertLess(self.calls('Row.__getattr__'), 60 * ROUTERS)

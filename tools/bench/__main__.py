@@ -45,7 +45,20 @@ def main(argv=None):
     if more and given.function is not _bar:
         _parser().error(f'unknown arguments: {" ".join(more)}')
     given.more = more
+    given.arguments = without_path(sys.argv[1:] if argv is None else argv)
     return given.function(given)
+
+
+def without_path(arguments):
+    """The arguments for the results, which name no file of a machine.
+
+    :param arguments: list of str
+    :returns: likewise, without ``--json FILE``
+    """
+    rest = iter(arguments)
+    return [argument for argument in rest
+            if not argument.startswith('--json=') and
+            (argument != '--json' or not next(rest, None))]
 
 
 def _parser():
@@ -109,6 +122,13 @@ def _add_choices(run):
     run.add_argument('--settled', type=float, default=20, metavar='SECONDS',
                      help='time before these passes, in which the agent ends '
                      'its check in FRR after a reload')
+    run.add_argument('--interval', type=int, default=60, metavar='SECONDS',
+                     help='reconcile_interval (default: %(default)s)')
+    run.add_argument('--compare-every', type=int, metavar='SECONDS',
+                     default=scenarios.OFTEN, help='reconcile_interval in '
+                     'the scenario compared (default: %(default)s)')
+    run.add_argument('--spread', type=float, default=0, metavar='SECONDS',
+                     help='time over which this scenario spreads its changes')
     run.add_argument('--events', type=int, default=2000,
                      help='changes of the compressed day')
 
@@ -159,13 +179,16 @@ def _run(given):
     who = [subjects.ours(), *([] if given.no_floor else [subjects.floor()]),
            *map(subjects.revision, given.against)]
     alone = [peer.subject()] if given.peer else []
-    run = results.Run({**facts.now(), 'arguments': sys.argv[1:], 'subjects': {
-        one.name: one.version for one in who + alone}})
+    run = results.Run({
+        **facts.now(), 'arguments': given.arguments,
+        'subjects': {one.name: one.version for one in who + alone}})
     crew = crews.Crew([
-        crews.Member(subject, method, given.routers,
-                     work_queue=given.work_queue)
-        for method in given.methods for subject in who] + [
-        crews.Member(subject, '', given.routers) for subject in alone], run)
+        crews.Member(subject, method, given.routers, interval=given.interval,
+                     work_queue=work_queue)
+        for method, subject, work_queue in [
+            *((method, subject, given.work_queue)
+              for method in given.methods for subject in who),
+            *(('', subject, None) for subject in alone)]], run)
     try:
         with contextlib.suppress(KeyboardInterrupt):
             for number, size in enumerate(sorted(given.sizes)):
@@ -196,7 +219,8 @@ def _play(crew, size, given):
         'periodic': lambda: crew.play(
             'periodic', size, settled=given.settled, passes=given.passes),
         'compared': lambda: crew.play(
-            'compared', size, changes=given.repeat),
+            'compared', size, changes=given.repeat,
+            interval=given.compare_every, spread=given.spread),
         'takeover': lambda: crew.play('takeover', size, given.large),
         'reload': lambda: crew.play('reload', size, given.large),
         'rest': lambda: _rest(crew, size, given.rest),
@@ -210,7 +234,8 @@ def _play(crew, size, given):
 
 
 def _rest(crew, size, seconds):
-    """All rest at the same time."""
+    """All rest at the same time, after what their last change has begun."""
+    crew.play('compared_once', size)
     crew.play('rest_begins', size)
     time.sleep(seconds)
     crew.play('rest_ends', size)

@@ -34,12 +34,14 @@ class Member:
     :param subject: a :class:`subjects.Subject`
     :param method: announce method, '' for a subject without a choice
     :param routers: number of routers
+    :param interval: seconds, ``reconcile_interval``
     :param vrf: name of a VRF, '' for the default
     :param work_queue: milliseconds that zebra waits before it handles changed
         routes, None for its default; part of the method in the results
     """
 
-    def __init__(self, subject, method, routers, vrf='', work_queue=None):
+    def __init__(self, subject, method, routers, interval=60, vrf='',
+                 work_queue=None):
         self.subject = subject
         self._about = {'subject': subject.name, 'method': method + (
             '' if work_queue is None else f', zebra work-queue {work_queue}'),
@@ -48,8 +50,8 @@ class Member:
         self._process = subprocess.Popen(
             [sys.executable, '-m', 'tools.bench.worker', json.dumps({
                 'kind': subject.kind, 'program': subject.program,
-                'method': method, 'routers': routers, 'vrf': vrf,
-                'work_queue': work_queue})],
+                'method': method, 'routers': routers, 'interval': interval,
+                'vrf': vrf, 'work_queue': work_queue})],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             cwd=facts.ROOT)
 

@@ -21,6 +21,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *['..'] * 2))
 _PROGRAMS = {'FRR': ('/usr/lib/frr/zebra', '--version'),
              'Open vSwitch': ('ovs-vswitchd', '--version'),
              'iproute2': ('ip', '-V')}
+_NUMBERS = re.compile(r'\d+(?:\.\d+)*')
 _VERSION = re.compile(r'\d+\.\d[\w.~+-]*')
 
 
@@ -32,12 +33,19 @@ def now():
         'commit': commit('HEAD'),
         'changed': bool(_git('status', '--porcelain', '-uno')),
         'machine': {
-            'kernel': platform.release(), 'processors': os.cpu_count(),
+            'kernel': kernel(platform.release()),
+            'processors': os.cpu_count(),
             'processor': _processor(), 'memory': os.sysconf(
                 'SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'),
             'load': os.getloadavg()[0]},
         'versions': {'Python': platform.python_version(), **{
             name: version(argv) for name, argv in _PROGRAMS.items()}}}
+
+
+def kernel(release):
+    """The version number in a release of the kernel, without its build."""
+    found = _NUMBERS.match(release)
+    return found.group() if found else ''
 
 
 def commit(revision):

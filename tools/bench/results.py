@@ -52,10 +52,14 @@ class Key:
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """Statistics of some values; p99 is the smallest that 99 % do not pass."""
+    """Statistics of some values.
+
+    p90 and p99 are the smallest values that 90 and 99 % do not pass.
+    """
 
     count: int
     median: float
+    p90: float
     p99: float
     least: float
     most: float
@@ -69,8 +73,9 @@ def summary(values):
     if not values:
         raise ValueError('no value was measured')
     ordered = sorted(values)
-    rank = math.ceil(0.99 * len(ordered)) - 1
-    return Summary(len(ordered), statistics.median(ordered), ordered[rank],
+    p90, p99 = (ordered[math.ceil(percent * len(ordered) / 100) - 1]
+                for percent in (90, 99))
+    return Summary(len(ordered), statistics.median(ordered), p90, p99,
                    ordered[0], ordered[-1])
 
 

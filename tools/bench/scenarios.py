@@ -15,6 +15,7 @@ A scenario is a function of a world and settings that plays one turn, and
 yields (what, place, unit, value).
 """
 
+import random
 import time
 
 from tools.bench import churn
@@ -30,7 +31,8 @@ _MEGA = 1 << 20
 # How many passes are measured as one, because one takes so little.
 _PASSES = 5
 # Seconds between two comparisons of everything, for none and for many of them.
-_NEVER, _OFTEN = 86400, 2
+_NEVER, OFTEN = 86400, 2
+_SEED = 16
 
 
 def run(world, scenario, **settings):
@@ -102,31 +104,45 @@ def periodic(world, settled, passes):
     """
     world.processes()
     loads, usual = [], world.host.interval
-    for interval in (_NEVER, _OFTEN):
+    for interval in (_NEVER, OFTEN):
         world.compare_every(interval)
         time.sleep(settled)
         world.begin()
-        time.sleep(_OFTEN * passes)
+        time.sleep(OFTEN * passes)
         seconds, used = world.end()
         loads.append(used.processor / seconds)
     # What is measured next has the interval of all others.
     world.compare_every(usual)
     yield 'periodic pass without change', PROCESSOR, MS, (
-        loads[1] - loads[0]) * _OFTEN
+        loads[1] - loads[0]) * OFTEN
 
 
-def compared(world, changes):
-    """One floating IP added, and removed, while everything is compared often.
+def compared(world, changes, interval=OFTEN, spread=0):
+    """One floating IP added, and removed, while everything is compared.
 
     :param changes: how many additions
+    :param interval: seconds between two comparisons
+    :param spread: seconds over which the changes are spread; without any, one
+        follows the other
     """
     world.processes()
     usual = world.host.interval
-    world.compare_every(_OFTEN)
-    for _change in range(changes):
-        yield from _both(world, 'one while comparing',
+    if interval != usual:
+        world.compare_every(interval)
+    # No change has a fixed distance to a comparison.
+    chosen = random.Random(_SEED)  # noqa: S311 - no secret
+    started = time.monotonic()
+    for moment in sorted(chosen.random() for _change in range(changes)):
+        wait_until(started + spread * moment)
+        yield from _both(world, f'one, compared every {interval:d} s',
                          samples.addresses(0, 1))
-    world.compare_every(usual)
+    if interval != usual:
+        world.compare_every(usual)
+
+
+def wait_until(moment):
+    """Sleep until monotonic seconds, which may have passed."""
+    time.sleep(max(0.0, moment - time.monotonic()))
 
 
 def reload(world):
@@ -144,6 +160,15 @@ def _used(world, what, count, function):
         function()
     used = processes.load(world.processes()).since(before)
     yield what, PROCESSOR, MS, used.processor / count
+
+
+def compared_once(world):
+    """Until the full comparison after the last change is over."""
+    world.processes()
+    world.rest()
+    world.wait_for_comparison()
+    world.rest()
+    return ()
 
 
 def rest_begins(world):
@@ -199,6 +224,6 @@ def _times(what, found):
 
 ALL = {function.__name__: function for function in (
     settle, again, leave, one, burst, takeover, renew, periodic, compared,
-    reload, rest_begins, rest_ends, memory, day)}
+    reload, compared_once, rest_begins, rest_ends, memory, day)}
 # Places that the table shows only when it is asked to.
 SINGLE = (*observe.PLACES, worlds.COMMIT)

@@ -17,8 +17,8 @@ from tools.bench import results
 from tools.bench import worlds
 
 FLOOR, PEER, OURS = 'floor', 'peer', 'ours'
-_TITLES = ('what', 'present', 'routers', 'who', 'median', 'p99', 'n',
-           'x floor', 'peer x', 'x other')
+_TITLES = ('what', 'present', 'routers', 'who', 'median', 'p90', 'p99',
+           'worst', 'n', 'x floor', 'peer x', 'x other')
 
 
 def lines(document, hidden=()):
@@ -51,7 +51,8 @@ def _row(runs, key, others):
     return (key.what + place + (' [VRF]' if key.vrf else ''),
             f'{key.size:d}', f'{key.routers:d}',
             f'{key.subject} {key.method}'.strip(),
-            f'{number(found.median)} {key.unit}', number(found.p99),
+            f'{number(found.median)} {key.unit}', *map(
+                number, (found.p90, found.p99, found.most)),
             f'{found.count:d}',
             _times(results.ratio(runs, key, _like(key, FLOOR))),
             _times(_inverse(results.ratio(runs, key, _like(key, PEER, '')))),

@@ -47,6 +47,7 @@ def main():
             vrf=settings['vrf'])) as host:
         if settings['work_queue'] is not None:
             routing.wait_before_work(settings['work_queue'])
+        host.interval = settings['interval']
         world = kind(host, settings['method'])
         for line in sys.stdin:
             json.dump(_answer(world, json.loads(line)), answers)

@@ -17,6 +17,7 @@ before the program is started: dict of place to time, with ALL, the last of
 the places that count.
 """
 
+import json
 import time
 
 from ovn_network_agent.control import client
@@ -34,6 +35,8 @@ _QUIET = 0.3
 # A second in which the subject uses less of the processor is one of rest, in
 # milliseconds; so many of them in a row are needed.
 _IDLE, _CALM = 100, 2
+# Seconds between two looks at what the agent says of itself.
+_LOOK = 0.5
 _CONTROL = '/run/ovn-network-agent/control.ctl'
 
 
@@ -158,6 +161,25 @@ class World:
         self.host.configure(self.method)
         self.host.reload_agent()
         self.rest()
+
+    def wait_for_comparison(self):
+        """Wait until a periodic comparison of everything has ended.
+
+        :raises RuntimeError: when none comes
+        """
+        deadline = time.monotonic() + 2 * self.host.interval + self._patience
+        before = self._comparisons()
+        while self._comparisons() <= before:
+            if time.monotonic() > deadline:
+                raise RuntimeError('the subject compares nothing')
+            time.sleep(_LOOK)
+
+    @staticmethod
+    def _comparisons():
+        """When the last pass began that has compared everything, text."""
+        found = json.loads(client.call(_CONTROL, 'status', ['--json'], 30))
+        return max((made['at'] for made in found['passes'] if made['full']),
+                   default='')
 
     def renew(self):
         """Have the subject read all systems again, and wait for the end."""

@@ -44,7 +44,7 @@ class SummaryTest(base.BaseTestCase):
 
     def test_of_a_hundred(self):
         self.assertEqual(
-            results.Summary(100, 50.5, 99, 1, 100),
+            results.Summary(100, 50.5, 90, 99, 1, 100),
             results.summary(list(range(100, 0, -1))))
 
     def test_the_worst_of_a_few_is_no_percentile_that_is_better(self):

@@ -25,6 +25,7 @@ from ovn_network_agent.tests import tools
 from ovn_network_agent.tests import waiting
 from tools.bench import __main__ as command
 from tools.bench import churn
+from tools.bench import facts
 from tools.bench import page
 from tools.bench import plot
 from tools.bench import processes
@@ -174,6 +175,21 @@ class ProcessesTest(base.BaseTestCase):
         self.assertEqual([], processes.family(pid))
         self.assertEqual(processes.Load(0, 0), processes.load([pid]))
         self.assertEqual('ended', processes.name(pid))
+
+
+class FactsTest(base.BaseTestCase):
+
+    def test_a_release_without_its_build(self):
+        for release, expected in (('6.8.0-51-generic', '6.8.0'),
+                                  ('5.14.0-503.el9.x86_64', '5.14.0'),
+                                  ('6.12', '6.12'), ('odd', '')):
+            self.assertEqual(expected, facts.kernel(release))
+
+    def test_no_path_of_the_results(self):
+        for given in (['--json', '/x/y', '--all'], ['--json=/x/y', '--all'],
+                      ['--all', '--json', '/x/y']):
+            self.assertEqual(['run', '--all'],
+                             command.without_path(['run', *given]))
 
 
 class CommandTest(base.BaseTestCase):

@@ -68,19 +68,24 @@ class BenchTest(base.BaseTestCase):
         ended = self.bench(
             'run', '--sizes', '3', '--routers', '2', '--repeat', '2',
             '--large', '2', '--burst', '4', '--methods', 'kernel', '--rest',
-            '0.5', '--events', '20', '--settled', '1', '--passes', '1')
+            '0.5', '--events', '20', '--settled', '1', '--passes', '1',
+            '--interval', '3', '--compare-every', '2', '--spread', '1')
         self.assertEqual(0, ended.returncode, ended.stderr)
         run, = results.by_run(results.read(self.path))
         for subject in ('ours', 'floor'):
             for what, count in (
                     ('start', 2), ('one added', 2), ('one removed', 2),
+                    ('one, compared every 2 s removed', 2),
                     ('4 at once removed', 2), ('takeover of a gateway', 2),
                     ('takeover of a gateway, last at the neighbour', 2),
                     ('hand-over of a gateway, first at the neighbour', 2)):
+                if subject == 'floor' and 'compared' in what:
+                    continue
                 found = run[results.Key(what, 'all', 'ms', subject, 'kernel',
                                         3, 2, False)]
                 self.assertEqual(count, len(found))
                 self.assertTrue(all(value > 0 for value in found))
+        self.assertNotIn(self.path, str(results.read(self.path)['runs']))
         for what, place, unit in (
                 ('resync without change', 'processor', 'ms'),
                 ('SIGHUP', 'processor', 'ms'), ('memory', 'PSS', 'MB'),

@@ -205,7 +205,9 @@ class Backend(abc.ABC):
             None when the resources are to be read in any case
         :returns: (list of resources as of :meth:`read`, mark), or (None, mark)
             when a reading would give the same resources as the one of the
-            mark; without a mark of its own, a backend returns None for it
+            mark; without a mark of its own, a backend returns None for it.
+            In the list, the engine puts the objects that it has in place of
+            equal ones
         :raises BackendError: as :meth:`read`
         """
         return self.read(known()), None

@@ -24,6 +24,7 @@ import shutil
 from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.backends import portions as memories
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.privileged import context
@@ -64,6 +65,10 @@ class FlowBackend(base.Backend):
                   notices.SWITCH_RESTARTED)
     revived_by = (notices.SWITCH_RESTARTED,)
 
+    def __init__(self, conf):
+        super().__init__(conf)
+        self._memory = memories.Memory()
+
     def check(self):
         """The program of ``[ovs] ovs_wrapper``, if one is set, has to exist.
 
@@ -92,27 +97,32 @@ class FlowBackend(base.Backend):
         :returns: see :meth:`base.Backend.reread`
         :raises base.BackendError: as :meth:`read`
         """
-        if mark and all(self._flows(bridge, digest)[0] is None
+        if mark and all(self._portions(bridge, digest)[0] is None
                         for bridge, digest in mark.items()):
             return None, mark
         # A provider bridge may have flows of an earlier run, even if none
         # is wanted there.
         wanted = {ref.key[0] for ref in known()} | set(
             bridges.served(self.conf))
-        found, digests = [], {}
+        portions, digests = [], {}
         for bridge in sorted(wanted):
-            flows, digests[bridge] = self._flows(bridge)
-            found += [_resource(bridge, item) for item in flows]
-        return found, digests if all(digests.values()) else None
+            some, digests[bridge] = self._portions(bridge)
+            portions += [((bridge, digest), None if flows is None else [
+                _resource(bridge, item) for item in flows])
+                for digest, flows in some]
+        return (self._memory.take(portions),
+                digests if all(digests.values()) else None)
 
-    def _flows(self, bridge, former=''):
+    def _portions(self, bridge, former=''):
         """The flows of a bridge, see :func:`openflow.dump_flows`.
 
         A further bridge that is missing does not hold up the default bridge.
         Its flows count as missing, so the next change says why it failed.
         """
         try:
-            return _call(bridge, openflow.dump_flows, former)
+            return _call(bridge, openflow.dump_flows, former, [
+                digest for other, digest in self._memory.keys
+                if other == bridge and not former])
         except base.BackendError:
             if bridge == self.conf.bridge_dev:
                 raise

@@ -23,6 +23,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
+from ovn_network_agent.backends import portions
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.privileged import context
@@ -39,6 +40,13 @@ class RouteBackend(kernel.KernelBackend):
     # notification (fib_disable_ip()).
     doubted_by = (notices.kernel('link'), notices.kernel('address'),
                   notices.kernel('route'), notices.ZEBRA_KERNEL)
+
+    def __init__(self, conf):
+        super().__init__(conf)
+        self._memory = portions.Memory()
+        # What the remembered resources rest on: what the last reading has
+        # seen, the table of the announcements, and the unusual classes.
+        self._last = self._classes = None
 
     def read(self, known):
         """Read the routes with the agent's protocol number, in all tables.
@@ -62,12 +70,23 @@ class RouteBackend(kernel.KernelBackend):
         :raises base.BackendError: as :meth:`read`
         """
         table = self._announce_table()
-        found, seen = kernel.reading(
-            'routes', routes.read_again, ownership.ROUTE_PROTOCOL,
-            mark[1] if mark and mark[0] == table else None)
+        former = mark[1] if mark and mark[0] == table else None
+        found, seen = self._read(former)
         if found is None:
             return None, mark
-        return _resources(found, table, known()), (table, seen)
+        classes = table, _unusual(known(), table)
+        if classes != self._classes and self._memory.keys:
+            self._memory, self._last = portions.Memory(), None
+            found, seen = self._read(None)
+        self._classes, self._last = classes, seen
+        return self._memory.take(
+            (digest, None if some is None else _resources(some, *classes))
+            for digest, some in found), (table, seen)
+
+    def _read(self, former):
+        return kernel.reading(
+            'routes', routes.read_again, ownership.ROUTE_PROTOCOL, former,
+            self._last, self._memory.keys)
 
     def _announce_table(self):
         """Table of FRR's VRF; 0 while there is no VRF."""
@@ -110,14 +129,19 @@ class RouteBackend(kernel.KernelBackend):
         return {r.ref for r in announced if r.dst in known}
 
 
-def _resources(found, table, known):
-    """The resource of each place, see :meth:`RouteBackend.read`."""
-    places = {}
+def _resources(found, table, unusual):
+    """The resource of each place, see :meth:`RouteBackend.read`.
+
+    :param unusual: see :func:`_unusual`
+    """
+    places, several = {}, {}
     for route in found:
-        places.setdefault((route.table, route.dst), []).append(route)
-    return [_kind(alike[0], table, known)(
-        *alike[0][:4], alike[0].own_metric or None if len(alike) == 1
-        else resources.SEVERAL) for alike in places.values()]
+        # The first one stands for all routes of its place.
+        if places.setdefault(route[:2], route) is not route:
+            several[route[:2]] = resources.SEVERAL
+    return [_kind(place, table, unusual)(
+        *route[:4], several.get(place) or route.own_metric or None)
+        for place, route in places.items()]
 
 
 def _deleted(unwanted):
@@ -139,18 +163,31 @@ def _deleted(unwanted):
                           [list(r.key) for r in unwanted])
 
 
-def _kind(route, announce_table, known):
+def _kind(place, announce_table, unusual=frozenset()):
     """The resource class of a route that was read.
 
     A host route in FRR's table is an announcement, so that an unwanted one
     goes first.  A route that is wanted as the other class is of that class.
+
+    :param place: key of the route
+    :param unusual: see :func:`_unusual`
     """
-    kind, other = resources.KernelRoute, resources.AnnouncedRoute
-    if (route.table == announce_table and
-            route.dst.endswith(('/32', '/128'))):
-        kind, other = other, kind
-    key = (route.table, route.dst)
-    if (resources.Ref(kind.kind, key) not in known
-            and resources.Ref(other.kind, key) in known):
-        return other
-    return kind
+    table, dst = place
+    announced = (table == announce_table and
+                 dst.endswith(('/32', '/128'))) != (place in unusual)
+    return (resources.AnnouncedRoute if announced
+            else resources.KernelRoute)
+
+
+def _unusual(known, table):
+    """The keys of the routes that are wanted as the other class alone.
+
+    :param known: frozenset of :class:`resources.Ref`
+    :param table: table of the announcements
+    :returns: frozenset
+    """
+    usual, unusual = set(), set()
+    for ref in known:
+        (usual if ref.kind == _kind(ref.key, table).kind
+         else unusual).add(ref.key)
+    return frozenset(unusual - usual)

@@ -356,7 +356,10 @@ class Backends:
         found, mark = answer
         lost = []
         if found is not None:
-            lost = self._tracker.resync(known.kinds, found)
+            # The backend of another package may return another iterable.
+            lost = self._tracker.resync(
+                known.kinds, found if isinstance(found, list) else
+                list(found))
             known.mark, known.touches = mark, known.begun
         if not by_us:
             self._drift.note(name, lost)

@@ -17,6 +17,7 @@ difference depends on the number of changes, not on the number of resources.
 """
 
 import collections
+import itertools
 
 from ovn_network_agent import resources
 
@@ -74,25 +75,30 @@ class Tracker:
         """Replace the actual state of some kinds by a new reading.
 
         A found resource that is as desired is kept as the desired object, as
-        after its creation.  So thousands of equal values are there once.
+        after its creation, and the list gets this object, too.  So thousands
+        of equal values are there once.
 
         :param kinds: kind names
-        :param found: iterable of resources of these kinds
+        :param found: list of resources of these kinds
         :returns: list of refs whose resource was as desired and no longer is
         :raises ValueError: when a resource is of another kind
         """
         fresh = {kind: {} for kind in kinds}
-        for resource in found:
-            if resource.kind not in fresh:
-                raise ValueError(f'unexpected kind {resource.kind}')
-            wanted = self._desired[resource.kind].get(resource.key)
-            shared = wanted if wanted == resource else resource
-            fresh[resource.kind][shared.ref.key] = shared
+        for place, resource in enumerate(found):
+            kind = resource.kind
+            if kind not in fresh:
+                raise ValueError(f'unexpected kind {kind}')
+            wanted = self._desired[kind].get(resource.key)
+            if wanted is not resource and wanted == resource:
+                found[place] = resource = wanted
+            fresh[kind][resource.ref.key] = resource
         lost = []
         for kind, actual in fresh.items():
             former = self._actual[kind]
+            # Most objects are the same, and to compare values takes longer.
             different = [key for key, before in former.items()
-                         if before != actual.get(key)]
+                         if actual.get(key) is not before and
+                         actual.get(key) != before]
             lost += [resources.Ref(kind, key) for key in different
                      if former[key] == self._desired[kind].get(key)]
             different += actual.keys() - former.keys()
@@ -199,9 +205,11 @@ class Tracker:
 
     def known_refs(self, kinds):
         """Refs that are desired or believed to exist, as a frozenset."""
-        return frozenset(
-            resources.Ref(kind, key) for kind in kinds
-            for key in self._desired[kind].keys() | self._actual[kind].keys())
+        return frozenset(itertools.chain.from_iterable(
+            (*(wanted.ref for wanted in self._desired[kind].values()),
+             *(resources.Ref(kind, key) for key in
+               self._actual[kind].keys() - self._desired[kind].keys()))
+            for kind in kinds))
 
     def _settled(self, kind, key, want, have):
         if want == have:

@@ -58,6 +58,12 @@ RTM_F_CLONED = 0x200
 MAIN_TABLE = 254
 LOCAL_TABLE = 255
 
+# Where an IPv4 route has its destination: after the head, the attribute of the
+# table, and the header of its own attribute (fib_dump_info()).
+_IPV4 = 4
+_U32 = ATTRIBUTE.size + U32.size
+DST_FROM = RTMSG.size + _U32 + ATTRIBUTE.size
+
 _ANY = {socket.AF_INET: '0.0.0.0/0', socket.AF_INET6: '::/0'}
 
 
@@ -168,6 +174,51 @@ def decode(data, start, end, names=None):
         via_text(found[RTA_VIA]) if RTA_VIA in found else None,
         protocol,
         number(found.get(RTA_PRIORITY)) or 0)
+
+
+def decode_all(messages, names):
+    """As :func:`decode`, for many routes.
+
+    Most of them differ from another one in the destination alone.  So each
+    kind of route is decoded once.
+
+    :param messages: iterable of (bytes, start, end)
+    :param names: as for :func:`decode`
+    :returns: list of :class:`Route`, without cached clones
+    :raises ValueError: as :func:`decode`
+    """
+    alike, found = {}, []
+    ntop, family = socket.inet_ntop, socket.AF_INET
+    for data, start, end in messages:
+        middle = start + DST_FROM
+        # All but the destination.
+        rest = data[start:middle], data[middle + _IPV4:end]
+        if rest in alike:
+            route, length = alike[rest]
+            address = ntop(family, data[middle:middle + _IPV4])
+            # Faster than _replace().
+            found.append(Route(route[0], f'{address}/{length}', *route[2:]))
+            continue
+        route = decode(data, start, end, names)
+        if route is not None:
+            found.append(route)
+            if is_usual(data, start, end):
+                alike[rest] = route, route.dst.partition('/')[2]
+    return found
+
+
+def is_usual(data, start, end):
+    """Whether an IPv4 route has its only destination where most have it.
+
+    :param data: bytes with the body of a route; likewise start and end
+    :raises ValueError: when a length does not fit
+    """
+    return (end - start >= DST_FROM + _IPV4 and
+            data[start] == socket.AF_INET and
+            ATTRIBUTE.unpack_from(data, start + RTMSG.size)[0] == _U32 and
+            ATTRIBUTE.unpack_from(data, start + RTMSG.size + _U32) == (
+                ATTRIBUTE.size + _IPV4, RTA_DST) and
+            RTA_DST not in attributes(data, start + DST_FROM + _IPV4, end))
 
 
 def via_text(payload):

@@ -27,6 +27,7 @@ from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import raw
 from ovn_network_agent.netlink import route_codec
+from ovn_network_agent.netlink import route_portions
 from ovn_network_agent.netlink import texts
 
 RTM_NEWROUTE = rtnl.RTM_NEWROUTE
@@ -125,9 +126,9 @@ def _dumps(kernel, protocol, table=0, families=tuple(DEFAULT_METRIC)):
 
 
 def _decoded(dumps, names):
-    found = (route_codec.decode(*message, names) for dump in dumps
-             for message in connection.objects(dump))
-    return [route for route in found if route is not None]
+    return route_codec.decode_all(
+        (message for dump in dumps for message in connection.objects(dump)),
+        names)
 
 
 @functools.lru_cache(maxsize=64)
@@ -206,23 +207,34 @@ class Seen(typing.NamedTuple):
                    for index, name in self.devices)
 
 
-def read_again(protocol, seen):
-    """All routes of a protocol, as :func:`read_ours`, unless they are known.
+def read_again(protocol, mark, last=None, known=frozenset()):
+    """All routes of a protocol, unless they are known.
 
     :param protocol: rtm_protocol
-    :param seen: :class:`Seen` of an earlier answer, or None
-    :returns: (list of :class:`route_codec.Route`, or None for the routes of
-        the earlier answer; :class:`Seen`)
+    :param mark: :class:`Seen` of an answer that is not needed again, or None
+    :param last: :class:`Seen` of the last answer, or None
+    :param known: set of digests of portions of the last answer
+    :returns: (list of (digest of a portion; its routes, a list of
+        :class:`route_codec.Route`, or None for a known portion), or None for
+        the routes of the mark; :class:`Seen`)
     :raises OSError: when the routes cannot be read
     """
-    with connection.Connection(port=seen.port if seen else 0) as kernel:
+    former = mark or last
+    with connection.Connection(port=former.port if former else 0) as kernel:
         port = kernel.port
         dumps = _dumps(kernel, protocol)
     now = raw.digest(dumps)
-    if seen and now == seen.digest and seen.same_devices:
-        return None, seen
+    if mark and now == mark.digest and mark.same_devices:
+        return None, mark
     names = {}
-    found = _decoded(dumps, names)
+    if last and last.same_devices:
+        names = dict(last.devices)
+    else:
+        known = frozenset()
+    found = [
+        (digest, None if digest in known else route_codec.decode_all(
+            connection.objects(pieces), names))
+        for digest, pieces in route_portions.divide(dumps).items()]
     return found, Seen(now, port, tuple(names.items()))
 
 

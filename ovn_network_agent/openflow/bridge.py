@@ -43,18 +43,24 @@ def dump(connection):
     return _decoded(_ours(connection))
 
 
-def dump_again(connection, former):
+def dump_again(connection, former, known=frozenset()):
     """All flows with a cookie of the agent, unless they are known.
 
     :param connection: :class:`connection.Switch`
     :param former: digest of an earlier answer, '' for none
-    :returns: (as :func:`dump`, or None for the flows of the earlier answer;
-        digest of this answer)
+    :param known: set of digests of portions, see :func:`digest.portions`
+    :returns: (list of (digest of a portion; its flows as of :func:`dump`, or
+        None for a known portion), or None for the flows of the earlier
+        answer; digest of this answer)
     :raises OSError: when the flows cannot be read in full
     """
-    bodies = _ours(connection)
+    bodies = digest.plain(_ours(connection))
     now = digest.of_flows(bodies)
-    return None if now == former else _decoded(bodies), now
+    if now == former:
+        return None, now
+    return [(mark, None if mark in known else [
+        codec.decode(wire.one_flow(flow)) for flow in flows])
+        for mark, flows in digest.portions(bodies).items()], now
 
 
 def _ours(connection):

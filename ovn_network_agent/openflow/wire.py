@@ -127,6 +127,15 @@ def flow_entries(body):
     return [entry for entry, _packets in entries], more
 
 
+def one_flow(data):
+    """The entry of one flow, see :func:`flow_entries`.
+
+    :param data: bytes of a flow in the body of an OFPMP_FLOW reply
+    :raises Malformed: when lengths do not fit
+    """
+    return _flow_entry(data, 0)[0][0]
+
+
 def counted_entries(body):
     """The entries of an OFPMP_FLOW reply, and their packet counters.
 

@@ -43,21 +43,30 @@ _LISTS = (('adds', specs.ADD, specs.check_flow),
 
 
 @privileged.ovs.entrypoint
-def dump_flows(bridge, former=''):
+def dump_flows(bridge, former='', known=()):
     """Read the flows with a cookie of the agent, unless they are known.
 
     :param bridge: name of the bridge
     :param former: digest of an earlier answer, '' for none
-    :returns: [flows, digest]: list of lists, the fields of
-        :class:`openflow.spec.FlowSpec`, or of :class:`openflow.spec.StraySpec`
-        for a stray flow, or None for the flows of the earlier answer; digest
-        of this answer, '' with ``[ovs] ovs_wrapper``
+    :param known: list of bytes, digests of portions of earlier answers
+    :returns: [portions, digest]: list of [digest, flows], or None for the
+        portions of the earlier answer; digest of this answer, '' with ``[ovs]
+        ovs_wrapper``.  The flows of a portion are a list of lists, the fields
+        of :class:`openflow.spec.FlowSpec`, or of
+        :class:`openflow.spec.StraySpec` for a stray flow, or None for a known
+        portion
     :raises OSError: when the flows cannot be read in full
     """
+    for mark in checks.sequence(known, 'known'):
+        if not isinstance(mark, bytes):
+            raise checks.invalid(f'{mark!r} is no digest')
     found, digest = _run(
-        bridge, lambda switch: openflow.dump_again(switch, former),
-        lambda command: (ofctl.dump(command), ''))
-    return [None if found is None else [list(spec) for spec in found], digest]
+        bridge, lambda switch: openflow.dump_again(switch, former,
+                                                   frozenset(known)),
+        lambda command: ([(b'', ofctl.dump(command))], ''))
+    return [None if found is None else [
+        [mark, None if flows is None else [list(spec) for spec in flows]]
+        for mark, flows in found], digest]
 
 
 @privileged.ovs.entrypoint

@@ -13,13 +13,16 @@
 """Flows through the management socket of a bridge."""
 
 import dataclasses
+import random
 import re
 import signal
+import threading
 import time
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import flow
 from ovn_network_agent.privileged import limits
+from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.openflow import base
 
@@ -91,6 +94,57 @@ class TestFlow(base.FlowTestCase):
             self.assertNotEqual(set(wanted), self.changed(mark))
             self.ovs.ofctl('del-flows', base.BRIDGE, 'cookie=0x998/-1')
             self.backend.apply(backends.Delta(create=tuple(wanted)))
+
+    def fresh(self):
+        """What a backend without any memory reads."""
+        return set(flow.FlowBackend(configs.conf(
+            bridge_dev=base.BRIDGE)).read(frozenset()))
+
+    def test_a_memory_never_hides_a_change(self):
+        """Changes by all, and readings of one backend in between."""
+        dice = random.Random(35)
+        for turn in range(12):
+            some = [base.hairpin(f'198.51.{dice.randrange(3)}.'
+                                 f'{dice.randrange(256)}/32',
+                                 mac=dice.choice((base.MAC, base.LRP_MAC)))
+                    for _flow in range(dice.choice((1, 1, 300)))]
+            delta = (backends.Delta(delete=tuple(set(some))) if turn % 3 == 1
+                     else backends.Delta(create=tuple(
+                         {one.key: one for one in some}.values())))
+            self.assertEqual({}, self.backend.apply(delta))
+            if turn % 4 == 3:
+                self.ovs.ofctl('del-flows', base.BRIDGE, 'cookie=0x998/-1,ip,'
+                               f'nw_dst=198.51.{dice.randrange(3)}.0/25')
+                self.ovs.add('cookie=0x998,priority=910,in_port=3,ip,'
+                             f'nw_dst=198.51.0.{turn},actions=drop')
+            self.assertEqual(self.fresh(), self.read())
+
+    def test_changes_during_readings(self):
+        """What others change meanwhile is in this reading or in the next."""
+        keeps = {base.hairpin(f'198.51.100.{n}/32') for n in range(100)}
+        comes = [base.hairpin(f'203.0.113.{n}/32') for n in range(100)]
+        self.backend.apply(backends.Delta(create=tuple(keeps)))
+        ended = threading.Event()
+
+        def change():
+            for part in range(0, 100, 5):
+                match = ',priority=910,in_port=3,ip,nw_dst='
+                self.ovs.add(*(f'cookie=0x998{match}203.0.113.{n},actions='
+                               f'set_field:{base.MAC}->eth_src,set_field:'
+                               f'{base.LRP_MAC}->eth_dst,IN_PORT'
+                               for n in range(part, part + 5)))
+            ended.set()
+        changing = threading.Thread(target=change)
+        changing.start()
+        before, mark = set(), None
+        while not ended.is_set():
+            found, mark = self.backend.reread(frozenset, mark)
+            if found is not None:
+                self.assertLessEqual(keeps | before, set(found))
+                self.assertLessEqual(set(found), keeps.union(comes))
+                before = set(found)
+        changing.join()
+        self.assertEqual(keeps.union(comes), self.read())
 
     def test_round_trip(self):
         wanted = self.wanted()

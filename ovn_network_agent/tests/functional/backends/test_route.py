@@ -12,6 +12,7 @@
 
 """Backend route on the real kernel."""
 
+import random
 import time
 
 from ovn_network_agent import resources
@@ -149,6 +150,47 @@ class RouteTest(base.KernelTestCase):
         self.ip('link set br-new up')
         self.ip('route replace 198.51.100.10/32 dev br-new proto 44')
         self.assertFalse(self.unchanged(mark))
+
+    def test_a_memory_never_hides_a_change(self):
+        """Changes by all, and readings of one backend in between."""
+        self.ip('link set br-ex-peer up')
+        self.conf.set_override('vrf_name', '', 'frr')
+        dice = random.Random(36)
+        known, wanted = set(), {}
+        for turn in range(30):
+            some = {one.key: one for one in (fip(
+                dice.randrange(256), dice.choice((MAIN, 201)),
+                dice.choice(('br-ex', 'br-ex-peer')))
+                for _route in range(dice.choice((1, 1, 100))))}
+            if turn % 3 == 1:
+                self.backend.apply(backends.Delta(
+                    delete=tuple(some.values())))
+            else:
+                self.assertEqual({}, self.backend.apply(backends.Delta(
+                    create=tuple(some.values()))))
+            wanted.update(some)
+            if turn % 5 == 4:
+                self.ip(f'route replace 198.51.100.{turn}/32 dev br-ex '
+                        'proto 44 metric 9')
+            if turn % 7 == 6:
+                # The classes of some routes.
+                known = {one.ref for one in wanted.values()
+                         if dice.random() < 0.1}
+            fresh = route.RouteBackend(self.conf)
+            self.assertCountEqual(fresh.read(known),
+                                  self.backend.read(known))
+
+    def test_a_memory_knows_the_names_of_devices(self):
+        """The same routes through a device that is called otherwise."""
+        name = 'br-ex-peer'
+        for new in ('other', name):
+            self.ip(f'link set {name} up')
+            self.ip(f'route add 198.51.100.10/32 dev {name} proto 44')
+            self.assertEqual([fip(dev=name)],
+                             self.backend.read(frozenset()))
+            self.ip(f'link set {name} down')
+            self.ip(f'link set {name} name {new}')
+            name = new
 
     def test_foreign_route_before_ours_is_not_replaced(self):
         """The kernel would replace the first one with this metric."""

@@ -73,6 +73,8 @@ def _route(data):
     fast = single = None
     with contextlib.suppress(ValueError):
         fast = route_codec.decode(data, 0, len(data))
+        both = route_codec.decode_all([(data, 0, len(data))] * 2, {})
+        assert both == ([] if fast is None else [fast, fast]), both
     with contextlib.suppress(ValueError):
         single = routes.decode(data, 0, len(data))
     routes.read(Dumped(data), 0, 0, (2,))

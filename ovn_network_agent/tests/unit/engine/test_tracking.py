@@ -51,9 +51,10 @@ class TrackerTest(base.BaseTestCase):
 
     def test_a_reading_as_wanted_is_there_once(self):
         self.tracker.want(ROUTE)
-        read = dataclasses.replace(ROUTE)
-        self.tracker.resync(KINDS, [read, RULE])
+        found = [dataclasses.replace(ROUTE), RULE]
+        self.tracker.resync(KINDS, found)
         self.assertIs(ROUTE, self.tracker.existing(ROUTE.ref))
+        self.assertIs(ROUTE, found[0])
         self.assertIs(RULE, self.tracker.existing(RULE.ref))
         self.assertEqual(((), (), (RULE,)), self.delta())
 

@@ -143,6 +143,31 @@ class DecodingTest(unittest.TestCase):
         for decode in route_codec.decode, routes.decode:
             self.assertEqual(expected, decode(body, 0, len(body), names))
 
+    @given(st.lists(st.tuples(
+        st.sampled_from([1, 24, 32]), st.sampled_from([0, 1]),
+        st.sampled_from(['RTA_TABLE', 'RTA_PRIORITY', '']),
+        st.sampled_from(['203.0.113.1', None]), st.booleans(),
+        st.integers(0, 3), st.booleans()), max_size=8))
+    def test_many_routes_are_as_single_ones(self, drawn):
+        datas = []
+        for length, cloned, first, via, twice, number, short in drawn:
+            rest = [('RTA_OIF', 7), *([('RTA_GATEWAY', via)] if via else ())]
+            body = encoded(
+                {'family': 2, 'dst_len': length, 'table': 254, 'proto': 44,
+                 'type': 1, 'flags': route_codec.RTM_F_CLONED * cloned},
+                [*([(first, 9)] if first else ()),
+                 ('RTA_DST', f'198.51.100.{number}'), *rest,
+                 *([('RTA_DST', '192.0.2.1')] if twice else ())])
+            datas.append(body[:28] if short else body)
+        names = {7: 'br-ex'}
+        single = [route_codec.decode(data, 0, len(data), names)
+                  for data in datas]
+        self.assertEqual(
+            [route for route in single if route is not None],
+            route_codec.decode_all(
+                [(b'x' + data + b'y', 1, 1 + len(data)) for data in datas],
+                names))
+
     @given(st.data(), octets)
     def test_other_families(self, data, family):
         """Notifications of MPLS and multicast routes are left alone."""

@@ -51,6 +51,10 @@ class TestCodec(unittest.TestCase):
         self.assertEqual(flows, decode(reply(*map(entry, flows))))
 
     @given(strategies.flows())
+    def test_one_flow_alone(self, flow):
+        self.assertEqual(flow, codec.decode(wire.one_flow(entry(flow))))
+
+    @given(strategies.flows())
     def test_what_a_match_selects(self, flow):
         (_table, _priority, _plain, _cookie, match, instructions), = (
             wire.flow_entries(reply(entry(flow)))[0])

@@ -38,7 +38,10 @@ def body(*flows, more=0):
 class DigestTest(base.BaseTestCase):
 
     def assert_same(self, one, other, same=True):
+        one, other = map(digest.plain, (one, other))
         self.assertEqual(same, digest.of_flows(one) == digest.of_flows(other))
+        self.assertEqual(same, digest.portions(one).keys() ==
+                         digest.portions(other).keys())
 
     def test_packets_and_time_do_not_count(self):
         dice = random.Random(32)
@@ -69,4 +72,28 @@ class DigestTest(base.BaseTestCase):
         whole = body(flow(1), flow(2))
         for wrong in (whole[:-1], whole + b'x', body(flow(1)[:40]),
                       body(struct.pack('!H', 4) + flow(1)[2:])):
-            self.assertRaises(wire.Malformed, digest.of_flows, [wrong])
+            self.assertRaises(wire.Malformed, digest.plain, [wrong])
+
+    def test_the_order_counts_for_no_portion(self):
+        flows = [flow(n, 136 + 8 * (n % 3), cookie=n) for n in range(300)]
+        before = digest.portions(digest.plain([body(*flows)]))
+        random.Random(33).shuffle(flows)
+        after = digest.portions(digest.plain(
+            [body(*flows[:100]), body(*flows[100:])]))
+        self.assertEqual(before.keys(), after.keys())
+        self.assertCountEqual(
+            *([one for flows in found.values() for one in flows]
+              for found in (before, after)))
+
+    def test_few_portions_change_with_a_flow(self):
+        flows = [flow(n, cookie=n) for n in range(3000)]
+        before = digest.portions(digest.plain([body(*flows)]))
+        for change in (flows[1:], [*flows, flow(1, cookie=9000)],
+                       [*flows[1:], flow(0, cookie=9000)]):
+            after = digest.portions(digest.plain([body(*change)]))
+            self.assertLessEqual(len(after.keys() - before.keys()), 2)
+
+    def test_equal_flows_count_twice(self):
+        one, two = (digest.portions(digest.plain([body(*[flow(1)] * count)]))
+                    for count in (1, 2))
+        self.assertNotEqual(one.keys(), two.keys())

@@ -46,6 +46,8 @@ _BATCH = 2500
 # better.  Meanwhile the daemon answers nobody, and watchfrr restarts a daemon
 # after 10 s without an answer (watchfrr(8), --timeout).
 _BUSY = 2.0
+# By this factor the last one may be longer, so that no short one follows.
+_LAST = 1.25
 # Seconds that a route takes at least, for the case of a clock that stands.
 _QUICKEST = 0.0001
 # Seconds by which the limit inside of a wrapper is shorter.
@@ -173,8 +175,8 @@ def change_static(vrf, adds, deletes):
 def batches(configuration, clock=time.monotonic):
     """Parts of a configuration, each for a transaction.
 
-    This is no entry point.
-    A part may be as long as the time of the former part allows.
+    A part may be as long as the time of the former part allows.  This is no
+    entry point.
 
     :param configuration: list of lines
     :param clock: function that returns monotonic seconds
@@ -187,6 +189,8 @@ def batches(configuration, clock=time.monotonic):
         yield some
         seconds = max(clock() - began, _QUICKEST * len(some))
         size = max(_BATCH, int(_BUSY / seconds * len(some)))
+        if len(configuration) <= size * _LAST:
+            size = len(configuration)
 
 
 @privileged.frr.entrypoint

@@ -45,8 +45,13 @@ class BatchesTest(base.BaseTestCase):
     def test_a_quick_daemon_gets_all_others_at_once(self):
         self.assertEqual([2500, 7500], self.sizes(10000, 0.0002))
 
+    def test_no_short_one_comes_last(self):
+        # Two seconds are 7,407 routes.
+        self.assertEqual([2500, 7510], self.sizes(10010, 0.00027))
+        self.assertEqual([2500, 7407, 2593], self.sizes(12500, 0.00027))
+
     def test_a_slow_daemon_is_not_kept_from_answering(self):
-        self.assertEqual([2500, 2500, 2500, 1], self.sizes(7501, 0.0014))
+        self.assertEqual([2500, 2500, 2501], self.sizes(7501, 0.0014))
 
     def test_a_clock_that_stands_is_no_licence(self):
         self.assertEqual([2500, 20000, 17500], self.sizes(40000, 0.0))

@@ -53,6 +53,9 @@ class Index:
         now = ()
         if row is not None:
             self._keys_of[uuid] = now = self._keys_now(row)
+        if not before and not now:
+            # Most rows have no key in most indexes.
+            return set()
         gone, come = self._difference(before, now)
         for key in gone:
             self._drop(key, uuid)

@@ -25,6 +25,7 @@ import ipaddress
 
 from ovn_network_agent import iptext
 from ovn_network_agent import model
+from ovn_network_agent import networks as parsing
 from ovn_network_agent import ownership
 from ovn_network_agent.ovsdb import columns
 
@@ -61,13 +62,11 @@ def networks(row):
     """
     valid, problems = [], []
     for text in sorted(row.networks):
-        try:
-            everything = not iptext.interface(text).network.prefixlen
-        except ValueError:
+        interface = parsing.parse_interface(text)
+        if interface is None:
             problems.append(f'Logical_Router_Port {row.name}: network '
                             f'{text!r} is malformed')
-            continue
-        if everything:
+        elif not interface.network.prefixlen:
             problems.append(f'Logical_Router_Port {row.name}: network '
                             f'{text!r} is everything and left out; give it '
                             'the prefix length of its subnet')

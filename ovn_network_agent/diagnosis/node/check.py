@@ -35,6 +35,10 @@ import typing
 from ovn_network_agent.diagnosis import finding
 
 Verdict = finding.Verdict
+# The remedy for a socket that root may not use.
+DENIED = ('"namei -l" with this path shows the modes, and "journalctl -k '
+          '--grep denied" whether AppArmor or SELinux refuses; root of a '
+          'rootless container has no privileges over files of others')
 
 
 class NotChecked(Exception):

@@ -13,6 +13,8 @@
 
 """Checks of FRR: its daemons, its configuration, its sessions."""
 
+import os
+import socket
 import typing
 
 from ovn_network_agent.diagnosis.node import check
@@ -23,6 +25,8 @@ from ovn_network_agent.watches import frr_fitness
 # Since FRR 9, mgmtd has the configuration.
 _MGMTD_SINCE = 9
 _NAMED = 5
+# Seconds for a daemon to take a connection.
+_LIMIT = 2.0
 
 
 class Daemons(typing.NamedTuple):
@@ -30,10 +34,15 @@ class Daemons(typing.NamedTuple):
 
     :ivar wanted: tuple of names
     :ivar running: frozenset of names
+    :ivar folder: directory that should have the sockets, '' if it is there
+    :ivar closed: why a socket that is there takes no connection, '' if not
+        known
     """
 
     wanted: tuple
     running: frozenset
+    folder: str = ''
+    closed: str = ''
 
 
 def read_daemons(sources):
@@ -49,7 +58,41 @@ def read_daemons(sources):
         found = sources.frr()
         wanted += ['bfdd'] if found.bfd else []
         wanted += ['mgmtd'] if major(found.version) >= _MGMTD_SINCE else []
-    return Daemons(tuple(wanted), running)
+    return Daemons(tuple(wanted), running, *_sockets(sources.conf, [
+        name for name in wanted if name not in running]))
+
+
+def _sockets(conf, missing):
+    """Whether the sockets of FRR can be reached at all.
+
+    :param missing: names of the daemons that were not found
+    :returns: (folder, closed), the fields of :class:`Daemons`
+    """
+    folder = conf.frr.frr_run_dir
+    if not missing or conf.frr.vtysh_wrapper:
+        return '', ''
+    if not os.path.isdir(folder):
+        return folder, ''
+    reasons = (refusal(os.path.join(folder, f'{name}.vty'))
+               for name in missing)
+    return '', next(filter(None, reasons), '')
+
+
+def refusal(path):
+    """Why a socket that has a listener takes no connection, '' if it does.
+
+    :param path: path of the socket
+    """
+    with socket.socket(socket.AF_UNIX) as opened:
+        opened.settimeout(_LIMIT)
+        try:
+            opened.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            # Nobody listens.
+            return ''
+        except OSError as error:
+            return f'{path}: {error.strerror or error}'
+    return ''
 
 
 def major(version):
@@ -69,11 +112,29 @@ def judge_daemons(found):
     missing = [name for name in found.wanted if name not in found.running]
     if missing:
         yield check.broken(
-            f'{" and ".join(missing)} of FRR not running',
-            'set them to "yes" in /etc/frr/daemons, "systemctl restart frr", '
-            'and look into the log of FRR')
+            f'{" and ".join(missing)} of FRR not running{_where(found)}',
+            _start_frr(found))
     else:
         yield check.ok(', '.join(found.wanted))
+
+
+def _where(found):
+    """What is known of the sockets, the end of a sentence."""
+    if found.folder:
+        return f': there is no directory {found.folder}'
+    return f', or out of reach: {found.closed}' if found.closed else ''
+
+
+def _start_frr(found):
+    """The remedy for daemons that were not found."""
+    if found.closed:
+        return check.DENIED
+    remedy = ('set them to "yes" in /etc/frr/daemons, "systemctl restart '
+              'frr", and look into the log of FRR')
+    if found.folder:
+        return (f'{remedy}; in a container mount {found.folder} of the host; '
+                'or set [frr] frr_run_dir')
+    return remedy
 
 
 class Configured(typing.NamedTuple):

@@ -14,6 +14,7 @@
 """Checks of the databases, the chassis and ovn-controller."""
 
 import errno
+import os
 import typing
 
 from ovn_network_agent import ownership
@@ -64,11 +65,25 @@ def judge_reach(found):
     :param found: :class:`Reach`
     """
     if found.trouble:
-        yield check.broken(
-            f'{found.name}: {found.trouble}', 'is the server up, is it '
-            f'{found.remotes}, and does a firewall or TLS stand between?')
+        yield check.broken(f'{found.name}: {found.trouble}', _reach(found))
     else:
         yield check.ok(f'{found.name} answers at {found.remotes}')
+
+
+def _reach(found):
+    """The remedy for a database that cannot be used."""
+    path = found.remotes.removeprefix('unix:')
+    if found.name != connection.SCHEMAS['ovs'] or path == found.remotes:
+        return (f'is the server up, is it {found.remotes}, and does a '
+                'firewall or TLS stand between?')
+    if os.strerror(errno.EACCES) in found.trouble:
+        return check.DENIED
+    if os.strerror(errno.ENOENT) in found.trouble:
+        return ('"systemctl start openvswitch-switch"; in a container mount '
+                f'{os.path.dirname(path)} of the host; or name the socket in '
+                '[ovs] ovsdb_connection')
+    return (f'ovsdb-server does not serve {path}: "systemctl restart '
+            'openvswitch-switch", and look into its log')
 
 
 class Chassis(typing.NamedTuple):

@@ -11,6 +11,11 @@
 # under the License.
 
 
+import os
+import socket
+
+import fixtures
+
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import frr
 from ovn_network_agent.diagnosis.node import registry
@@ -36,6 +41,30 @@ class DaemonsTest(base.JudgeTestCase):
         said = self.judged(frr.judge_daemons, frr.Daemons(
             ('zebra', 'bfdd', 'mgmtd'), running), base.BROKEN)
         self.assertIn('bfdd and mgmtd', said)
+
+    def test_sockets_that_are_out_of_reach(self):
+        """In a container without the directory, or behind a policy."""
+        facts = frr.Daemons(('zebra',), frozenset())
+        said = self.judged(frr.judge_daemons, facts._replace(
+            folder='/run/frr'), base.BROKEN)
+        self.assertIn('there is no directory /run/frr', said)
+        self.assertIn('mount /run/frr of the host', said)
+        said = self.judged(frr.judge_daemons, facts._replace(
+            closed='/run/frr/zebra.vty: Permission denied'), base.BROKEN)
+        self.assertIn('out of reach: /run/frr/zebra.vty: ', said)
+        self.assertNotIn('/etc/frr/daemons', said)
+
+    def test_refusals(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        path = os.path.join(folder, 'zebra.vty')
+        self.assertEqual('', frr.refusal(path))
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(path)
+            # Bound and without a listener, as a killed daemon leaves it.
+            self.assertEqual('', frr.refusal(path))
+            listening.listen()
+            self.assertEqual('', frr.refusal(path))
+        self.assertIn('Not a directory', frr.refusal(path + '/x'))
 
     def test_major(self):
         self.assertEqual([8, 10, 0, 0], [frr.major(text) for text in (

@@ -32,6 +32,17 @@ class ReachTest(base.JudgeTestCase):
         self.assertIn('no route', said)
         self.assertIn('192.0.2.1', said)
 
+    def test_the_local_socket(self):
+        """No firewall stands there, and the reason names the remedy."""
+        for reason, word in (
+                ('No such file or directory', 'in a container mount /run/x '),
+                ('Connection refused', 'restart openvswitch-switch'),
+                ('Permission denied', 'AppArmor or SELinux')):
+            said = self.judged(ovn.judge_reach, ovn.Reach(
+                'Open_vSwitch', 'unix:/run/x/db.sock', reason), base.BROKEN)
+            self.assertIn(word, said)
+            self.assertNotIn('firewall', said)
+
 
 class ChassisTest(base.JudgeTestCase):
 

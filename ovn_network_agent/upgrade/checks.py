@@ -25,6 +25,8 @@ GROUPS = (
     # The check of the configuration looks at the files of TLS, too.
     ('Configuration', ('configuration',)),
     ('Needs of the node', ('prerequisites', 'privileges')),
+    # Of the new version, whose program this is.
+    ('Files of the agent', ('file-access',)),
     ('Databases of OVN and Open vSwitch',
      ('nb-database', 'sb-database', 'ovs-database')),
     ('Versions of programs', ('versions',)),

@@ -14,6 +14,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -40,6 +41,8 @@ def build(directory):
 def renewed(package, directory, version):
     """The same package with another version and a changed sample file.
 
+    The Python package has the other version, too, without an epoch.
+
     :param package: pathlib.Path of a package
     :param directory: for the new package
     :param version: text
@@ -51,6 +54,11 @@ def renewed(package, directory, version):
     control.write_text(''.join(
         f'Version: {version}\n' if line.startswith('Version: ') else line
         for line in control.read_text().splitlines(keepends=True)))
+    metadata, = tree.glob('opt/ovn-network-agent/lib/*/site-packages/'
+                          'ovn_network_agent-*.dist-info/METADATA')
+    metadata.write_text(re.sub(
+        '^Version: .*$', f'Version: {version.partition(":")[2]}',
+        metadata.read_text(), count=1, flags=re.M))
     sample = tree / 'etc/ovn-network-agent/ovn-network-agent.conf'
     sample.write_text('# newer\n' + sample.read_text())
     made = pathlib.Path(directory, 'newer.deb')

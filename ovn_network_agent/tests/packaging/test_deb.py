@@ -17,6 +17,7 @@ systemd, Open vSwitch and FRR run there, and the databases of OVN outside.
 
 import concurrent.futures
 import os
+import pathlib
 import shutil
 import subprocess
 import tempfile
@@ -128,7 +129,8 @@ class PackageTest(testtools.TestCase):
         :returns: set of str
         """
         pruned = []
-        for path in ('/run/systemd', '/var/lib/dpkg', '/var/lib/libuuid',
+        for path in ('/run/systemd', '/var/lib/apt', '/var/lib/dpkg',
+                     '/var/lib/libuuid',
                      '/var/lib/systemd', '/var/log', '/var/cache', '/root'):
             pruned += ['-path', path, '-o']
         return set(self.machine.run(
@@ -177,6 +179,7 @@ class PackageTest(testtools.TestCase):
         self._configured()
         self._started()
         self._upgraded()
+        self._back()
         self._removed()
         self.machine.run('dpkg', '--purge', NAME)
         after = self.files()
@@ -264,6 +267,29 @@ class PackageTest(testtools.TestCase):
         self.assertEqual(CONFIG, self.machine.run('cat', CONF))
         self.assertEqual('640 root ovn-network-agent\n', self.machine.run(
             'stat', '-c', '%a %U %G', CONF))
+        self.assertIn('this program is 1\n', self.machine.run(
+            f'{NAME}-ctl', 'doctor', 'agent'))
+
+    def _back(self):
+        """To the former version, also while the newer one works.
+
+        A restart in good order would wait for another gateway node.
+        """
+        for made in (self.folder + '/newer.deb', self.package):
+            self.machine.run(
+                'apt-get', 'install', '--yes', '--allow-downgrades',
+                '-o', 'Dpkg::Options::=--force-confold',
+                self.put(pathlib.Path(made)))
+            former = self.shown('MainPID')
+            self.systemctl('kill', '--signal=KILL', NAME)
+            self.eventually(lambda former=former: (
+                self.shown('MainPID', 'ActiveState')['ActiveState'] ==
+                'active' and self.shown('MainPID') != former))
+            said = self.machine.run(f'{NAME}-ctl', 'doctor', 'agent')
+            self.assertNotIn('the agent that runs', said)
+        self.assertEqual(CONFIG, self.machine.run('cat', CONF))
+        for address in '198.51.100.1', '198.51.100.7':
+            self.assertTrue(self.announced(address), self.log())
 
     def _removed(self):
         """dpkg waits for the orderly stop: first the port has to leave."""

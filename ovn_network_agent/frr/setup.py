@@ -24,6 +24,8 @@ from ovn_network_agent.frr import output
 WORDS = {4: 'ip', 6: 'ipv6'}
 _BGP = 'router bgp '
 _ROUTE_MAP = 'route-map '
+# The most other instances that are named.
+_NAMED = 3
 # The parts whose lack :func:`faults` names.
 VRF, INSTANCE, REDISTRIBUTION, FILTER = (
     'vrf', 'instance', 'redistribution', 'filter')
@@ -44,6 +46,7 @@ class Setup(typing.NamedTuple):
     :ivar version: version of FRR, '' when it is not shown
     :ivar mapped: (source, route map) of redistributions through a route map
     :ivar family: 4 or 6, the family of the redistribution and of the filters
+    :ivar others: first lines of the BGP instances, if none is of the VRF
     """
 
     vrf: bool
@@ -57,6 +60,7 @@ class Setup(typing.NamedTuple):
     version: str = ''
     mapped: tuple = ()
     family: int = 4
+    others: tuple = ()
 
 
 def read(text, vrf, prefix_list, version=4):
@@ -101,7 +105,9 @@ def _read(before, lines, vrf, prefix_list, version):
         next((line.split()[2] for line in lines
               if line.startswith('frr version ')), ''),
         tuple(_mapped(unicast)),
-        version)
+        version,
+        () if asn else tuple(line for line in lines
+                             if line.startswith(_BGP))[:_NAMED])
 
 
 def _undefined(unicast, defined):
@@ -219,12 +225,21 @@ def _instance_faults(setup, where, instance):
     if not setup.asn:
         yield INSTANCE, (
             f'there is no BGP instance for {where}, so nothing is '
-            f'announced; add "{instance}" with its neighbours')
+            f'announced{_elsewhere(setup)}; add "{instance}" with its '
+            'neighbours')
     elif not setup.neighbours:
         yield INSTANCE, (
             f'the BGP instance of {where} has no neighbours, so '
             f'no neighbour learns a route; add "{instance}" / "neighbor '
             'ADDRESS remote-as ASN"')
+
+
+def _elsewhere(setup):
+    """A hint to the instances that are not of the VRF."""
+    if not setup.others:
+        return ''
+    return (f': {", ".join(setup.others)} is of another VRF, and takes no '
+            'routes of this one')
 
 
 def _redistribution_faults(setup, where, instance, method):

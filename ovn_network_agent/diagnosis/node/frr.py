@@ -278,7 +278,9 @@ def judge_sessions(found):
     if not found.neighbours:
         yield check.warn(
             f'no neighbour is activated for IPv{found.version:d} unicast',
-            'activate one, unless another protocol announces')
+            f'activate one: "address-family ipv{found.version:d} unicast" '
+            'and "neighbor ADDRESS activate" below the "router bgp" of the '
+            'VRF; unless another protocol announces')
         return
     if down and not up:
         yield check.broken(f'no neighbour is established: {shown}', remedy)

@@ -58,7 +58,12 @@ class SetupTest(unittest.TestCase):
                               ('router bgp 65001 vrf red', ''),
                               ('router bgp 65001 view red', ''),
                               ('router bgp 65001 view red', 'red')):
-            self.assertEqual('', self.read(instance, vrf).asn)
+            found = self.read(instance, vrf)
+            self.assertEqual(('', (instance,)), (found.asn, found.others))
+            said = [text for part, text in setup.faults(
+                found, vrf, 'static', 'L') if part == setup.INSTANCE]
+            self.assertIn(f'{instance} is of another VRF', said[0])
+        self.assertEqual((), self.read('router bgp 65001', '').others)
 
     def test_route_maps_of_redistributions(self):
         with_map = configuration('router bgp 65001').replace(

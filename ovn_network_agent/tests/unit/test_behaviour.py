@@ -39,7 +39,7 @@ HEADER = '''\
 TEST = re.compile(r'``((?:unit|functional|lab)(?:\.\w+)+\.test_\w+)``')
 
 # Prefix, first and last number.
-ROWS = (('CFG', 1, 48), ('CFG', 60, 71), ('PRE', 1, 14), ('EVT', 1, 9),
+ROWS = (('CFG', 1, 48), ('CFG', 60, 71), ('PRE', 1, 16), ('EVT', 1, 9),
         ('ST', 1, 14), ('FIP', 1, 26), ('NB', 1, 18), ('OVS', 1, 12),
         ('VETH', 1, 18), ('CLN', 1, 5), ('DRY', 1, 3), ('LOOP', 1, 5),
         ('MNT', 1, 15), ('STL', 1, 10), ('DRN', 1, 28),

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The page about the removal takes away what the installation has made."""
+"""The pages of removal and upgrade know what the installation has made."""
 
 import configparser
 import os
@@ -23,9 +23,11 @@ from ovn_network_agent.tests import tools
 
 INSTALL = 'doc/source/install/index.rst'
 REMOVAL = 'doc/source/admin/maintenance.rst'
+UPGRADE = 'doc/source/admin/upgrade.rst'
 UNIT = 'contrib/systemd/ovn-network-agent.service'
 SYSUSERS = 'contrib/sysusers.d/ovn-network-agent.conf'
-CONSOLE = re.compile(r'^\.\. code-block:: console\n\n((?:   .*\n|\n)+)', re.M)
+CONSOLE = re.compile(
+    r'^( *)\.\. code-block:: console\n\n((?:\1   .*\n|\n)+)', re.M)
 # What a section of a page begins with.
 TITLE = r'^{title}\n[=-]+\n'
 
@@ -47,7 +49,8 @@ def commands(page, title, end):
     whole = read(page)
     begins = re.search(TITLE.format(title=title), whole, re.M).end()
     ends = re.search(TITLE.format(title=end), whole[begins:], re.M).start()
-    text = ''.join(CONSOLE.findall(whole[begins:begins + ends]))
+    text = ''.join(text for _depth, text in CONSOLE.findall(
+        whole[begins:begins + ends]))
     return [shlex.split(line.partition('# ')[2]) for line in
             text.replace('\\\n', ' ').splitlines() if '# ' in line]
 
@@ -87,6 +90,16 @@ class RemovalTest(base.BaseTestCase):
             path for path in found
             if not any(path == each or path.startswith(each + '/')
                        for each in gone)])
+
+    def test_an_upgrade_replaces_the_links_and_the_unit(self):
+        upgrade = commands(UPGRADE,
+                           'From one version of this agent to the next',
+                           'From the Go program')
+        replaced = {path for words in upgrade for path in made(words)}
+        self.assertEqual(
+            {path for words in self.installation for path in made(words)
+             if path.startswith(('/usr/local/bin/', '/etc/systemd/'))},
+            replaced)
 
     def test_what_systemd_has_made(self):
         """The log directory and the user; /run is emptied at a stop."""

@@ -261,11 +261,15 @@ def _check_original():
 def _check_program():
     """Check that what is imported later can be read then, too.
 
-    :raises EnvironmentProblem: when the user of the agent cannot
+    Without some packages, the agent still announces, so it only warns.
+
+    :raises EnvironmentProblem: when Python's own library cannot be read
     """
-    messages = readable.problems()
-    if messages:
-        raise EnvironmentProblem(messages)
+    text, of_python = readable.trouble()
+    if of_python:
+        raise EnvironmentProblem([text])
+    if text:
+        LOG.warning('%s', text)
 
 
 def _check_node(backends):

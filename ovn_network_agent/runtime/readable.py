@@ -14,9 +14,12 @@
 
 The unit starts the agent with CAP_DAC_OVERRIDE, so the start also reads files
 that are for root alone.  The agent and its daemons then give this capability
-up, and each later import would fail: as "unknown encoding: ascii", for
-example.  Such files come from an installation with the umask 077, and from a
-Python in the home of root.
+up, and each later import would fail.  Such files come from an installation
+with the umask 077, and from a Python in the home of root.
+
+Without Python's own library nothing works for long: each sysctl fails with
+"unknown encoding: ascii", for example.  Of the packages, most are loaded by
+then, so an agent without them goes on announcing.
 """
 
 import os
@@ -38,16 +41,22 @@ def files():
     return sorted(found.values())
 
 
-def problems():
-    """Why this user cannot run the program without privileges.
+def trouble():
+    """What this user could not read without privileges.
 
-    :returns: list of at most one message
+    :returns: (text, whether this is Python's own library); '' if all is well
     """
     # access(2) takes the real user, and no capabilities unless that is root.
     closed = [path for path in files() if not os.access(path, os.R_OK)]
     if not closed:
-        return []
-    return [f'{message(_user(), closed)}; {remedy(closed)}']
+        return '', False
+    return f'{message(_user(), closed)}; {remedy(closed)}', any(
+        path.startswith(os.path.dirname(os.__file__) + os.sep) and
+        not _is_package(path) for path in closed)
+
+
+def _is_package(path):
+    return bool({'site-packages', 'dist-packages'} & {*path.split(os.sep)})
 
 
 def message(user, closed):

@@ -12,6 +12,7 @@
 
 """Each thing that a node can lack, in a network namespace of its own."""
 
+import encodings
 import os
 import shutil
 import socket
@@ -99,21 +100,21 @@ class LackTest(node.NodeTestCase):
                    prefix=('setpriv', '--bounding-set=-net_admin',
                            '--inh-caps=-net_admin'))
 
-    def test_a_program_that_its_user_cannot_read(self):
-        """As the unit starts what was installed with the umask 077.
+    def test_a_python_that_its_user_cannot_read(self):
+        """As the unit starts what was made with a Python below /root.
 
         The capability reads the files at the start, and is given up then.
         """
         self.sh(BRIDGE)
         closed = os.path.join(self.directory, 'closed')
-        os.mkdir(closed)
-        with open(os.path.join(closed, 'sitecustomize.py'), 'w'):
-            pass
+        shutil.copytree(os.path.dirname(encodings.__file__), closed)
         os.chmod(closed, 0o700)
         both = '+net_admin,+dac_override'
         self.lacks(self.config(PLAIN), 'the user 61236 cannot read /',
                    'gives up the privileges', prefix=(
-                       'env', f'PYTHONPATH={closed}', 'setpriv',
+                       'unshare', '--mount', 'sh', '-c',
+                       'mount --bind "$0" "$1" && shift && exec "$@"', closed,
+                       os.path.dirname(encodings.__file__), 'setpriv',
                        '--reuid=61236', '--regid=61236', '--clear-groups',
                        f'--inh-caps=-all,{both}',
                        f'--ambient-caps=-all,{both}'))

@@ -43,4 +43,4 @@ class ReadableTest(base.BaseTestCase):
         self.assertNotIn('/nowhere.zip', self.folders())
 
     def test_all_is_well(self):
-        self.assertEqual([], readable.problems())
+        self.assertEqual(('', False), readable.trouble())

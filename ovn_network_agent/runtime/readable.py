@@ -67,7 +67,7 @@ def message(user, closed):
     """
     more = f' and files of {len(closed) - 1:d} more directories' if (
         len(closed) > 1) else ''
-    return (f'{user} cannot read {closed[0]}{more}, which are of the program, '
+    return (f'{user} cannot read files of the program ({closed[0]}{more}), '
             'and the agent gives up the privileges that read them at its '
             'start')
 

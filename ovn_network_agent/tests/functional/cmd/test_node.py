@@ -110,7 +110,7 @@ class LackTest(node.NodeTestCase):
         shutil.copytree(os.path.dirname(encodings.__file__), closed)
         os.chmod(closed, 0o700)
         both = '+net_admin,+dac_override'
-        self.lacks(self.config(PLAIN), 'the user 61236 cannot read /',
+        self.lacks(self.config(PLAIN), 'the user 61236 cannot read files',
                    'gives up the privileges', prefix=(
                        'unshare', '--mount', 'sh', '-c',
                        'mount --bind "$0" "$1" && shift && exec "$@"', closed,

@@ -58,7 +58,7 @@ OURS = {
     'the state of this process and of its interpreter': (
         'control.bug_report', 'control.text', 'metrics.endpoint',
         'privileged.capability', 'privileged.heap', 'privileged.receiving',
-        'runtime.sole'),
+        'runtime.readable', 'runtime.sole'),
     'files below /proc/sys, of numbers': (
         'diagnosis.address.kernel', 'diagnosis.node.outbound',
         'diagnosis.node.forwards'),

@@ -227,15 +227,18 @@ class View:
                 viewed = time.monotonic()
                 # Only now, with both replicas held still: a change that is
                 # marked but not visible would be lost otherwise.
-                now = self._build(nb, sb, phase, self._collect_dirty(), full,
-                                  again)
-                self._whole = self._whole or self._builder.whole
-                self._alike = self._alike and self._builder.alike
+                anew = self._collect_dirty()
+                before = self.last
+                if again is not None and self._dirty and not anew:
+                    # What a server has reported needs no confirmation, and
+                    # must not wait for one because of the piece.
+                    before = self._build(nb, sb, phase, anew, False, None)
+                now = self._build(nb, sb, phase, anew, full, again)
                 self._have_machines()
                 if again is not None:
                     # The rows need not have changed by a report of a server.
                     self._whole = self._whole or self._confirmation.loses(
-                        nb, self.last, now)
+                        nb, before, now)
                 self._confirm(nb, sb, now, full or ends)
                 self._look_for_absent(sb)
                 self.last, self.viewed = self._with_states(now), viewed
@@ -272,6 +275,8 @@ class View:
             self._builder.select(chosen)
         now = self._builder.build(nb, sb, self._wiring, self._dirty, phase,
                                   full, self._included(), again)
+        self._whole = self._whole or self._builder.whole
+        self._alike = self._alike and self._builder.alike
         self.compared = (again is not None and again.last and
                          self._compared is not None)
         if (settled and again is None) or self._builder.whole or self.compared:

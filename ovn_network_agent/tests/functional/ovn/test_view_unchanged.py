@@ -131,6 +131,27 @@ class FullTest(base.OvsdbTestCase):
         self.eventually(lambda: not self.look.databases['nb'].connected,
                         'a doubtful replica')
 
+    def test_a_loss_with_a_notice_needs_no_confirmation(self):
+        """Also where the notice comes together with a piece."""
+        self.useFixture(fixtures.MonkeyPatch(
+            'ovn_network_agent.pieces.AT_MOST', 2))
+        self.eventually(lambda: self.full() and self.look.view.confirmed,
+                        'confirmed')
+        self.cloud.add_nat('r1', '198.51.100.11')
+        self.eventually(lambda: len(self.look.router('r1').nats) == 2, 'two')
+        cut = self.look.view.pieces(anyway=True)
+        self.assertGreater(len(cut), 2)
+        for piece in cut:
+            self.cloud.remove_nat('r1', '198.51.100.11')
+            self.synchronise(self.look)
+            router, = self.look.look(again=piece).routers
+            self.assertEqual(['198.51.100.10'],
+                             [nat.external_ip for nat in router.nats])
+            self.assertTrue(self.look.view.confirmed)
+            self.cloud.add_nat('r1', '198.51.100.11')
+            self.synchronise(self.look)
+            self.assertEqual(2, len(self.look.router('r1').nats))
+
     def test_sb_is_asked_each_time(self):
         """What its replica lacks is noticed without any other change."""
         self.eventually(lambda: self.full() and self.look.view.confirmed,

@@ -21,7 +21,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *['..'] * 2))
 _PROGRAMS = {'FRR': ('/usr/lib/frr/zebra', '--version'),
              'Open vSwitch': ('ovs-vswitchd', '--version'),
              'iproute2': ('ip', '-V')}
-_NUMBERS = re.compile(r'\d+(?:\.\d+)*')
+_NUMBERS = re.compile(r'\d+\.\d+')
 _VERSION = re.compile(r'\d+\.\d[\w.~+-]*')
 
 
@@ -43,7 +43,7 @@ def now():
 
 
 def kernel(release):
-    """The version number in a release of the kernel, without its build."""
+    """The version in a release of the kernel, without patches and build."""
     found = _NUMBERS.match(release)
     return found.group() if found else ''
 

@@ -30,6 +30,9 @@ from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import kernel_routes
 from ovn_network_agent.privileged import vtysh
 
+# Of the kinds of the backend.
+_NAMES = (resources.KernelRoute.kind, resources.AnnouncedRoute.kind)
+
 
 class RouteBackend(kernel.KernelBackend):
     """Kernel routes that carry the protocol number of the agent."""
@@ -188,6 +191,7 @@ def _unusual(known, table):
     """
     usual, unusual = set(), set()
     for ref in known:
-        (usual if ref.kind == _kind(ref.key, table).kind
-         else unusual).add(ref.key)
+        if ref.kind in _NAMES:
+            (usual if ref.kind == _kind(ref.key, table).kind
+             else unusual).add(ref.key)
     return frozenset(unusual - usual)

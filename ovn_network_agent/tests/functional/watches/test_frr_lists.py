@@ -242,6 +242,8 @@ class WatchTest(ListTestCase):
                 list_monitor.Looks, 'changed', side_effect=KeyError), (
                     self.assertLogs(notifications.__name__, 'WARNING')) as log:
             waiting.eventually(lambda: log.output, 'a warning', SOON)
+            # The thread tells the agent of its end before it ends.
+            waiting.eventually(lambda: hook.call_count, 'a report', SOON)
         self.assertEqual(1, hook.call_count)
         self.comes('not reported')
 

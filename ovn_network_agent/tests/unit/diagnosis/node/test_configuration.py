@@ -97,7 +97,7 @@ class AccessTest(base.JudgeTestCase):
         if sys.prefix != sys.base_prefix:
             self.assertIn(f'"chmod -R go+rX {sys.prefix}"', said)
             said = self.judge(configuration.Access(True, (), 2, (
-                inside, '/root/.pyenv/lib/os.py')), base.BROKEN)
+                inside, '/root/python/lib/os.py')), base.BROKEN)
             self.assertIn('1 more directories', said)
             self.assertIn('/usr/bin/python3 -m venv', said)
 

@@ -236,7 +236,11 @@ class Loop:
         return now >= self._full_due() and not gives_way
 
     def _is_first(self, now):
-        """Whether a pass may have the first view, with systems just read."""
+        """Whether a pass may have the first view, with systems just read.
+
+        When the systems were read long ago, :meth:`_is_full` has them read
+        again with the first view.
+        """
         return (self._phase is model.Phase.RESTORING and not self._reloaded and
                 self._read_at is not None and
                 now < self._read_at + self._conf.reconcile_interval)

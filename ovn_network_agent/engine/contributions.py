@@ -153,6 +153,9 @@ class Contributions:
                 node, extent=port_forwards.extent(forwards))
         common = node, forwards, [driver.settings for driver in self.drivers]
         whole = common != self._common
+        if whole and self._common is not None:
+            LOG.debug('Everything is asked about: %s',
+                      _changed_parts(self._common, common))
         # An exception must not lose what has come.
         self._common = None
         if whole:
@@ -460,6 +463,16 @@ def _as_before(found, former):
             all(map(desired.same, found, former))):
         return former
     return found
+
+
+def _changed_parts(before, now):
+    """The names of what is another one in the common input, a text."""
+    (node, *_rest), (other, *_others) = before, now
+    fields = [f'node.{field.name}' for field in dataclasses.fields(node)
+              if getattr(node, field.name) != getattr(other, field.name)]
+    return ', '.join(fields + [name for name, old, new in zip(
+        ('forwards', 'settings'), before[1:], now[1:], strict=True)
+        if old != new]) + ' changed'
 
 
 def _common(driver, bare, node):

@@ -15,6 +15,10 @@
 With an incoming device the kernel treats the question as a packet that
 arrives there, so the answer includes policy rules, the guard against martians
 (rp_filter) and forwarding (inet_rtm_getroute() of the kernel).
+
+Routes of IPv6 with the same nexthop object, as zebra makes them, share one
+cached answer.  The answer has the next hop of all of them, and the rest of the
+route that was used first (rt6_get_pcpu_route() of the kernel).
 """
 
 import errno
@@ -24,6 +28,7 @@ import typing
 
 from pyroute2.netlink.rtnl import rtmsg
 
+from ovn_network_agent import iptext
 from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import routes
@@ -52,11 +57,12 @@ class Lookup(typing.NamedTuple):
     """The answer of the kernel.
 
     :ivar error: why the kernel drops the packet, '' when it forwards it
-    :ivar table: routing table of the route
-    :ivar dst: prefix of the route, '0.0.0.0/0' for a default route
+    :ivar table: routing table of the route, 0 for an unknown one
+    :ivar dst: prefix of the route, '0.0.0.0/0' for a default route; '' when
+        the kernel names another route with the same next hop
     :ivar dev: name of the output device, '' for several
     :ivar via: gateway, or None; that of an IPv4 route may be of IPv6
-    :ivar protocol: rtm_protocol of the route
+    :ivar protocol: rtm_protocol of the route, 0 for an unknown one
     :ivar local: whether the packet would be for this host itself
     :ivar refused: whether the kernel refuses the source of the packet, and
         says so; newer kernels do not
@@ -81,6 +87,8 @@ class Lookup(typing.NamedTuple):
                  ':' not in self.dst else '')
         via = f' via {inet6}{self.via}' if self.via else ''
         dev = f' dev {self.dev}' if self.dev else ' over several next hops'
+        if not self.dst:
+            return f'a route{via}{dev}, one of several with this next hop'
         return (f'{"local " if self.local else ""}{self.dst}{via}{dev} '
                 f'table {self.table} proto {self.protocol}')
 
@@ -109,7 +117,10 @@ def look_up(kernel, dst, src='', incoming=0, outgoing=0, mark=0):
                           missing=error.errno in _MISSING)
         raise OSError(error.errno, f'route to {dst}: '
                                    f'{os.strerror(error.errno)}') from error
-    return _decode(messages.decode(_MESSAGE, data, start, end))
+    found = _decode(messages.decode(_MESSAGE, data, start, end))
+    if found.dst and iptext.address(dst) not in iptext.network(found.dst):
+        return found._replace(table=0, dst='', protocol=0)
+    return found
 
 
 def _question(dst, src, incoming, outgoing, mark):

@@ -163,6 +163,11 @@ def has_default(kernel, vrf, table, family=socket.AF_INET):
     routes.  Without a default route in the VRF, the kernel answers from the
     main table.
 
+    Routes of IPv6 with the same nexthop object, as zebra makes them, share
+    one cached answer, which names the route that was used first
+    (rt6_get_pcpu_route() of the kernel).  So such an answer proves neither a
+    default route nor the lack of one; the table itself decides then.
+
     :param kernel: :class:`connection.Connection`
     :param vrf: ifindex of the VRF
     :param table: routing table of the VRF
@@ -176,8 +181,30 @@ def has_default(kernel, vrf, table, family=socket.AF_INET):
             return False
         raise
     route = decode(*answer)
-    return (route is not None and route.table == table and
-            route.dst == _ANY[family])
+    if route is not None and (route.table, route.dst) == (
+            table, _ANY[family]):
+        return True
+    return family == socket.AF_INET6 and _lists_default(
+        kernel, table, _outgoing(*answer))
+
+
+def _outgoing(data, start, end):
+    """ifindex of the output device in an answer, 0 for several devices."""
+    found = messages.attributes(messages.decode(MESSAGE, data, start, end))
+    return 0 if 'RTA_MULTIPATH' in found else found.get('RTA_OIF', 0)
+
+
+def _lists_default(kernel, table, device):
+    """Whether a table of IPv6 has a default route through a device.
+
+    :param device: ifindex, 0 for any device
+    """
+    wanted = [('RTA_TABLE', table), *([('RTA_OIF', device)] if device else ())]
+    body = messages.encode(MESSAGE, wanted, family=socket.AF_INET6,
+                           table=table if table < 256 else 0, type=route_codec.RTN_UNICAST)
+    found = (decode(*each) for each in kernel.dump(RTM_GETROUTE, body))
+    return any(route is not None and route.dst == _ANY[socket.AF_INET6]
+               for route in found)
 
 
 @functools.lru_cache(maxsize=16)

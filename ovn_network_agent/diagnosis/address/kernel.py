@@ -23,6 +23,10 @@ from ovn_network_agent.drivers import veth
 from ovn_network_agent.frr import setup as setups
 
 
+# The table of a route that the kernel does not name.
+_UNKNOWN = 0
+
+
 def judge(facts):
     """The findings from the bridge to the route of an address, in order.
 
@@ -250,17 +254,31 @@ def route(facts):
     device = subject.port.segment.device
     table = wanted.table if wanted else resources.MAIN_TABLE
     found = facts.kernel.lookups['here']
-    if (found.dst, found.dev, found.table) != (subject.prefix, device, table):
+    named = (found.table, found.dst) == (table, subject.prefix)
+    if found.dev != device or found.error or _is_other(facts, found, table):
         return verdicts.broken(
             'kernel-route', f'no route {subject.prefix} dev {device} in '
             f'table {table}; the kernel would use: {found.text()}',
             verdicts.RESTORE)
-    if wanted and found.protocol != ownership.ROUTE_PROTOCOL:
+    if wanted and named and found.protocol != ownership.ROUTE_PROTOCOL:
         return verdicts.warn(
             'kernel-route', f'{found.text()}: not the mark of the agent, '
             f'proto {ownership.ROUTE_PROTOCOL}',
             'remove the other route, and have the agent compare')
     return verdicts.ok('kernel-route', found.text())
+
+
+def _is_other(facts, found, table):
+    """Whether the kernel uses another route than the one of the address.
+
+    zebra's routes share a next hop, and the kernel keeps one answer of IPv6
+    for each next hop, with the name of whichever route was used first.
+
+    :param found: :class:`netlink.lookups.Lookup`
+    :param table: routing table of the route of the address
+    """
+    named = found.dst == facts.subject.prefix
+    return (found.table != table) if named else facts.version == 4
 
 
 def way_in(facts):
@@ -298,10 +316,8 @@ def in_vrf(facts):
             'vrf-lookup', f'there is no device {vrf}',
             f'"ip link add {vrf} type vrf table NUMBER", and "ip link set '
             f'{vrf} up"')
-    # zebra's routes share a next hop, and the kernel keeps one answer of IPv6
-    # for each next hop, with the prefix of whichever route was asked first.
-    other = found.dst != prefix and facts.version == 4
-    if other or found.dev != ownership.VETH_PROVIDER:
+    if (found.dev != ownership.VETH_PROVIDER or
+            _is_other(facts, found, found.table)):
         return verdicts.broken(
             'vrf-lookup', f'{vrf} does not send {prefix} to '
             f'{ownership.VETH_PROVIDER}: {found.text()}',
@@ -344,7 +360,7 @@ def out_of_vrf(facts):
     device = next((each for each in facts.subject.node.devices
                    if each.name == setup.vrf), None)
     table = device.vrf_table if device else 0
-    if found is None or found.error or found.table != table:
+    if found is None or found.error or found.table not in (table, _UNKNOWN):
         return verdicts.broken(
             'vrf-default', f'{setup.vrf} has no route to {setup.client}: '
             f'{found.text() if found else "no such device"}',

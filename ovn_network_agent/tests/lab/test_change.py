@@ -155,11 +155,14 @@ class Change:
                 if 'lladdr' not in line))
         self.assertEqual([], [line for line in written.splitlines()
                               if 'lookup' in line])
-        computed = _asked_by_events(self.said('gw1', mark))
+        said = self.said('gw1', mark)
+        computed = _asked_by_events(said)
         self.assertNotEqual([], computed)
         for names in computed:
-            self.assertNotIn(self._uuid(self.beta), names)
-            self.assertNotIn('node', names)
+            self.assertNotIn(self._uuid(self.beta), names, said)
+            self.assertNotIn('node', names, said)
+        # The fabric announces both default routes all the time.
+        self.assertNotIn('has no default route', self.said('gw1'))
         self.assertIn(self._uuid(self.alpha), ' '.join(computed))
 
     def _wait_monitor(self, log, address):

@@ -17,6 +17,8 @@ its own.
 """
 
 import dataclasses
+import os
+import socket
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -27,7 +29,9 @@ from ovn_network_agent.backends import neighbour
 from ovn_network_agent.backends import route
 from ovn_network_agent.backends import rule
 from ovn_network_agent.backends import sysctl
+from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import lookups
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.netlink import base
 
@@ -99,6 +103,39 @@ class VethPairTest(VrfTestCase):
         self.ip(f'-6 route add default via fe80::1 dev {PROVIDER} table '
                 f'{TABLE} metric 5')
         self.assertEqual((True, True), known())
+
+    def test_a_default_route_that_shares_its_next_hop(self):
+        """As zebra makes them: routes of IPv6 with one nexthop object.
+
+        The kernel answers with the name of the route that was used first.
+        """
+        def known():
+            device = next(d for d in links.read_devices() if d.name == VRF)
+            return device.default_route6
+
+        def answer():
+            with connection.Connection() as kernel:
+                return lookups.look_up(kernel, 'c000::1',
+                                       outgoing=socket.if_nametoindex(VRF))
+        self.create(self.backend, PAIR)
+        # The kernel keeps an answer for each processor.
+        used = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(used)})
+        self.addCleanup(os.sched_setaffinity, 0, used)
+        self.ip(f'-6 route add unreachable default table {TABLE} metric 9999')
+        self.ip(f'nexthop add id 7 via fe80::1 dev {PROVIDER}')
+        self.ip(f'-6 route add 2001:db8::7 nhid 7 table {TABLE} metric 20')
+        self.assertEqual(False, known())
+        self.assertTrue(answer().missing)
+        self.ip(f'-6 route add default nhid 7 table {TABLE} metric 20')
+        # A change of any route makes the kernel forget its answers.
+        self.ip(f'-6 route get 2001:db8::7 vrf {VRF}')
+        self.assertIn('2001:db8::7', self.ip(
+            f'-6 route get fibmatch c000::1 vrf {VRF}'))
+        self.assertEqual(True, known())
+        self.assertEqual(('', 0, '', PROVIDER, 'fe80::1'), answer()[:5])
+        self.ip(f'-6 route del default nhid 7 table {TABLE} metric 20')
+        self.assertEqual(False, known())
 
     def test_pair_is_made_with_our_alias(self):
         for _repeat in range(2):

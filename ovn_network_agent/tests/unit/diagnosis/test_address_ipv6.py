@@ -106,9 +106,14 @@ class Ipv6Test(explained.AddressTestCase):
 
     def test_the_prefix_of_another_route_with_the_same_next_hop(self):
         """The kernel answers so; only the device tells for IPv6."""
-        other = {'dst': '2001:db8:100::99/128'}
-        self.assertEqual([], self.found(healthy.with_lookup(
-            self.facts, 'vrf', **other), Verdict.BROKEN))
+        other = {'dst': '', 'table': 0, 'protocol': 0}
+        for question in ('here', 'vrf', 'out vrf'):
+            self.assertEqual([], self.found(healthy.with_lookup(
+                self.facts, question, **other), Verdict.BROKEN), question)
+        self.assert_broken('kernel-route', healthy.with_lookup(
+            self.facts, 'here', dev='uplink', **other))
+        self.assert_broken('kernel-route', healthy.with_lookup(
+            self.facts, 'here', table=7))
         self.assert_broken('vrf-lookup', healthy.with_lookup(
             self.facts, 'vrf', dev='uplink', **other))
         four = healthy.with_lookup(healthy.case(), 'vrf',

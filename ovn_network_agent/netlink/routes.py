@@ -199,9 +199,12 @@ def _lists_default(kernel, table, device):
 
     :param device: ifindex, 0 for any device
     """
-    wanted = [('RTA_TABLE', table), *([('RTA_OIF', device)] if device else ())]
-    body = messages.encode(MESSAGE, wanted, family=socket.AF_INET6,
-                           table=table if table < 256 else 0, type=route_codec.RTN_UNICAST)
+    wanted = [('RTA_TABLE', table)]
+    if device:
+        wanted.append(('RTA_OIF', device))
+    body = messages.encode(
+        MESSAGE, wanted, family=socket.AF_INET6,
+        table=table if table < 256 else 0, type=route_codec.RTN_UNICAST)
     found = (decode(*each) for each in kernel.dump(RTM_GETROUTE, body))
     return any(route is not None and route.dst == _ANY[socket.AF_INET6]
                for route in found)

@@ -22,7 +22,6 @@ from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.drivers import veth
 from ovn_network_agent.frr import setup as setups
 
-
 # The table of a route that the kernel does not name.
 _UNKNOWN = 0
 

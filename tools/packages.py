@@ -33,7 +33,7 @@ ORDER = ('cmd', 'service', 'ctl', 'migrate', 'upgrade', 'diagnosis', 'metrics',
          'openflow', 'nft', 'netlink', 'conf', 'values')
 # Modules in the root of the package.
 VALUES = ('backoff', 'identity', 'iptext', 'model', 'networks', 'notices',
-          'ownership', 'pieces', 'port_forwards', 'printable',
+          'notyet', 'ownership', 'pieces', 'port_forwards', 'printable',
           'private_names', 'resources', 'selection', 'socket_marks', 'strides',
           'trigger', 'typos', 'version', 'vlans')
 # Packages that both sides of the wall use.

@@ -27,6 +27,7 @@ import time
 
 from oslo_log import log as logging
 
+from ovn_network_agent import notyet
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.engine import drift
@@ -392,9 +393,10 @@ class Backends:
     def failed(self, name, error):
         """Note that a backend could not be reached, and doubt it."""
         known = self._known[name]
-        if known.unreadable != str(error):
-            LOG.warning('%s: %s', name, error)
-        known.unreadable = str(error)
+        reason = notyet.reason(error)
+        if known.unreadable != reason:
+            LOG.log(_level(reason, logging.WARNING), '%s: %s', name, reason)
+        known.unreadable = reason
         known.mark = None
         self.in_doubt.add(name)
         self.sound.discard(name)
@@ -411,7 +413,8 @@ class Backends:
         """Note that a backend answered."""
         known = self._known[name]
         if known.unreadable:
-            LOG.info('%s: reachable again', name)
+            LOG.log(_level(known.unreadable, logging.INFO),
+                    '%s: reachable again', name)
         known.unreadable = None
         if not known.never_read:
             self.sound.add(name)
@@ -463,6 +466,11 @@ class Backends:
                 known.backend.close()
             except Exception:
                 LOG.exception('Backend %s could not be closed', name)
+
+
+def _level(reason, usual):
+    """The level of a line about a backend, lower for a normal wait."""
+    return logging.DEBUG if isinstance(reason, notyet.Reason) else usual
 
 
 def expected(name, error):

@@ -14,6 +14,8 @@
 
 import dataclasses
 
+from ovn_network_agent import notyet
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Held:
@@ -95,8 +97,9 @@ class Outcome:
     @property
     def degraded(self):
         """Reasons why the system is not as desired, a list of str."""
-        reasons = [f'{backend}: {why}'
-                   for backend, why in self.unreadable.items()]
+        # A normal wait remains one.
+        reasons = [(notyet.Reason if isinstance(why, notyet.Reason) else str)(
+            f'{backend}: {why}') for backend, why in self.unreadable.items()]
         reasons += [f'driver {driver} on {subject}: {why}'
                     for (driver, subject), why in self.broken.items()]
         reasons += [f'{ref.kind} {brief(ref.key)}: {why}'

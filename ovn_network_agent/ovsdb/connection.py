@@ -329,11 +329,21 @@ class Database(replica.Lent):
             return ''
         lacking = 'connected' if self.started else 'loaded yet'
         text = f'{SCHEMAS[self.name]} is not {lacking}'
-        why = self._failure or streams.last_reasons(
-            idlutils.parse_connection(self._remotes))
-        if self._connection is not None and self._connection.idl.doubt:
-            why = self._connection.idl.doubt
+        why = self._why()
         return f'{text} ({why})' if why else text
+
+    def _why(self):
+        """The failure of the last attempt to connect or load, or ''."""
+        if self._connection is not None and self._connection.idl.doubt:
+            return self._connection.idl.doubt
+        return self._failure or streams.last_reasons(
+            idlutils.parse_connection(self._remotes))
+
+    def unusable(self):
+        """See :meth:`replica.Lent.unusable`."""
+        kind = Unavailable if self.started or self._why() else (
+            replica.NotLoaded)
+        return kind(self.trouble)
 
     @property
     def connection(self):
@@ -342,7 +352,7 @@ class Database(replica.Lent):
         :raises Unavailable: when not connected
         """
         if not self.connected:
-            raise Unavailable(self.trouble)
+            raise self.unusable()
         return self._connection
 
     def ask(self, operations, answered):

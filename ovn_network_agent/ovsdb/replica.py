@@ -30,6 +30,7 @@ from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 from ovsdbapp.backend.ovs_idl import idlutils
 
 from ovn_network_agent import backoff
+from ovn_network_agent import notyet
 from ovn_network_agent import ovsdb
 from ovn_network_agent.ovsdb import complaints
 from ovn_network_agent.ovsdb import rpc
@@ -264,6 +265,10 @@ class Unavailable(Exception):
     """A database cannot be used at the moment; the text says why."""
 
 
+class NotLoaded(Unavailable, notyet.NotYet):
+    """The first load is under way, and no attempt has failed so far."""
+
+
 class DirtyRows:
     """The rows that changed since the last question; thread-safe.
 
@@ -403,6 +408,10 @@ class Lent:
         """The reason why the database cannot be used now, or ''."""
         raise NotImplementedError
 
+    def unusable(self):
+        """The :class:`Unavailable` to raise while there is :attr:`trouble`."""
+        return Unavailable(self.trouble)
+
     @property
     def started(self):
         """True once the first complete load is there."""
@@ -433,7 +442,7 @@ class Lent:
         """
         connection = self._connection
         if connection is None:
-            raise Unavailable(self.trouble)
+            raise self.unusable()
         if not connection.lock.acquire(timeout=timeout):
             raise Unavailable(f'{ovsdb.SCHEMAS[self.name]} is busy')
         try:

@@ -20,6 +20,7 @@ from oslo_log import log as logging
 
 from ovn_network_agent import backoff
 from ovn_network_agent import model
+from ovn_network_agent import notyet
 from ovn_network_agent import trigger as triggers
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import plugins
@@ -342,7 +343,8 @@ class Loop:
         try:
             self._pass(wake, at_once)
         except view.NotReady as e:
-            self._run_without_ovn(wake, (f'waiting for OVN: {e}',))
+            self._run_without_ovn(
+                wake, (notyet.reason(e, f'waiting for OVN: {e}'),))
             self._compare_at(self._clock() + backoff.FIRST)
         except Exception as e:
             self._pass_failed(e)

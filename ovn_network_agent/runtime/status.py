@@ -16,6 +16,7 @@ import time
 
 from oslo_log import log as logging
 
+from ovn_network_agent import notyet
 from ovn_network_agent.runtime import notify
 
 LOG = logging.getLogger(__name__)
@@ -53,7 +54,11 @@ class Status:
         reasons = (*reasons, *self._disconnected())
         if reasons == self.reasons:
             return
-        if reasons:
+        if reasons and all(isinstance(reason, notyet.Reason)
+                           for reason in reasons):
+            LOG.info('Not ready yet (%d): %s', len(reasons),
+                     '; '.join(reasons[:_NAMED]))
+        elif reasons:
             LOG.warning('Degraded (%d): %s', len(reasons),
                         '; '.join(reasons[:_NAMED]))
         elif self.reasons:

@@ -1,0 +1,97 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A start before the databases are loaded: what an operator reads of it."""
+
+import threading
+
+import fixtures
+from oslotest import base
+
+from ovn_network_agent import trigger
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.engine import reconciler
+from ovn_network_agent.ovn import view
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import replica
+from ovn_network_agent.runtime import loop
+from ovn_network_agent.runtime import status
+from ovn_network_agent.tests.unit import world
+
+OF_DATABASES = ('northbound', 'gateway_priority', 'advertised', 'stale_route',
+                'bfd_timers', 'overlap', 'relay_port')
+
+
+class NotYetTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        conf = world.conf(drivers=['fip_route'])
+        self.databases = {name: self.database(name)
+                          for name in ('nb', 'sb', 'ovs')}
+        made = [world.real(name)(conf) for name in OF_DATABASES]
+        for backend in made:
+            backend.attach(backends.Context(self.databases))
+        self.world = world.World()
+        work = reconciler.Reconciler(
+            [], [*made, world.WorldBackend('frr_static', self.world)],
+            lambda reason: None)
+        self.addCleanup(work.close)
+        self.status = status.Status(self.databases)
+        self.loop = loop.Loop(
+            conf, view.View(conf, self.databases), work, trigger.Trigger(0),
+            self.status, threading.Event())
+        self.log = self.useFixture(fixtures.FakeLogger(
+            format='%(levelname)s %(message)s'))
+
+    def database(self, name):
+        """A database to which nobody has begun to connect."""
+        handler = replica.Handler()
+        self.addCleanup(handler.stop)
+        return connection.Database(name, f'unix:/nowhere/{name}', handler, 1,
+                                   5000)
+
+    def passes(self):
+        """The lines of the first passes, the important ones alone."""
+        self.loop._run_without_ovn()
+        for _pass in range(2):
+            self.loop._guarded_pass(trigger.Wake(('test',), revived=[
+                *OF_DATABASES]))
+        return [line for line in self.log.output.splitlines()
+                if not line.startswith('DEBUG ')]
+
+    def test_a_normal_wait_is_no_warning(self):
+        lines = self.passes()
+        self.assertEqual(
+            ['INFO'] * len(lines), [line.split()[0] for line in lines], lines)
+        self.assertIn('Not ready yet', lines[0])
+        self.assertIn('OVN_Northbound is not loaded yet', lines[0])
+        # Who asks is told, all the same.
+        self.assertIn('northbound: OVN_Northbound is not loaded yet',
+                      self.status.reasons)
+
+    def test_a_database_that_stays_away_is_a_warning(self):
+        self.passes()
+        for database in self.databases.values():
+            self.assertRaises(connection.Unavailable, database.start)
+        lines = self.passes()
+        self.assertIn('WARNING Degraded', lines[-1])
+        for name in OF_DATABASES:
+            self.assertIn(f'WARNING {name}: ', '\n'.join(lines))
+        self.assertIn('No such file', lines[-1])
+
+    def test_another_failure_is_a_warning_meanwhile(self):
+        self.world.down.add('frr_static')
+        lines = self.passes()
+        self.assertIn('WARNING frr_static: ', '\n'.join(lines))
+        self.assertIn('WARNING Degraded', lines[-1])
+        self.assertIn('frr_static: ', lines[-1])

@@ -62,6 +62,10 @@ NAMES = (
         'ovs.db.idl:Idl', '_db', ('ovsdb.question', 'ovsdb.replica'),
         'the name of the database, for the log and for questions'),
     PrivateName(
+        'ovs.db.idl:Idl', '__row_update', ('ovsdb.replica',),
+        'the columns of a row without the checks that their types do not '
+        'need: most of the time that a load of thousands of rows takes'),
+    PrivateName(
         'ovs.db.idl:Idl', '_outstanding_txns', ('ovsdb.question',),
         'a question to the server whose answer comes in the order of the '
         'updates; a transaction cannot select'),

@@ -34,6 +34,7 @@ from ovn_network_agent import notyet
 from ovn_network_agent import ovsdb
 from ovn_network_agent.ovsdb import complaints
 from ovn_network_agent.ovsdb import rpc
+from ovn_network_agent.ovsdb import values
 
 LOG = logging.getLogger(__name__)
 
@@ -91,8 +92,8 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         self._usual = probe_interval
         self._hurried = self._hurry = False
         self._choosing = False
-        # By table and column the last scalar value.
-        self._scalars = collections.defaultdict(dict)
+        # By table and name.
+        self._columns = collections.defaultdict(dict)
         self._session.reconnect.set_backoff(*pauses())
 
     @property
@@ -227,7 +228,6 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
             columns
         """
         self.dirty.mark(row._table.name, row.uuid)
-        self._share(row)
         if self._silent:
             return
         try:
@@ -237,22 +237,30 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
             LOG.exception('An event of %s failed', row._table.name)
             self._wake()
 
-    def _share(self, row):
-        """Replace the scalar values of a row by equal ones of the last row.
+    def _Idl__row_update(self, table, row, row_json):
+        """Take in the columns of a row; see :mod:`values`.
 
-        Thousands of NAT rows have the same type.  The library changes sets
-        and maps in place, so these are not shared.
+        The library calls this method ``__row_update`` of its class.
 
+        :param table: ovs.db.schema.TableSchema
         :param row: ovs.db.idl.Row
+        :param row_json: dict of name of a column to JSON
+        :returns: whether a column that counts has changed
         """
-        last = self._scalars[row._table.name]
-        for column, datum in row._data.items():
-            if not datum.type.is_scalar():
-                continue
-            if last.setdefault(column, datum) == datum:
-                row._data[column] = last[column]
-            else:
-                last[column] = datum
+        known = self._columns[table.name]
+        changed, unusual = False, {}
+        for name, value in row_json.items():
+            column = known.get(name)
+            if column is None and name in table.columns:
+                column = known[name] = values.Column(table.columns[name])
+            taken = None if column is None else column.take(
+                row._data, value)
+            if taken is None:
+                unusual[name] = value
+            changed |= bool(taken)
+        # The library complains, and run() hears of this.
+        return bool(unusual and super()._Idl__row_update(
+            table, row, unusual)) or changed
 
     def cooperative_yield(self):
         """Do nothing: the loop thread waits for the end of the load anyhow.

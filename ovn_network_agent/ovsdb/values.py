@@ -1,0 +1,143 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Values of columns, made from the JSON of RFC 7047 (section 5.1).
+
+python-ovs checks each value against each rule that a schema can have.  Most
+columns hold texts without any rule, and thousands of NAT rows have the same
+type and the same keys of ``external_ids``.  The values of such columns are
+made directly, and equal scalar values are there once.  The library makes all
+other values, and judges what is no valid value.
+"""
+
+import sys
+
+from ovs.db import data
+from ovs.db import error
+from ovs.db import types
+
+
+class Column:
+    """Makes the values of one column.
+
+    :param schema: ovs.db.schema.ColumnSchema
+    """
+
+    def __init__(self, schema):
+        self._schema = schema
+        self._type = schema.type
+        self._default = data.Datum.default(schema.type)
+        self._make = _way(schema.type)
+        # The JSON of the last scalar value, and that value.
+        self._last, self._same = None, None
+        self._keys = {}
+
+    def take(self, columns, value):
+        """Give a row a value of the column.
+
+        :param columns: dict of name to value, which the row has
+        :param value: JSON
+        :returns: True if the row had another value, and changes of the column
+            count; None for JSON that is no value of the column
+        """
+        datum = self._make(self, value)
+        if datum is None:
+            return None
+        name = self._schema.name
+        # Without the default values that the dict makes on demand.
+        former = dict.get(columns, name, self._default)
+        if datum.values == former.values:
+            return False
+        columns[name] = datum
+        return bool(self._schema.alert)
+
+    def _scalar(self, value):
+        """A value that rows may share: the library does not change it."""
+        if type(value) is type(self._last) and value == self._last:
+            return self._same
+        if type(value) is str and _is_free(self._type.key):
+            datum = data.Datum(self._type, {
+                data.Atom(types.StringType, value): None})
+        else:
+            datum = self._any(value)
+        if datum is not None:
+            self._last, self._same = value, datum
+        return datum
+
+    def _texts(self, value):
+        """A set of texts; the library may change the set of each row."""
+        if type(value) is str:
+            return data.Datum(self._type, {
+                data.Atom(types.StringType, value): None})
+        if value == _EMPTY and self._type.n_min == 0:
+            return data.Datum(self._type, {})
+        return self._any(value)
+
+    def _map(self, value):
+        """A map of texts to texts; likewise.  Rows share the keys."""
+        if not _is_map_of_texts(value):
+            return self._any(value)
+        known, found = self._keys, {}
+        for key, each in value[1]:
+            atom = known.get(key)
+            if atom is None:
+                atom = known[key] = data.Atom(types.StringType, key)
+            found[atom] = data.Atom(types.StringType, each)
+        if len(found) != len(value[1]):
+            return self._any(value)
+        if len(known) > _MOST_KEYS:
+            known.clear()
+        return data.Datum(self._type, found)
+
+    def _any(self, value):
+        """The library's own value, or None."""
+        try:
+            return data.Datum.from_json(self._type, value)
+        except error.Error:
+            return None
+
+
+# Keys of a map that rows share at most: some columns have a key of its own in
+# each row.
+_MOST_KEYS = 1000
+_EMPTY = ['set', []]
+
+
+def _way(type_):
+    """The method of :class:`Column` for a type of column."""
+    if type_.is_scalar():
+        return Column._scalar
+    if type_.n_min > 1 or not _is_free(type_.key):
+        return Column._any
+    if not type_.is_map():
+        return Column._texts
+    if type_.n_min == 0 and type_.n_max == sys.maxsize and (
+            _is_free(type_.value)):
+        return Column._map
+    return Column._any
+
+
+def _is_free(base):
+    """Whether any text is a valid value.
+
+    :param base: ovs.db.types.BaseType
+    """
+    return (base.type == types.StringType and base.enum is None and
+            base.min_length == 0 and base.max_length == sys.maxsize)
+
+
+def _is_map_of_texts(value):
+    return (type(value) is list and len(value) == 2 and value[0] == 'map' and
+            type(value[1]) is list and all(
+                type(pair) is list and len(pair) == 2 and
+                type(pair[0]) is str and type(pair[1]) is str
+                for pair in value[1]))

@@ -10,16 +10,21 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What has not come yet at a start, although nothing has failed so far.
+"""What has not come yet, although nothing has failed so far: normal waits.
 
-The loop makes its first pass before the databases are loaded.  A warning about
-this normal wait would frighten operators.  Once an attempt has failed, the
-wait is a failure like any other.
+The loop makes its first pass before the databases are loaded, and asks the
+servers before it withdraws many addresses.  A warning about such a wait would
+frighten operators.  Once an attempt has failed, or the wait lasts, it is a
+failure like any other.
 """
 
 
+# Seconds for which a wait may be a normal one.
+USUAL = 10.0
+
+
 class NotYet(Exception):
-    """The first load of a database is under way; the text says so."""
+    """A system has still to send what it usually sends soon."""
 
 
 class Reason(str):
@@ -27,11 +32,21 @@ class Reason(str):
 
 
 def reason(error, text=None):
-    """The text of an error, as a :class:`Reason` if its cause is a wait.
+    """The text of an error, a :class:`Reason` if it or its cause is a wait.
 
-    :param error: exception that was raised from another one
+    :param error: exception, which may have been raised from another one
     :param text: text that has that of the error, None for that of the error
     :returns: str
     """
-    kind = Reason if isinstance(error.__cause__, NotYet) else str
-    return kind(error if text is None else text)
+    waits = any(isinstance(each, NotYet)
+                for each in (error, error.__cause__))
+    return (Reason if waits else str)(error if text is None else text)
+
+
+def like(why, text):
+    """A text that has a reason in it, a :class:`Reason` if that is one.
+
+    :param why: the reason
+    :returns: str
+    """
+    return (Reason if isinstance(why, Reason) else str)(text)

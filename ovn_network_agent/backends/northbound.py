@@ -26,6 +26,7 @@ another chassis has just taken, until a view is newer than an answer of SB
 """
 
 from ovn_network_agent import notices
+from ovn_network_agent import notyet
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
@@ -161,6 +162,7 @@ class NorthboundBackend(nb_writer.Writer):
         """The reason why rows of another chassis have to stay, or ''."""
         trouble = self._context.databases['sb'].trouble
         if not trouble and ref in self._held:
-            trouble = 'OVN_Southbound has not answered since then'
-        return trouble and (f'whether its port is still here is not known: '
-                            f'{trouble}')
+            trouble = notyet.Reason('OVN_Southbound has not answered since '
+                                    'then')
+        return trouble and notyet.like(
+            trouble, f'whether its port is still here is not known: {trouble}')

@@ -19,9 +19,11 @@ is never held, because two nodes must not announce one address for long.
 """
 
 import dataclasses
+import time
 
 from oslo_log import log as logging
 
+from ovn_network_agent import notyet
 from ovn_network_agent import resources
 from ovn_network_agent.engine import outcome
 
@@ -54,12 +56,14 @@ class Guard:
     :param backends: :class:`engine.actual.Backends`
     :param tracker: :class:`engine.tracking.Tracker`
     :param entries: :class:`engine.ledger.Ledger`
+    :param clock: function that returns monotonic seconds
     :ivar held: :class:`outcome.Held` of the last judgement
     :ivar active: whether the next pass has to be judged in any case, because
         something of former passes is remembered
     """
 
-    def __init__(self, backends, tracker, entries):
+    def __init__(self, backends, tracker, entries, clock=time.monotonic):
+        self._clock = clock
         self._backends = backends
         self._tracker = tracker
         self._ledger = entries
@@ -68,6 +72,8 @@ class Guard:
     def forget(self):
         """Hold nothing, and remember nothing of former passes."""
         self.held = outcome.Held()
+        # When the present hold began, and whether a warning was logged.
+        self._since, self._warned = 0.0, False
         # The addresses whose loss is confirmed, those of a database that was
         # emptied, and those that the operator has let go.
         self._believed = self._emptied = self._let_go = frozenset()
@@ -141,9 +147,13 @@ class Guard:
             self._emptied |= found
         unconfirmed = found - self._believed
         subjects = found if reasons else unconfirmed | self._emptied & found
+        if not before.subjects:
+            self._since = self._clock()
+        why = reasons or tuple(self._why(subjects, unconfirmed))
         self.held = outcome.Held(
-            subjects, len(announced), reasons or tuple(self._why(
-                subjects, unconfirmed)), unconfirmed)
+            subjects, len(announced), why, unconfirmed, usual=(
+                why == (UNCONFIRMED,) and
+                self._clock() < self._since + notyet.USUAL))
         self._tell(before)
 
     def _why(self, subjects, unconfirmed):
@@ -154,11 +164,16 @@ class Guard:
 
     def _tell(self, before):
         now = self.held
-        if now.subjects and not before.subjects:
+        if now.subjects and not now.usual and not self._warned:
+            self._warned = True
             LOG.warning('%s', now.text)
+        elif now.subjects and not before.subjects:
+            LOG.info('%s', now.text)
         elif before.subjects and not now.subjects:
-            LOG.warning('The withdrawal guard holds nothing any more; %d '
-                        'addresses were held', len(before.subjects))
+            LOG.log(logging.WARNING if self._warned else logging.INFO,
+                    'The withdrawal guard holds nothing any more; %d '
+                    'addresses were held', len(before.subjects))
+            self._warned = False
 
     # -- the announcements ------------------------------------------------
 

@@ -26,12 +26,14 @@ class Held:
     :ivar reasons: tuple of str, the middle of a sentence each
     :ivar unconfirmed: frozenset of the addresses whose loss the servers have
         yet to confirm
+    :ivar usual: whether the hold is only the usual wait for the servers
     """
 
     subjects: frozenset = frozenset()
     announced: int = 0
     reasons: tuple = ()
     unconfirmed: frozenset = frozenset()
+    usual: bool = False
 
     @property
     def why(self):
@@ -43,10 +45,12 @@ class Held:
         """The hold, its reasons and the remedy; '' without a hold."""
         if not self.subjects:
             return ''
-        return (f'the withdrawal guard holds {len(self.subjects):d} of '
-                f'{self.announced:d} announced addresses, because '
-                f'{self.why}; if they are to be withdrawn: '
-                'ovn-network-agent-ctl resync --force')
+        kind = notyet.Reason if self.usual else str
+        return kind(
+            f'the withdrawal guard holds {len(self.subjects):d} of '
+            f'{self.announced:d} announced addresses, because '
+            f'{self.why}; if they are to be withdrawn: '
+            'ovn-network-agent-ctl resync --force')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -98,11 +102,11 @@ class Outcome:
     def degraded(self):
         """Reasons why the system is not as desired, a list of str."""
         # A normal wait remains one.
-        reasons = [(notyet.Reason if isinstance(why, notyet.Reason) else str)(
-            f'{backend}: {why}') for backend, why in self.unreadable.items()]
+        reasons = [notyet.like(why, f'{backend}: {why}')
+                   for backend, why in self.unreadable.items()]
         reasons += [f'driver {driver} on {subject}: {why}'
                     for (driver, subject), why in self.broken.items()]
-        reasons += [f'{ref.kind} {brief(ref.key)}: {why}'
+        reasons += [notyet.like(why, f'{ref.kind} {brief(ref.key)}: {why}')
                     for ref, why in self.failures.items()]
         reasons += [self.held.text] if self.held.subjects else []
         return reasons + list(self.problems)

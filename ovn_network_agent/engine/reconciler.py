@@ -73,7 +73,8 @@ class Reconciler:
         self._removals = removal.Removals(
             self._backends, self.tracker, self._ledger, wake,
             self._beside.patience)
-        self._guard = guard.Guard(self._backends, self.tracker, self._ledger)
+        self._guard = guard.Guard(self._backends, self.tracker, self._ledger,
+                                  clock)
         self._work = application.Application(
             self._backends, self.tracker, self._ledger, self._beside,
             self._precedence, self._removals, alive)

@@ -21,6 +21,7 @@ nothing, so that the other commands of the transaction still succeed.
 
 import uuid
 
+from ovn_network_agent import notyet
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
@@ -117,7 +118,8 @@ class SetDefaultRoute(TakeOverCommand):
             return
         tag = ours.external_ids.get(ownership.EXT_ID_CHASSIS, '')
         if self._doubt and tag not in ('', self.wanted.chassis):
-            self.refused = f'{tag} has the default route, and {self._doubt}'
+            self.refused = notyet.like(
+                self._doubt, f'{tag} has the default route, and {self._doubt}')
             return
         ours.verify('external_ids')
         self._fill(ours)
@@ -229,8 +231,9 @@ class SetMacBinding(TakeOverCommand):
             row.logical_port, row.ip = place
             self._fill(row)
         elif self._doubt and row.mac != self.wanted.mac:
-            self.refused = (f'the next hop has the MAC {row.mac} already, and '
-                            f'{self._doubt}')
+            self.refused = notyet.like(
+                self._doubt, f'the next hop has the MAC {row.mac} already, '
+                f'and {self._doubt}')
         elif (row.mac, row.override_dynamic_mac) != (self.wanted.mac, True):
             row.verify('mac')
             self._fill(row)

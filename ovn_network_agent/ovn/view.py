@@ -22,6 +22,7 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import notices
+from ovn_network_agent import notyet
 from ovn_network_agent import ownership
 from ovn_network_agent import pieces
 from ovn_network_agent import selection
@@ -59,7 +60,7 @@ class NotReady(Exception):
     """There is no complete view (yet); the text names the reason."""
 
 
-class Incomplete(NotReady):
+class Incomplete(NotReady, notyet.NotYet):
     """The server still has to send rows; the loop is woken for them."""
 
 

@@ -340,14 +340,17 @@ class Loop:
         """
         began = self._clock()
         self.passes.running = pass_log.Running(wake.reasons)
+        waiting = None
         try:
             self._pass(wake, at_once)
         except view.NotReady as e:
-            self._run_without_ovn(
-                wake, (notyet.reason(e, f'waiting for OVN: {e}'),))
-            self._compare_at(self._clock() + backoff.FIRST)
+            waiting = notyet.reason(e, f'waiting for OVN: {e}')
         except Exception as e:
             self._pass_failed(e)
+        # oslo.log would add the exception to each warning of this pass.
+        if waiting is not None:
+            self._run_without_ovn(wake, (waiting,))
+            self._compare_at(self._clock() + backoff.FIRST)
         self.passes.end()
         self._record.ended(self._clock() - began)
 

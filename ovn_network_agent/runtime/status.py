@@ -32,15 +32,20 @@ class Status:
     The methods run on the loop thread.
 
     :param databases: dict of name to :class:`ovsdb.connection.Database`
+    :param clock: function that returns monotonic seconds
     :ivar reasons: tuple of str, or None before the first report
     :ivar waiting: tuple of str: the conditions that a stop waits for
     :ivar reported: when the last pass was reported, monotonic seconds, or
         None before the first one
     """
 
-    def __init__(self, databases):
+    def __init__(self, databases, clock=time.monotonic):
+        self._clock = clock
         self._databases = databases
         self._ready = False
+        # Whether the last report had only normal waits, and since when all
+        # reports have had nothing else.
+        self._waits, self._waits_from = False, None
         self.reasons = None
         self.waiting = ()
         self.reported = None
@@ -50,13 +55,14 @@ class Status:
 
         :param reasons: iterable of str
         """
-        self.reported = time.monotonic()
+        self.reported = self._clock()
         reasons = (*reasons, *self._disconnected())
-        if reasons == self.reasons:
+        waits = self._only_waits(reasons)
+        if (reasons, waits) == (self.reasons, self._waits):
             return
-        if reasons and all(isinstance(reason, notyet.Reason)
-                           for reason in reasons):
-            LOG.info('Not ready yet (%d): %s', len(reasons),
+        self._waits = waits
+        if waits:
+            LOG.info('Waiting (%d): %s', len(reasons),
                      '; '.join(reasons[:_NAMED]))
         elif reasons:
             LOG.warning('Degraded (%d): %s', len(reasons),
@@ -66,6 +72,16 @@ class Status:
         first = '; '.join(reasons[:_NOTIFIED])
         notify.notify(STATUS=f'degraded: {first}' if reasons else 'in sync')
         self.reasons = reasons
+
+    def _only_waits(self, reasons):
+        """Whether all reasons are normal waits, and do not last."""
+        if not reasons or not all(isinstance(reason, notyet.Reason)
+                                  for reason in reasons):
+            self._waits_from = None
+            return False
+        if self._waits_from is None:
+            self._waits_from = self.reported
+        return self.reported < self._waits_from + notyet.USUAL
 
     def waits(self, waiting):
         """Tell the supervisor the conditions that a stop waits for.

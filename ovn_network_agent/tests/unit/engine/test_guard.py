@@ -13,13 +13,17 @@
 
 import dataclasses
 
+import fixtures
+
 from ovn_network_agent import model
 from ovn_network_agent import notices
+from ovn_network_agent import notyet
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.engine import guard
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import passes
+from ovn_network_agent.runtime import status
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -48,6 +52,7 @@ class GuardTest(gateways.ReconcilerTestCase):
     def setUp(self):
         super().setUp()
         self.evidence = Evidence()
+        self.status = status.Status({}, lambda: self.gate.clock)
         self.gate = self.gateway()
         self.router = worlds.router(fips=FIPS)
 
@@ -79,6 +84,41 @@ class GuardTest(gateways.ReconcilerTestCase):
         # A hold is no failure: nothing is tried again by itself.
         self.assertEqual({}, outcome.failures)
         self.assertIsNone(self.gate.reconciler.next_retry())
+
+    def lines(self, after, *routers, **values):
+        """The important lines of a pass that comes some seconds later."""
+        log = self.useFixture(fixtures.FakeLogger(format='%(levelname)s '
+                                                         '%(message)s'))
+        self.gate.clock += after
+        self.status.report(self.run_pass(*routers, **values).degraded)
+        return [line for line in log.output.splitlines()
+                if 'Degraded' in line or 'guard holds' in line]
+
+    def test_the_usual_wait_is_no_warning(self):
+        """An operator removed the addresses, and the servers answer soon."""
+        self.announced()
+        for line in [*self.lines(0), *self.lines(notyet.USUAL / 2)]:
+            self.assertIn('INFO', line)
+        self.evidence.confirmed = self.run_pass().held.unconfirmed
+        line, = self.lines(0)
+        self.assertIn('INFO The withdrawal guard holds nothing any', line)
+
+    def test_a_wait_that_lasts_is_a_warning(self):
+        self.announced()
+        self.lines(0)
+        first, second = self.lines(notyet.USUAL)
+        self.assertIn('WARNING the withdrawal guard holds 21 of 21', first)
+        self.assertIn('WARNING Degraded (1): the withdrawal guard', second)
+        self.assertEqual([], self.lines(notyet.USUAL))
+        self.evidence.confirmed = self.run_pass().held.unconfirmed
+        line, = self.lines(0)
+        self.assertIn('WARNING The withdrawal guard holds nothing any', line)
+
+    def test_a_doubt_is_a_warning_at_once(self):
+        self.announced()
+        self.evidence.reasons = ('there is no router at all',)
+        for line in self.lines(0):
+            self.assertIn('WARNING', line)
 
     def test_all_goes_after_it(self):
         self.announced()

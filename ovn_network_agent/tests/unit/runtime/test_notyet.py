@@ -17,6 +17,7 @@ import threading
 import fixtures
 from oslotest import base
 
+from ovn_network_agent import notyet
 from ovn_network_agent import trigger
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.engine import reconciler
@@ -35,6 +36,7 @@ class NotYetTest(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
+        self.clock = 1000.0
         conf = world.conf(drivers=['fip_route'])
         self.databases = {name: self.database(name)
                           for name in ('nb', 'sb', 'ovs')}
@@ -46,7 +48,7 @@ class NotYetTest(base.BaseTestCase):
             [], [*made, world.WorldBackend('frr_static', self.world)],
             lambda reason: None)
         self.addCleanup(work.close)
-        self.status = status.Status(self.databases)
+        self.status = status.Status(self.databases, lambda: self.clock)
         self.loop = loop.Loop(
             conf, view.View(conf, self.databases), work, trigger.Trigger(0),
             self.status, threading.Event())
@@ -73,11 +75,23 @@ class NotYetTest(base.BaseTestCase):
         lines = self.passes()
         self.assertEqual(
             ['INFO'] * len(lines), [line.split()[0] for line in lines], lines)
-        self.assertIn('Not ready yet', lines[0])
+        self.assertIn('Waiting (7): ', lines[0])
         self.assertIn('OVN_Northbound is not loaded yet', lines[0])
         # Who asks is told, all the same.
         self.assertIn('northbound: OVN_Northbound is not loaded yet',
                       self.status.reasons)
+
+    def test_a_wait_that_lasts_is_a_warning(self):
+        """Whether or not anything says that it has failed."""
+        self.passes()
+        self.clock += notyet.USUAL
+        self.assertIn('WARNING Degraded (8): waiting for OVN: Open_vSwitch '
+                      'is not loaded yet; ', self.passes()[-1])
+
+    def test_rows_that_are_still_to_come_are_a_normal_wait(self):
+        error = view.Incomplete('the ports are still to come')
+        self.status.report([notyet.reason(error, f'waiting: {error}')])
+        self.assertIn('INFO Waiting (1): waiting: the ports', self.log.output)
 
     def test_a_database_that_stays_away_is_a_warning(self):
         self.passes()

@@ -27,6 +27,7 @@ import time
 
 from oslo_log import log as logging
 
+from ovn_network_agent import notyet
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.engine import actual
@@ -95,12 +96,18 @@ class Application:
         self._removals = removals
         self._precedence = hurry
         self._untold = []
+        # The refusals that are logged, as long as there is something to do.
+        self._refusals = {}
         self.begin()
 
     def begin(self):
         """Start the count of a new pass."""
         if self._ledger.entries:
             self._ledger.begin()
+        if self._refusals:
+            self._refusals = {ref: reason for ref, reason
+                              in self._refusals.items()
+                              if not self._tracker.settled(ref)}
         self.applied = []
         self.seconds = []
 
@@ -298,8 +305,8 @@ class Application:
         """Note which changes of a delta were made, and which failed."""
         for ref, reason in failures.items():
             if not isinstance(reason, base.Kept):
-                LOG.warning('%s %s: %s', ref.kind, outcome.brief(ref.key),
-                            reason)
+                LOG.log(self._level(ref, reason), '%s %s: %s', ref.kind,
+                        outcome.brief(ref.key), reason)
                 self._ledger.refused(ref, reason)
             elif self._ledger.kept(ref, reason):
                 LOG.warning('%s %s stays: %s', ref.kind,
@@ -323,6 +330,17 @@ class Application:
             # The kernel removes dependent objects along with a link.
             self._ledger.forget(invalid)
             self._backends.refresh(by_us=True)
+
+    def _level(self, ref, reason):
+        """The level of the line about a refused change.
+
+        Each attempt is refused for the same reason, perhaps for days.
+        """
+        if self._refusals.get(ref) == reason:
+            return logging.DEBUG
+        self._refusals[ref] = reason
+        return (logging.INFO if isinstance(reason, notyet.Reason) else
+                logging.WARNING)
 
     def _doubt(self, name, failures):
         """Doubt a backend of which changes have failed."""

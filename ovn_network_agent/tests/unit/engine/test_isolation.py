@@ -14,7 +14,10 @@
 
 import dataclasses
 
+import fixtures
+
 from ovn_network_agent import model
+from ovn_network_agent import notyet
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.engine import passes
@@ -55,6 +58,32 @@ class IsolationTest(gateways.ReconcilerTestCase):
         self.assertTrue(gateway.run(
             worlds.router(fips=[FIP, '198.51.100.11'])).settled)
         self.assertIn(DST, gateway.addresses())
+
+    def test_a_refusal_is_said_once(self):
+        """And again for another reason, or after a success."""
+        gateway = self.gateway()
+        log = self.useFixture(fixtures.FakeLogger(
+            format='%(levelname)s %(message)s'))
+
+        def lines(reason):
+            gateway.world.refuses[ROUTE] = reason
+            gateway.clock += 60
+            before = len(log.output)
+            gateway.run(worlds.router(fips=[FIP]), stale=['route'])
+            return [line for line in log.output[before:].splitlines()
+                    if line.startswith(('INFO kernel_route',
+                                        'WARNING kernel_route'))]
+
+        wait = notyet.Reason('not known yet')
+        for reason, level in (('no memory', 'WARNING '), ('no memory', None),
+                              (wait, 'INFO '), ('no route', 'WARNING '),
+                              ('', None), ('no route', 'WARNING ')):
+            with self.subTest(reason):
+                self.assertEqual(
+                    [f'{level}kernel_route 254,{DST}: {reason}'] if level
+                    else [], lines(reason))
+                # Where it was made, another program removes it.
+                gateway.world.objects.pop(ROUTE, None)
 
     def test_what_was_refused_is_tried_when_its_backend_is_in_doubt(self):
         gateway = self.gateway()

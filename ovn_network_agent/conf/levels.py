@@ -13,7 +13,10 @@
 """[DEFAULT] log_level; oslo.log itself has only the option debug."""
 
 import logging
+import sys
+import traceback
 
+from oslo_log import formatters
 from oslo_log import log
 
 from ovn_network_agent import printable
@@ -42,6 +45,34 @@ class Printable(logging.Filter):
         return True
 
 
+class Summarized(logging.Formatter):
+    """Formats like another formatter, and says nothing twice.
+
+    oslo.log appends the exception that is being handled to each line of level
+    WARNING or above.  Most of these lines name it already, and were twice as
+    long as they need to be.
+
+    :param formatter: logging.Formatter
+    """
+
+    def __init__(self, formatter):
+        super().__init__()
+        self._formatter = formatter
+
+    def format(self, record):
+        """As in the base class."""
+        text = self._formatter.format(record)
+        error, message = sys.exc_info()[1], record.getMessage()
+        if record.exc_info or not str(error or '') or (
+                str(error) not in message):
+            return text
+        summary = traceback.format_exception_only(error)[0].rstrip()
+        added = ': ' + summary.split('\n', 1)[0]
+        # The message itself may end in the same way.
+        return (text.removesuffix(added) if text.endswith(message + added)
+                else text)
+
+
 _printable = Printable()
 
 
@@ -62,6 +93,8 @@ def apply(conf):
             root.addHandler(handler)
     for handler in root.handlers:
         handler.addFilter(_printable)
+        if isinstance(handler.formatter, formatters.ContextFormatter):
+            handler.setFormatter(Summarized(handler.formatter))
 
 
 def set_up(conf, former):

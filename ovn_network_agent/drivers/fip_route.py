@@ -328,8 +328,8 @@ class FipRouteDriver(base.Driver):
             yield resources.Problem(
                 f'router {router.called}: {len(addresses):d} distributed '
                 f'floating IPs ({", ".join(addresses[:_NAMED])}) of machines '
-                f'on this chassis cannot be delivered, because {reason}; set '
-                'ovn-bridge-mappings, or clear external_mac in the NAT rows',
+                f'on this chassis cannot be delivered, because {reason}; '
+                f'{_remedy(port.segment)} clear external_mac in the NAT rows',
                 router=router.uuid, addresses=addresses)
 
     def _unanswered(self, router):
@@ -424,3 +424,9 @@ class FipRouteDriver(base.Driver):
         yield resources.Keep(resources.Ref(
             resources.Announcement.kind,
             (self.settings.frr.vrf_name, dst)))
+
+
+def _remedy(segment):
+    """What helps where a segment cannot be used: the begin of a sentence."""
+    return ('set ovn-bridge-mappings, or' if segment and not segment.bridge
+            else 'if that is to stay so,')

@@ -43,7 +43,10 @@ class Result:
     def messages(self):
         """The first lines of the output, for the operator."""
         lines = (self.stderr + '\n' + self.stdout).split('\n')
-        said = [line.strip() for line in lines if line.strip()]
+        # Daemons of FRR answer a question in JSON with an empty object while
+        # another one does not run.
+        said = [line.strip() for line in lines
+                if line.strip() not in ('', '{}')]
         return '; '.join(said[:3]) or 'no message'
 
 

@@ -15,6 +15,8 @@
 import io
 import logging
 
+from oslo_log import formatters
+
 from ovn_network_agent.conf import last_log
 from ovn_network_agent.conf import levels
 from ovn_network_agent.conf import log_counts
@@ -61,6 +63,26 @@ class LevelTest(base.ConfTestCase):
             logging.getLogger('test').warning('router %s is here', *args)
         self.assertEqual(['router r1', '  2026-01-01 ERROR\\x1b[2J is here',
                           'router %s is here'],
+                         written.getvalue().splitlines())
+
+    def test_an_exception_is_said_once(self):
+        root, written = logging.getLogger(), io.StringIO()
+        self.addCleanup(setattr, root, 'handlers', root.handlers)
+        conf = self.load('[DEFAULT]\nlogging_default_format_string = '
+                         '%(levelname)s %(message)s\n')
+        root.handlers = [logging.StreamHandler(written)]
+        root.handlers[0].setFormatter(formatters.ContextFormatter(config=conf))
+        for _again in range(2):
+            levels.apply(conf)
+        for message in ('route: no memory', 'route: OSError: no memory',
+                        'something else'):
+            try:
+                raise OSError('no memory')
+            except OSError:
+                logging.getLogger('test').warning(message)
+        self.assertEqual(['WARNING route: no memory',
+                          'WARNING route: OSError: no memory',
+                          'WARNING something else: OSError: no memory'],
                          written.getvalue().splitlines())
 
     def test_change_without_a_restart(self):

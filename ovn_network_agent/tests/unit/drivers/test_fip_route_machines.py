@@ -111,8 +111,15 @@ class MachinesTest(fip_routes.FipRouteTestCase):
         self.assertEqual([], self.announced(router))
         problem, = self.kind(resources.Problem, router)
         self.assertEqual((FIP,), problem.addresses)
-        for words in ('1 distributed', FIP, 'ovn-bridge-mappings'):
+        for words in ('1 distributed', FIP, 'set ovn-bridge-mappings'):
             self.assertIn(words, problem.text)
+
+    def test_the_mappings_are_no_remedy_for_another_fault(self):
+        port = hosting(segment=world.segment(patch_port=0))
+        problem, = self.kind(resources.Problem, world.router(
+            ports=(port,), nats=(distributed(),)))
+        self.assertIn('ovn-controller', problem.text)
+        self.assertNotIn('mappings', problem.text)
 
     def test_the_binding_of_a_router_with_distributed_addresses(self):
         """It is not the MAC of one node: all nodes use it at once."""

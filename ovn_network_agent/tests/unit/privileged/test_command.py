@@ -60,6 +60,11 @@ class TestCommand(unittest.TestCase):
                          (result.status, result.stdout, result.stderr))
         self.assertEqual('bad; text', result.messages)
 
+    def test_empty_answers_are_no_messages(self):
+        result = command.run(['sh', '-c', 'echo "{}"; echo "{} "; '
+                              'echo bgpd is not running >&2; exit 1'], 5)
+        self.assertEqual('bgpd is not running', result.messages)
+
     def test_input_that_nobody_reads(self):
         result = command.run(['true'], 5, 'x' * 1000000)
         self.assertEqual(0, result.status)

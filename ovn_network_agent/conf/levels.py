@@ -63,8 +63,8 @@ class Summarized(logging.Formatter):
         """As in the base class."""
         text = self._formatter.format(record)
         error, message = sys.exc_info()[1], record.getMessage()
-        if record.exc_info or not str(error or '') or (
-                str(error) not in message):
+        known = printable.lines(str(error or ''))
+        if record.exc_info or not known or known not in message:
             return text
         summary = traceback.format_exception_only(error)[0].rstrip()
         added = ': ' + summary.split('\n', 1)[0]

@@ -56,15 +56,15 @@ class Drift:
                           for ref in lost[:_NAMED])
         if len(lost) > _NAMED:
             named += ', ...'
+        objects = ('1 object of ours was' if len(lost) == 1 else
+                   f'{len(lost):d} objects of ours were')
+        said = (f'{objects} removed or changed by others, and restored '
+                f'({named})')
         if streak < TOO_OFTEN:
-            LOG.warning('%s: %d objects of ours were removed or changed by '
-                        'others, and are restored (%s)', name, len(lost),
-                        named)
+            LOG.warning('%s: %s', name, said)
         else:
-            LOG.error('%s: %d objects of ours were removed or changed by '
-                      'others, and are restored (%s), the %dth time in a '
-                      'row: something else on this node manages them, too',
-                      name, len(lost), named, streak)
+            LOG.error('%s: %s, now in %d readings in a row: something else on '
+                      'this node manages them, too', name, said, streak)
 
     @property
     def streaks(self):

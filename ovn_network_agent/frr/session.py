@@ -153,7 +153,13 @@ class Session:
         self._socket.setsockopt(
             socket.SOL_SOCKET, socket.SO_SNDTIMEO,
             struct.pack('ll', int(seconds), int(part * _MICROSECONDS)))
-        self._within_limit(self._socket.connect, path)
+        try:
+            self._within_limit(self._socket.connect, path)
+        except (ConnectionRefusedError, FileNotFoundError) as error:
+            # The kernel's text does not say who refused.
+            raise type(error)(
+                error.errno, f'{self._name} of FRR takes no connections, so '
+                f'it does not run or only starts: {error.strerror}') from error
 
     def _in_time(self, function, argument):
         self._socket.settimeout(self._left())

@@ -24,6 +24,8 @@ LOG = logging.getLogger(__name__)
 # The most reasons in one log line, and in one message to the supervisor.
 _NAMED = 10
 _NOTIFIED = 3
+# Seconds after which a reason that comes and goes is a warning again.
+_RECENT = 60.0
 
 
 class Status:
@@ -46,6 +48,8 @@ class Status:
         # Whether the last report had only normal waits, and since when all
         # reports have had nothing else.
         self._waits, self._waits_from = False, None
+        # The reasons of recent warnings, and the time of each.
+        self._warned = {}
         self.reasons = None
         self.waiting = ()
         self.reported = None
@@ -60,18 +64,32 @@ class Status:
         waits = self._only_waits(reasons)
         if (reasons, waits) == (self.reasons, self._waits):
             return
-        self._waits = waits
         if waits:
             LOG.info('Waiting (%d): %s', len(reasons),
                      '; '.join(reasons[:_NAMED]))
         elif reasons:
-            LOG.warning('Degraded (%d): %s', len(reasons),
-                        '; '.join(reasons[:_NAMED]))
+            LOG.log(self._level(reasons), 'Degraded (%d): %s', len(reasons),
+                    '; '.join(reasons[:_NAMED]))
         elif self.reasons:
             LOG.info('No longer degraded')
         first = '; '.join(reasons[:_NOTIFIED])
         notify.notify(STATUS=f'degraded: {first}' if reasons else 'in sync')
-        self.reasons = reasons
+        self.reasons, self._waits = reasons, waits
+
+    def _level(self, reasons):
+        """The level of a line: what was so all the time is no news.
+
+        Otherwise a reason that comes and goes with each attempt, and one of
+        several that goes, would each be another warning.
+        """
+        now, former = self.reported, () if self._waits else self.reasons or ()
+        self._warned = {reason: when for reason, when in self._warned.items()
+                        if now < when + _RECENT}
+        if not any(reason not in former and reason not in self._warned
+                   for reason in reasons):
+            return logging.INFO
+        self._warned.update(dict.fromkeys(reasons, now))
+        return logging.WARNING
 
     def _only_waits(self, reasons):
         """Whether all reasons are normal waits, and do not last."""

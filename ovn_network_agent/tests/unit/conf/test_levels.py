@@ -84,6 +84,14 @@ class LevelTest(base.ConfTestCase):
                           'WARNING route: OSError: no memory',
                           'WARNING something else: OSError: no memory'],
                          written.getvalue().splitlines())
+        written.truncate(0)
+        written.seek(0)
+        try:
+            raise OSError('line 2: a\nline 3: b')
+        except OSError as error:
+            logging.getLogger('test').warning('rules: %s', error)
+        self.assertEqual(['WARNING rules: line 2: a', '  line 3: b'],
+                         written.getvalue().splitlines())
 
     def test_change_without_a_restart(self):
         conf = self.load('[DEFAULT]\nlog_level = error\n')

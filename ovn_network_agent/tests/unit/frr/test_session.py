@@ -56,6 +56,17 @@ class PipelinedTest(base.BaseTestCase):
         self.addCleanup(serving.join)
         return made.exchange_all(['one', 'two'])
 
+    def test_a_daemon_that_does_not_run_is_named(self):
+        """Whether it has left its socket, or none is there."""
+        ended = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.addCleanup(ended.close)
+        ended.bind(os.path.join(self.directory, 'bgpd' + session.SUFFIX))
+        for name, kind in (('bgpd', ConnectionRefusedError),
+                           ('staticd', FileNotFoundError)):
+            error = self.assertRaises(kind, session.Session, self.directory,
+                                      name, 60, time.monotonic() + 60)
+            self.assertIn(f'{name} of FRR takes no connections', str(error))
+
     def test_answers_in_any_pieces(self):
         whole = b'first\0\0\0\0 second\n\0\0\0\x02'
         for size in range(1, len(whole) + 1):

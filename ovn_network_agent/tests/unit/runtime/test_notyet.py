@@ -109,3 +109,51 @@ class NotYetTest(base.BaseTestCase):
         self.assertIn('WARNING frr_static: ', '\n'.join(lines))
         self.assertIn('WARNING Degraded', lines[-1])
         self.assertIn('frr_static: ', lines[-1])
+
+
+class StatusTest(base.BaseTestCase):
+    """Which lines of the status are warnings."""
+
+    def setUp(self):
+        super().setUp()
+        self.clock = 1000.0
+        self.status = status.Status({}, lambda: self.clock)
+        self.log = self.useFixture(fixtures.FakeLogger(
+            format='%(levelname)s %(message)s'))
+
+    def said(self, *reasons, after=1):
+        """The line of a report."""
+        self.clock += after
+        before = len(self.log.output)
+        self.status.report(reasons)
+        return self.log.output[before:].rstrip('\n')
+
+    def test_only_news_are_warnings(self):
+        for line, reasons in (
+                ('WARNING Degraded (1): a', 'a'), ('', 'a'),
+                ('WARNING Degraded (2): a; b', 'ab'),
+                ('INFO Degraded (1): b', 'b'),
+                ('INFO Degraded (2): a; b', 'ab'),
+                ('INFO No longer degraded', ''),
+                ('WARNING Degraded (1): c', 'c')):
+            self.assertEqual(line, self.said(*reasons))
+
+    def test_what_comes_back_later_is_a_warning_again(self):
+        self.said('a')
+        self.said('a', 'b', after=100)
+        self.assertEqual('INFO Degraded (1): b', self.said('b'))
+        self.assertEqual('WARNING Degraded (2): a; b',
+                         self.said('a', 'b', after=100))
+
+    def test_what_comes_and_goes_for_long_is_a_warning_now_and_then(self):
+        lines = []
+        for _round in range(50):
+            lines += self.said('a', 'b'), self.said('a')
+        self.assertEqual(2, sum('WARNING' in line for line in lines), lines)
+
+    def test_a_wait_that_lasts_is_news(self):
+        wait = notyet.Reason('a')
+        self.assertEqual('INFO Waiting (1): a', self.said(wait))
+        self.assertEqual('', self.said(wait))
+        self.assertEqual('WARNING Degraded (1): a',
+                         self.said(wait, after=notyet.USUAL))

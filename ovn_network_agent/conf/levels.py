@@ -12,6 +12,7 @@
 
 """[DEFAULT] log_level; oslo.log itself has only the option debug."""
 
+import io
 import logging
 import sys
 import traceback
@@ -66,8 +67,9 @@ class Summarized(logging.Formatter):
         known = printable.lines(str(error or ''))
         if record.exc_info or not known or known not in message:
             return text
-        summary = traceback.format_exception_only(error)[0].rstrip()
-        added = ': ' + summary.split('\n', 1)[0]
+        summary = traceback.format_exception_only(error)[0]
+        # oslo.log adds the first line.
+        added = ': ' + io.StringIO(summary).readline().rstrip()
         # The message itself may end in the same way.
         return (text.removesuffix(added) if text.endswith(message + added)
                 else text)

@@ -98,6 +98,12 @@ class DesiredState:
             self._tracker.keep(resource.of)
             return
         ref = resource.ref
+        if ref not in self._claims:
+            # Most refs have one contributor, and nothing is to be decided.
+            self._claims[ref] = contributor, resource
+            if not same(resource, self._tracker.desired(ref)):
+                self._tracker.want(resource)
+            return
         claims = self._claims_on(ref)
         agreed = (ref not in self._disputed and
                   len(claims) > (contributor in claims))

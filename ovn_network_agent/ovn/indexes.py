@@ -96,7 +96,10 @@ class Index:
         self._uuids.clear()
         self._keys_of.clear()
         for uuid, row in rows.items():
-            self.update(uuid, row)
+            # As by update(), for a row that the index does not have.
+            self._keys_of[uuid] = now = self._keys_now(row)
+            for key in set(now) if len(now) > 1 else now:
+                self._add(key, uuid)
 
     def find(self, key):
         """UUIDs of the rows with a key, a frozenset."""

@@ -41,8 +41,9 @@ def entry(row, column, key):
 
     :returns: str; None without the key, and where the schema lacks the column
     """
-    if column in row._data:
-        for name, value in row._data[column].values.items():
+    datum = row._data.get(column)
+    if datum is not None:
+        for name, value in datum.values.items():
             if name.value == key:
                 return value.value
     return None

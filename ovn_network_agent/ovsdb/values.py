@@ -69,7 +69,7 @@ class Column:
                 data.Atom(types.StringType, value): None})
         else:
             datum = self._any(value)
-        if datum is not None:
+        if datum is not None and _is_plain(value):
             self._last, self._same = value, datum
         return datum
 
@@ -133,6 +133,16 @@ def _is_free(base):
     """
     return (base.type == types.StringType and base.enum is None and
             base.min_length == 0 and base.max_length == sys.maxsize)
+
+
+def _is_plain(value):
+    """Whether equal JSON of the same type is the same value.
+
+    That is so for an atom, and for the pair of a reference.  In other lists,
+    a number may equal a boolean.
+    """
+    return type(value) is not list or (
+        len(value) == 2 and type(value[0]) is type(value[1]) is str)
 
 
 def _is_map_of_texts(value):

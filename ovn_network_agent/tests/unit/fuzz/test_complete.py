@@ -67,6 +67,8 @@ OURS = {
         'diagnosis.node.redistribution'),
     'rows that python-ovs has read, and the events that match': (
         'ovsdb.replica',),
+    'JSON that python-ovs has read, and reads again where it is unusual': (
+        'ovsdb.values',),
 }
 
 

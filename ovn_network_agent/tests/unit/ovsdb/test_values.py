@@ -14,6 +14,7 @@
 
 import copy
 import itertools
+from unittest import mock
 import uuid
 
 import hypothesis
@@ -126,6 +127,11 @@ def _plain(atom):
 
 class ValuesTest(base.BaseTestCase):
 
+    def setUp(self):
+        super().setUp()
+        # The complaints of thousands of rows are for the lists alone.
+        self.enterContext(mock.patch.object(complaints, 'LOG'))
+
     def assert_same(self, rows):
         ours, theirs = _replica(), _replica()
         library = ovs_idl.Idl._Idl__row_update
@@ -136,6 +142,30 @@ class ValuesTest(base.BaseTestCase):
     def test_each_value_in_each_column(self):
         for name in COLUMNS:
             self.assert_same([{name: value} for value in VALUES])
+
+    def test_a_number_that_equals_a_boolean(self):
+        self.assert_same([{'flag': ['set', [False]]}, {'flag': ['set', [0]]}])
+        self.assert_same([{'flag': False}, {'flag': 0}])
+        self.assert_same([{'number': 1}, {'number': 1.0}, {'number': True}])
+
+    def test_equal_scalars_are_there_once(self):
+        """Thousands of rows have the same type, or the same datapath."""
+        idl = _replica()
+        table, rows = idl.tables[TABLE], []
+        for number in range(2):
+            row = ovs_idl.Row(idl, table, uuid.UUID(int=number),
+                              ovs_idl.ColumnDefaultDict(table))
+            idl._Idl__row_update(table, row, copy.deepcopy({
+                'kind': 'a', 'text': 'abc', 'reference': UUID, 'number': 7,
+                'texts': 'abc', 'map': ['map', [['a', 'b']]]}))
+            rows.append(row._data)
+        one, other = rows
+        for name in ('kind', 'text', 'reference', 'number'):
+            self.assertIs(one[name], other[name])
+        # The library changes these in place.
+        for name in ('texts', 'map'):
+            self.assertIsNot(one[name], other[name])
+            self.assertIsNot(one[name].values, other[name].values)
 
     def test_unknown_columns(self):
         self.assert_same([{'other': 1, 'text': 'a'}])

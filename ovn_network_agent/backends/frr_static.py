@@ -139,9 +139,12 @@ class StaticBackend(base.Backend):
 
         :param configured: list of (prefix, rest of the line)
         """
-        ours = {prefix: found for prefix, rest in configured
-                if self._is_nexthop((found := _tagged(rest))[0]) and
-                _is_host(prefix)}
+        # Thousands of routes have the same rest.
+        tagged = {rest: _tagged(rest) for _prefix, rest in configured}
+        known = {rest for rest, (hop, _tag) in tagged.items()
+                 if self._is_nexthop(hop)}
+        ours = {prefix: tagged[rest] for prefix, rest in configured
+                if rest in known and _is_host(prefix)}
         # Routes of the operator in the way, as of the last reading.
         self._taken = {(self._vrf, prefix): rest for prefix, rest in
                        configured if prefix not in ours and
@@ -180,9 +183,11 @@ class StaticBackend(base.Backend):
         # With the same next hop, FRR replaces the route when it is added.
         deletes = [*(old for old, new in delta.update
                      if old.nexthop != new.nexthop), *delta.delete]
+        known = self._known_hops((*adds, *deletes))
         failures = {r.ref: f'{r.nexthop} is no next hop of the agent in VRF '
                            f'"{self._vrf}"'
-                    for r in (*adds, *deletes) if not self._is_ours(r)}
+                    for r in (*adds, *deletes)
+                    if (r.vrf, r.nexthop) not in known}
         failures.update({
             r.ref: 'the operator has this route with other properties: '
                    f'"{self._taken[r.key]}"; remove that one'
@@ -252,8 +257,15 @@ class StaticBackend(base.Backend):
         return ([r for r in adds if r not in there] +
                 [r for r in deletes if r in there])
 
-    def _is_ours(self, route):
-        return route.vrf == self._vrf and self._is_nexthop(route.nexthop)
+    def _known_hops(self, routes):
+        """The (VRF, next hop) of routes that a route of the agent may have.
+
+        Thousands of routes have one next hop, and options are slow to read.
+        """
+        vrf = self._vrf
+        return {(vrf, hop) for hop in {r.nexthop for r in routes
+                                       if r.vrf == vrf}
+                if self._is_nexthop(hop)}
 
     def close(self):
         """End the thread of the soft refreshes."""

@@ -41,6 +41,21 @@ class TestLines(unittest.TestCase):
             return
         self.assertTrue(_STATIC.fullmatch(line), line)
 
+    @given(st.lists(st.integers(-1, 300).map(str) | st.sampled_from(
+        ('', '01', '1 ', '\N{ARABIC-INDIC DIGIT ONE}', '1\n')), min_size=3,
+                    max_size=5).map('.'.join),
+           st.sampled_from(('/32', '/32\n', '/032', '/31', '/3', '', ' /32')))
+    def test_the_same_host_routes_as_of_the_library(self, address, length):
+        prefix = address + length
+        try:
+            lines.check_host(prefix)
+        except ValueError:
+            with self.assertRaises(ValueError):
+                lines.static_route(prefix, 'br-ex')
+        else:
+            self.assertEqual(f'ip route {prefix} br-ex',
+                             lines.static_route(prefix, 'br-ex'))
+
     @given(anything)
     def test_a_tag_is_one_of_the_agent(self, tag):
         try:

@@ -90,9 +90,9 @@ class Absence:
         for tag in sorted(missing - self._since.keys()):
             self._since[tag] = now
             LOG.warning(
-                'OVN SB has no chassis with the host name %s, or a silent '
-                'one, but managed rows have; unless it returns within %.0f s '
-                'they are removed', tag, limit)
+                'OVN SB has no chassis with the host name %s that answers, '
+                'and managed rows of OVN NB have this name; unless the '
+                'chassis returns within %.0f s, they are removed', tag, limit)
 
 
 def known(tag, present):

@@ -76,6 +76,18 @@ class AdvertisedBackend(nb_writer.Writer):
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
 
+    def taken_over(self, lost):
+        """See :meth:`base.Backend.taken_over`."""
+        hostname = self._context.hostname()
+        try:
+            with self._context.databases['nb'].rows() as nb:
+                theirs = {router for router, _row, route in routes.managed(nb)
+                          if route.chassis not in ('', hostname)}
+        except connection.Unavailable:
+            # Only the count of the drift is at stake.
+            return set()
+        return {ref for ref in lost if ref.key[0] in theirs}
+
     def command(self, verb, resource):
         """The command that writes a proof, see :class:`ovsdb_writer.Writer`.
 

@@ -240,5 +240,17 @@ class Backend(abc.ABC):
         """
         return {resource.ref for resource in announced}
 
+    def taken_over(self, lost):
+        """The lost objects that the agent of another node has now.
+
+        This is no drift: a gateway may have moved, and the view of this agent
+        does not know of it yet.
+
+        :param lost: list of :class:`resources.Ref` that the last reading has
+            no longer found, or found changed
+        :returns: set of these that another agent has
+        """
+        return set()
+
     def close(self):
         """Close connections; called once at the end."""

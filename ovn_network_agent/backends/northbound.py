@@ -109,6 +109,24 @@ class NorthboundBackend(nb_writer.Writer):
                       if resource.ref not in failures}
         return failures
 
+    def taken_over(self, lost):
+        """See :meth:`base.Backend.taken_over`."""
+        try:
+            with self._context.databases['nb'].rows() as nb:
+                theirs = list(self._of_others(nb))
+        except connection.Unavailable:
+            # Only the count of the drift is at stake.
+            return set()
+        bindings = {resources.Ref(resources.MacBinding.kind,
+                                  (route.lrp, route.nexthop))
+                    for route in theirs}
+        return bindings.union(route.ref for route in theirs).intersection(lost)
+
+    def _of_others(self, nb):
+        """The managed routes that have the tag of another chassis."""
+        return (route for route in self._managed_routes(nb)
+                if route.chassis not in ('', self._context.hostname()))
+
     def _sb_has_answered(self):
         if self._context.wake is not None:
             self._context.wake('OVN SB has answered', revived=(self.name,))

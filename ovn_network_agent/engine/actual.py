@@ -363,6 +363,9 @@ class Backends:
                 list(found))
             known.mark, known.touches = mark, known.begun
         if not by_us:
+            if lost:
+                taken = known.backend.taken_over(lost)
+                lost = [ref for ref in lost if ref not in taken]
             self._drift.note(name, lost)
             self.lost += lost
         known.never_read = False

@@ -77,6 +77,7 @@ class World:
     """Objects by ref, and a journal of every change, in order.
 
     :ivar unknown: refs of announcements that FRR does not know yet
+    :ivar taken: refs of what the agent of another node has when it is lost
     :ivar mute: names of backends that take changes and cannot be read
     :ivar refused: refs of what was refused, once for each time
     """
@@ -90,6 +91,7 @@ class World:
         self.down = set()
         self.mute = set()
         self.unknown = set()
+        self.taken = set()
         self.raises = {}
         self.reads = []
 
@@ -165,6 +167,9 @@ class WorldBackend(base.Backend):
         for resource in delta.delete:
             self._change('delete', resource, failures)
         return failures
+
+    def taken_over(self, lost):
+        return self.world.taken.intersection(lost)
 
     def in_effect(self, announced):
         if not self.answers.wait(10):

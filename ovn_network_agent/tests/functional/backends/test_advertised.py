@@ -99,6 +99,14 @@ class TestProof(AdvertisedTestCase):
         base.wait_until(lambda: self.backend.read(frozenset()) ==
                         [self.proof()], 'read back')
 
+    def test_what_another_agent_takes_over_is_no_drift(self):
+        """And a proof that somebody removes is drift."""
+        ref = self.proof().ref
+        self.assertEqual(set(), self.backend.taken_over([ref]))
+        taken = self.add_router('r2', THEIRS)
+        other = self.proof(router=taken).ref
+        self.assertEqual({other}, self.backend.taken_over([ref, other]))
+
     def test_all_of_them(self):
         """Trap T16: one that is missing is enough."""
         self.announce(A)

@@ -20,6 +20,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.tests.functional.backends import northbound_rows
+from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import growth
 
@@ -94,6 +95,23 @@ class WriteTest(northbound_rows.NorthboundTestCase):
                  'row': {'static_routes': ['set', []]}},
                 {'op': 'delete', 'table': 'Static_MAC_Binding', 'where': []})
             self.read_until()
+
+    def test_what_another_agent_takes_over_is_no_drift(self):
+        """And what somebody removes is drift."""
+        wanted = self.route(), self.binding()
+        refs = [each.ref for each in wanted]
+        self.create(*wanted)
+        self.read_until(*wanted)
+        self.assertEqual(set(), self.backend.taken_over(refs))
+        other = self.agent(cloud.OTHER_HOSTNAME)
+        theirs = self.route(chassis=cloud.OTHER_HOSTNAME)
+        self.create(theirs, self.binding(OTHER_MAC), backend=other)
+        self.read_until(known=refs)
+        self.assertEqual(set(refs), self.backend.taken_over(refs))
+        self.assertEqual({refs[0]}, self.backend.taken_over(refs[:1]))
+        self.delete(theirs, self.binding(OTHER_MAC), backend=other)
+        self.read_until(backend=other, known=refs)
+        self.assertEqual(set(), self.backend.taken_over(refs))
 
     def test_both_families_and_a_half_of_a_network(self):
         """Each has a row of its own, which alone goes with it."""

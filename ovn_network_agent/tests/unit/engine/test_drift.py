@@ -69,6 +69,14 @@ class DriftTest(base.BaseTestCase):
             self.steal()
         self.assertEqual(['WARNING'], self.steal(resources.KernelRoute))
 
+    def test_what_another_agent_takes_over_is_no_drift(self):
+        kind, world = resources.DefaultRoute, self.gateway.world
+        self.assertEqual(['WARNING'], self.steal(kind))
+        world.taken |= {ref for ref in world.objects if ref.kind == kind.kind}
+        self.assertEqual([], self.steal(kind))
+        # This agent still wants it.
+        self.assertLessEqual(world.taken, world.objects.keys())
+
     def test_what_another_run_left_is_no_drift(self):
         self.gateway.start()
         stray = resources.KernelRoute(254, '203.0.113.9/32', 'br-ex')

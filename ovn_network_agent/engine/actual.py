@@ -35,6 +35,9 @@ from ovn_network_agent.engine import health
 
 LOG = logging.getLogger(__name__)
 
+# Seconds after which a reason that comes and goes is a warning again.
+_RECENT = 60.0
+
 
 @dataclasses.dataclass(slots=True)
 class _Known:
@@ -52,6 +55,8 @@ class _Known:
     :ivar slow: whether the last answer took longer than the loop waits
     :ivar asked: frozenset of :class:`resources.Ref` that the last successful
         reading was about, for a backend that finds only what is wanted
+    :ivar warned: the reason of the last warning, and its time, monotonic
+        seconds
     :ivar mark: what the last successful reading says about the system, see
         :meth:`backends.base.Backend.reread`; None after any doubt
     :ivar touches: :meth:`tracking.Tracker.touches` at the begin of this
@@ -67,6 +72,7 @@ class _Known:
     looked: float | None = None
     read: float | None = None
     slow: bool = False
+    warned: tuple = ('', 0.0)
     asked: frozenset = frozenset()
     mark: object = None
     touches: int = 0
@@ -398,11 +404,25 @@ class Backends:
         known = self._known[name]
         reason = notyet.reason(error)
         if known.unreadable != reason:
-            LOG.log(_level(reason, logging.WARNING), '%s: %s', name, reason)
+            LOG.log(self._level(known, reason), '%s: %s', name, reason)
         known.unreadable = reason
         known.mark = None
         self.in_doubt.add(name)
         self.sound.discard(name)
+
+    def _level(self, known, reason):
+        """The level of a reason: a warning only once in a while.
+
+        A system that can be read, and takes no change, is reached and fails
+        in turns.
+        """
+        if isinstance(reason, notyet.Reason):
+            return logging.DEBUG
+        now, (before, when) = self._clock(), known.warned
+        if reason == before and now < when + _RECENT:
+            return logging.INFO
+        known.warned = reason, now
+        return logging.WARNING
 
     def failed_beside(self, name, error):
         """Likewise for work beside the loop, with a back-off.
@@ -416,7 +436,8 @@ class Backends:
         """Note that a backend answered."""
         known = self._known[name]
         if known.unreadable:
-            LOG.log(_level(known.unreadable, logging.INFO),
+            waited = isinstance(known.unreadable, notyet.Reason)
+            LOG.log(logging.DEBUG if waited else logging.INFO,
                     '%s: reachable again', name)
         known.unreadable = None
         if not known.never_read:
@@ -469,11 +490,6 @@ class Backends:
                 known.backend.close()
             except Exception:
                 LOG.exception('Backend %s could not be closed', name)
-
-
-def _level(reason, usual):
-    """The level of a line about a backend, lower for a normal wait."""
-    return logging.DEBUG if isinstance(reason, notyet.Reason) else usual
 
 
 def expected(name, error):

@@ -85,6 +85,21 @@ class IsolationTest(gateways.ReconcilerTestCase):
                 # Where it was made, another program removes it.
                 gateway.world.objects.pop(ROUTE, None)
 
+    def test_a_system_that_fails_in_turns_is_a_warning_now_and_then(self):
+        gateway = self.gateway()
+        log = self.useFixture(fixtures.FakeLogger(
+            format='%(levelname)s %(message)s'))
+        levels = []
+        for seconds in (1, 1, 30, 1):
+            for down in ({'route'}, set()):
+                gateway.world.down = down
+                gateway.clock += seconds
+                gateway.reconciler.heed(revived=['route'])
+                gateway.run(worlds.router(fips=[FIP]))
+            levels += [line.split()[0] for line in log.output.splitlines()
+                       if line.endswith('route is down')][len(levels):]
+        self.assertEqual(['WARNING', 'INFO', 'INFO', 'WARNING'], levels)
+
     def test_what_was_refused_is_tried_when_its_backend_is_in_doubt(self):
         gateway = self.gateway()
         gateway.world.refuses_once[ROUTE] = 'no such device'

@@ -208,6 +208,8 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
                   reason)
         self.doubt = reason
         self.last_id = _FROM_THE_START
+        # Rows share values, and a shared value may be what is wrong.
+        self._columns.clear()
         self._session.force_reconnect()
 
     def post_connect(self):

@@ -216,9 +216,13 @@ class Cloud(fabric.Fabric):
     # -- power ------------------------------------------------------------
 
     def power_off(self, name):
-        """Power failure of a gateway."""
-        self[name].kill()
+        """Power failure of a gateway.
+
+        The cables go first: at the end of a node, the kernel removes rules and
+        devices one by one, and a packet could still leave by a cable.
+        """
         wiring.unplug_gateway(self[name], self['spine'])
+        self[name].kill()
 
     def power_on(self, name):
         """Switch a gateway on again; it boots like any host.

@@ -32,17 +32,28 @@ table inet {TABLE} {{
     counter leaked {{ }}
     counter errors {{ }}
     counter untranslated {{ }}
+    set leaks4 {{
+        type ether_addr . ipv4_addr . ipv4_addr; flags dynamic; size 64;
+    }}
+    set leaks6 {{
+        type ether_addr . ipv6_addr . ipv6_addr; flags dynamic; size 64;
+    }}
+    chain leak {{
+        counter name leaked
+        meta nfproto ipv4 add @leaks4 {{ ether saddr . ip saddr . ip daddr }}
+        meta nfproto ipv6 add @leaks6 {{ ether saddr . ip6 saddr . ip6 daddr }}
+        drop
+    }}
     chain prerouting {{
         type filter hook prerouting priority raw; policy accept;
         ip saddr {plan.MANAGEMENT} icmp type destination-unreachable \\
             counter name errors drop
-        ip saddr {{ {providers}, {plan.VIPS} }} counter name leaked drop
-        ip daddr {{ {providers} }} counter name leaked drop
-        ip saddr {clients} counter name leaked drop
+        ip saddr {{ {providers}, {plan.VIPS} }} goto leak
+        ip daddr {{ {providers} }} goto leak
+        ip saddr {clients} goto leak
         ip daddr {clients} counter name untranslated drop
-        ip6 saddr {{ {clients6}, {plan.VIPS6}, {routers6} }} \\
-            counter name leaked drop
-        ip6 daddr {{ {routers6} }} counter name leaked drop
+        ip6 saddr {{ {clients6}, {plan.VIPS6}, {routers6} }} goto leak
+        ip6 daddr {{ {routers6} }} goto leak
         ip6 daddr {clients6} counter name untranslated drop
     }}
 }}
@@ -65,6 +76,18 @@ class Sink:
     def leaked(self):
         """Number of packets with provider addresses so far."""
         return self._count('leaked')
+
+    def leaks(self):
+        """Where leaked packets came from.
+
+        :returns: sorted list of text 'MAC of the node: sender > receiver'
+        """
+        return sorted('{}: {} > {}'.format(*each['concat'])
+                      for name in ('leaks4', 'leaks6')
+                      for item in json.loads(self._node.out(
+                          'nft', '-j', 'list', 'set', 'inet', TABLE, name)
+                      )['nftables'] if 'set' in item
+                      for each in item['set'].get('elem', ()))
 
     def errors(self):
         """Number of ICMP errors that nodes themselves sent to a client.

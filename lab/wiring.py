@@ -47,10 +47,7 @@ def plug_gateway(node, spine):
 
 
 def unplug_gateway(node, spine):
-    """Remove the cables of a gateway that was switched off.
-
-    The kernel would remove the cables later.
-    """
+    """Remove the cables of a gateway, as a power failure does."""
     subprocess.run(['ip', 'link', 'del', 'm-' + node.name], check=False,
                    stderr=subprocess.DEVNULL)
     spine.run(['ip', 'link', 'del', 'to-' + node.name], check=False)

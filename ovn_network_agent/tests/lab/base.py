@@ -118,7 +118,8 @@ class LabTestCase(objects.Objects, testtools.TestCase):
         expected, leaked = self.expected_leaks, self.cloud.sink.leaked()
         type(self).expected_leaks = leaked
         self.assertEqual(expected, leaked,
-                         'packets that leaked to the management network')
+                         'packets that leaked to the management network: '
+                         f'{self.cloud.sink.leaks()}')
 
     # -- things in the cloud ----------------------------------------------
 

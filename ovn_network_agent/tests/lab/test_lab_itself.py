@@ -180,6 +180,10 @@ class TestNodes(LabWithoutAgents):
         self.assertEqual(2, self.leak([
             'ping', '-c', '2', '-i', '0.1', '-W', '1', '198.51.100.98']))
         type(self).expected_leaks += 5
+        # It can say who that was.
+        mac = gateway.read('/sys/class/net/eth0/address').strip()
+        self.assertIn(f'{mac}: {self.address} > 192.0.2.200',
+                      self.cloud.sink.leaks())
 
     def test_it_counts_nothing_else(self):
         """Management traffic is no leak."""

@@ -21,7 +21,9 @@ from ovn_network_agent import model
 from ovn_network_agent import pieces
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import passes
+from ovn_network_agent.engine import tracking
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -213,6 +215,20 @@ class DriverTest(gateways.ReconcilerTestCase):
             self.assertEqual([router.uuid], gateway.fip_route.asked)
             # The proof makes a difference to what is said of each.
             self.assertEqual(asked, sorted(gateway.fip_route.asked_nats))
+
+    def test_the_log_says_why_everything_is_asked_about(self):
+        wanted = contributions.Contributions([], tracking.Tracker(), ())
+        first = worlds.snapshot()
+        wanted.update(first)
+        second = dataclasses.replace(first, node=dataclasses.replace(
+            first.node, devices=(), hostname='other'))
+        with self.assertLogs(contributions.__name__, 'DEBUG') as logs:
+            wanted.update(second)
+            wanted.update(second)
+        self.assertEqual(
+            ['Everything is asked about: node.hostname, node.devices changed'],
+            [said.getMessage() for said in logs.records
+             if 'Everything' in said.getMessage()])
 
     def test_a_gateway_that_dies_costs_no_other_router(self):
         # Its relays answer no more at the moment when others take over.

@@ -58,6 +58,11 @@ class RelayPortTestCase(oslotest.BaseTestCase):
         self.assertEqual({}, self.backend.apply(
             backends.Delta(delete=unwanted)))
 
+    def add_bridge(self, name):
+        self.ovs.vsctl('--no-wait', 'add-br', name, '--', 'set', 'bridge',
+                       name, 'datapath_type=netdev')
+        self.eventually(lambda: self.local.has_bridge(name), 'replicated')
+
     def names(self, bridge=base.BRIDGE):
         """What Open vSwitch has made, not only what is in the database."""
         shown = self.ovs.ofctl('show', bridge)
@@ -98,8 +103,7 @@ class RelayPortTest(RelayPortTestCase):
 
     def test_each_bridge_has_its_own_to_the_same_node(self):
         """Open vSwitch refuses a second tunnel with the same number."""
-        self.ovs.vsctl('--no-wait', 'add-br', 'br-two', '--', 'set',
-                       'bridge', 'br-two', 'datapath_type=netdev')
+        self.add_bridge('br-two')
         one = base.relay()
         same = base.relay(bridge='br-two', name='ona-same')
         other = dataclasses.replace(
@@ -191,8 +195,7 @@ class RelayPortTest(RelayPortTestCase):
 
     def test_one_on_another_bridge_is_ours_and_goes(self):
         # [DEFAULT] bridge_dev was changed.
-        self.ovs.vsctl('--no-wait', 'add-br', 'br-old', '--', 'set',
-                       'bridge', 'br-old', 'datapath_type=netdev')
+        self.add_bridge('br-old')
         old, new = base.relay(bridge='br-old'), base.relay()
         self.create(old)
         self.assertEqual([old], self.read())
@@ -203,8 +206,7 @@ class RelayPortTest(RelayPortTestCase):
         self.assertEqual([new], self.read())
 
     def test_ovs_vswitchd_sees_it_leave_and_come_at_once(self):
-        self.ovs.vsctl('--no-wait', 'add-br', 'br-old', '--', 'set',
-                       'bridge', 'br-old', 'datapath_type=netdev')
+        self.add_bridge('br-old')
         old, new = base.relay(bridge='br-old'), base.relay()
         self.create(old)
         self.ovs.signal(signal.SIGSTOP)

@@ -144,6 +144,11 @@ class LocalDatabase:
         with self.database.rows() as ovs:
             return wiring.read(ovs, ())
 
+    def has_bridge(self, name):
+        """Whether the replica has a bridge, a moment after its server."""
+        with self.database.rows() as ovs:
+            return any(row.name == name for row in ovs['Bridge'].values())
+
     def backend(self, timeout=10):
         """A relay_port backend that works on it."""
         made = relay_port.RelayPortBackend(world.conf(

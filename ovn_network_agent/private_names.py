@@ -66,6 +66,10 @@ NAMES = (
         'the columns of a row without the checks that their types do not '
         'need: most of the time that a load of thousands of rows takes'),
     PrivateName(
+        'ovs.db.idl:Idl', '__add_default', ('ovsdb.replica',),
+        'the default values of a table once, and not for each of thousands '
+        'of rows'),
+    PrivateName(
         'ovs.db.idl:Idl', '_outstanding_txns', ('ovsdb.question',),
         'a question to the server whose answer comes in the order of the '
         'updates; a transaction cannot select'),

@@ -94,6 +94,7 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         self._choosing = False
         # By table and name.
         self._columns = collections.defaultdict(dict)
+        self._defaults = {}
         self._session.reconnect.set_backoff(*pauses())
 
     @property
@@ -263,6 +264,23 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         # The library complains, and run() hears of this.
         return bool(unusual and super()._Idl__row_update(
             table, row, unusual)) or changed
+
+    def _Idl__add_default(self, table, row_json):
+        """Add the columns that the server leaves out of a new row.
+
+        The library calls this method ``__add_default`` of its class.  The
+        library goes through the types of all columns for each row, and gets
+        the same values each time.
+
+        :param table: IdlTable
+        :param row_json: dict of name of a column to JSON
+        """
+        known = self._defaults.get(table.name)
+        if known is None:
+            known = self._defaults[table.name] = {}
+            super()._Idl__add_default(table, known)
+        for name, value in known.items():
+            row_json.setdefault(name, value)
 
     def cooperative_yield(self):
         """Do nothing: the loop thread waits for the end of the load anyhow.

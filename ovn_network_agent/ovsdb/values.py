@@ -34,7 +34,8 @@ class Column:
 
     def __init__(self, schema):
         self._schema = schema
-        self._type = schema.type
+        self._name, self._type = schema.name, schema.type
+        self._key_is_free = _is_free(schema.type.key)
         self._default = data.Datum.default(schema.type)
         self._make = _way(schema.type)
         # The JSON of the last scalar value, and that value.
@@ -52,19 +53,18 @@ class Column:
         datum = self._make(self, value)
         if datum is None:
             return None
-        name = self._schema.name
         # Without the default values that the dict makes on demand.
-        former = dict.get(columns, name, self._default)
+        former = dict.get(columns, self._name, self._default)
         if datum.values == former.values:
             return False
-        columns[name] = datum
+        columns[self._name] = datum
         return bool(self._schema.alert)
 
     def _scalar(self, value):
         """A value that rows may share: the library does not change it."""
         if type(value) is type(self._last) and value == self._last:
             return self._same
-        if type(value) is str and _is_free(self._type.key):
+        if type(value) is str and self._key_is_free:
             datum = data.Datum(self._type, {
                 data.Atom(types.StringType, value): None})
         else:

@@ -167,6 +167,19 @@ class ValuesTest(base.BaseTestCase):
             self.assertIsNot(one[name], other[name])
             self.assertIsNot(one[name].values, other[name].values)
 
+    def test_the_columns_that_a_new_row_lacks(self):
+        ours, theirs = _replica(), _replica()
+        library = ovs_idl.Idl._Idl__add_default
+        for some in (), ('text',), ('reference', 'map'), tuple(COLUMNS):
+            expected, found = [dict.fromkeys(some, 'x') for _n in range(2)]
+            library(theirs, theirs.tables[TABLE], expected)
+            ours._Idl__add_default(ours.tables[TABLE], found)
+            self.assertEqual(expected, found)
+            self.assertEqual(expected and {
+                name: type(value) for name, value in expected.items()},
+                {name: type(value) for name, value in found.items()})
+        self.assertIn('reference', found)
+
     def test_unknown_columns(self):
         self.assert_same([{'other': 1, 'text': 'a'}])
 

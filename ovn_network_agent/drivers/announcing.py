@@ -291,7 +291,7 @@ def _about(version, wanted):
     addresses, announced, following = set(), {}, []
     for resource in wanted:
         subject = resource.subject
-        if (not subject or networks.family(subject) != version or
+        if (not subject or networks.family_of_valid(subject) != version or
                 resource.kind == resources.DefaultRoute.kind):
             continue
         if resource.follows:

@@ -26,30 +26,18 @@ are passed on.
 import errno
 import hashlib
 import re
-import time
 
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import frr as options
 from ovn_network_agent.conf import registered
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
+from ovn_network_agent.frr import pace
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import command
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import vty
 
-# Routes of the first transaction.  A route takes 0.2 ms on a common machine
-# and 1.4 ms on a very slow one, so this is within the time limit of 10 s.
-_BATCH = 2500
-# Seconds for each further one, by the speed of the one before: a transaction
-# also costs FRR time for each route that is there already, so few of them are
-# better.  Meanwhile the daemon answers nobody, and watchfrr restarts a daemon
-# after 10 s without an answer (watchfrr(8), --timeout).
-_BUSY = 2.0
-# By this factor the last one may be longer, so that no short one follows.
-_LAST = 1.25
-# Seconds that a route takes at least, for the case of a clock that stands.
-_QUICKEST = 0.0001
 # Seconds by which the limit inside of a wrapper is shorter.
 _GRACE = 2
 # The daemons that have the configuration, in versions with mgmtd.
@@ -60,6 +48,8 @@ _CHATTER = re.compile(
     r'Waiting for children to finish applying config|'
     r'MGMTD: No changes found to be committed')
 _NOT_RUNNING = 'failed to connect to any daemons'
+# Of the transactions with static routes.
+PACE = pace.Pace()
 
 
 @privileged.frr.entrypoint
@@ -167,30 +157,9 @@ def change_static(vrf, adds, deletes):
         return lines.static_route(prefix, hop, tag)
 
     refused, configuration = checked_lines(adds, deletes, line)
-    said = [_write([*enter, *some, *leave]) for some in batches(
+    said = [_write([*enter, *some, *leave]) for some in PACE.parts(
         configuration)]
     return [refused, '\n'.join(filter(None, said))]
-
-
-def batches(configuration, clock=time.monotonic):
-    """Parts of a configuration, each for a transaction.
-
-    A part may be as long as the time of the former part allows.  This is no
-    entry point.
-
-    :param configuration: list of lines
-    :param clock: function that returns monotonic seconds
-    :returns: iterator of lists, which the caller writes one by one
-    """
-    size = _BATCH
-    while configuration:
-        some, configuration = configuration[:size], configuration[size:]
-        began = clock()
-        yield some
-        seconds = max(clock() - began, _QUICKEST * len(some))
-        size = max(_BATCH, int(_BUSY / seconds * len(some)))
-        if len(configuration) <= size * _LAST:
-            size = len(configuration)
 
 
 @privileged.frr.entrypoint

@@ -50,9 +50,11 @@ class TestStatic(static_routes.StaticTestCase):
             path := f'{self.frr.rundir}/{name}.vty')][:1]
         relay = transactions.Relay(path)
         self.addCleanup(relay.close)
-        routes = [route(n % 250, f'11.0.{n // 250}') for n in range(2501)]
+        # As of a daemon that has written nothing yet.
+        vtysh.PACE.forget()
+        routes = [route(n % 250, f'11.0.{n // 250}') for n in range(3200)]
         self.assertEqual({}, self.create(*routes))
-        self.assertEqual([2500, 1], relay.sizes)
+        self.assertEqual([2500, 700], relay.sizes)
         with self.assertLogs(frr_static.__name__, 'INFO') as said:
             self.assertEqual(set(routes), self.read())
         self.assertIn('announce-method kernel', said.output[0])
@@ -60,7 +62,10 @@ class TestStatic(static_routes.StaticTestCase):
         with self.assertNoLogs(frr_static.__name__, 'INFO'):
             self.assertEqual(set(routes), self.read())
         self.assertEqual({}, self.delete(*routes))
-        self.assertEqual([2500, 1, 2500, 1], relay.sizes)
+        # By the speed of the first transaction, on a common machine all at
+        # once.
+        self.assertEqual(3200, sum(relay.sizes[2:]))
+        self.assertLessEqual(2500, relay.sizes[2])
         self.assertEqual(set(), self.read())
 
     def test_announced_and_withdrawn(self):

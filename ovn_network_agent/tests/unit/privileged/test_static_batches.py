@@ -23,23 +23,27 @@ from oslotest import base
 
 from ovn_network_agent.conf import frr as options
 from ovn_network_agent.conf import registered
+from ovn_network_agent.frr import pace
 from ovn_network_agent.privileged import vty
-from ovn_network_agent.privileged import vtysh
 
 ANSWER = b'\0\0\0\0'
 LINES = [f'ip route 198.51.100.{n}/32 br-ex' for n in range(250)]
 
 
 class BatchesTest(base.BaseTestCase):
-    """The first transaction tells how long the next one may be."""
+    """A transaction tells how long the next one may be."""
+
+    def setUp(self):
+        super().setUp()
+        self.now = 0.0
+        self.pace = pace.Pace(lambda: self.now)
 
     def sizes(self, count, each):
         """Sizes of the transactions of COUNT routes that take EACH seconds."""
-        now = 0.0
         found = []
-        for some in vtysh.batches(['route'] * count, lambda: now):
+        for some in self.pace.parts(['route'] * count):
             found.append(len(some))
-            now += len(some) * each
+            self.now += len(some) * each
         return found
 
     def test_a_quick_daemon_gets_all_others_at_once(self):
@@ -48,6 +52,7 @@ class BatchesTest(base.BaseTestCase):
     def test_no_short_one_comes_last(self):
         # Two seconds are 7,407 routes.
         self.assertEqual([2500, 7510], self.sizes(10010, 0.00027))
+        self.pace.forget()
         self.assertEqual([2500, 7407, 2593], self.sizes(12500, 0.00027))
 
     def test_a_slow_daemon_is_not_kept_from_answering(self):
@@ -59,6 +64,35 @@ class BatchesTest(base.BaseTestCase):
     def test_few_and_none(self):
         self.assertEqual([3], self.sizes(3, 0.0002))
         self.assertEqual([], self.sizes(0, 0.0002))
+        self.assertEqual([2510], self.sizes(2510, 0.0002))
+
+    def test_an_earlier_change_tells_too(self):
+        self.sizes(2000, 0.00022)
+        self.now += 9
+        self.assertEqual([8000], self.sizes(8000, 0.00022))
+
+    def test_it_counts_for_some_seconds_only(self):
+        self.sizes(2000, 0.00022)
+        self.now += 11
+        self.assertEqual([2500, 5500], self.sizes(8000, 0.00022))
+
+    def test_few_lines_tell_nothing(self):
+        """Beside 10,000 routes one line takes a quarter of a second."""
+        self.sizes(2000, 0.00022)
+        self.sizes(1, 0.25)
+        self.assertEqual([8000], self.sizes(8000, 0.00022))
+
+    def test_a_slow_one_makes_the_next_ones_small_again(self):
+        self.sizes(2000, 0.00022)
+        self.sizes(8000, 0.002)
+        self.assertEqual([2500, 2500, 3000], self.sizes(8000, 0.002))
+
+    def test_a_transaction_that_broke_off_leaves_nothing_known(self):
+        self.sizes(2000, 0.00022)
+        next(self.pace.parts(['route'] * 2000))
+        self.assertEqual([2500, 5500], self.sizes(8000, 0.00022))
+        self.pace.forget()
+        self.assertEqual([2500, 5500], self.sizes(8000, 0.00022))
 
 
 class Daemon:

@@ -1,0 +1,83 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How many lines FRR gets in one transaction.
+
+A transaction also costs FRR time for each route that is there already, so few
+of them are better.  But meanwhile the daemon answers nobody, and watchfrr
+restarts a daemon after 10 s without an answer (watchfrr(8), --timeout).
+"""
+
+import time
+
+# Lines of a transaction while nobody knows how long FRR takes.  A route takes
+# 0.2 ms on a common machine and 1.4 ms on a very slow one, so these are within
+# the time limit of 10 s.
+_UNKNOWN = 2500
+# Seconds for each transaction, by the speed of the one before.
+_BUSY = 2.0
+# By this factor the last one may be longer, so that no short one follows.
+_LAST = 1.25
+# Seconds that a route takes at least, for the case of a clock that stands.
+_QUICKEST = 0.0001
+# Lines that tell the speed: with fewer, most of the time is for the routes
+# that are there already.
+_TELLING = 1000
+# Seconds for which a speed counts, because FRR or the machine may have got
+# other work.
+_RECENT = 10.0
+
+
+class Pace:
+    """The speed of FRR in the last transactions.
+
+    :param clock: function that returns monotonic seconds
+    """
+
+    def __init__(self, clock=time.monotonic):
+        self._clock = clock
+        # Seconds for a line, and until when they count.
+        self._known = None
+
+    def forget(self):
+        """Take the speed for unknown, as at the start."""
+        self._known = None
+
+    def parts(self, lines):
+        """Parts of a configuration, each for a transaction.
+
+        The caller writes one part before it takes the next one.  When the
+        caller does not come back, the speed is unknown.
+
+        :param lines: list of lines
+        :returns: iterator of lists
+        """
+        while lines:
+            size = self._size(len(lines))
+            some, lines = lines[:size], lines[size:]
+            before, self._known = self._known, None
+            began = self._clock()
+            yield some
+            self._known = before
+            self._note(len(some), began)
+
+    def _size(self, left):
+        at_most = _UNKNOWN
+        if self._known is not None and self._clock() < self._known[1]:
+            at_most = max(_UNKNOWN, int(_BUSY / self._known[0]))
+        return left if left <= at_most * _LAST else at_most
+
+    def _note(self, count, began):
+        if count >= _TELLING:
+            now = self._clock()
+            self._known = (max((now - began) / count, _QUICKEST),
+                           now + _RECENT)

@@ -153,6 +153,9 @@ class Backend(abc.ABC):
     #: :attr:`system`, None for :data:`engine.executor.PATIENCE`; longer work
     #: is a warning only without a number here
     patience = None
+    #: most changes in one call of apply() that the loop waits for at all, None
+    #: for any number; more of them take their time in a system that is well
+    awaited_at_most = None
 
     def __init__(self, conf):
         self.conf = conf

@@ -48,6 +48,8 @@ LOG = logging.getLogger(__name__)
 #: takes 28 against 22 ms beside 100 routes, 62 against 31 beside 1,000, and
 #: 614 against 121 beside 10,000 (benchmarks.rst).
 MANY = 300
+# Routes that take FRR half a second, beside few others.
+_AWAITED = 1000
 # Most attempts to single out bad routes.  One bad route of 5,000 takes 25.
 _ATTEMPTS = 50
 # Words for a blackhole, beside which FRR accepts no next hop.
@@ -66,6 +68,7 @@ class StaticBackend(base.Backend):
     doubted_by = (notices.FRR_RESTARTED, notices.ZEBRA_STATIC)
     revived_by = (notices.FRR_RESTARTED,)
     uses_known = False
+    awaited_at_most = _AWAITED
 
     def __init__(self, conf):
         super().__init__(conf)

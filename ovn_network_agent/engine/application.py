@@ -110,6 +110,8 @@ class Application:
                               if not self._tracker.settled(ref)}
         self.applied = []
         self.seconds = []
+        # The systems that :meth:`announce_ahead` has given work.
+        self._ahead = set()
 
     # -- the order --------------------------------------------------------
 
@@ -135,6 +137,22 @@ class Application:
         if not self._precedence.held:
             self._go_on(lambda resource: resource.follows)
 
+    def announce_ahead(self):
+        """Begin with announcements whose system works beside the loop.
+
+        Their prerequisites are made first.  What follows an announcement
+        waits for a later call of :meth:`create`.
+
+        Where :meth:`create` has more for the same system, it waits for them.
+        """
+        systems = {backend.system
+                   for stage, backend, kinds in self._backends.order
+                   if stage is resources.Stage.ANNOUNCE and backend.system and
+                   self._tracker.delta(kinds).create}
+        if systems:
+            self._create(lambda resource: not resource.follows)
+        self._ahead = systems
+
     def _hold_back_busy(self):
         for name, delta in self._beside.changing().items():
             if self._backends.backend(name).system:
@@ -147,12 +165,23 @@ class Application:
     def _create(self, chosen):
         for _stage, backend, kinds in self._backends.order:
             delta = self._tracker.delta(kinds)
+            if delta and backend.system in self._ahead:
+                self._await_ahead(backend.system)
+                delta = self._tracker.delta(kinds)
             if delta:
                 self._apply(backend, resources.Delta(
                     tuple(r for r in delta.create
                           if chosen(r) and self._may_create(r)),
                     tuple((old, new) for old, new in delta.update
                           if chosen(new) and self._may_create(new))))
+
+    def _await_ahead(self, system):
+        """Wait a usual time for the end of :meth:`announce_ahead`."""
+        self._ahead.discard(system)
+        names = [name for name in self._beside.jobs
+                 if self._backends.backend(name).system == system]
+        self._beside.wait(self._beside.patience, names, wake=False)
+        self.collect(names)
 
     def delete(self, down_to, only=lambda resource: True):
         """Delete, from the last stage down to ``down_to``.
@@ -257,6 +286,11 @@ class Application:
         """Apply on a thread, and wait for the end for a usual time."""
         name = backend.name
         began = time.monotonic()
+        most = backend.awaited_at_most
+        if most is not None and len(delta.steps) > most:
+            self._beside.submit(backend, delta)
+            self._hold_back(delta)
+            return
         self._beside.submit(backend, delta, awaited=True)
         usual = backend.patience is None
         patience = self._beside.patience if usual else backend.patience

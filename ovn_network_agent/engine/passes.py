@@ -40,6 +40,9 @@ class Pass:
     :ivar urgent: a gateway port has moved here: announce first
     :ivar retry: try failed backends again before their back-off is over
     :ivar at_once: do not wait between announcements and what follows them
+    :ivar ahead: :class:`model.Snapshot` with the first routers of ``snapshot``
+        alone, whose addresses are announced before the drivers are asked about
+        the others; or None
     :ivar limits: function that returns the :class:`guard.Limits` of the
         withdrawal guard, or None to withdraw without a guard; called only for
         a pass that withdraws
@@ -71,4 +74,5 @@ class Pass:
     proves: bool = False
     reads: tuple = ()
     has_read: tuple = ()
+    ahead: model.Snapshot | None = None
     limits: typing.Callable = _no_limits

@@ -94,6 +94,8 @@ class Reconciler:
         # collected would not be read, and nothing would wake the loop for it.
         if self._beside.jobs:
             self._work.collect()
+        if asked.ahead is not None:
+            self._announce_ahead(asked)
         self._prepare(asked)
         prepared = time.monotonic() - began
         self._work.create(asked.urgent)
@@ -123,6 +125,18 @@ class Reconciler:
             self._backends.streaks, self._guard.held, tuple(touched))
         self._backends.end()
         return result
+
+    def _announce_ahead(self, asked):
+        """Begin to announce the first routers, see :attr:`passes.Pass.ahead`.
+
+        A system in doubt is read before it is changed, as always.
+
+        :param asked: :class:`passes.Pass`
+        """
+        if asked.urgent and not any(self._backends.backend(name).system
+                                    for name in self._backends.in_doubt):
+            self._wanted.update(asked.ahead)
+            self._work.announce_ahead()
 
     def rows(self, chosen=lambda ref: True):
         """The state of each resource after the last pass.

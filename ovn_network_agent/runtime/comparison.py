@@ -29,6 +29,7 @@ class Part:
     :ivar reads: names of backends to read, a tuple
     :ivar has_read: names of the backends that former parts have read
     :ivar has_seen: whether former parts have had all pieces of the rows
+    :ivar begins: whether it is the comparison with the first view
     :ivar ends: whether the comparison ends with it
     """
 
@@ -36,6 +37,7 @@ class Part:
     reads: tuple = ()
     has_read: tuple = ()
     has_seen: bool = False
+    begins: bool = False
     ends: bool = False
 
 
@@ -54,7 +56,7 @@ def first(reconciler):
     :param reconciler: :class:`reconciler.Reconciler`
     :returns: :class:`Part`
     """
-    return Part(has_read=reconciler.backend_names, ends=True)
+    return Part(has_read=reconciler.backend_names, begins=True, ends=True)
 
 
 def parts(view, reconciler):

@@ -29,6 +29,7 @@ from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import takeover
 from ovn_network_agent.ovn import view
 from ovn_network_agent.runtime import comparison
+from ovn_network_agent.runtime import forerun
 from ovn_network_agent.runtime import guarding
 from ovn_network_agent.runtime import inside
 from ovn_network_agent.runtime import loader
@@ -397,6 +398,7 @@ class Loop:
                 self._periodic or bool(part.has_read)),
             piece=part.piece, proves=bool(part.piece) and self._view.compared,
             reads=part.reads, has_read=part.has_read,
+            ahead=forerun.first_of(snapshot) if part.begins else None,
             limits=lambda: guarding.limits(self._conf, self._view,
                                            self._serving)))
         if outcome.held.unconfirmed:

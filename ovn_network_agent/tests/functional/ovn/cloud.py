@@ -225,6 +225,20 @@ class Cloud:
             ovsdb.mutate('Logical_Router', {'name': 'neutron-' + router},
                          'nat', 'insert', ['named-uuid', 'nat']))
 
+    def add_nats(self, router, addresses):
+        """NAT rows of a router in one transaction.
+
+        :param addresses: list of external addresses
+        """
+        self.nb.transact(
+            *(ovsdb.insert('NAT', f'nat{n}', type='dnat_and_snat',
+                           external_ip=address, logical_ip='10.0.0.5')
+              for n, address in enumerate(addresses)),
+            ovsdb.mutate('Logical_Router', {'name': 'neutron-' + router},
+                         'nat', 'insert', ovsdb.ovsdb_set(
+                             ['named-uuid', f'nat{n}']
+                             for n in range(len(addresses)))))
+
     def remove_nat(self, router, external_ip):
         """Take a NAT row from its router; the server collects it."""
         for row in self.nb.rows('NAT', '_uuid', where=ovsdb.clauses(

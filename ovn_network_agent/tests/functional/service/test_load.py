@@ -82,17 +82,9 @@ class LoadTest(services.TwoRoutersTestCase):
         threads = [threading.active_count()]
         started = time.monotonic()
         before = len(passes.times)
-        self.nb.transact(*(
-            operation for number in range(10000) for operation in (
-                ovsdb.insert(
-                    'NAT', f'n{number}', type='dnat_and_snat',
-                    external_ip=f'203.0.{113 + number // 250}.'
-                                f'{number % 250 + 1}',
-                    logical_ip='10.0.0.5'),)),
-            ovsdb.mutate('Logical_Router', {'name': 'neutron-r2'}, 'nat',
-                         'insert', ovsdb.ovsdb_set(
-                             ['named-uuid', f'n{number}']
-                             for number in range(10000))))
+        self.cloud.add_nats('r2', [
+            f'203.0.{113 + number // 250}.{number % 250 + 1}'
+            for number in range(10000)])
         self.cloud.add_nat('r1', '198.51.100.10')
 
         def announced():

@@ -1,0 +1,204 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The first routers are announced while drivers are asked about the others."""
+
+from ovn_network_agent import resources
+from ovn_network_agent.engine import executor
+from ovn_network_agent.engine import passes
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit.engine import gateways
+
+FRR = ('frr_static', 'frr_prefix_list')
+LAST_FIP = '198.51.100.20'
+FIRST = worlds.router(1, [gateways.FIP])
+LAST = worlds.router(2, [LAST_FIP])
+
+
+class Asked(gateways.Counting):
+    """Calls a function when it is asked about a floating IP."""
+
+    at = {}
+
+    def for_nats(self, router, nats, node, common):
+        for nat in nats:
+            self.at.get(nat.external_ip, lambda: None)()
+        yield from super().for_nats(router, nats, node, common)
+
+
+class AheadTestCase(gateways.ReconcilerTestCase):
+    """With a gateway that has read its systems and knows no router."""
+
+    def setUp(self):
+        super().setUp()
+        self.made = self.gateway(
+            beside=lambda wake: executor.Beside(wake, 5))
+        self.made.drivers[0] = self.driver = worlds.driver(
+            'fip_route', self.made.conf, Asked)
+        self.driver.at = {}
+        self.made.start()
+        for name in FRR:
+            self.made.backend(name).system = 'FRR'
+        self.static = self.made.backend('frr_static')
+        self.static.awaited_at_most = 0
+        self.made.run(prune=False)
+        del self.made.world.journal[:]
+
+    def run_pass(self, *routers, ahead=(FIRST,), urgent=True, stale=()):
+        return self.made.reconciler.run(passes.Pass(
+            worlds.snapshot(*(routers or (FIRST, LAST))), stale, urgent=urgent,
+            ahead=worlds.snapshot(*ahead)))
+
+    def finished(self, *routers):
+        """The outcome when FRR has ended, and all that follows is made."""
+        self.assertTrue(self.made.reconciler.wait_beside(10))
+        self.made.clock += 1
+        return self.made.run(*(routers or (FIRST, LAST)))
+
+    def begun(self):
+        """The prefixes that FRR is working on, a set."""
+        delta = self.made.beside.changing().get('frr_static')
+        return {r.prefix for r in delta.create} if delta else set()
+
+
+class AheadTest(AheadTestCase):
+
+    def test_frr_works_while_the_drivers_are_asked(self):
+        self.static.gate.clear()
+        found = []
+
+        def asked():
+            found.append((self.begun(), self.made.addresses()))
+            self.static.gate.set()
+        self.driver.at[LAST_FIP] = asked
+        self.run_pass()
+        self.assertEqual(
+            [({gateways.DST, '198.51.100.1/32'}, set())], found)
+        self.assertTrue(self.finished().settled)
+        self.assertEqual({gateways.DST, '198.51.100.1/32', '198.51.100.2/32',
+                          LAST_FIP + '/32'}, self.made.addresses())
+
+    def test_the_prerequisites_come_first(self):
+        found = []
+        self.driver.at[LAST_FIP] = lambda: found.append(
+            set(self.made.world.objects))
+        self.static.gate.clear()
+        self.addCleanup(self.static.gate.set)
+        self.made.beside.patience = 0.05
+        self.run_pass()
+        there, = found
+        self.assertIn(gateways.ROUTE, there)
+        self.assertIn('prefix_list_entry', {ref.kind for ref in there})
+        self.assertNotIn(gateways.HAIRPIN, there)
+        self.assertNotIn(gateways.ANNOUNCEMENT, there)
+
+    def test_without_its_route_an_address_is_not_announced(self):
+        self.made.world.refuses[gateways.ROUTE] = 'no memory'
+        self.run_pass()
+        self.finished()
+        self.assertEqual({'198.51.100.1/32', '198.51.100.2/32',
+                          LAST_FIP + '/32'}, self.made.addresses())
+
+    def test_the_pass_names_all_that_it_has_announced(self):
+        """The metrics, and the time of a takeover, come from that."""
+        self.static.awaited_at_most = 2
+        outcome = self.run_pass(FIRST, worlds.router(
+            2, [LAST_FIP, '198.51.100.21']), ahead=(FIRST,))
+        # FRR is through with the first ones.
+        self.assertEqual(
+            {gateways.DST, '198.51.100.1/32'},
+            {r.prefix for verb, r in outcome.applied
+             if r.kind == resources.Announcement.kind})
+        self.assertIn('frr_static', outcome.pending)
+
+    def test_a_frr_that_hangs_holds_up_nothing_else(self):
+        self.static.gate.clear()
+        self.addCleanup(self.static.gate.set)
+        self.made.beside.patience = 0.05
+        outcome = self.run_pass()
+        self.assertEqual({}, outcome.failures)
+        self.assertIn('frr_static', outcome.pending)
+        routes = self.made.world.found(resources.KernelRoute)
+        self.assertLessEqual({(254, gateways.DST), (254, LAST_FIP + '/32')},
+                             set(routes))
+        self.assertEqual(set(), self.made.addresses())
+        self.static.gate.set()
+        self.finished()
+        self.assertTrue(self.finished().settled)
+        self.assertEqual(4, len(self.made.addresses()))
+
+    def test_nobody_is_asked_twice(self):
+        self.run_pass()
+        self.assertEqual([FIRST.uuid, LAST.uuid], self.driver.asked)
+        self.assertEqual([gateways.FIP, LAST_FIP], self.driver.asked_nats)
+
+    def test_the_end_is_the_same(self):
+        """Also where two routers want another flow for the same address."""
+        routers = FIRST, worlds.router(2, [gateways.FIP, LAST_FIP])
+        other = self.gateway()
+        other.run(*routers)
+        expected = other.world.values()
+        self.assertTrue(any(gateways.HAIRPIN == ref for ref in (
+            other.reconciler.run(passes.Pass(
+                worlds.snapshot(*routers))).failures)))
+        self.run_pass(*routers)
+        self.finished(*routers)
+        self.assertEqual(expected, self.made.world.values())
+        # Nothing was another thing first.
+        self.assertNotIn('update', {verb for verb, ref
+                                    in self.made.world.journal
+                                    if ref.kind not in ('sysctl', 'link_up')})
+
+
+class NotAheadTest(AheadTestCase):
+    """Nothing is made before all drivers have answered."""
+
+    def setUp(self):
+        super().setUp()
+        self.found = []
+        self.driver.at[LAST_FIP] = lambda: self.found.append(
+            (list(self.made.world.journal), self.begun()))
+
+    def check(self):
+        self.assertEqual([([], set())], self.found)
+        self.assertTrue(self.finished().settled)
+        self.assertEqual(4, len(self.made.addresses()))
+
+    def test_without_a_takeover(self):
+        self.run_pass(urgent=False)
+        self.check()
+
+    def test_in_doubt(self):
+        """What FRR has is read first."""
+        self.made.reconciler.heed(['frr_static'])
+        reads = len(self.made.world.reads)
+        self.run_pass()
+        self.assertIn('frr_static', self.made.world.reads[reads:])
+        self.check()
+
+    def test_where_the_loop_itself_announces(self):
+        self.static.system = ''
+        self.run_pass()
+        self.check()
+
+    def test_where_all_is_announced(self):
+        """After a restart of the agent."""
+        self.run_pass()
+        self.finished()
+        self.finished()
+        self.made.start()
+        self.made.run(prune=False)
+        self.found.clear()
+        del self.made.world.journal[:]
+        self.run_pass()
+        self.check()
+        self.assertEqual([], self.made.world.journal)

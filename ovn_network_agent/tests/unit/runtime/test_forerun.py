@@ -1,0 +1,58 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which routers a start announces first."""
+
+from oslotest import base
+
+from ovn_network_agent.runtime import forerun
+from ovn_network_agent.tests.unit import world as worlds
+
+
+def router(number, count):
+    """A router with so many floating IPs."""
+    return worlds.router(number, [
+        f'11.{number}.{n >> 8}.{n & 255}' for n in range(count)])
+
+
+class ForerunTest(base.BaseTestCase):
+
+    def chosen(self, *counts):
+        """The view with the first of routers with so many floating IPs."""
+        self.routers = [router(number, count)
+                        for number, count in enumerate(counts, 1)]
+        return forerun.first_of(worlds.snapshot(
+            *self.routers, groups=map(worlds.group, self.routers)))
+
+    def test_as_many_as_frr_takes_meanwhile(self):
+        found = self.chosen(1000, 900, 200, 5000)
+        self.assertEqual(tuple(self.routers[:2]), found.routers)
+        self.assertEqual((), found.groups)
+        self.assertEqual(worlds.node(), found.node)
+        self.assertEqual(2, len(self.chosen(1000, 1000, 1, 5000).routers))
+
+    def test_none_where_there_are_few(self):
+        self.assertIsNone(self.chosen())
+        self.assertIsNone(self.chosen(1000, 1000, 2000))
+        self.assertEqual(2, len(self.chosen(1000, 1000, 2001).routers))
+
+    def test_none_where_a_router_has_nearly_all(self):
+        self.assertIsNone(self.chosen(9000, 10))
+        self.assertIsNone(self.chosen(999, 9000))
+        self.assertEqual(1, len(self.chosen(1000, 9000).routers))
+
+    def test_the_first_ones_win_a_conflict(self):
+        """Their order is the one in which the engine prefers resources."""
+        found = self.chosen(500, 500, 4000)
+        others = self.routers[2:]
+        self.assertLess(max(str(r.uuid) for r in found.routers),
+                        min(str(r.uuid) for r in others))

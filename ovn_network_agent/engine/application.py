@@ -33,6 +33,7 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
+from ovn_network_agent.engine import telling
 
 LOG = logging.getLogger(__name__)
 
@@ -95,7 +96,7 @@ class Application:
         self._beside = beside
         self._removals = removals
         self._precedence = hurry
-        self._untold = []
+        self._lines = telling.Lines()
         # The refusals that are logged, as long as there is something to do.
         self._refusals = {}
         self.begin()
@@ -348,7 +349,7 @@ class Application:
         for verb, resource in delta.steps:
             if resource.ref in failures:
                 continue
-            self._untold.append((verb, resource))
+            self._lines.add(verb, resource)
             self.applied.append((verb, resource))
             if self._ledger.entries:
                 self._ledger.reached(resource.ref)
@@ -389,10 +390,7 @@ class Application:
 
         No change waits for its line, because the lines take time.
         """
-        untold, self._untold = self._untold, []
-        for verb, resource in untold:
-            LOG.info('%s %s %s', verb, resource.kind,
-                     outcome.describe(resource))
+        self._lines.tell()
 
 
 def _refs(delta):

@@ -77,6 +77,8 @@ class Outcome:
     :ivar held: :class:`Held`
     :ivar touched: tuple of Ref: the keys whose desired or actual resource may
         be another one than after the pass before
+    :ivar announces: whether a system still takes announcements beside the
+        loop, which have not failed and are not in place
     """
 
     changes: int = 0
@@ -92,6 +94,7 @@ class Outcome:
     streaks: dict = dataclasses.field(default_factory=dict)
     held: Held = Held()
     touched: tuple = ()
+    announces: bool = False
 
     @property
     def problems(self):

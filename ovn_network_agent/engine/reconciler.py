@@ -122,7 +122,8 @@ class Reconciler:
             tuple(self._work.applied),
             (('drivers and reading', prepared), *self._work.seconds),
             tuple(self._backends.readings), tuple(self._backends.lost),
-            self._backends.streaks, self._guard.held, tuple(touched))
+            self._backends.streaks, self._guard.held, tuple(touched),
+            self._announces())
         self._backends.end()
         return result
 
@@ -222,6 +223,12 @@ class Reconciler:
     def announcing(self):
         """Whether zebra and bgpd were given addresses a moment ago."""
         return self._precedence.held
+
+    def _announces(self):
+        """Whether announcements are changed beside the loop."""
+        changing = self._beside.changing()
+        return any(backend.name in changing for backend
+                   in self._backends.backends_at(resources.Stage.ANNOUNCE))
 
     def _pending(self):
         """Names of backends with work, and 'announcing', a tuple."""

@@ -112,7 +112,8 @@ class Takeovers:
         self._announced += sum(
             1 for verb, resource in outcome.applied if verb == 'created' and
             resource.stage is resources.Stage.ANNOUNCE)
-        if any(_announces(ref.kind) for ref in outcome.failures):
+        if outcome.announces or any(
+                _announces(ref.kind) for ref in outcome.failures):
             return
         routers, self._routers = self._routers, {}
         if self._announced and self._since is not None:

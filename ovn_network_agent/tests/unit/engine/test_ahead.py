@@ -119,6 +119,9 @@ class AheadTest(AheadTestCase):
             {r.prefix for verb, r in outcome.applied
              if r.kind == resources.Announcement.kind})
         self.assertIn('frr_static', outcome.pending)
+        self.assertTrue(outcome.announces)
+        self.assertFalse(self.finished(FIRST, worlds.router(
+            2, [LAST_FIP, '198.51.100.21'])).announces)
 
     def test_a_frr_that_hangs_holds_up_nothing_else(self):
         self.static.gate.clear()

@@ -31,13 +31,15 @@ class TakeoverTest(base.BaseTestCase):
         self.clock = 100.0
         self.takeovers = takeover.Takeovers(lambda: self.clock)
 
-    def looked(self, *routers, announced=(), failed=(), since=99.0):
+    def looked(self, *routers, announced=(), failed=(), since=99.0,
+               announces=False):
         """The takeover that is known of after a pass."""
         self.takeovers.after_pass(
             world.snapshot(*routers), trigger.Wake(('x',), since=since),
             outcome.Outcome(
                 applied=tuple(('created', r) for r in announced),
-                failures={r.ref: 'refused' for r in failed}))
+                failures={r.ref: 'refused' for r in failed},
+                announces=announces))
         return self.takeovers.last
 
     def test_a_router_that_comes_is_timed(self):
@@ -71,6 +73,14 @@ class TakeoverTest(base.BaseTestCase):
         self.clock += 5
         self.assertEqual(6.0, self.looked(
             world.router(), announced=[ANNOUNCED], since=104.0).seconds)
+
+    def test_what_frr_still_takes_counts_until_it_is_announced(self):
+        """FRR takes seconds for thousands of addresses."""
+        self.looked()
+        self.assertIsNone(self.looked(world.router(), announces=True))
+        self.clock += 2
+        self.assertEqual(3.0, self.looked(
+            world.router(), announced=[ANNOUNCED], since=102.0).seconds)
 
     def test_what_leaves_again_is_none(self):
         self.looked()

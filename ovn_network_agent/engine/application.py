@@ -151,7 +151,7 @@ class Application:
                    if stage is resources.Stage.ANNOUNCE and backend.system and
                    self._tracker.delta(kinds).create}
         if systems:
-            self._create(lambda resource: not resource.follows)
+            self._create(lambda resource: not resource.follows, True)
         self._ahead = systems
 
     def _hold_back_busy(self):
@@ -163,8 +163,13 @@ class Application:
         self._precedence.release()
         self._create(chosen)
 
-    def _create(self, chosen):
-        for _stage, backend, kinds in self._backends.order:
+    def _create(self, chosen, ahead=False):
+        """Create and update some resources.
+
+        :param chosen: function(resource), False for a resource to leave out
+        :param ahead: do not wait for announcements beside the loop
+        """
+        for stage, backend, kinds in self._backends.order:
             delta = self._tracker.delta(kinds)
             if delta and backend.system in self._ahead:
                 self._await_ahead(backend.system)
@@ -174,7 +179,9 @@ class Application:
                     tuple(r for r in delta.create
                           if chosen(r) and self._may_create(r)),
                     tuple((old, new) for old, new in delta.update
-                          if chosen(new) and self._may_create(new))))
+                          if chosen(new) and self._may_create(new))),
+                    awaited=not (ahead and
+                                 stage is resources.Stage.ANNOUNCE))
 
     def _await_ahead(self, system):
         """Wait a usual time for the end of :meth:`announce_ahead`."""
@@ -218,6 +225,9 @@ class Application:
 
     def _may_create(self, resource):
         """Whether a resource may be made; notes in the ledger why not."""
+        if self._ledger.entries and self._ledger.is_under_way(resource.ref):
+            # FRR may take seconds for thousands of them.
+            return False
         missing = [ref for ref in resource.requires
                    if not self._tracker.in_sync(ref)]
         if not missing and not self._ledger.entries:
@@ -250,7 +260,7 @@ class Application:
 
     # -- one difference ---------------------------------------------------
 
-    def _apply(self, backend, delta):
+    def _apply(self, backend, delta, awaited=True):
         if not delta:
             return
         self._alive()
@@ -271,7 +281,7 @@ class Application:
             self._beside.submit(backend, delta)
             return
         if backend.system:
-            self._apply_beside(backend, delta)
+            self._apply_beside(backend, delta, awaited)
             return
         began = time.monotonic()
         try:
@@ -283,12 +293,12 @@ class Application:
             self.seconds.append((name, time.monotonic() - began))
         self._note(backend, delta, failures)
 
-    def _apply_beside(self, backend, delta):
+    def _apply_beside(self, backend, delta, awaited):
         """Apply on a thread, and wait for the end for a usual time."""
         name = backend.name
         began = time.monotonic()
         most = backend.awaited_at_most
-        if most is not None and len(delta.steps) > most:
+        if not awaited or (most is not None and len(delta.steps) > most):
             self._beside.submit(backend, delta)
             self._hold_back(delta)
             return

@@ -149,7 +149,7 @@ class Ledger:
 
     def under_way(self, resource):
         """Note that a backend works on a resource or on its address."""
-        self._put(resource.ref, Entry(State.UNDER_WAY), resource.subject)
+        self._put(resource.ref, _UNDER_WAY, resource.subject)
 
     def waits(self, ref, reason, holder=None):
         """Note that a resource waits, unless a backend works on it.

@@ -49,7 +49,6 @@ class AheadTestCase(gateways.ReconcilerTestCase):
         for name in FRR:
             self.made.backend(name).system = 'FRR'
         self.static = self.made.backend('frr_static')
-        self.static.awaited_at_most = 0
         self.made.run(prune=False)
         del self.made.world.journal[:]
 

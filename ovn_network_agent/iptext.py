@@ -21,6 +21,13 @@ A unit test makes sure that nobody else turns a text into such a value.
 """
 
 import ipaddress
+import re
+
+_OCTET = '(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])'
+#: Pattern of an IPv4 address in the usual notation, which is the only one that
+#: the library accepts.
+FOUR = r'\.'.join([_OCTET] * 4)
+_FOUR = re.compile(FOUR)
 
 
 def address(text):
@@ -30,7 +37,25 @@ def address(text):
     :returns: IPv4Address or IPv6Address
     :raises ValueError: when it is none, or has a zone
     """
+    if isinstance(text, str) and _FOUR.fullmatch(text):
+        # A start parses each of thousands of addresses, and the library takes
+        # twice as long.
+        one, two, three, four = map(int, text.split('.'))
+        return ipaddress.IPv4Address(
+            one << 24 | two << 16 | three << 8 | four)
     return ipaddress.ip_address(_without_zone(text))
+
+
+def canonical(text):
+    """The usual notation of an address.
+
+    :param text: str
+    :returns: str, the same object for an IPv4 address
+    :raises ValueError: as :func:`address`
+    """
+    if isinstance(text, str) and _FOUR.fullmatch(text):
+        return text
+    return str(address(text))
 
 
 def network(text, strict=True):

@@ -21,8 +21,7 @@ from ovn_network_agent import ownership
 _NAME = re.compile(r'[A-Za-z0-9_.-]+')
 _NETWORK = re.compile(r'[0-9a-f.:]+/[0-9]+')
 # The host route of an IPv4 address in the usual notation.
-_OCTET = '(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])'
-_HOST_4 = re.compile(r'\.'.join([_OCTET] * 4) + '/32')
+_HOST_4 = re.compile(iptext.FOUR + '/32')
 # IFNAMSIZ less the terminating zero, for VRFs and devices.
 _MAX_DEVICE = 15
 # Keywords that FRR accepts in the place of a device.

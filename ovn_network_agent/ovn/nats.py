@@ -41,7 +41,7 @@ def nat(row, resident=lambda port: False):
     """
     text = columns.atom(row, 'external_ip')
     try:
-        canonical = str(iptext.address(text))
+        canonical = iptext.canonical(text)
         # The text of the row is there anyhow.
         external = text if text == canonical else canonical
     except ValueError:

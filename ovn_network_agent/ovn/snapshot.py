@@ -249,8 +249,10 @@ class Builder:
 
     def _rebuild_indexes(self, databases):
         for (database, table), named in self._indexes.items():
+            # The tables of python-ovs are slow to go through.
+            table_rows = dict(databases[database].get(table, {}))
             for each_index in named.values():
-                each_index.rebuild(databases[database].get(table, {}))
+                each_index.rebuild(table_rows)
 
     def _forget(self):
         self._bare.forget()

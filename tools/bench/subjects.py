@@ -41,6 +41,7 @@ class Subject:
 
 def ours():
     """The agent of this tree."""
+    _compile(facts.ROOT)
     return Subject(OURS, 'agent', None, facts.commit('HEAD'))
 
 
@@ -76,7 +77,18 @@ def revision(name):
         _run(os.path.join(venv, 'bin', 'python'), '-m', 'pip', 'install',
              '--quiet', '--no-deps', '--no-build-isolation', '--editable',
              tree)
+    _compile(tree)
     return Subject(name, 'agent', program, commit)
+
+
+def _compile(tree):
+    """Compile the agent, as an installation does.
+
+    A start would otherwise compile all modules, each time where the
+    environment has ``PYTHONDONTWRITEBYTECODE``.  This takes 0.15 s.
+    """
+    _run(sys.executable, '-m', 'compileall', '-q',
+         os.path.join(tree, 'ovn_network_agent'))
 
 
 def make_venv(path, package):

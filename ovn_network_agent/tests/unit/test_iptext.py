@@ -13,6 +13,7 @@
 """No zone of an IPv6 address gets anywhere."""
 
 import ast
+import ipaddress
 import types
 
 import hypothesis
@@ -55,6 +56,41 @@ def flow(prefix):
     """The fields of a flow that the agent would write to a prefix."""
     return (ownership.COOKIE_HAIRPIN, ownership.PRIORITY_HAIRPIN, 1, 6,
             prefix, None, None, spec.IN_PORT)
+
+
+class AddressTest(base.BaseTestCase):
+    """The quick way for IPv4 gives what the library gives."""
+
+    def result(self, function, text):
+        try:
+            found = function(text)
+        except ValueError:
+            return 'refused'
+        return type(found), found, str(found)
+
+    @hypothesis.given(
+        strategies.ip_addresses().map(str) |
+        strategies.from_regex(r'[0-9.]{1,16}', fullmatch=True) |
+        strategies.lists(strategies.integers(0, 300), min_size=3,
+                         max_size=5).map(lambda some: '.'.join(
+                             map(str, some))))
+    @hypothesis.example('0.0.0.0')
+    @hypothesis.example('255.255.255.255')
+    @hypothesis.example('01.2.3.4')
+    @hypothesis.example('1.2.3.4\n')
+    @hypothesis.example('1.2.3.\u0664')
+    def test_as_the_library(self, text):
+        expected = self.result(ipaddress.ip_address, text)
+        self.assertEqual(expected, self.result(iptext.address, text))
+        self.assertEqual(
+            'refused' if expected == 'refused' else expected[2],
+            self.result(iptext.canonical, text)
+            if expected == 'refused' else iptext.canonical(text))
+
+    def test_what_is_no_text(self):
+        for value in (1, b'abcd', None):
+            self.assertRaises(ValueError, iptext.address, value)
+            self.assertRaises(ValueError, iptext.canonical, value)
 
 
 class ZoneTest(base.BaseTestCase):

@@ -96,7 +96,7 @@ class Application:
         self._beside = beside
         self._removals = removals
         self._precedence = hurry
-        self._lines = telling.Lines()
+        self._untold = []
         # The refusals that are logged, as long as there is something to do.
         self._refusals = {}
         self.begin()
@@ -359,7 +359,7 @@ class Application:
         for verb, resource in delta.steps:
             if resource.ref in failures:
                 continue
-            self._lines.add(verb, resource)
+            self._untold.append((verb, resource))
             self.applied.append((verb, resource))
             if self._ledger.entries:
                 self._ledger.reached(resource.ref)
@@ -400,7 +400,8 @@ class Application:
 
         No change waits for its line, because the lines take time.
         """
-        self._lines.tell()
+        untold, self._untold = self._untold, []
+        telling.tell(untold)
 
 
 def _refs(delta):

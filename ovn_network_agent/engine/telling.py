@@ -32,31 +32,20 @@ EACH = 100
 SHARED = 50
 
 
-class Lines:
-    """The changes that are not in the log yet."""
+def tell(changes):
+    """Write the lines of changes.
 
-    def __init__(self):
-        self._untold = []
-
-    def add(self, verb, resource):
-        """Remember a change.
-
-        :param verb: 'created', 'updated' or 'deleted'
-        :param resource: :class:`resources.Resource`
-        """
-        self._untold.append((verb, resource))
-
-    def tell(self):
-        """Write the lines of all remembered changes."""
-        untold, self._untold = self._untold, []
-        for (verb, kind), group in itertools.groupby(
-                untold, lambda change: (change[0], change[1].kind)):
-            changed = [resource for _verb, resource in group]
-            if len(changed) > EACH:
-                _tell_many(verb, kind, changed)
-                continue
-            for resource in changed:
-                LOG.info('%s %s %s', verb, kind, outcome.describe(resource))
+    :param changes: list of (verb, :class:`resources.Resource`), in the order
+        of the work; a verb is 'created', 'updated' or 'deleted'
+    """
+    for (verb, kind), group in itertools.groupby(
+            changes, lambda change: (change[0], change[1].kind)):
+        changed = [resource for _verb, resource in group]
+        if len(changed) > EACH:
+            _tell_many(verb, kind, changed)
+            continue
+        for resource in changed:
+            LOG.info('%s %s %s', verb, kind, outcome.describe(resource))
 
 
 def _tell_many(verb, kind, changed):

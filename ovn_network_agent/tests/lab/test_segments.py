@@ -218,21 +218,36 @@ class TestSegmentsStatic(SegmentsTestCase, leftovers.LeavesNothing):
     def test_a_device_of_another_program(self):
         """Row D24: a wrong one is not adopted; a right one stays as is."""
         node, since = self.cloud['gw1'], self.mark('gw1')
-        node.batch('link del br-ex.102\n'
-                   'link add br-ex.102 type dummy\n')
+        self.replace(node, 'br-ex.102 type dummy')
         self.wait_said('gw1', 'br-ex.102 is there and is not VLAN 102', since)
         for address in (self.addresses[1], self.addresses[4]):
             self.reach(self.client, 'icmp', address)
         self.assertIn('dummy', node.out('ip', '-d', 'link', 'show',
                                         'br-ex.102'))
-        node.batch('link del br-ex.102\n'
-                   'link add link br-ex name br-ex.102 type vlan id 102\n')
+        self.replace(node, 'link br-ex name br-ex.102 type vlan id 102')
         self.reach_all()
         self.assertEqual(list(DEVICES), self.devices('gw1'))
         self.assertNotIn(ownership.LINK_ALIAS, node.out(
             'ip', '-d', 'link', 'show', 'br-ex.102'))
         node.run(['ip', 'link', 'del', 'br-ex.102'])
         self.reach_all()
+
+    def replace(self, node, added):
+        """Put another device in the place of br-ex.102.
+
+        The kernel tells of the removal before it ends.  So the agent may make
+        its own device before ours is added, and then that one goes, too.
+
+        :param added: arguments of ``ip link add``
+        """
+        def replaced():
+            try:
+                node.batch(f'link del br-ex.102\nlink add {added}\n')
+            except nodes.NodeError as error:
+                self.assertIn('File exists', str(error))
+                return False
+            return True
+        nodes.wait_until('our device is there', replaced, base.SETTLE)
 
     def test_a_patch_port_is_made_again(self):
         """Row D57: the flows follow its new number."""

@@ -16,6 +16,10 @@
 A signal may reach any thread, and the others do not wake the main thread, in
 which handlers run.  So the interpreter writes a byte into a socket for each
 signal, and the main thread waits for this socket.
+
+The order in which several pending signals are delivered is unspecified
+(signal(7)).  On a busy processor, a signal to stop has come before the signal
+to reload that was sent first, and the stop went by the former options.
 """
 
 import contextlib
@@ -23,15 +27,27 @@ import queue
 import select
 import signal
 import socket
+import time
+
+# Seconds in which a signal of a lower number may come after another one: each
+# thread has run meanwhile.
+_TOGETHER = 0.05
 
 
 class Signals:
     """Catches signals from now on; to be made on the main thread.
 
+    Of signals that come together, those of a lower number count first: SIGHUP
+    before SIGINT and SIGTERM.
+
     :param numbers: the signals
+    :param together: seconds for such signals
     """
 
-    def __init__(self, *numbers):
+    def __init__(self, *numbers, together=_TOGETHER):
+        self._first = min(numbers)
+        self._together = together
+        self._sorted = []
         self._waiting, self._waking = socket.socketpair()
         self._waiting.setblocking(False)
         self._waking.setblocking(False)
@@ -52,6 +68,25 @@ class Signals:
         :param timeout: seconds
         :returns: number of the signal, or None
         """
+        if not self._sorted:
+            number = self._next(timeout)
+            if number is None:
+                return None
+            self._sorted = sorted([number, *self._others(number)])
+        return self._sorted.pop(0)
+
+    def _others(self, number):
+        """The signals that come together with one, an iterator."""
+        deadline = time.monotonic() + self._together
+        while number != self._first and (
+                left := deadline - time.monotonic()) > 0:
+            other = self._next(left)
+            if other is not None:
+                number = other
+                yield other
+
+    def _next(self, timeout):
+        """Likewise, in the order of arrival."""
         if self._caught.empty():
             poll = select.poll()
             poll.register(self._waiting, select.POLLIN)

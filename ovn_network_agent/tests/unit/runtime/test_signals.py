@@ -54,6 +54,20 @@ class SignalsTest(base.BaseTestCase):
         self.assertEqual(signal.SIGHUP, self.caught.wait(60))
         self.assertIsNone(self.caught.wait(0))
 
+    def test_a_reload_before_a_stop(self):
+        """Though the kernel delivers the stop first."""
+        self.caught.close()
+        before = signal.getsignal(signal.SIGTERM)
+        self.addCleanup(signal.signal, signal.SIGTERM, before)
+        self.caught = signals.Signals(signal.SIGTERM, signal.SIGHUP,
+                                      together=60)
+        self.addCleanup(self.caught.close)
+        os.kill(os.getpid(), signal.SIGTERM)
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGHUP)).start()
+        self.assertEqual(signal.SIGHUP, self.caught.wait(60))
+        self.assertEqual(signal.SIGTERM, self.caught.wait(60))
+        self.assertIsNone(self.caught.wait(0))
+
     def test_woken_by_another_thread(self):
         threading.Timer(0.05, self.caught.wake).start()
         self.assertIsNone(self.caught.wait(3600))

@@ -294,7 +294,11 @@ class Application:
         self._note(backend, delta, failures)
 
     def _apply_beside(self, backend, delta, awaited):
-        """Apply on a thread, and wait for the end for a usual time."""
+        """Apply on a thread, and wait for the end for a usual time.
+
+        :param awaited: False to go on at once, as after very many changes; the
+            end of the work then wakes the loop
+        """
         name = backend.name
         began = time.monotonic()
         most = backend.awaited_at_most

@@ -41,8 +41,8 @@ class Pass:
     :ivar retry: try failed backends again before their back-off is over
     :ivar at_once: do not wait between announcements and what follows them
     :ivar ahead: :class:`model.Snapshot` with the first routers of ``snapshot``
-        alone, whose addresses are announced before the drivers are asked about
-        the others; or None
+        alone, whose addresses an urgent pass announces before the drivers are
+        asked about the others; or None
     :ivar limits: function that returns the :class:`guard.Limits` of the
         withdrawal guard, or None to withdraw without a guard; called only for
         a pass that withdraws

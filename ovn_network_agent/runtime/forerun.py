@@ -32,11 +32,12 @@ def first_of(snapshot):
 
     The routers are in the order of their UUIDs, and so are the contributors
     that the engine prefers at a conflict (:mod:`engine.desired`).  So no
-    resource of these routers gives way to one of a router that comes later.
+    resource of these routers gives way to what the same driver wants for a
+    later one.
 
     :param snapshot: :class:`model.Snapshot`
-    :returns: :class:`model.Snapshot`, or None where there are few addresses
-        or all of them have one router
+    :returns: :class:`model.Snapshot`, or None where there are few addresses,
+        or few before a router that has too many of them
     """
     some, count = [], 0
     for router in snapshot.routers:

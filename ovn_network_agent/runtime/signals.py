@@ -18,8 +18,8 @@ which handlers run.  So the interpreter writes a byte into a socket for each
 signal, and the main thread waits for this socket.
 
 The order in which several pending signals are delivered is unspecified
-(signal(7)).  On a busy processor, a signal to stop has come before the signal
-to reload that was sent first, and the stop went by the former options.
+(signal(7)).  On a busy processor, a signal to stop may come before the signal
+to reload that was sent first, and the stop would go by the former options.
 """
 
 import contextlib

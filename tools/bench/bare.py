@@ -47,6 +47,7 @@ class World(worlds.World):
         # The monitor of flows needs a moment to begin; routes come meanwhile.
         found = self._planes(self.host.gateways + self.present, True,
                              flows_first=False)
+        worlds.calm()
         return {**found, worlds.ALL: found[observe.RIB] + found[observe.FLOW]}
 
     def stop(self):
@@ -61,6 +62,7 @@ class World(worlds.World):
         started = change(addresses)
         commit = (time.monotonic() - started) * 1000
         planes = self._planes(addresses, present)
+        worlds.calm()
         return {**planes, worlds.COMMIT: commit,
                 worlds.ALL: commit + planes[observe.RIB] +
                 planes[observe.FLOW]}
@@ -71,6 +73,7 @@ class World(worlds.World):
         with neighbour.Learning() as learning:
             started, found = self._routes(self._of_first_router(), here)
             learned = self._learned(learning, here)
+        worlds.calm()
         return {**worlds.announced(found),
                 **worlds.milliseconds(started, learned)}
 

@@ -13,8 +13,10 @@
 """Sees when routes, flows and zebra's RIB change; shares no code with us.
 
 Routes of the main table are told by the kernel and flows by the switch, at
-once.  zebra is asked over its command socket, every millisecond for one
-address and every ten for many.
+once.  zebra is asked over its command socket, every ten milliseconds for many
+addresses and twice a millisecond for one.  For one address the questions begin
+when the kernel has told of the route: zebra cannot be earlier, and each
+question takes 0.3 ms of the processors that the agent needs.
 """
 
 import contextlib
@@ -39,6 +41,8 @@ _EVENT = re.compile(r'event=(\w+).*cookie=0x998 .*nw_dst=([\d.]+)')
 _AT_ONCE = 200
 ROUTE, FLOW, RIB = 'kernel route', 'flow', "zebra's RIB"
 PLACES = (ROUTE, FLOW, RIB)
+# Seconds between two questions to zebra, for one address and for many.
+_OFTEN, _SELDOM = 0.0005, 0.01
 # The first of many routes.
 FIRST = 'first kernel route'
 
@@ -109,7 +113,7 @@ class Observer:
         """
         wanted = set(addresses)
         places = places or self._places
-        pause = 0.001 if len(wanted) == 1 else 0.01
+        pause = _OFTEN if len(wanted) == 1 else _SELDOM
         found = {}
         deadline = time.monotonic() + timeout
         asked = 0
@@ -129,7 +133,10 @@ class Observer:
                 if (place in places and place not in found and
                         self._all(wanted, there, present)):
                     found.setdefault(place, now)
-            if RIB in places and RIB not in found and now - asked >= pause:
+            if (RIB in places and RIB not in found and
+                    now - asked >= pause and (
+                        len(wanted) > 1 or ROUTE in found or
+                        ROUTE not in places)):
                 if self._in_rib(wanted, present, others):
                     found[RIB] = time.monotonic()
                 asked = time.monotonic()

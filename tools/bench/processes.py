@@ -73,6 +73,12 @@ def named(word):
     return found
 
 
+def others():
+    """Process ids of this PID namespace, without the caller, a list."""
+    return [pid for pid in map(int, filter(str.isdigit, os.listdir('/proc')))
+            if pid != os.getpid()]
+
+
 def load(pids):
     """The :class:`Load` of some processes; those that ended count nothing."""
     processor, wakes = 0.0, 0

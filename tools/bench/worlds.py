@@ -30,8 +30,13 @@ ALL, COMMIT, LAUNCHED = 'all', 'NB commit', 'launched'
 # Seconds for a change, and further seconds for each present address: the peer
 # needs 0.2 to 0.4 for each at its start.
 _PATIENCE, _PATIENCE_EACH = 60, 0.6
-# Seconds after which a change has no consequences any more.
-_QUIET = 0.3
+# A time in seconds without consequences of a change: in such a time, all
+# programs of a node use less of the processor than so many milliseconds.  Open
+# vSwitch reads all routes again after a change, for up to 0.25 s beside 10,000,
+# and would keep the processor and the kernel's lock from the next subject.
+_QUIET, _STILL = 0.3, 10
+# Seconds of waiting at the most: not every subject rests.
+_RESTLESS = 5
 # A second in which the subject uses less of the processor is one of rest, in
 # milliseconds; so many of them in a row are needed.
 _IDLE, _CALM = 100, 2
@@ -97,7 +102,7 @@ class World:
         started = self.host.start_agent(self.method)
         found = self._times(started, self._observer.wait(
             wanted, True, others, self._patience))
-        time.sleep(_QUIET)
+        calm()
         return {**found, LAUNCHED: self.host.launched() - before}
 
     def stop(self):
@@ -123,7 +128,7 @@ class World:
         found = self._observer.wait(addresses, present, others, self._patience)
         found = {**self._times(started, found),
                  COMMIT: (commit - started) * 1000}
-        time.sleep(_QUIET)
+        calm()
         return {**found, LAUNCHED: self.host.launched() - before}
 
     def move(self, here):
@@ -260,6 +265,19 @@ class World:
         if self._observer:
             self._observer.close()
             self._observer = None
+
+
+def calm(programs=processes.others):
+    """Wait until the consequences of a change are over on this node.
+
+    :param programs: function that returns the process ids of the node
+    """
+    deadline = time.monotonic() + _RESTLESS
+    used = _STILL
+    while used >= _STILL and time.monotonic() < deadline:
+        before = processes.load(programs())
+        time.sleep(_QUIET)
+        used = processes.load(programs()).since(before).processor
 
 
 def milliseconds(started, found):

@@ -158,14 +158,16 @@ class Driver(abc.ABC):
     #: as a further argument, and asks again only after a change of the router,
     #: the node or the settings.  None says that the NAT rows make no
     #: difference: then the core asks about none of them, and asks
-    #: :meth:`for_rest` only after such a change.
+    #: :meth:`for_rest` only after such a change.  If the new value is equal to
+    #: the former one, only the remarks are asked for again.
     common = None
 
     def remark(self, nat, common):
         """What :meth:`for_rest` goes by of one NAT row.
 
-        Asked only with :attr:`common`, about rows that come.  for_rest is
-        asked again when a remark comes, changes or goes.
+        Asked only with :attr:`common`, about rows that come, and about all
+        rows after a change of the router.  for_rest is asked again when a
+        remark comes, changes or goes.
 
         :param nat: :class:`model.Nat`
         :param common: the result of :attr:`common`

@@ -274,7 +274,8 @@ class Contributions:
         divided = self._divided.setdefault(contributor, _Divided())
         anew = divided.given != given
         again = self._piece is not None
-        other = anew or again or divided.bare != bare
+        changed = divided.bare != bare
+        other = anew or again or changed
         if not other and divided.common == _NO_NATS:
             self._memo[contributor] = known
             return False
@@ -287,6 +288,11 @@ class Contributions:
                 anew = True
                 self._begin_parts(divided, common)
             come, gone = self._changed_nats(divided, router)
+            # What differs in an equal value makes a difference to remarks
+            # alone, so those of all rows are asked for.
+            remarked = (router.nats if changed and common != _NO_NATS
+                        else come)
+            divided.common = common
             # A part without resources may be left out of the answer.
             parts = {_name_of_nat(nat): [] for nat in come}
             if come:
@@ -296,7 +302,7 @@ class Contributions:
             parts = {name: _as_before(found, divided.answers.get(name))
                      for name, found in parts.items()}
             rest = None
-            if self._remarked(driver, divided, come, gone) or other:
+            if self._remarked(driver, divided, remarked, gone) or other:
                 answers = {**divided.answers, **parts}
                 names = map(_name_of_nat, router.nats)
                 # Without a function of this module: drivers call nothing

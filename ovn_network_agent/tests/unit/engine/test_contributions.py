@@ -204,17 +204,23 @@ class DriverTest(gateways.ReconcilerTestCase):
     def test_a_default_route_makes_no_difference_to_addresses(self):
         """The agent writes it itself, and the router may have thousands."""
         gateway = self.gateway()
-        router = worlds.router(fips=[FIP, '198.51.100.20'])
+        nats = worlds.fip(FIP), worlds.fip('198.51.100.20')
+        router = worlds.router(nats=nats)
+        more = worlds.router(nats=(*nats, worlds.fip('198.51.100.21')))
         gateway.run(router)
-        for advertised, asked in (('', []), ('gw2', []),
-                                  (worlds.HOSTNAME, [FIP, '198.51.100.20'])):
+        for advertised in ('', 'gw2', worlds.HOSTNAME, ''):
+            route = model.NbDefaultRoute('198.51.100.254', 'lrp-1', True,
+                                         worlds.HOSTNAME, advertised)
             del gateway.fip_route.asked_nats[:], gateway.fip_route.asked[:]
-            gateway.run(dataclasses.replace(router, default_routes=(
-                model.NbDefaultRoute('198.51.100.254', 'lrp-1', True,
-                                     worlds.HOSTNAME, advertised),)))
+            gateway.run(dataclasses.replace(router, default_routes=(route,)))
             self.assertEqual([router.uuid], gateway.fip_route.asked)
-            # The proof makes a difference to what is said of each.
-            self.assertEqual(asked, sorted(gateway.fip_route.asked_nats))
+            self.assertEqual([], gateway.fip_route.asked_nats)
+            # The proof makes a difference to what counts for the rest.
+            del gateway.fip_route.asked[:]
+            gateway.run(dataclasses.replace(more, default_routes=(route,)))
+            self.assertEqual(advertised != worlds.HOSTNAME,
+                             bool(gateway.fip_route.asked))
+            self.assertEqual(['198.51.100.21'], gateway.fip_route.asked_nats)
 
     def test_the_log_says_why_everything_is_asked_about(self):
         wanted = contributions.Contributions([], tracking.Tracker(), ())

@@ -12,6 +12,8 @@
 
 """The routers that rows concern, by the indexes.  Pure."""
 
+from ovn_network_agent.ovsdb import columns
+
 
 class Concerns:
     """Finds routers.
@@ -65,7 +67,7 @@ class Concerns:
         bound = self._find('sb', 'Port_Binding', 'bound')
         concerned = set()
         for uuid in bound.find(wiring.chassis):
-            if self._follows(bindings[uuid].logical_port):
+            if self._follows(columns.atom(bindings[uuid], 'logical_port')):
                 for lrp in self._find('sb', 'Port_Binding',
                                        'redirect').keys_of(uuid):
                     concerned.update(self.of_port(lrp))

@@ -20,6 +20,7 @@ import dataclasses
 from ovn_network_agent import printable
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovsdb import columns
 
 NEUTRON_NAME = 'neutron:router_name'
 NETWORK_NAME = 'neutron:network_name'
@@ -79,7 +80,8 @@ def neutron_name(row):
     :param row: Logical_Router
     :returns: printable text, '' without a name
     """
-    return printable.line(row.external_ids.get(NEUTRON_NAME, ''))
+    return printable.line(
+        columns.entry(row, 'external_ids', NEUTRON_NAME) or '')
 
 
 def read(nb, sb):

@@ -205,12 +205,12 @@ class Groups:
         table, uuid = key
         if table == 'HA_Chassis_Group':
             owner = nb[table][uuid]
-            members = owner.ha_chassis
+            members = columns.rows(owner, 'ha_chassis')
             ports = self._find('nb', 'Logical_Router_Port',
                                'group').find(uuid)
         else:
             owner = nb['Logical_Router_Port'][uuid]
-            members = owner.gateway_chassis
+            members = columns.rows(owner, 'gateway_chassis')
             ports = [uuid]
         names = [columns.atom(member, 'chassis_name') for member in members]
         for used in (uuid, *ports, *(m.uuid for m in members), *names):
@@ -221,7 +221,7 @@ class Groups:
             self._router_ports[router] = self._ports_of(router)
         applied = self._applied(nb, sb, key, ports)
         return model.GatewayGroup(
-            table, str(uuid), owner.name,
+            table, str(uuid), columns.atom(owner, 'name'),
             tuple(sorted((
                 self._candidate(name, member, applied, tunnels(name))
                 for name, member in zip(names, members, strict=True)),
@@ -239,7 +239,7 @@ class Groups:
         applied = {}
         for uuid in ports:
             redirect = self._find('sb', 'Port_Binding', 'redirect').first(
-                nb['Logical_Router_Port'][uuid].name)
+                columns.atom(nb['Logical_Router_Port'][uuid], 'name'))
             found, used = rows.order(
                 sb['Port_Binding'][redirect]) if redirect else ({}, ())
             for each in used:
@@ -281,7 +281,8 @@ class Groups:
             for used in located.depends:
                 self._depends[used].add(group)
             yield model.GroupPort(
-                binding.logical_port, rows.chassis_name(binding), name,
+                columns.atom(binding, 'logical_port'),
+                rows.chassis_name(binding), name,
                 rows.networks(row)[0], located.segment,
                 self._tenants(group, uuid),
                 any(map(self._is_left, self._find(

@@ -158,25 +158,29 @@ def make():
                 lambda r: [rows.chassis_name(r)]
                 if columns.atom(r, 'type') == 'chassisredirect' else ()),
             'machine': Index(
-                lambda r: [r.logical_port] if rows.hosts(r) else ()),
+                lambda r: [columns.atom(r, 'logical_port')]
+                if rows.hosts(r) else ()),
             'hosted': Index(
                 lambda r: [rows.chassis_name(r)] if rows.hosts(r) else ())},
         ('sb', 'Advertised_Route'): {
             'datapath': References('datapath'),
             'prefix': Index(_prefix_keys)},
         ('sb', 'Chassis'): {
-            'name': Index(lambda r: [r.name]),
-            'hostname': Index(lambda r: [r.hostname])},
+            'name': Index(lambda r: [columns.atom(r, 'name')]),
+            'hostname': Index(lambda r: [columns.atom(r, 'hostname')])},
         ('sb', 'Encap'): {
-            'name': Index(lambda r: [r.chassis_name])},
+            'name': Index(
+                lambda r: [columns.atom(r, 'chassis_name')])},
         ('nb', 'Gateway_Chassis'): {
-            'chassis': Index(lambda r: [r.chassis_name])},
+            'chassis': Index(
+                lambda r: [columns.atom(r, 'chassis_name')])},
         ('nb', 'HA_Chassis'): {
-            'chassis': Index(lambda r: [r.chassis_name])},
+            'chassis': Index(
+                lambda r: [columns.atom(r, 'chassis_name')])},
         ('nb', 'HA_Chassis_Group'): {
             'member': References('ha_chassis')},
         ('nb', 'Logical_Router_Port'): {
-            'name': Index(lambda r: [r.name]),
+            'name': Index(lambda r: [columns.atom(r, 'name')]),
             'member': References('gateway_chassis'),
             'group': References('ha_chassis_group'),
             'nexthop': Index(_nexthop_keys),
@@ -194,7 +198,8 @@ def make():
             **_words('NAT row')},
         ('nb', 'Logical_Router'): {
             'uuid': Index(lambda r: [r.uuid]),
-            'port': Index(lambda r: [p.uuid for p in r.ports]),
+            'port': Index(
+                lambda r: [p.uuid for p in columns.rows(r, 'ports')]),
             'nat': References('nat'),
             'balancer': References('load_balancer'),
             'group': References('load_balancer_group'),
@@ -257,7 +262,8 @@ def _tag_keys(row):
 
 
 def _nexthop_keys(row):
-    nexthop = networks.virtual_gateway(sorted(row.networks))
+    nexthop = networks.virtual_gateway(
+        sorted(columns.atoms(row, 'networks')))
     if nexthop is not None:
         yield nexthop
 
@@ -276,7 +282,7 @@ def _tenant_keys(row):
 
 
 def _address_keys(row):
-    for text in row.networks:
+    for text in columns.atoms(row, 'networks'):
         interface = networks.parse_interface(text)
         if interface is not None:
             yield str(interface.ip)

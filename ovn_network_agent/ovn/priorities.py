@@ -58,7 +58,7 @@ def _groups(nb, groups):
         if row is None:
             continue
         if table != 'Gateway_Chassis':
-            yield table, row, row.ha_chassis
+            yield table, row, columns.rows(row, 'ha_chassis')
             continue
         found = rows.members(row)
         if found[0] == table:

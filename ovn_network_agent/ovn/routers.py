@@ -65,11 +65,12 @@ class Routers:
         :returns: :class:`model.Router`
         """
         problems = []
-        ports = [port for lrp in row.ports
+        ports = [port for lrp in columns.rows(row, 'ports')
                  for port in self._gateway_ports(
                      bindings, wiring, uuid, lrp, problems)]
         return model.Router(
-            str(uuid), row.name, tuple(sorted(ports, key=lambda p: p.lrp)),
+            str(uuid), columns.atom(row, 'name'),
+            tuple(sorted(ports, key=lambda p: p.lrp)),
             default_routes=self._default_routes(uuid, row),
             balanced=self._router_balanced(uuid, row, problems),
             problems=tuple(problems),
@@ -99,8 +100,9 @@ class Routers:
 
     def _gateway_ports(self, bindings, wiring, router, lrp, problems):
         self._depends[lrp.uuid].add(router)
+        name = columns.atom(lrp, 'name')
         redirect = self._find('sb', 'Port_Binding',
-                               'redirect').first(lrp.name)
+                               'redirect').first(name)
         _table, owner, members = rows.members(lrp)
         self._depends[owner.uuid].add(router)
         if redirect is None and not members:
@@ -109,16 +111,16 @@ class Routers:
         if redirect is not None:
             binding = bindings[redirect]
             chassis = rows.chassis_name(binding)
-            follows = self._follows(binding.logical_port)
+            follows = self._follows(columns.atom(binding, 'logical_port'))
         nets, bad = rows.networks(lrp)
         problems.extend(bad)
         located = self._segments.locate(bindings, wiring,
-                                        lrp.name)
+                                        name)
         user, rows_of_users = self._users.find_user(
-            bindings, lrp.name, networks.virtual_gateway(nets))
+            bindings, name, networks.virtual_gateway(nets))
         for used in (*located.depends, *rows_of_users):
             self._depends[used].add(router)
         yield model.GatewayPort(
-            lrp.name, lrp.mac.lower(), nets, chassis,
+            name, columns.atom(lrp, 'mac').lower(), nets, chassis,
             follows and chassis == wiring.chassis != '',
             located.segment, located.nat_addresses, user)

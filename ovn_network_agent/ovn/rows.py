@@ -47,8 +47,8 @@ def hosts(row):
     :param row: Port_Binding
     """
     return (columns.atom(row, 'type') not in OF_NETWORKS and
-            bool(row.chassis) and
-            columns.optional(row, 'up', True))
+            bool(columns.rows(row, 'chassis')) and
+            columns.atom(row, 'up', True))
 
 
 def networks(row):
@@ -61,13 +61,14 @@ def networks(row):
     :returns: (tuple of 'address/length', tuple of texts)
     """
     valid, problems = [], []
-    for text in sorted(row.networks):
+    name = columns.atom(row, 'name')
+    for text in sorted(columns.atoms(row, 'networks')):
         interface = parsing.parse_interface(text)
         if interface is None:
-            problems.append(f'Logical_Router_Port {row.name}: network '
+            problems.append(f'Logical_Router_Port {name}: network '
                             f'{text!r} is malformed')
         elif not interface.network.prefixlen:
-            problems.append(f'Logical_Router_Port {row.name}: network '
+            problems.append(f'Logical_Router_Port {name}: network '
                             f'{text!r} is everything and left out; give it '
                             'the prefix length of its subnet')
         else:
@@ -85,7 +86,8 @@ def members(row):
     :returns: (table, the row that has the candidates, list of their rows)
     """
     for ha_group in columns.rows(row, 'ha_chassis_group'):
-        return 'HA_Chassis_Group', ha_group, ha_group.ha_chassis
+        return ('HA_Chassis_Group', ha_group,
+                columns.rows(ha_group, 'ha_chassis'))
     return 'Gateway_Chassis', row, columns.rows(row, 'gateway_chassis')
 
 
@@ -98,15 +100,16 @@ def default_route(row):
     :param row: Logical_Router_Static_Route
     """
     # Each use of an attribute converts the column again.
-    said, prefix = row.external_ids, row.ip_prefix
+    said, prefix = row.external_ids, columns.atom(row, 'ip_prefix')
     managed = ownership.is_managed(said)
     if prefix not in _EVERYTHING and not managed or (
-            getattr(row, 'route_table', '')):
+            columns.atom(row, 'route_table')):
         return None
-    if columns.optional(row, 'policy', 'dst-ip') != 'dst-ip':
+    if columns.atom(row, 'policy', 'dst-ip') != 'dst-ip':
         return None
     return model.NbDefaultRoute(
-        row.nexthop, columns.optional(row, 'output_port'), managed,
+        columns.atom(row, 'nexthop'), columns.atom(row, 'output_port'),
+        managed,
         said.get(ownership.EXT_ID_CHASSIS, '') if managed else '',
         said.get(ownership.EXT_ID_ADVERTISED, '') if managed else '', prefix)
 
@@ -125,7 +128,7 @@ def nat_addresses(row):
     if owner != 'network:router_gateway':
         return ()
     found = set()
-    for text in row.nat_addresses:
+    for text in columns.atoms(row, 'nat_addresses'):
         addresses, bound, resident = text.partition('is_chassis_resident')
         if bound and not resident.startswith(f'("{model.REDIRECT}'):
             continue
@@ -140,7 +143,7 @@ def nat_addresses(row):
 def chassis_name(row):
     """Name of the chassis that a Port_Binding is bound to, or ''."""
     for chassis in columns.rows(row, 'chassis'):
-        return chassis.name
+        return columns.atom(chassis, 'name')
     return ''
 
 
@@ -154,10 +157,11 @@ def order(row):
     found, used = {}, []
     for group in columns.rows(row, 'ha_chassis_group'):
         used.append(group.uuid)
-        for member in group.ha_chassis:
+        for member in columns.rows(group, 'ha_chassis'):
             used.append(member.uuid)
-            for chassis in member.chassis:
-                found[chassis.name] = member.priority
+            for chassis in columns.rows(member, 'chassis'):
+                found[columns.atom(chassis, 'name')] = columns.atom(
+                    member, 'priority')
     return found, used
 
 

@@ -89,11 +89,23 @@ def referenced(row, column):
     return [atom.value for atom in row._data[column].values]
 
 
+def atoms(row, column):
+    """The values of a column that is a set and refers to no row.
+
+    :returns: list, empty where the schema lacks the column
+    """
+    return referenced(row, column)
+
+
 def rows(row, column):
     """The replicated rows that a column refers to.
 
-    Most such columns of most rows are empty, and those are not converted.
+    An attribute of the row would make two copies of the column first.
 
     :returns: list of rows, empty where the schema lacks the column
     """
-    return getattr(row, column) if referenced(row, column) else []
+    found = referenced(row, column)
+    if not found:
+        return found
+    table = row._idl.tables[row._data[column].type.key.ref_table.name].rows
+    return [table[uuid] for uuid in found if uuid in table]

@@ -147,10 +147,7 @@ class Host(hosts.Host):
             _end(pid)
         programs.run('ip', 'link', 'del', _DEVICE)
         programs.run('ip', 'route', 'flush', 'table', f'{_TABLE:d}')
-        programs.run('ip', 'rule', 'flush')
-        for priority, table in ((0, 'local'), (32766, 'main')):
-            programs.run('ip', 'rule', 'add', 'priority', f'{priority:d}',
-                         'table', table)
+        programs.run('ip', 'rule', 'flush', 'table', f'{_TABLE:d}')
         programs.run('ovs-ofctl', 'del-flows', hosts.BRIDGE, 'cookie=0x3e7/-1')
         self._make_devices()
 

@@ -32,8 +32,9 @@ ALL, COMMIT, LAUNCHED = 'all', 'NB commit', 'launched'
 _PATIENCE, _PATIENCE_EACH = 60, 0.6
 # A time in seconds without consequences of a change: in such a time, all
 # programs of a node use less of the processor than so many milliseconds.  Open
-# vSwitch reads all routes again after a change, for up to 0.25 s beside 10,000,
-# and would keep the processor and the kernel's lock from the next subject.
+# vSwitch reads all routes again after a change, for up to 0.25 s beside
+# 10,000, and would keep the processor and the kernel's lock from the next
+# subject.
 _QUIET, _STILL = 0.3, 10
 # Seconds of waiting at the most: not every subject rests.
 _RESTLESS = 5

@@ -14,7 +14,6 @@
 
 import ast
 import ipaddress
-import types
 
 import hypothesis
 from hypothesis import strategies
@@ -110,8 +109,8 @@ class ZoneTest(base.BaseTestCase):
     @hypothesis.given(addresses)
     @hypothesis.example(ATTACK)
     def test_of_the_databases(self, address):
-        valid, problems = rows.networks(types.SimpleNamespace(
-            name='lrp', networks=['2001:db8::1/64', address + '/64']))
+        valid, problems = rows.networks(atoms.made(
+            '1', name='lrp', networks=['2001:db8::1/64', address + '/64']))
         self.assertEqual(('2001:db8::1/64',), valid)
         self.assertEqual(1, len(problems))
         self.refused(nats.nat, atoms.made('1', external_ip=address))

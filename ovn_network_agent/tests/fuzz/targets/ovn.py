@@ -113,6 +113,24 @@ class _Atom(typing.NamedTuple):
     value: object
 
 
+class _Table(typing.NamedTuple):
+    """The table that a column refers to."""
+
+    name: object
+
+
+class _Key(typing.NamedTuple):
+    """The type of the values of a column."""
+
+    ref_table: _Table
+
+
+class _Type(typing.NamedTuple):
+    """The type of a column as python-ovs has it."""
+
+    key: _Key
+
+
 class NoInput(Exception):
     """Bytes that are no rows."""
 
@@ -179,6 +197,9 @@ def _database(number, name, content):
         for row, values in zip(tables[table].values(), given[table],
                                strict=True):
             _fill(row, columns, values, tables)
+            row._idl = types.SimpleNamespace(tables={
+                name: types.SimpleNamespace(rows=there)
+                for name, there in tables.items()})
     return tables
 
 
@@ -187,7 +208,9 @@ def _fill(row, columns, values, tables):
     for column, kind in columns.items():
         value = _of_type(kind, values.get(column), tables)
         setattr(row, column, value)
-        data[column] = types.SimpleNamespace(values=_atoms(value))
+        data[column] = types.SimpleNamespace(
+            values=_atoms(value), type=_Type(_Key(_Table(
+                kind[0] if isinstance(kind, tuple) else kind))))
     row._data = data
 
 

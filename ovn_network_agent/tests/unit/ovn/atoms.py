@@ -17,14 +17,18 @@ from ovs.db import data
 from ovs.db import types as ovs_types
 
 _TEXT = ovs_types.Type.from_json('string')
+_TEXTS = ovs_types.Type.from_json(
+    {'key': 'string', 'min': 0, 'max': 'unlimited'})
 
 
 def made(uuid, **texts):
     """A row with some columns of type string.
 
     :param uuid: of the row
-    :param texts: the columns and their values
+    :param texts: the columns and their values, text or a list of texts
     """
     return types.SimpleNamespace(uuid=uuid, _data={
-        column: data.Datum.from_python(_TEXT, text, lambda value: value)
+        column: data.Datum.from_python(
+            _TEXTS if isinstance(text, list) else _TEXT, text,
+            lambda value: value)
         for column, text in texts.items()})

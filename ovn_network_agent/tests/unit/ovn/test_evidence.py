@@ -29,9 +29,20 @@ class Row(types.SimpleNamespace):
         """The references and the texts as python-ovs keeps them."""
         return {column: types.SimpleNamespace(values=[
             types.SimpleNamespace(value=getattr(each, 'uuid', each))
-            for each in (value if isinstance(value, list) else [value])])
+            for each in (value if isinstance(value, list) else [value])],
+            type=types.SimpleNamespace(key=types.SimpleNamespace(
+                ref_table=types.SimpleNamespace(name=column))))
             for column, value in vars(self).items()
             if isinstance(value, (list, str))}
+
+    @property
+    def _idl(self):
+        """The rows that this row refers to, in a table for each column."""
+        return types.SimpleNamespace(tables={
+            column: types.SimpleNamespace(rows={
+                each.uuid: each for each in value if isinstance(each, Row)})
+            for column, value in vars(self).items()
+            if isinstance(value, list)})
 
 
 class Cloud:
@@ -65,7 +76,8 @@ class Cloud:
             self.add('sb', 'Port_Binding', f'binding-{name}',
                      type='chassisredirect', logical_port=f'cr-lrp-{name}',
                      options={}, datapath=Row(uuid='dp'),
-                     chassis=[Row(name=chassis)] if chassis else [])
+                     chassis=[Row(uuid=f'chassis-{chassis}', name=chassis)]
+                     if chassis else [])
         return self.add('nb', 'Logical_Router', f'router-{name}',
                         ports=[port], nat=rows, load_balancer=[],
                         load_balancer_group=[], static_routes=[])

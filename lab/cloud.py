@@ -56,14 +56,17 @@ class Cloud(fabric.Fabric):
     :param version: 4, or 6 for IPv6 in the fabric and a provider network of
         IPv6 alone
     :param vlan: VLAN tag of the provider network, 0 for a flat network
+    :param provider: addresses of the provider network, an IPv4Network or
+        IPv6Network; None for the usual ones of the version
     """
 
     def __init__(self, gateways=2, computes=1,
                  scheduler=neutron.GATEWAY_CHASSIS, say=None, root=None,
-                 further=False, version=4, vlan=0):
+                 further=False, version=4, vlan=0, provider=None):
         self._root = root
         self._ipv6 = version == 6
-        self._provider = families.FAMILIES[version].provider, vlan
+        self._provider = (
+            provider or families.FAMILIES[version].provider, vlan)
         self._mappings = {plan.PHYSICAL_NETWORK: plan.BRIDGE}
         if further:
             self._mappings[plan.FURTHER_NETWORK] = plan.FURTHER_BRIDGE

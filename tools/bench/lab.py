@@ -108,8 +108,8 @@ class World:
 def main():
     args = samples.parser(__doc__, 100).parse_args()
     # Room for more than the 250 addresses of the tests.
-    plan.PROVIDER = ipaddress.ip_network('198.18.0.0/16')
-    with clouds.Cloud(gateways=1) as cloud:
+    provider = ipaddress.ip_network('198.18.0.0/16')
+    with clouds.Cloud(gateways=1, provider=provider) as cloud:
         samples.run(World(cloud, args.routers), args)
         if args.debug:
             print(cloud.agents['gw1'].log())

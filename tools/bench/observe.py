@@ -72,11 +72,13 @@ class Observer:
         self._selector.register(self._netlink, selectors.EVENT_READ,
                                 self._read_routes)
         self._monitor = (node.popen if node else subprocess.Popen)(
-            ['ovs-ofctl', 'monitor', bridge, 'watch:'],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            ['ovs-ofctl', 'monitor', bridge, 'watch:!initial'],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
-        # The first answer: from now on each change is told.
-        select.select([self._monitor.stderr], [], [], 10)
+        # The answer comes to the standard output, and each later change to
+        # the standard error.
+        if not select.select([self._monitor.stdout], [], [], 10)[0]:
+            raise RuntimeError(f'no monitor of the flows of {bridge}')
         os.set_blocking(self._monitor.stderr.fileno(), False)
         self._rest = b''
         self._selector.register(self._monitor.stderr, selectors.EVENT_READ,
@@ -88,6 +90,7 @@ class Observer:
         """Give back what it holds."""
         self._monitor.kill()
         self._monitor.wait()
+        self._monitor.stdout.close()
         self._monitor.stderr.close()
         self._netlink.close()
         self._selector.close()

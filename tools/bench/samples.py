@@ -21,11 +21,10 @@ gives the time before the start, ``stop_agent()``, ``observer()`` and
 """
 
 import argparse
+import collections
 import contextlib
 import statistics
 import time
-
-from tools.bench import observe
 
 # The number of the first present address; those before come and go.
 FIRST = 256
@@ -96,7 +95,7 @@ class Samples:
 
     def __init__(self, what):
         self._what = what
-        self._times = {place: [] for place in (*observe.PLACES, 'all')}
+        self._times = collections.defaultdict(list)
         self._launched = []
 
     def add(self, started, found, launched):

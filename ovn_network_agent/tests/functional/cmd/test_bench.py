@@ -100,6 +100,19 @@ class BenchTest(base.BaseTestCase):
         self.assertEqual([], self.worlds())
         self.assertEqual(['results.json'], os.listdir(self.directory))
 
+    def test_from_end_to_end(self):
+        ended = subprocess.run(
+            [sys.executable, '-m', 'tools.bench.endtoend', '--methods',
+             'kernel', '--routers', '2', '--present', '3', '--start-with',
+             '5', '--at-once', '2', '--repeat', '1', '--starts', '1'],
+            cwd=tools.ROOT, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, env={**os.environ, 'TMPDIR': self.directory})
+        self.assertEqual(0, ended.returncode, ended.stderr)
+        for what in ('3 present: one: add', '3 present: 2 at once: remove',
+                     'start with 5'):
+            self.assertRegex(ended.stdout,
+                             rf'{what} +all +median +[\d.]+ ms')
+
     def test_a_revision_that_does_not_exist(self):
         ended = self.bench('run', '--against', 'no-such-revision')
         self.assertEqual(1, ended.returncode)

@@ -1,0 +1,40 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The benchmark that measures in the provider VRF, with all of OVN."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+from ovn_network_agent.tests import needs
+
+# More than the 250 floating IPs of the lab's usual provider network.
+PRESENT = 260
+
+
+@needs.needs(os.environ.get('LAB_MACHINE'),
+             'makes a cloud: needs the lab machine')
+class TestBench(unittest.TestCase):
+
+    def test_more_addresses_than_in_the_usual_network(self):
+        made = subprocess.run(
+            [sys.executable, '-m', 'tools.bench.lab', '--methods', 'kernel',
+             '--routers', '2', '--present', f'{PRESENT:d}', '--start-with',
+             f'{PRESENT:d}', '--at-once', '2', '--repeat', '1', '--starts',
+             '1'], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        self.assertEqual(0, made.returncode, made.stderr)
+        for what in ('one: add', 'one: remove', '2 at once: add',
+                     '2 at once: remove'):
+            self.assertRegex(
+                made.stdout,
+                rf'kernel, {PRESENT:d} present: {what} +all +median +[\d.]+')

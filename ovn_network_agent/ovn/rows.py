@@ -99,17 +99,18 @@ def default_route(row):
 
     :param row: Logical_Router_Static_Route
     """
-    # Each use of an attribute converts the column again.
-    said, prefix = row.external_ids, columns.atom(row, 'ip_prefix')
+    # A command of a transaction may ask about a row that an earlier command
+    # has inserted, and only attributes have the values of such a row.  Each
+    # use of an attribute converts the column again.
+    said, prefix = row.external_ids, row.ip_prefix
     managed = ownership.is_managed(said)
     if prefix not in _EVERYTHING and not managed or (
-            columns.atom(row, 'route_table')):
+            getattr(row, 'route_table', '')):
         return None
-    if columns.atom(row, 'policy', 'dst-ip') != 'dst-ip':
+    if columns.optional(row, 'policy', 'dst-ip') != 'dst-ip':
         return None
     return model.NbDefaultRoute(
-        columns.atom(row, 'nexthop'), columns.atom(row, 'output_port'),
-        managed,
+        row.nexthop, columns.optional(row, 'output_port'), managed,
         said.get(ownership.EXT_ID_CHASSIS, '') if managed else '',
         said.get(ownership.EXT_ID_ADVERTISED, '') if managed else '', prefix)
 

@@ -13,6 +13,7 @@
 
 import dataclasses
 
+from tools.bench import observe
 from tools.bench import results
 from tools.bench import scenarios
 from tools.bench import table
@@ -44,8 +45,9 @@ def lines(document):
         ('The processor, and the memory', _COSTS,
          [_cost(runs, key) for key in keys if key.place in _PLACES]),
         ('The agent and the peer, in milliseconds', _PEERS,
-         [_beside(runs, key, _other(key, table.PEER, ''), inverse=True)
-          for key in keys])]
+         # The peer's time ends with the kernel.
+         [_beside(runs, key, _other(key, table.PEER, ''), inverse=True,
+                  places=(worlds.ALL, observe.ROUTE)) for key in keys])]
     parts += [(f'The agent and its revision {other}, in milliseconds',
                _COMPARED,
                [_beside(runs, key, _other(key, other)) for key in keys])
@@ -65,16 +67,17 @@ def _other(key, subject, method=None):
         method=key.method if method is None else method)
 
 
-def _beside(runs, key, other, inverse=False):
+def _beside(runs, key, other, inverse=False, places=(worlds.ALL,)):
     """A row of two subjects, () unless both were measured in one run."""
-    if key.place != worlds.ALL or key.unit != 'ms':
+    if key.place not in places or key.unit != 'ms':
         return ()
     ratio = results.ratio(runs, key, other)
     if ratio is None:
         return ()
     together = [run for run in runs if key in run and other in run]
     counts = {len(results.values(together, each)) for each in (key, other)}
-    return (_name(key), f'{key.size:,d}',
+    place = '' if key.place == worlds.ALL else f', {key.place} alone'
+    return (_name(key) + place, f'{key.size:,d}',
             *(_number(together, each) for each in (key, other)),
             table.number(1 / ratio if inverse else ratio),
             f'{min(counts):d}')

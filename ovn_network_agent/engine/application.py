@@ -233,6 +233,8 @@ class Application:
         if not missing and not self._ledger.entries:
             # Nothing has failed, and nothing waits or is under way.
             return True
+        if not missing and not self._before(resource, ledger.HINDERING):
+            return not self._ledger.still_refused(resource.ref)
         if self._before(resource, ledger.WORKING) or (
                 missing and self._under_way(missing)):
             return False

@@ -47,12 +47,15 @@ class State(enum.Enum):
     DISPUTED = 'disputed'
 
 
+# Tuples: a set takes the hash of a state, a function of Python's enum.
 #: The state while a backend works, for :meth:`Ledger.beside`.
-WORKING = frozenset({State.UNDER_WAY})
+WORKING = (State.UNDER_WAY,)
 #: States that count as a failure of the pass.
-FAILING = frozenset({State.WAITS, State.UNREACHABLE, State.REFUSED})
+FAILING = (State.WAITS, State.UNREACHABLE, State.REFUSED)
+#: States that hold back later resources of the same address.
+HINDERING = (*WORKING, *FAILING)
 # States that last beyond a pass, until something about the resource changes.
-_LASTING = frozenset({State.REFUSED, State.KEPT})
+_LASTING = (State.REFUSED, State.KEPT)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ import itertools
 
 from ovn_network_agent import resources
 
+_NOTHING = resources.Delta()
+
 
 class Tracker:
     """Desired and actual resources by kind and key.
@@ -36,6 +38,8 @@ class Tracker:
         self._pending = collections.defaultdict(set)
         self._changed = collections.defaultdict(set)
         self._touches = collections.Counter()
+        # By kind its touches at the last difference, and this difference.
+        self._deltas = {}
 
     # -- what should be ---------------------------------------------------
 
@@ -153,19 +157,40 @@ class Tracker:
         :param kinds: kind names
         :returns: :class:`resources.Delta`
         """
+        found = [self._delta(kind) for kind in kinds
+                 if self._pending.get(kind)]
+        if len(found) <= 1:
+            return found[0] if found else _NOTHING
+        return resources.Delta(*(
+            tuple(itertools.chain.from_iterable(parts)) for parts in zip(*(
+                (delta.create, delta.update, delta.delete)
+                for delta in found), strict=True)))
+
+    def _delta(self, kind):
+        """The difference for one kind.
+
+        A pass asks several times, and FRR may work for seconds on thousands
+        of routes.  So the difference is kept until something is touched.
+        """
+        touches = self._touches[kind]
+        known = self._deltas.get(kind)
+        if known is None or known[0] != touches:
+            known = self._deltas[kind] = touches, self._difference(kind)
+        return known[1]
+
+    def _difference(self, kind):
         create, update, delete = [], [], []
-        for kind in kinds:
-            for key in sorted(self._pending[kind], key=str):
-                want = self._desired[kind].get(key)
-                have = self._actual[kind].get(key)
-                if self._settled(kind, key, want, have):
-                    self._is_settled(kind, key)
-                elif have is None:
-                    create.append(want)
-                elif want is None:
-                    delete.append(have)
-                else:
-                    update.append((have, want))
+        for key in sorted(self._pending[kind], key=str):
+            want = self._desired[kind].get(key)
+            have = self._actual[kind].get(key)
+            if self._settled(kind, key, want, have):
+                self._is_settled(kind, key)
+            elif have is None:
+                create.append(want)
+            elif want is None:
+                delete.append(have)
+            else:
+                update.append((have, want))
         return resources.Delta(tuple(create), tuple(update), tuple(delete))
 
     def in_sync(self, ref):
@@ -224,6 +249,7 @@ class Tracker:
         if not pending:
             # An emptied set keeps its size, and a look at it costs that much.
             del self._pending[kind]
+            self._deltas.pop(kind, None)
 
     def _touch(self, kind, key):
         # Without settled keys, the next difference has less to sort.

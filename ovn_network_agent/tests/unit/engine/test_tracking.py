@@ -116,6 +116,19 @@ class TrackerTest(base.BaseTestCase):
         self.assertRaises(ValueError, self.tracker.resync,
                           ['kernel_route'], [RULE])
 
+    def test_a_difference_is_computed_again_after_a_change_alone(self):
+        self.tracker.want(ROUTE)
+        self.tracker.want(RULE)
+        kinds = [ROUTE.kind]
+        first = self.tracker.delta(kinds)
+        # A change of another kind makes no difference.
+        self.tracker.found(RULE)
+        self.assertIs(first, self.tracker.delta(kinds))
+        self.tracker.want(MOVED)
+        self.assertEqual((MOVED,), self.tracker.delta(kinds).create)
+        self.tracker.found(MOVED)
+        self.assertFalse(self.tracker.delta(kinds))
+
     def test_known_refs(self):
         self.tracker.want(ROUTE)
         self.tracker.found(RULE)
@@ -158,14 +171,15 @@ class TrackerPropertyTest(base.BaseTestCase):
             elif verb == 'read':
                 actual = {route.key: route}
                 tracker.resync(['kernel_route'], [route])
-            else:
-                found = tracker.delta(['kernel_route'])
-                self.assertEqual(
-                    {k for k in wanted.keys() | actual.keys()
-                     if wanted.get(k) != actual.get(k)},
-                    {r.key for r in found.create} |
-                    {new.key for _old, new in found.update} |
-                    {r.key for r in found.delete})
+            found = tracker.delta(['kernel_route'])
+            self.assertEqual(
+                {(actual.get(key), wanted.get(key))
+                 for key in wanted.keys() | actual.keys()
+                 if wanted.get(key) != actual.get(key)},
+                {(None, resource) for resource in found.create} |
+                set(found.update) |
+                {(resource, None) for resource in found.delete})
+            if verb == 'apply':
                 for resource in found.delete:
                     del actual[resource.key]
                     tracker.gone(resource.ref)

@@ -111,6 +111,25 @@ class PlotTest(base.BaseTestCase):
              'The agent and its revision abc^, in milliseconds:'],
             [line for line in lines if line.endswith(':')])
 
+    def test_the_peer_is_also_compared_where_its_time_ends(self):
+        run = results.Run({})
+        for subject, method, place, ms in (
+                ('ours', 'kernel', 'all', 15),
+                ('ours', 'kernel', 'kernel route', 3),
+                ('floor', 'kernel', 'all', 12),
+                ('floor', 'kernel', 'kernel route', 1),
+                ('peer', '', 'all', 150), ('peer', '', 'kernel route', 150)):
+            run.add(results.Key('one added', place, 'ms', subject, method,
+                                1000, 10, False), ms)
+        lines = page.lines({'format': results.FORMAT,
+                            'runs': [run.document()]})
+        self.assertEqual(
+            [('one added, ``kernel``', '1.25'),
+             ('one added, ``kernel``', '10'),
+             ('one added, ``kernel``, kernel route alone', '50')],
+            [(line.partition('  ')[0], line.split()[-2])
+             for line in lines if '1,000' in line])
+
     def test_alone_it_has_no_table_of_times(self):
         self.assertEqual([], page.lines(document(('ours', 'kernel', 1, 1))))
 

@@ -44,9 +44,9 @@ NAMES = (
         'not; attributes of a row have neither; equal values of many rows '
         'that are there once'),
     PrivateName(
-        'ovs.db.idl:Row', '_idl', ('ovsdb.columns',),
+        'ovs.db.idl:Row', '_uuid_to_row', ('ovsdb.columns', 'ovsdb.once'),
         'the rows that a column refers to; the attribute makes copies of the '
-        'column first, most of the time of a view of a thousand routers'),
+        'column first, which shows in a view of a thousand routers'),
     PrivateName(
         'ovs.db.idl:Row', '_table', ('ovn.events', 'ovsdb.replica'),
         'the table of a row that an event is about'),

@@ -109,5 +109,6 @@ def rows(row, column):
     found = referenced(row, column)
     if not found:
         return found
-    table = row._idl.tables[row._data[column].type.key.ref_table.name].rows
-    return [table[uuid] for uuid in found if uuid in table]
+    kind = row._data[column].type.key
+    rows_there = (row._uuid_to_row(uuid, kind) for uuid in found)
+    return [each for each in rows_there if each is not None]

@@ -63,11 +63,12 @@ class Row:
         datum = self._data[column]
         if datum.type.is_scalar() and datum.type.key.ref_table_name:
             key = datum.as_scalar()
-            return (self._row(key, datum.type.key) or
+            return (self._uuid_to_row(key, datum.type.key) or
                     Row(key, {}, self._tables))
-        return datum.to_python(self._row)
+        return datum.to_python(self._uuid_to_row)
 
-    def _row(self, value, base):
+    def _uuid_to_row(self, value, base):
+        """As of a row of python-ovs, see :mod:`private_names`."""
         if base is None or not base.ref_table_name:
             return value
         return self._tables.get(base.ref_table_name, {}).get(value)

@@ -26,11 +26,11 @@ import os
 import resource
 import statistics
 import subprocess
-import sys
 import time
 
 from tools.bench import host as hosts
 from tools.bench import samples
+from tools.bench import subjects
 
 _TICK = 1000 / os.sysconf('SC_CLK_TCK')
 _REST = 0.5
@@ -40,9 +40,10 @@ _CTL = (['--version'], ['health'], ['--socket', '/nowhere', 'health'],
 
 def main():
     args = _parser().parse_args()
-    programs = args.program or [os.path.join(
-        os.path.dirname(sys.executable), 'ovn-network-agent')]
+    programs = args.program or [subjects.program()]
     hosts.enter()
+    for program in programs:
+        subjects.compile_modules(program)
     with hosts.running(args.routers) as host:
         _commands(host, programs, args)
         present = samples.addresses(256, args.present)

@@ -147,6 +147,9 @@ class _Row(types.SimpleNamespace):
     def __lt__(self, other):
         return self.uuid < other.uuid
 
+    def _uuid_to_row(self, key, kind):
+        return self._tables[kind.ref_table.name].get(key)
+
 
 def _text(value):
     text = value if isinstance(value, str) else json.dumps(value)
@@ -197,9 +200,7 @@ def _database(number, name, content):
         for row, values in zip(tables[table].values(), given[table],
                                strict=True):
             _fill(row, columns, values, tables)
-            row._idl = types.SimpleNamespace(tables={
-                name: types.SimpleNamespace(rows=there)
-                for name, there in tables.items()})
+            row._tables = tables
     return tables
 
 

@@ -30,19 +30,14 @@ class Row(types.SimpleNamespace):
         return {column: types.SimpleNamespace(values=[
             types.SimpleNamespace(value=getattr(each, 'uuid', each))
             for each in (value if isinstance(value, list) else [value])],
-            type=types.SimpleNamespace(key=types.SimpleNamespace(
-                ref_table=types.SimpleNamespace(name=column))))
+            type=types.SimpleNamespace(key=column))
             for column, value in vars(self).items()
             if isinstance(value, (list, str))}
 
-    @property
-    def _idl(self):
-        """The rows that this row refers to, in a table for each column."""
-        return types.SimpleNamespace(tables={
-            column: types.SimpleNamespace(rows={
-                each.uuid: each for each in value if isinstance(each, Row)})
-            for column, value in vars(self).items()
-            if isinstance(value, list)})
+    def _uuid_to_row(self, key, column):
+        """The row that this row refers to; the type is the column."""
+        return next((each for each in getattr(self, column)
+                     if each.uuid == key), None)
 
 
 class Cloud:

@@ -189,6 +189,17 @@ def owner_of(nat, ports):
     return named or owner(nat.external_ip, ports)
 
 
+def same_port(port, other):
+    """Whether two gateway ports are the same one.
+
+    A driver may have an equal port of an earlier view, so the identity of the
+    objects says nothing.
+
+    :param port: :class:`model.GatewayPort` or None, likewise other
+    """
+    return port is other or port == other
+
+
 def owner(address, ports):
     """The gateway port that answers for a NAT address.
 

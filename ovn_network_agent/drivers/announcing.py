@@ -84,7 +84,7 @@ def port_targets(router, port, nets):
                  if _owns(router, port, a)}
     addresses.update(
         nat.external_ip for nat in router.nats if not nat.distributed_mac and
-        networks.owner_of(nat, router.ports) is port)
+        networks.same_port(networks.owner_of(nat, router.ports), port))
     addresses.update(port.nat_addresses)
     addresses.update(_own(port))
     withheld = dict(router.withheld)
@@ -118,7 +118,8 @@ def machine_targets(router, port, nets, nat):
 
 def _of_nat(router, port, nets, nat, mac):
     if len(router.ports) > 1 and (
-            networks.owner_of(nat, router.ports) is not port):
+            not networks.same_port(networks.owner_of(nat, router.ports),
+                                   port)):
         return ()
     return _targets(port, nat.external_ip, nets,
                     _withheld(router, nat.external_ip), mac)
@@ -145,7 +146,7 @@ def _owns(router, port, address):
     Another port may be on another chassis, which then answers.
     """
     return (len(router.ports) == 1 or
-            networks.owner(address, router.ports) is port)
+            networks.same_port(networks.owner(address, router.ports), port))
 
 
 def _balanced(router, port):

@@ -325,7 +325,8 @@ class FipRouteDriver(base.Driver):
                 continue
             addresses = tuple(sorted(
                 nat.external_ip for nat in router.nats if nat.resident and
-                networks.owner_of(nat, router.ports) is port))
+                networks.same_port(networks.owner_of(nat, router.ports),
+                                   port)))
             yield resources.Problem(
                 f'router {router.called}: {len(addresses):d} distributed '
                 f'floating IPs ({", ".join(addresses[:_NAMED])}) of machines '

@@ -251,6 +251,15 @@ class PartsMachine(stateful.RuleBasedStateMachine):
 
 class PartsTest(base.BaseTestCase):
 
+    def test_a_nat_row_that_comes_with_equal_ports_of_another_view(self):
+        machine = PartsMachine()
+        for _n in range(2):
+            machine.ports(number=3, place={}, segment=SEGMENTS[0], second={})
+            machine.look()
+            # What is looked at next has both, the row and new ports.
+            machine.has_nats(number=3, nats={NATS[0]})
+        machine.look()
+
     def test_it_is_as_if_asked_for_afresh(self):
         stateful.run_state_machine_as_test(
             PartsMachine, settings=hypothesis(

@@ -101,8 +101,8 @@ def rows(row, column):
     """The replicated rows that a column refers to.
 
     An attribute of the row would make two copies of the column first.  As
-    all functions here, this one does not see what a transaction under way has
-    changed or inserted.
+    all functions here but :func:`optional`, this one does not see what a
+    transaction under way has changed or inserted.
 
     :returns: list of rows, empty where the schema lacks the column
     """

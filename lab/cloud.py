@@ -320,14 +320,19 @@ class Cloud(fabric.Fabric):
             [True]))
         return vm
 
-    def _plug(self, vm, host, device):
-        """Connect a machine with the switch of a node."""
+    def _plug(self, vm, host, device, vlan=0):
+        """Connect a machine with the switch of a node.
+
+        :param vlan: of the provider bridge, past OVN; 0 for OVN
+        """
         tap = 'tap' + vm.port.uuid[:11]
         subprocess.run(['ip', 'link', 'add', tap, 'netns',
                         str(self[host].pid), 'type', 'veth', 'peer', 'name',
                         device, 'netns', str(vm.node.pid)], check=True)
         self[host].run(['ip', 'link', 'set', tap, 'up'])
         self[host].run([
+            'ovs-vsctl', 'add-port', plan.BRIDGE, tap, f'tag={vlan:d}',
+        ] if vlan else [
             'ovs-vsctl', 'add-port', 'br-int', tap, '--', 'set', 'Interface',
             tap, 'external_ids:iface-id=' + vm.port.uuid,
             f'external_ids:attached-mac="{vm.port.mac}"'])
@@ -335,13 +340,15 @@ class Cloud(fabric.Fabric):
     def unplug(self, vm, host):
         """Take a machine off the switch of a node, as Nova does."""
         tap = 'tap' + vm.port.uuid[:11]
-        self[host].run(['ovs-vsctl', '--if-exists', 'del-port', 'br-int',
-                        tap])
+        self[host].run(['ovs-vsctl', '--if-exists', 'del-port', tap])
         self[host].run(['ip', 'link', 'del', tap], check=False)
 
-    def replug(self, vm, host):
-        """Connect a machine again that was unplugged."""
-        self._plug(vm, host, 'eth0')
+    def replug(self, vm, host, vlan=0):
+        """Connect a machine again that was unplugged.
+
+        :param vlan: of the provider bridge, past OVN, as with SR-IOV
+        """
+        self._plug(vm, host, 'eth0', vlan)
         vm.node.batch(self._boot(vm))
 
     @staticmethod

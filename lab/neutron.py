@@ -111,6 +111,28 @@ class Neutron(routers.Routers):
         self.nb.transact(write)
         return name
 
+    def set_external(self, port, vlan, priorities):
+        """Make a machine's port one of type "external", as with SR-IOV.
+
+        The machine then is on the VLAN, and OVN answers on a chassis.
+
+        :param port: :class:`Port`; its network becomes the VLAN
+        :param vlan: VLAN tag
+        :param priorities: dict of node name to priority of the chassis
+        """
+        def write(txn, tables):
+            row = routers.find_one(tables, 'Logical_Switch_Port',
+                                   name=port.uuid)
+            row.type = 'external'
+            row.delkey('options', 'requested-chassis')
+            row.ha_chassis_group = self._group(
+                txn, tables, 'neutron-' + port.uuid, priorities).uuid
+            self._localnet(txn, tables,
+                           self._switch_row(tables, port.network),
+                           self.provider.segment[0], vlan)
+
+        self.nb.transact(write)
+
     def request_chassis(self, port, *hosts):
         """Ask for the nodes of a machine's port; the first one has it."""
         def write(_txn, tables):

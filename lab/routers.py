@@ -100,21 +100,25 @@ class Routers:
             (str(ip) for ip in itertools.islice(cidr.hosts(), 9, 253)))
 
         def write(txn, tables):
-            switch = self._switch(txn, tables, network)
-            localnet = insert(
-                txn, tables, 'Logical_Switch_Port',
-                name='provnet-' + new_uuid(), type='localnet',
-                addresses=['unknown'],
-                tag=[vlan] if vlan else [],
-                options={'network_name': physical_network,
-                         'mcast_flood': 'false',
-                         'mcast_flood_reports': 'true',
-                         'localnet_learn_fdb': 'false'})
-            switch.addvalue('ports', localnet.uuid)
+            self._localnet(txn, tables, self._switch(txn, tables, network),
+                           physical_network, vlan)
 
         self.nb.transact(write)
         self.provider = self.provider or network
         return network
+
+    def _localnet(self, txn, tables, switch, physical_network, vlan):
+        """Write the port by which a network is on a physical network."""
+        port = insert(
+            txn, tables, 'Logical_Switch_Port',
+            name='provnet-' + new_uuid(), type='localnet',
+            addresses=['unknown'],
+            tag=[vlan] if vlan else [],
+            options={'network_name': physical_network,
+                     'mcast_flood': 'false',
+                     'mcast_flood_reports': 'true',
+                     'localnet_learn_fdb': 'false'})
+        switch.addvalue('ports', port.uuid)
 
     def set_localnet(self, network, **options):
         """Change the options of the localnet port of a provider network.
@@ -224,16 +228,25 @@ class Routers:
                     for node, priority in priorities.items()]
             lrp.gateway_chassis = [r.uuid for r in rows]
             return
+        lrp.ha_chassis_group = self._group(
+            txn, tables, router.row_name, priorities,
+            {'neutron:router_id': router.uuid}).uuid
+
+    def _group(self, txn, tables, name, priorities, ids=None):
+        """Write a HA_Chassis_Group.
+
+        :param priorities: dict of node name to priority
+        :param ids: external_ids of its rows, dict
+        """
         rows = [insert(txn, tables, 'HA_Chassis',
                        chassis_name=plan.system_id(node), priority=priority,
-                       external_ids={'neutron:router_id': router.uuid})
+                       external_ids=ids or {})
                 for node, priority in priorities.items()]
-        group = insert(txn, tables, 'HA_Chassis_Group',
-                       name=router.row_name,
-                       external_ids={'neutron:router_id': router.uuid,
-                                     'neutron:availability_zone_hints': ''})
+        group = insert(txn, tables, 'HA_Chassis_Group', name=name,
+                       external_ids={'neutron:availability_zone_hints': '',
+                                     **(ids or {})})
         group.ha_chassis = [r.uuid for r in rows]
-        lrp.ha_chassis_group = group.uuid
+        return group
 
     def _interface(self, txn, tables, router, row):
         """Write the tenant network, and the router's port in it."""

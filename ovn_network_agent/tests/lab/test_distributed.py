@@ -25,6 +25,8 @@ from ovn_network_agent.tests.lab import base
 
 # Of the distributed floating IP of IPv6.
 MAC6 = 'fa:16:3e:00:66:01'
+# Of the network of a machine with SR-IOV.
+EXTERNAL_VLAN = 120
 # Of a compute node, as the documentation has it.
 COMPUTE = {'DEFAULT': {'drivers': 'fip_route,veth_leak'}}
 
@@ -329,6 +331,33 @@ class DistributedTests:
                 self.reach(self.client, 'icmp', fip.address)
             finally:
                 vm.node.batch(f'addr del {shared}/32 dev eth0\n')
+
+    def test_an_external_port(self):
+        """Row DFR-15: the chassis of its group has the address.
+
+        Such a machine, with SR-IOV for example, is on the VLAN of its network,
+        past Open vSwitch.
+        """
+        neutron = self.cloud.neutron
+        router = self.cloud.add_router('sriov', ['gw1'])
+        self.addCleanup(neutron.remove_router, router)
+        vm, fip = self.distributed('gw2', router)
+        self.addCleanup(self.cloud.unplug, vm, 'gw2')
+        self.cloud.unplug(vm, 'gw2')
+        self.cloud.wait_withdrawn(fip.address, base.SETTLE)
+        neutron.set_external(vm.port, EXTERNAL_VLAN, {'gw2': 2, 'gw3': 1})
+        self.cloud.replug(vm, 'gw2', EXTERNAL_VLAN)
+        self.alone(fip, 'gw2')
+        self.reach(self.client, 'icmp', fip.address)
+        report = self.reach(vm.node, 'udp', plan.CLIENT)
+        self.assertEqual({fip.address}, report.seen_sources)
+        for priority, name in (3, 'gw3'), (4, 'gw2'):
+            self.cloud['central'].run([
+                'ovn-nbctl', 'ha-chassis-group-add-chassis',
+                'neutron-' + vm.port.uuid, plan.system_id(name),
+                str(priority)])
+            self.alone(fip, name)
+        self.reach(self.client, 'icmp', fip.address)
 
     def test_an_agent_is_killed_and_one_stops(self):
         address = self.two_fip.address

@@ -21,51 +21,73 @@ EMPTY = 3
 
 
 class TestGuard(base.LabTestCase):
-    """Router alpha on gw1."""
+    """Router alpha on gw1; gw2 is a compute node with two machines."""
 
+    AGENTS = False
     CONFIG = {'DEFAULT': {'withdrawal_guard_minimum': '2'}}
 
     @classmethod
     def build(cls):
-        cls.alpha = cls.cloud.add_router('alpha', ['gw1', 'gw2'])
+        cloud = cls.cloud
+        cls.alpha = cloud.add_router('alpha', ['gw1'])
         cls.vm, cls.fip = cls.machine(cls.alpha)
+        cls.distributed = [cls.machine(cls.alpha, host='gw2')[1]
+                           for _number in range(2)]
+        for fip in cls.distributed:
+            cloud.neutron.set_distributed(fip, True)
+        config = cls.configuration()
+        cloud.start_agents(config, ['gw1'])
+        cloud.start_agents({**config, 'DEFAULT': {
+            **config['DEFAULT'], 'drivers': 'fip_route,veth_leak'}}, ['gw2'])
 
     def test_an_emptied_northbound_database(self):
-        """While northd is away, OVN forwards, and the agent announces.
+        """While northd is away, OVN forwards, and both agents announce.
 
         The rows come back from a copy, with other UUIDs.
         """
-        central = self.cloud['central']
+        central, near = self.cloud['central'], self.distributed[0]
+        owners = {self.fip.address: 'gw1',
+                  **{fip.address: 'gw2' for fip in self.distributed}}
+        for address, name in owners.items():
+            self.cloud.wait_announced(address, name, base.SETTLE)
         copy = central.out('ovsdb-client', 'backup',
                            'unix:/run/ovn/ovnnb_db.sock', 'OVN_Northbound')
-        mark, before = self.mark('gw1'), self.state('gw1')
+        marks = {name: self.mark(name) for name in ('gw1', 'gw2')}
+        before = {name: self.state(name) for name in marks}
+        hops = {address: self.hops(address) for address in owners}
         with (withdrawals.Withdrawals(self.cloud) as withdrawn,
-              self.probing(self.fip.address) as running):
+              self.probing(self.fip.address) as running,
+              self.probing(near.address) as running_near):
             central.pause('northd')
             try:
                 central.run(['ovn-nbctl', '--', '--all', 'destroy',
                              'Logical_Router'])
-                self.wait_said('gw1', 'the withdrawal guard holds 2 of 2 '
-                               'announced addresses', mark)
-                waiting.lasts(lambda: self.assertEqual(
-                    [self.cloud.route(self.fip.address)],
-                    self.hops(self.fip.address)), EMPTY)
-                self.assertIn('has no router at all',
-                              self.cloud.agents['gw1'].ctl('status').stdout)
+                for name, mark in marks.items():
+                    self.wait_said(name, 'the withdrawal guard holds 2 of 2 '
+                                   'announced addresses', mark)
+                waiting.lasts(lambda: self.assertEqual(hops, {
+                    address: self.hops(address) for address in owners}), EMPTY)
+                for name in marks:
+                    self.assertIn('has no router at all', self.cloud.agents[
+                        name].ctl('status').stdout)
                 # The program wants a file, and no pipe.
                 central.run(['sh', '-ec', 'cat > /tmp/nb.copy; ovsdb-client '
                              'restore unix:/run/ovn/ovnnb_db.sock '
                              'OVN_Northbound < /tmp/nb.copy; '
                              'rm /tmp/nb.copy'], input=copy)
-                self.wait_said('gw1', 'The withdrawal guard holds nothing '
-                               'any more', mark)
+                for name, mark in marks.items():
+                    self.wait_said(name, 'The withdrawal guard holds nothing '
+                                   'any more', mark)
                 base.note('an emptied database: '
-                          f'{self.lossless(running)}')
+                          f'{self.lossless(running)}; compute node: '
+                          f'{self.lossless(running_near)}')
             finally:
                 central.resume('northd')
             self.assertEqual([], withdrawn.seen())
-        self.assertEqual([], [change for change in self.changes('gw1', mark)
-                              if self.fip.address + '/32' in change])
-        self.reach(self.client, 'icmp', self.fip.address)
-        nodes.wait_until('gw1 has what it had', lambda:
-                         self.state('gw1') == before, base.SETTLE)
+        for address, name in owners.items():
+            self.assertEqual([], [
+                change for change in self.changes(name, marks[name])
+                if address + '/32' in change])
+            self.reach(self.client, 'icmp', address)
+        nodes.wait_until('the nodes have what they had', lambda: before == {
+            name: self.state(name) for name in marks}, base.SETTLE)

@@ -27,7 +27,7 @@ class Wiring:
     """The wiring of this node, and the wishes in the local database.
 
     :ivar chassis: external_ids:system-id
-    :ivar hostname: external_ids:hostname, '' when not set
+    :ivar hostname: external_ids:hostname, or the name of the host
     :ivar mappings: tuple of (physical network, bridge)
     :ivar patch_ports: tuple of (bridge, localnet port, OpenFlow port)
     :ivar devices: tuple of :class:`node.Device`
@@ -35,6 +35,10 @@ class Wiring:
     :ivar problems: tuple of str: the malformed parts that are left out
     :ivar relays: tuple of :class:`node.Relay`
     :ivar overlapping: see :class:`node.Node`
+    :ivar addresses: tuple of the tunnel addresses (ovn-encap-ip), text
+    :ivar held: frozenset of the router ports and machines' ports that this
+        chassis had when SB lost the row of this chassis; while no chassis has
+        such a port, this chassis has it
     """
 
     chassis: str = ''
@@ -46,6 +50,8 @@ class Wiring:
     problems: tuple = ()
     relays: tuple = ()
     overlapping: bool = False
+    addresses: tuple[str, ...] = ()
+    held: frozenset[str] = frozenset()
 
     def segment(self, datapath, localnet, network, vlan):
         """The :class:`node.Segment` of a localnet port on this node."""

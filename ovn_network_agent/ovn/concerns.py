@@ -71,6 +71,8 @@ class Concerns:
                 for lrp in self._find('sb', 'Port_Binding',
                                        'redirect').keys_of(uuid):
                     concerned.update(self.of_port(lrp))
+        for lrp in wiring.held:
+            concerned.update(self.of_port(lrp))
         concerned.update(machines.routers_here(bindings))
         tagged = self._find('nb', 'Logical_Router_Static_Route', 'tag')
         by_route = self._find('nb', 'Logical_Router', 'route')

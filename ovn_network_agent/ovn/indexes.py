@@ -170,7 +170,8 @@ def make():
             'hostname': Index(lambda r: [columns.atom(r, 'hostname')])},
         ('sb', 'Encap'): {
             'name': Index(
-                lambda r: [columns.atom(r, 'chassis_name')])},
+                lambda r: [columns.atom(r, 'chassis_name')]),
+            'ip': Index(lambda r: [columns.atom(r, 'ip')])},
         ('nb', 'Gateway_Chassis'): {
             'chassis': Index(
                 lambda r: [columns.atom(r, 'chassis_name')])},

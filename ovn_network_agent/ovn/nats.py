@@ -217,11 +217,12 @@ class Machines:
     :param find: function(database, table, name) that returns the
         :class:`indexes.Index` of that name
     :ivar chassis: name of this chassis
+    :ivar held: see :class:`model.wiring.Wiring`
     """
 
     def __init__(self, find):
         self._find = find
-        self.chassis = ''
+        self.chassis, self.held = '', frozenset()
 
     @property
     def wanted(self):
@@ -234,9 +235,10 @@ class Machines:
         :param port: name of a logical port
         """
         hosted = self._find('sb', 'Port_Binding', 'hosted')
-        return any(self.chassis in hosted.keys_of(uuid)
-                   for uuid in self._find('sb', 'Port_Binding',
-                                          'machine').find(port))
+        bindings = self._find('sb', 'Port_Binding', 'machine').find(port)
+        if not bindings:
+            return port in self.held
+        return any(self.chassis in hosted.keys_of(uuid) for uuid in bindings)
 
     def routers_here(self, bindings):
         """UUIDs of the routers with a floating IP of a machine here.
@@ -250,6 +252,9 @@ class Machines:
         for uuid in self._find('sb', 'Port_Binding', 'hosted').find(
                 self.chassis):
             for nat in machines.find(bindings[uuid].logical_port):
+                yield from by_nat.find(nat)
+        for port in self.held:
+            for nat in machines.find(port):
                 yield from by_nat.find(nat)
 
     def nat_rows(self, binding):

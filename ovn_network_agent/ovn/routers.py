@@ -122,5 +122,6 @@ class Routers:
             self._depends[used].add(router)
         yield model.GatewayPort(
             name, columns.atom(lrp, 'mac').lower(), nets, chassis,
-            follows and chassis == wiring.chassis != '',
+            follows and (chassis == wiring.chassis or
+                         not chassis and name in wiring.held),
             located.segment, located.nat_addresses, user)

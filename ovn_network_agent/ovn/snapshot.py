@@ -27,6 +27,7 @@ from ovn_network_agent.ovn import evidence
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import nats
+from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import routers
 from ovn_network_agent.ovn import segments
 from ovn_network_agent.ovn import withholding
@@ -65,6 +66,7 @@ class Builder:
     :param selected: :class:`selection.Selection`
     :ivar whole: whether the last view was built from whole tables, and not
         only from the changes that the servers reported
+    :ivar own: :class:`own_chassis.OwnChassis` of the last view
     :ivar alike: whether the last view differs from the view before in the
         addresses of its routers alone
     """
@@ -105,6 +107,7 @@ class Builder:
         # The gateway groups of the last view, and whether they may be others.
         self._candidates, self._regrouped = (), True
         self._node = None
+        self.own = own_chassis.OwnChassis('')
         self._filled = False
         self.whole = self.alike = False
 
@@ -141,7 +144,7 @@ class Builder:
             yield _NAT, uuid
 
     def build(self, nb, sb, wiring, dirty, phase, full=False,
-              also=frozenset(), again=None):
+              also=frozenset(), again=None, former=''):
         """Bring the view up to date.
 
         :param nb: dict of table name to dict of UUID to row; likewise sb
@@ -153,8 +156,11 @@ class Builder:
             do not concern this chassis
         :param again: :class:`pieces.Piece` whose rows, which are in DIRTY,
             may be the same; what comes of them is built anew nevertheless
+        :param former: name of this chassis until now, '' if nobody knows
         :returns: :class:`model.Snapshot`, in which an unchanged router is
             the same object as last time
+        :raises own_chassis.Unknown: when SB does not say which chassis this
+            node is
         """
         databases = {'nb': nb, 'sb': sb}
         self._withholding.has_advertised = 'Advertised_Route' in sb
@@ -169,7 +175,7 @@ class Builder:
             if again is not None:
                 self._forget_piece(again)
             self._take_in(databases, dirty)
-        self._set_node(sb, wiring)
+        wiring = self._set_node(sb, wiring, former)
         node = model.Node(
             wiring.chassis, self._hostname, phase, wiring.devices,
             wiring.mappings, wiring.relays, wiring.drains,
@@ -183,8 +189,8 @@ class Builder:
             self.alike = self.alike and former == self._candidates
             self._regrouped = False
         self._filled = True
-        return model.Snapshot(node, current, self._candidates,
-                              wiring.problems)
+        return model.Snapshot(node, current, self._candidates, (
+            *wiring.problems, *filter(None, [self.own.text])))
 
     def hosts(self):
         """Host names of the managed rows, and host names of all chassis.
@@ -203,6 +209,11 @@ class Builder:
                 if here else frozenset())
 
     @property
+    def chassis(self):
+        """Name of this chassis in SB."""
+        return self._wiring.chassis
+
+    @property
     def distributed(self):
         """Whether the cloud has distributed floating IPs."""
         return self._machines.wanted
@@ -211,6 +222,18 @@ class Builder:
         """UUID of the row of this chassis in SB, or None."""
         return self._index('sb', 'Chassis', 'name').first(
             self._wiring.chassis)
+
+    def ports_here(self):
+        """Names of the router ports and machines' ports of this chassis.
+
+        :returns: frozenset of text
+        """
+        return frozenset(
+            name for bound, names in (('bound', 'redirect'),
+                                      ('hosted', 'machine'))
+            for uuid in self._index('sb', 'Port_Binding', bound).find(
+                self._wiring.chassis)
+            for name in self._index('sb', 'Port_Binding', names).keys_of(uuid))
 
     def gateway_chassis(self):
         """Names of all chassis that a gateway port is bound to, set-like."""
@@ -394,7 +417,17 @@ class Builder:
             found.update(routers)
         return found
 
-    def _set_node(self, sb, wiring):
+    def _set_node(self, sb, wiring, former):
+        """Find the chassis and the host name of this node.
+
+        :returns: the :class:`model.wiring.Wiring` with this chassis
+        """
+        self.own = own_chassis.find(self._index, sb['Chassis'], wiring,
+                                     former)
+        if not self.own.name:
+            raise own_chassis.Unknown(self.own.text)
+        if self.own.name != wiring.chassis:
+            wiring = dataclasses.replace(wiring, chassis=self.own.name)
         uuid = self._index('sb', 'Chassis', 'name').first(wiring.chassis)
         # ovn-controller deletes its row at an orderly end; the host name of
         # the node is still the same.
@@ -406,6 +439,8 @@ class Builder:
             self._regrouped = True
         self._wiring, self._hostname = wiring, hostname
         self._machines.chassis = wiring.chassis
+        self._machines.held = wiring.held
+        return wiring
 
     # -- routers ----------------------------------------------------------
 

@@ -36,6 +36,7 @@ from ovn_network_agent.ovn import absence
 from ovn_network_agent.ovn import confirm
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import followers
+from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import tunnels
@@ -54,6 +55,9 @@ _OF_CHASSIS = frozenset({
 # Tables that the search for absent chassis alone reads.  Their rows change
 # whenever Neutron or an operator counts up nb_cfg.
 _OF_REPORTS = frozenset({('sb', 'Chassis_Private'), ('sb', 'SB_Global')})
+# Seconds after the return of the row of this chassis within which
+# ovn-controller binds the ports again.
+_REGISTERING = 10.0
 
 
 class NotReady(Exception):
@@ -130,6 +134,10 @@ class View:
         self._abandoned = False
         # Whether this node may be cut off from all others.
         self._alone = False
+        # Whether SB has had the row of this chassis since the start; the ports
+        # that this chassis had when SB lost the row, and until when.
+        self._registered = False
+        self._held, self._held_until = frozenset(), math.inf
         self.last = None
         #: monotonic seconds at which the replicas were read for :attr:`last`
         self.viewed = -math.inf
@@ -153,7 +161,7 @@ class View:
     @property
     def confirmed(self):
         """Whether something may be removed because the view lacks it."""
-        return self._confirmation.given
+        return self._confirmation.given and self._registered
 
     @property
     def evidence(self):
@@ -191,7 +199,7 @@ class View:
                                     self._tunnels.due_in(),
                                     self._absence.due_in(),
                                     self._silence.due_in(),
-                                    late or None)
+                                    late or None, self._held_for())
                     if due is not None), default=None)
 
     def pieces(self, anyway=False):
@@ -244,7 +252,7 @@ class View:
                 self._look_for_absent(sb)
                 self.last, self.viewed = self._with_states(now), viewed
                 self._dirty, self._whole, self._alike = {}, False, True
-        except connection.Unavailable as e:
+        except (connection.Unavailable, own_chassis.Unknown) as e:
             raise NotReady(str(e)) from e
         return self.last
 
@@ -258,6 +266,7 @@ class View:
         :param full: see :meth:`snapshot`; likewise again
         :returns: :class:`model.Snapshot`
         """
+        self._hold_ports(sb)
         looked = (self._wiring, self._included(), phase,
                   self._databases['sb'].session, self._databases['nb'].session)
         before, self._looked = self._looked, None
@@ -275,7 +284,8 @@ class View:
             full = anew or not settled or chosen != self._builder.selected
             self._builder.select(chosen)
         now = self._builder.build(nb, sb, self._wiring, self._dirty, phase,
-                                  full, self._included(), again)
+                                  full, self._included(), again, self.chassis)
+        self._registered |= self._builder.own_chassis() is not None
         self._whole = self._whole or self._builder.whole
         self._alike = self._alike and self._builder.alike
         self.compared = (again is not None and again.last and
@@ -283,6 +293,31 @@ class View:
         if (settled and again is None) or self._builder.whole or self.compared:
             self._looked = looked
         return now
+
+    def _hold_ports(self, sb):
+        """Note the ports of this chassis when SB loses its row.
+
+        No chassis has these ports then, so nothing says that another one has
+        taken them over.
+        """
+        if self.last is None:
+            return
+        own, now = self._builder.own_chassis(), time.monotonic()
+        if own is not None and own not in sb['Chassis']:
+            self._held |= self._builder.ports_here()
+            self._held_until = math.inf
+        elif self._held and own is not None:
+            self._held_until = min(self._held_until, now + _REGISTERING)
+            if now >= self._held_until:
+                self._held, self._held_until = frozenset(), math.inf
+        if self._held != self._wiring.held:
+            self._wiring = dataclasses.replace(self._wiring, held=self._held)
+
+    def _held_for(self):
+        """Seconds for which ports of the former row are held, or None."""
+        if self._held_until == math.inf:
+            return None
+        return max(0.0, self._held_until - time.monotonic())
 
     def _have_machines(self):
         """Have the server send the ports of machines on this chassis.
@@ -323,7 +358,7 @@ class View:
         if phase is model.Phase.DRAINING and self.last is not None:
             self._tunnels.look({
                 c.addresses for group in self.last.groups
-                for c in group.peers(self._wiring.chassis) if c.addresses})
+                for c in group.peers(self.chassis) if c.addresses})
 
     def _confirm(self, nb, sb, now, full):
         """Have the servers confirm what a new view may have lost.
@@ -422,7 +457,8 @@ class View:
                  if self._asks_absence else 0)
         limit = options.silent_chassis_limit
         session = self._databases['sb'].session
-        searched = session, self._wiring.chassis, grace, limit
+        chassis = self._builder.chassis
+        searched = session, chassis, grace, limit
         if (searched == self._searched and not self._counts and
                 not self._whole and
                 self._dirty.keys().isdisjoint(_OF_CHASSIS)):
@@ -440,7 +476,7 @@ class View:
             session = None
         wanted = grace and limit
         facts = silence.read(
-            sb, self._wiring.chassis,
+            sb, self._builder.chassis,
             self._builder.gateway_chassis()) if wanted else None
         present = present - self._silence.look(
             facts, session if wanted else None, limit)
@@ -469,9 +505,6 @@ class View:
                 for bridge in bridges.served(self._conf):
                     self._look_at_ports(bridge, wiring.ports(ovs, bridge))
         self._hurry()
-        if not self._wiring.chassis:
-            raise NotReady('external_ids:system-id is not set in the local '
-                           'Open_vSwitch database')
         self._read_devices(full)
 
     def _read_devices(self, full):

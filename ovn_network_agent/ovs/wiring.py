@@ -12,6 +12,8 @@
 
 """The wiring of this node, read from the local Open_vSwitch database."""
 
+import os
+
 from ovn_network_agent import ownership
 from ovn_network_agent.model import wiring as values
 from ovn_network_agent.ovs import drains
@@ -19,6 +21,8 @@ from ovn_network_agent.ovs import relay
 from ovn_network_agent.ovsdb import columns
 
 MAPPINGS = 'ovn-bridge-mappings'
+_ADDRESSES = 'ovn-encap-ip'
+
 
 def read(ovs, devices):
     """:class:`model.wiring.Wiring` from the local Open_vSwitch database.
@@ -35,11 +39,13 @@ def read(ovs, devices):
     bridges = {bridge for _network, bridge in mappings}
     return values.Wiring(
         external_ids.get('system-id', ''),
-        of_chassis(external_ids, 'hostname'), mappings,
+        # As chassis.c of ovn-controller.
+        of_chassis(external_ids, 'hostname') or os.uname().nodename, mappings,
         tuple(sorted(_patch_ports(ovs, bridges))), devices, wanted,
         problems, tuple(sorted(
             relay.usable(ovs), key=lambda r: (r.bridge, r.address, r.port))),
-        ownership.EXT_ID_OVERLAP in external_ids)
+        ownership.EXT_ID_OVERLAP in external_ids,
+        tuple(filter(None, of_chassis(external_ids, _ADDRESSES).split(','))))
 
 
 def ports(ovs, bridge):

@@ -39,6 +39,7 @@ from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import southbound
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.diagnosis.readers import vips
+from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovsdb import columns
@@ -153,7 +154,7 @@ def find(conf, address, drivers):
     ports = [port for port in nb['Logical_Router_Port'].values()
              if rows.members(port)[2]]
     sb = southbound.read(
-        conf, wiring.chassis, [port.name for port in ports],
+        conf, wiring, [port.name for port in ports],
         [member.chassis_name for port in ports
          for member in rows.members(port)[2]],
         sorted({row.external_ids[ownership.EXT_ID_CHASSIS] for row in
@@ -163,10 +164,13 @@ def find(conf, address, drivers):
     bindings = tuple(
         (row.logical_port, row.ip, row.mac.lower())
         for row in nb.get('Static_MAC_Binding', {}).values())
-    return subjects.make(
-        address, snapshot.Builder(conf.gateway_port,
-                                  selection.read(conf.announce)),
-        nb, sb, wiring, drivers), bindings
+    builder = snapshot.Builder(conf.gateway_port,
+                               selection.read(conf.announce))
+    try:
+        return subjects.make(address, builder, nb, sb, wiring,
+                             drivers), bindings
+    except own_chassis.Unknown as error:
+        raise readers.Unread(str(error)) from error
 
 
 def _machines(address, nb):

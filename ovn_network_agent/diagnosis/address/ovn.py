@@ -88,6 +88,10 @@ def gateway_port(facts):
             'gateway-port', f'cr-{port.lrp} is bound to no chassis',
             'look at its candidates: "ovn-nbctl lrp-get-gateway-chassis '
             f'{port.lrp}", and start ovn-controller on one of them')
+    if subject.own.problem:
+        return verdicts.warn('gateway-port', f'cr-{port.lrp} is bound to '
+                             f'{subject.owner}; {subject.own.problem}',
+                             subject.own.remedy)
     if port.chassis != node.chassis:
         return verdicts.ok('gateway-port', f'on {subject.owner}, which has '
                                            'to announce the address; '

@@ -29,6 +29,7 @@ from ovn_network_agent import resources
 from ovn_network_agent import selection
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.drivers import announcing
+from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
 
@@ -83,6 +84,7 @@ class Subject:
     :ivar machine: :class:`Machine` of a floating IP whose row names the port,
         or None
     :ivar withheld: why it is not announced on purpose, '' without a reason
+    :ivar own: the chassis of this node
     """
 
     address: str
@@ -99,6 +101,7 @@ class Subject:
     vip: port_forwards.Vip | None = None
     machine: Machine | None = None
     withheld: str = ''
+    own: own_chassis.OwnChassis = own_chassis.OwnChassis('')
 
     @property
     def prefix(self):
@@ -178,7 +181,7 @@ def make(address, builder, nb, sb, wiring, drivers):
         any(each.kind == resources.Keep.kind and
             networks.host_prefix(address) in each.of.key
             for each in wanted),
-        machine=machine,
+        machine=machine, own=builder.own,
         withheld=withheld(address, router))
 
 

@@ -20,6 +20,7 @@ import typing
 from ovn_network_agent import ownership
 from ovn_network_agent.conf import bridges as served
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
 
@@ -100,6 +101,7 @@ class Chassis(typing.NamedTuple):
     :ivar bridges: frozenset of names of the bridges of Open vSwitch
     :ivar gateway: whether the agent has the driver of gateway nodes
     :ivar flaw: what is wrong with the text of the mappings, '' if nothing
+    :ivar own: :class:`own_chassis.OwnChassis`
     """
 
     name: str
@@ -113,6 +115,7 @@ class Chassis(typing.NamedTuple):
     bridges: frozenset
     gateway: bool = True
     flaw: str = ''
+    own: own_chassis.OwnChassis = own_chassis.OwnChassis('')
 
 
 def read_chassis(sources):
@@ -125,6 +128,7 @@ def read_chassis(sources):
         for row in ovs['Open_vSwitch'].values():
             external_ids = dict(row.external_ids)
         bridges = frozenset(row.name for row in ovs['Bridge'].values())
+        here = wiring.read(ovs, ())
     name = external_ids.get('system-id', '')
     key, mapped_by = (wiring.key_of_chassis(external_ids, each)
                       for each in (_OPTIONS, wiring.MAPPINGS))
@@ -132,12 +136,14 @@ def read_chassis(sources):
     with sources.database('sb').rows() as sb:
         hostname = next((row.hostname for row in sb['Chassis'].values()
                          if row.name == name), None)
+        own = own_chassis.of_rows(sb, here)
     return Chassis(name, hostname is not None, hostname or '', key,
                    tuple(filter(None, map(str.strip, words))),
                    served.served(sources.conf), mapped_by,
                    wiring.bridge_mappings(external_ids), bridges,
                    _DRAIN in sources.conf.drivers,
-                   flaw(wiring.of_chassis(external_ids, wiring.MAPPINGS)))
+                   flaw(wiring.of_chassis(external_ids, wiring.MAPPINGS)),
+                   own)
 
 
 def flaw(mappings):
@@ -163,16 +169,8 @@ def judge_chassis(found):
 
     :param found: :class:`Chassis`
     """
-    if not found.name:
-        yield check.broken(
-            'external_ids:system-id is not set in the local Open_vSwitch '
-            'database', '"ovs-vsctl set Open_vSwitch . '
-            'external_ids:system-id=NAME", and restart ovn-controller')
-    elif not found.known:
-        yield check.broken(
-            f'the Southbound database has no chassis {found.name}',
-            'is ovn-controller running, and are external_ids:ovn-remote, '
-            'ovn-encap-ip and ovn-encap-type set?')
+    if found.own.problem:
+        yield check.broken(found.own.problem, found.own.remedy)
     else:
         yield check.ok(f'{found.name}, host name {found.hostname}')
 

@@ -24,7 +24,7 @@ def read(conf, here, lrps, chassis, hostnames, machines, timeout):
     """Select the rows of gateway ports and of the chassis.
 
     :param conf: the oslo.config ConfigOpts
-    :param here: name of this chassis
+    :param here: :class:`model.wiring.Wiring` of this node
     :param lrps: names of the router ports
     :param chassis: names of further chassis, such as the candidates
     :param hostnames: host names of further chassis
@@ -56,9 +56,14 @@ def _select_advertised(session):
 
 
 def _select(session, here, lrps, chassis, hostnames, machines):
+    tunnels = session.select(
+        ('Encap', ['chassis_name', '==', here.chassis]),
+        *(('Encap', ['ip', '==', address]) for address in here.addresses))
+    chassis = {here.chassis, *chassis, *(
+        row.chassis_name for rows in tunnels for row in rows)}
     answers = session.select(
         *(('Chassis', ['name', '==', name])
-          for name in sorted({here, *chassis})),
+          for name in sorted(chassis)),
         *(('Chassis', ['hostname', '==', name]) for name in hostnames),
         *(('Port_Binding', ['logical_port', '==', model.REDIRECT + lrp])
           for lrp in lrps),
@@ -67,7 +72,7 @@ def _select(session, here, lrps, chassis, hostnames, machines):
           for lrp in lrps),
         *(('Port_Binding', ['logical_port', '==', name])
           for name in machines))
-    names = len({here, *chassis}) + len(hostnames)
+    names = len(chassis) + len(hostnames)
     bindings = [row for rows in answers[names:] for row in rows]
     session.by_uuid('Chassis', {
         key for row in bindings for key in columns.referenced(row, 'chassis')})

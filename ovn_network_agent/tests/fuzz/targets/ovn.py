@@ -35,6 +35,7 @@ from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import nats
+from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
@@ -401,7 +402,7 @@ TARGETS = (
     Target('ovsdb.rpc', _received, (), ('ovsdb.rpc',), share=0.2, words=(
         b'{"id":', b'null', b'"method":"', b'"params":[', b'"result":',
         b'"error":', b'}', b']')),
-    Target('ovn.view', _view, (NoInput,),
+    Target('ovn.view', _view, (NoInput, own_chassis.Unknown),
            ('ovn.snapshot', 'ovn.rows', 'ovn.evidence', 'networks',
             'ovs.wiring', 'ovn.groups', 'ovn.segments'), json=True,
            values=('dnat_and_snat', 'snat', 'chassisredirect', 'patch',

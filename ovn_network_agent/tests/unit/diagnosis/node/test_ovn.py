@@ -12,6 +12,7 @@
 
 
 from ovn_network_agent.diagnosis.node import ovn
+from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 
@@ -52,10 +53,10 @@ class ChassisTest(base.JudgeTestCase):
             self.judged(judge, chassis(), base.OK)
 
     def test_names(self):
-        self.assertIn('system-id', self.judged(
-            ovn.judge_chassis, chassis(name='', known=False), base.BROKEN))
-        self.assertIn('no chassis c1', self.judged(
-            ovn.judge_chassis, chassis(known=False), base.BROKEN))
+        own = own_chassis.OwnChassis('c1', 'no chassis c1', 'delete c2')
+        said = self.judged(ovn.judge_chassis, chassis(own=own), base.BROKEN)
+        self.assertIn('no chassis c1', said)
+        self.assertIn('delete c2', said)
 
     def test_no_gateway(self):
         key = 'ovn-cms-options-c1'

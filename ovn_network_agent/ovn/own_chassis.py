@@ -1,0 +1,176 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The row of SB's table Chassis that is this node.  Pure.
+
+ovn-controller registers this node under its system-id.  SB refuses a second
+row with the same tunnel address, so after another system-id the former row
+stays, and OVN goes on forwarding by the former row.  See decision record 0037.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.ovn import indexes
+
+_SET = '"ovs-vsctl set Open_vSwitch . external_ids:system-id={}"'
+
+
+class Unknown(Exception):
+    """SB does not say which chassis this node is; the text says why."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OwnChassis:
+    """The chassis that this node is.
+
+    :ivar name: '' if the row with the system-id is another node's, or if there
+        is no system-id, and no other row is this node's
+    :ivar problem: what is wrong, '' in a healthy cloud
+    :ivar remedy: what an operator can do
+    """
+
+    name: str
+    problem: str = ''
+    remedy: str = ''
+
+    @property
+    def text(self) -> str:
+        """The problem with its effect and the remedy."""
+        return (f'{self.problem}; nothing is withdrawn for this; {self.remedy}'
+                if self.problem else '')
+
+
+def find(index: Callable[[str, str, str], indexes.Index],
+         chassis: Mapping[Any, Any], wiring: wirings.Wiring,
+         former: str = '') -> OwnChassis:
+    """The chassis of this node.
+
+    A node stays the chassis that it was while SB has that row.
+
+    :param index: the index of (database, table, name)
+    :param chassis: rows of SB's Chassis by UUID
+    :param former: name of this chassis until now
+    """
+    hosts = _Hosts(index, chassis, wiring)
+    name = wiring.chassis
+    known = name in hosts
+    if known and not hosts.is_elsewhere(name):
+        return OwnChassis(name)
+    rivals = hosts.with_address()
+    here = [each for each in rivals if hosts.hostname(each) == wiring.hostname]
+    said = (hosts.cloned() if known else
+            hosts.unregistered(former if former in hosts else '', rivals))
+    if former in hosts:
+        return OwnChassis(former, *said)
+    if len(here) == 1:
+        return OwnChassis(here[0], *said)
+    return OwnChassis('' if known else former or name, *said)
+
+
+def of_rows(sb: Mapping[str, Mapping[Any, Any]],
+            wiring: wirings.Wiring) -> OwnChassis:
+    """As :func:`find`, from the rows of Chassis and Encap alone."""
+    found = indexes.make()
+    for table in ('Chassis', 'Encap'):
+        for each in found['sb', table].values():
+            each.rebuild(dict(sb.get(table, {})))
+    return find(lambda database, table, name: found[database, table][name],
+                sb['Chassis'], wiring)
+
+
+class _Hosts:
+    """The chassis of SB, by what this node knows of itself."""
+
+    def __init__(self, index: Callable[[str, str, str], indexes.Index],
+                 chassis: Mapping[Any, Any], wiring: wirings.Wiring) -> None:
+        self._index = index
+        self._chassis = chassis
+        self._wiring = wiring
+
+    def __contains__(self, name: str) -> bool:
+        return bool(name) and bool(
+            self._index('sb', 'Chassis', 'name').find(name))
+
+    def hostname(self, name: str) -> str:
+        """Host name of a chassis that SB has."""
+        uuid = self._index('sb', 'Chassis', 'name').first(name)
+        return str(self._chassis[uuid].hostname)
+
+    def with_address(self) -> list[str]:
+        """The other chassis with a tunnel address of this node, sorted."""
+        encaps = self._index('sb', 'Encap', 'name')
+        return sorted({
+            name for address in self._wiring.addresses
+            for uuid in self._index('sb', 'Encap', 'ip').find(address)
+            for name in encaps.keys_of(uuid)
+            if name in self and name != self._wiring.chassis})
+
+    def is_elsewhere(self, name: str) -> bool:
+        """Whether the tunnels of a chassis end on another node."""
+        addresses = self._addresses(name)
+        return (bool(addresses) and bool(self._wiring.addresses) and
+                addresses.isdisjoint(self._wiring.addresses))
+
+    def _addresses(self, name: str) -> set[str]:
+        addresses = self._index('sb', 'Encap', 'ip')
+        return {address for uuid in
+                self._index('sb', 'Encap', 'name').find(name)
+                for address in addresses.keys_of(uuid)}
+
+    def cloned(self) -> tuple[str, str]:
+        """The system-id of this node is another node's: (problem, remedy)."""
+        name = self._wiring.chassis
+        return (f'chassis {name}, whose name is the system-id of this node, '
+                f'has in OVN SB the tunnel address '
+                f'{_listed(self._addresses(name))} of host '
+                f'{self.hostname(name)}, and this node has '
+                f'{_listed(self._wiring.addresses)}',
+                'if two nodes have one system-id, give one of them another '
+                f'({_SET.format("NAME")}), and restart its ovn-controller; '
+                'otherwise see why ovn-controller does not follow '
+                'ovn-encap-ip')
+
+    def unregistered(self, former: str,
+                     rivals: Iterable[str]) -> tuple[str, str]:
+        """SB does not have this chassis: (problem, remedy).
+
+        :param former: name of this chassis until now, '' without its row
+        :param rivals: see :meth:`with_address`
+        """
+        name = self._wiring.chassis
+        problem = (f'OVN SB has no chassis {name}, the system-id of this node'
+                   if name else 'external_ids:system-id is not set in the '
+                   'local Open_vSwitch database')
+        olds = sorted({former, *rivals} - {''})
+        if not olds:
+            return problem, (
+                'see that ovn-controller runs, and look into its log' if name
+                else _SET.format('NAME') + ', and restart ovn-controller')
+        problem += ''.join(
+            f', but chassis {each} with the tunnel address '
+            f'{_listed(self._addresses(each))} and the host name '
+            f'{self.hostname(each)}' for each in olds)
+        remedy = (f'set the former system-id again ({_SET.format(olds[0])}), '
+                  'or delete the former row '
+                  f'("ovn-sbctl chassis-del {olds[0]}")')
+        if any(self.hostname(each) != self._wiring.hostname for each in olds):
+            remedy = ('if that is another node, correct ovn-encap-ip on the '
+                      f'node that has the wrong address; otherwise {remedy}')
+        return problem, remedy
+
+
+def _listed(addresses: Iterable[str]) -> str:
+    return ', '.join(sorted(addresses))

@@ -9,7 +9,6 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""The withdrawal guard, with traffic; decision record 0021."""
 """Which chassis this node is, when the system-id and SB disagree.
 
 Decision record 0037.

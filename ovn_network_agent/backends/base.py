@@ -142,6 +142,8 @@ class Backend(abc.ABC):
     finds_wanted_only = False
     #: False when read() does not look at ``known``
     uses_known = True
+    #: database that the backend writes: 'nb', 'ovs', or '' for none
+    database = ''
     #: True when apply() runs beside the loop, because a remote database must
     #: not delay the other backends
     concurrent = False

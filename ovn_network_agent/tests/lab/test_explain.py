@@ -12,6 +12,7 @@
 
 """What explain says of an address: each broken layer has its name."""
 
+import ipaddress
 import time
 import unittest
 
@@ -104,6 +105,9 @@ OF_OVN = (
         'DEFAULT', network_cidr='192.0.2.0/24'), faults.usual),
     Fault('default-route', 'no static MAC binding',
           lambda case: case.unbind(), lambda case: case.bind()),
+    Fault('machine', 'to 10.* which no port in 10.*has',
+          lambda case: case.lead_astray(),
+          lambda case: case._set_nat(f'logical_ip={case.vm.port.address}')),
     Fault('nat-row', 'no NAT row', lambda case: case.unassociate(),
           lambda case: case.associate()),
 )
@@ -286,6 +290,11 @@ class TestExplain(explaining.Explaining, alpha.AlphaTestCase):
         """A machine that is nowhere would answer, and not the gateway."""
         self.addCleanup(self._set_nat, f'logical_port={self.vm.port.uuid}')
         self._set_nat('external_mac="fa:16:3e:00:00:77"', 'logical_port=gone')
+
+    def lead_astray(self):
+        """The port of the floating IP's inner address is gone."""
+        inner = ipaddress.ip_interface(f'{self.vm.port.address}/24').network
+        self._set_nat(f'logical_ip={inner[-2]}')
 
     def _set_nat(self, *columns):
         row = self.node.out(

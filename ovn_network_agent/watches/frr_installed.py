@@ -46,6 +46,8 @@ _FIRST, _SECOND, _AGAIN = 0.5, 1.0, 5.0
 # Most prefixes that the reason names, and of one question to zebra.
 _NAMED = 5
 _PIECE = 500
+# The backend whose reading says that FRR was in doubt.
+_READ = 'frr_static'
 _KINDS = {resources.Announcement.kind}
 _FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 
@@ -76,13 +78,13 @@ class Installed(base.Observer):
                          daemon=True).start()
 
     def after_pass(self, outcome, tracker, full):
-        """Have the thread look after a full comparison.
+        """Have the thread look after a full comparison, and a resync.
 
         :param outcome: :class:`outcome.Outcome`
         :param tracker: :class:`tracking.Tracker`
         :param full: whether everything was read and compared
         """
-        if not full:
+        if not full and _READ not in dict(outcome.readings):
             return
         if self._touches != tracker.touches(_KINDS):
             self._touches = tracker.touches(_KINDS)

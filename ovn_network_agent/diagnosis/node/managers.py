@@ -19,12 +19,12 @@ devices that it manages.
 
 import contextlib
 import os
-import subprocess
 import typing
 
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import running
+from ovn_network_agent.privileged import command
 
 _NETWORKD, _NM = 'systemd-networkd', 'NetworkManager'
 # Names of processes have at most 15 characters (proc(5), comm).
@@ -44,6 +44,7 @@ _DROP_IN = '/etc/systemd/networkd.conf.d/ovn-network-agent.conf'
 _KEYFILE = '/etc/NetworkManager/conf.d/ovn-network-agent.conf'
 # zebra then makes routes without nexthop objects.
 _WITHOUT_NEXT_HOPS = '"no zebra nexthop kernel enable"'
+_NMCLI = ('nmcli', '--terse', '--fields', 'DEVICE,STATE', 'device')
 _PATIENCE = 5
 
 
@@ -78,7 +79,7 @@ def read_managers(sources):
             networkd = foreign(f'/proc/{found[_NETWORKD]}/root')
         if _NM in found:
             managed = tuple(sorted(devices & _managed()))
-    except (OSError, subprocess.SubprocessError) as error:
+    except OSError as error:
         trouble = f'{error}'
     return Managers(networkd, managed, os.readlink(
         '/proc/self/ns/pid') != _OF_HOST, trouble)
@@ -156,12 +157,14 @@ def _assigned(text):
 
 
 def _managed():
-    """Names of the devices that NetworkManager manages itself, a set."""
-    said = subprocess.run(
-        ['nmcli', '--terse', '--fields', 'DEVICE,STATE', 'device'],
-        env={**os.environ, 'LC_ALL': 'C'}, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=_PATIENCE, check=True).stdout
-    lines = (line.rpartition(':') for line in said.splitlines())
+    """Names of the devices that NetworkManager manages itself, a set.
+
+    :raises OSError: when NetworkManager does not say
+    """
+    said = command.run(list(_NMCLI), _PATIENCE)
+    if said.status:
+        raise OSError(f'"{" ".join(_NMCLI)}": {said.messages}')
+    lines = (line.rpartition(':') for line in said.stdout.splitlines())
     # "connected (externally)" is a device that another program has set up.
     return {device.replace('\\:', ':') for device, _colon, state in lines
             if state.startswith(('connected', 'connecting')) and

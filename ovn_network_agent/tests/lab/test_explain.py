@@ -13,9 +13,11 @@
 """What explain says of an address: each broken layer has its name."""
 
 import ipaddress
+import re
 import time
 import unittest
 
+from lab import frr
 from lab import node as nodes
 from lab import plan
 from ovn_network_agent import ownership
@@ -105,7 +107,7 @@ OF_OVN = (
         'DEFAULT', network_cidr='192.0.2.0/24'), faults.usual),
     Fault('default-route', 'no static MAC binding',
           lambda case: case.unbind(), lambda case: case.bind()),
-    Fault('machine', 'to 10.* which no port in 10.*has',
+    Fault('machine', 'which no port in .* has',
           lambda case: case.lead_astray(),
           lambda case: case._set_nat(f'logical_ip={case.vm.port.address}')),
     Fault('nat-row', 'no NAT row', lambda case: case.unassociate(),
@@ -237,6 +239,39 @@ class TestExplain(explaining.Explaining, alpha.AlphaTestCase):
         self.started()
         nodes.wait_until('the agent has repaired the rest', lambda: (
             not self.broken(self.fip.address)), _AT_LAST)
+
+    def test_routes_that_another_program_takes_from_the_kernel(self):
+        """By their nexthop objects, which zebra does not notice.
+
+        Packets go to the address by the route of its network, and the answers
+        find no way out.  FRR makes its routes again when it restarts.
+        """
+        self.wait_settled()
+        self.addCleanup(_announced, self)
+        self.addCleanup(self.wait_settled)
+        self.addCleanup(frr.start, self.node, self.cloud.routing('gw1'))
+        self.addCleanup(frr.stop, self.node)
+        self.node.out('ip', 'nexthop', 'flush')
+        self.agent.ctl('resync', check=False)
+        nodes.wait_until('the agent is degraded', lambda: re.search(
+            rf'0\.0\.0\.0/0, .*{self.fip.address}/32.*zebra calls the route '
+            'installed, and the kernel does not use one', self._status()),
+            _AT_LAST)
+        _status, said = self.explain(self.fip.address)
+        found = {one['check']: one for one in said['findings']}
+        self.assertEqual(('OK', 'WARN', 'BROKEN'), tuple(
+            found[check]['verdict'] for check in (
+                'frr-route', 'vrf-lookup', 'vrf-default')), said)
+        self.assertIn(f'packets go to {ownership.VETH_PROVIDER} by a wider '
+                      f'route: {plan.PROVIDER}', found['vrf-lookup'][
+                          'evidence'])
+        self.doCleanups()
+        nodes.wait_until('the agent is no longer degraded', lambda: (
+            'degraded: no\n' in self._status()), _AT_LAST)
+        self.assertEqual({}, self.broken(self.fip.address))
+
+    def _status(self):
+        return self.agent.ctl('status', check=False).stdout
 
     # -- faults of several steps ------------------------------------------
 

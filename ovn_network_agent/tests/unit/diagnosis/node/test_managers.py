@@ -111,6 +111,25 @@ class JudgeTest(base.BaseTestCase):
                       'interface-name:vrf-provider', said.remedy)
         self.assertIs(Verdict.OK, self.said(managed=()).verdict)
 
+    def test_what_nmcli_says(self):
+        directory = self.useFixture(fixtures.TempDir()).path
+        path = os.path.join(directory, 'nmcli')
+        self.useFixture(fixtures.EnvironmentVariable(
+            'PATH', f'{directory}:{os.environ["PATH"]}'))
+        for said, status, wanted in (
+                ('br-ex:connected\neth0:connecting (getting IP '
+                 'configuration)\nveth-default:unmanaged\nloopback1:connected '
+                 '(externally)\neth1:disconnected\n', 0, {'br-ex', 'eth0'}),
+                ('Error: NetworkManager is not running.\n', 8, None)):
+            with open(path, 'w', encoding='ascii') as opened:
+                opened.write(f"#!/bin/sh\nprintf '{said}'\nexit {status}\n")
+            os.chmod(path, 0o700)
+            if wanted is None:
+                self.assertIn('not running', str(self.assertRaises(
+                    OSError, managers._managed)))
+            else:
+                self.assertEqual(wanted, managers._managed())
+
     def test_neither_runs(self):
         self.assertIs(Verdict.OK, self.said().verdict)
         said = self.said(hidden=True)

@@ -67,6 +67,8 @@ class Managers(typing.NamedTuple):
 
 def read_managers(sources):
     """Read the settings of the running network managers: :class:`Managers`."""
+    # Another user does not see the namespaces of root's processes.
+    sources.privileged()
     found = _processes()
     devices = {*ownership.VETH_ENDS, sources.vrf,
                sources.conf.port_forward.port_forward_dev,
@@ -78,7 +80,7 @@ def read_managers(sources):
             # The files as networkd sees them, also from a container.
             networkd = foreign(f'/proc/{found[_NETWORKD]}/root')
         if _NM in found:
-            managed = tuple(sorted(devices & _managed()))
+            managed = tuple(sorted(devices & _ask_nmcli()))
     except OSError as error:
         trouble = f'{error}'
     return Managers(networkd, managed, os.readlink(
@@ -124,7 +126,7 @@ def foreign(root):
     found = {option: True for option, _what, _since in _OPTIONS}
     for path in filter(None, (main, *(
             drop_ins[name] for name in sorted(drop_ins)))):
-        found.update(_assigned(_text(path)))
+        found.update(assigned(_text(path)))
     return found
 
 
@@ -139,8 +141,8 @@ def _text(path):
         return opened.read()
 
 
-def _assigned(text):
-    """The assignments of a file, a dict of option to bool.
+def assigned(text):
+    """The assignments of a file of networkd, a dict of option to bool.
 
     systemd ignores a value that is no boolean.
     """
@@ -156,7 +158,7 @@ def _assigned(text):
             if option in found}
 
 
-def _managed():
+def _ask_nmcli():
     """Names of the devices that NetworkManager manages itself, a set.
 
     :raises OSError: when NetworkManager does not say
@@ -164,7 +166,15 @@ def _managed():
     said = command.run(list(_NMCLI), _PATIENCE)
     if said.status:
         raise OSError(f'"{" ".join(_NMCLI)}": {said.messages}')
-    lines = (line.rpartition(':') for line in said.stdout.splitlines())
+    return managed_devices(said.stdout)
+
+
+def managed_devices(text):
+    """The devices that NetworkManager has set up itself, a set.
+
+    :param text: output of nmcli with the fields DEVICE and STATE
+    """
+    lines = (line.rpartition(':') for line in text.splitlines())
     # "connected (externally)" is a device that another program has set up.
     return {device.replace('\\:', ':') for device, _colon, state in lines
             if state.startswith(('connected', 'connecting')) and

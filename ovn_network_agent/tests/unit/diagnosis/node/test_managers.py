@@ -126,9 +126,9 @@ class JudgeTest(base.BaseTestCase):
             os.chmod(path, 0o700)
             if wanted is None:
                 self.assertIn('not running', str(self.assertRaises(
-                    OSError, managers._managed)))
+                    OSError, managers._ask_nmcli)))
             else:
-                self.assertEqual(wanted, managers._managed())
+                self.assertEqual(wanted, managers._ask_nmcli())
 
     def test_neither_runs(self):
         self.assertIs(Verdict.OK, self.said().verdict)

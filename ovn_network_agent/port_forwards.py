@@ -144,8 +144,8 @@ class Forwards:
     """All port forwards of the node.
 
     :ivar vips: tuple of :class:`Vip` in the order of the file
-    :ivar gateway: whether a router has its gateway on this node; None before
-        the answer of OVN
+    :ivar gateway: whether this node forwards for the gateway of a router,
+        also during its handover; None before the answer of OVN
     :ivar links: tuple of str, sorted: the devices of this node that share a
         link with a destination of IPv4, see :mod:`forward.neighbours`
     """

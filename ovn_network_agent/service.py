@@ -127,7 +127,10 @@ class AgentService(service.Service):
                                watched=self._watchdog)
         self._ending = ending.Ending(
             conf, self._view, self._reconciler, self.trigger, self._hurry,
-            self._loop.bare_node, self._forwards, self._metrics.record)
+            self._loop.bare_node, self._forwards, self._metrics.record,
+            lambda: {each.name for each in backends
+                     if each.database in self._databases and
+                     not self._databases[each.database].started})
         self.complete = None
         self.drain = None
         self._watch = kernel.LinkWatch(

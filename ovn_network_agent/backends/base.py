@@ -142,6 +142,9 @@ class Backend(abc.ABC):
     finds_wanted_only = False
     #: False when read() does not look at ``known``
     uses_known = True
+    #: database that the backend writes: 'nb', 'sb', 'ovs', or '' for none; a
+    #: stop does not wait for one that the agent has never reached
+    database = ''
     #: True when apply() runs beside the loop, because a remote database must
     #: not delay the other backends
     concurrent = False

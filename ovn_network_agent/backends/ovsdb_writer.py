@@ -26,13 +26,11 @@ class Writer(base.Backend):
     each group of changes that belong together is tried alone, so that a bad
     row affects only its group.
 
-    :cvar database: 'nb' or 'ovs'
     :cvar goes_by_rows: whether read() looks at nothing but the rows of the
         database, the names and states of chassis in the context, and options
     """
 
     concurrent = True
-    database = ''
     goes_by_rows = False
 
     def attach(self, context):

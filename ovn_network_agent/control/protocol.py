@@ -21,8 +21,10 @@ thread of its own, and an error affects only this connection.
 """
 
 import codecs
+import contextlib
 import json
 import socket
+import struct
 import time
 
 from ovs import jsonrpc
@@ -30,6 +32,8 @@ from ovs import jsonrpc
 # Most characters of one request; a usual request has a few hundred.
 _LONGEST = 65536
 _CHUNK = 4096
+# struct ucred of unix(7): process, user, group.
+_UCRED = struct.Struct('=iII')
 
 
 class Broken(Exception):
@@ -42,6 +46,7 @@ class Client:
     :param opened: connected socket
     :param patience: seconds for a client that sends or receives nothing
     :ivar json: whether the client wants answers as JSON objects
+    :ivar process: process that connected, 0 in another PID namespace
     """
 
     def __init__(self, opened, patience):
@@ -51,6 +56,8 @@ class Client:
         self._parser = json.JSONDecoder()
         self._decoder = codecs.getincrementaldecoder('utf-8')('replace')
         self.json = False
+        self.process = _UCRED.unpack(opened.getsockopt(
+            socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))[0]
 
     def requests(self):
         """The requests of the client, one after the other.
@@ -122,6 +129,18 @@ class Client:
         """
         self._send(jsonrpc.Message.create_error(text, request.id))
 
+    def send_away(self, text):
+        """Refuse a client whose request is not read, and close.
+
+        :param text: str
+        """
+        # The number of the first request of a client; nothing else was sent,
+        # so this never waits.
+        first = jsonrpc.Message.create_error(text, 0)
+        with contextlib.suppress(Broken):
+            self._send(first)
+        self.close()
+
     def _send(self, message):
         try:
             self._socket.settimeout(self._patience)
@@ -131,11 +150,13 @@ class Client:
         except OSError as e:
             raise Broken(e.strerror) from e
 
-    def close(self):
-        """Close the connection, and wake a thread that waits on it."""
-        try:
+    def hang_up(self):
+        """End the connection, and wake a thread that waits on it."""
+        with contextlib.suppress(OSError):
+            # The client may have closed the connection already.
             self._socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            # The client has closed the connection already.
-            pass
+
+    def close(self):
+        """End the connection, and close the socket."""
+        self.hang_up()
         self._socket.close()

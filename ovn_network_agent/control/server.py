@@ -12,22 +12,26 @@
 
 """The server of the control socket, beside the loop.
 
-One thread accepts, and each client has a thread of its own.  A client that
-hangs takes a place until its time is up, and delays no other client.  When
-the socket cannot be made, or is removed, the server makes it later.
+One thread accepts, and each client has a thread of its own.  When all places
+are taken, a new client gets the place of the oldest one whose command is not
+under way: of a client that says nothing, or does not take its answer.  So a
+client that hangs keeps no other client out.  When the socket cannot be made,
+or is removed, the server makes it later.
 """
 
+import collections
 import threading
 
 from oslo_log import log as logging
 
+from ovn_network_agent.control import client
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import listener
 from ovn_network_agent.control import protocol
 
 LOG = logging.getLogger(__name__)
 
-# Most clients at the same time; the server closes a further one at once.
+# Most clients at the same time.
 CLIENTS = 32
 # Seconds for a client to send a request, and to receive the answer.
 PATIENCE = 30.0
@@ -60,7 +64,9 @@ class Server:
         self._interval = interval
         self._listener = None
         self._lock = threading.Lock()
-        self._clients = set()
+        # The connections by age, and whether a command is under way.
+        self._clients = {}
+        self._crowded = False
         self._stopping = threading.Event()
         self._thread = None
         self._said = ''
@@ -80,8 +86,8 @@ class Server:
                 self._listener.close()
                 self._listener = None
             clients = list(self._clients)
-        for client in clients:
-            client.close()
+        for connection in clients:
+            connection.close()
         if self._thread is not None:
             self._thread.join(_CLOSE)
 
@@ -138,7 +144,7 @@ class Server:
     def _accept(self, opened):
         try:
             opened.settimeout(self._interval)
-            client, _address = opened.accept()
+            accepted, _address = opened.accept()
         except TimeoutError:
             return
         except OSError as e:
@@ -150,25 +156,55 @@ class Server:
                 self._stopping.wait(_REST)
             return
         self._said = ''
-        connection = protocol.Client(client, self._patience)
-        with self._lock:
-            room = (len(self._clients) < CLIENTS and
-                    not self._stopping.is_set())
-            if room:
-                self._clients.add(connection)
-        if not room:
-            LOG.warning('Control socket: more than %d clients; one is sent '
-                        'away', CLIENTS)
-            connection.close()
+        connection = protocol.Client(accepted, self._patience)
+        refusal = self._make_room(connection)
+        if refusal:
+            connection.send_away(refusal)
             return
         threading.Thread(target=self._serve, args=(connection,),
                          daemon=True, name='control-client').start()
+
+    def _make_room(self, connection):
+        """Give a new client a place.
+
+        :returns: why there is none, or ''
+        """
+        with self._lock:
+            if self._stopping.is_set():
+                return f'{client.BUSY}: it stops'
+            full = len(self._clients) >= CLIENTS
+            taken = self._most() if full else ''
+            oldest = next((each for each, works in self._clients.items()
+                           if not works), None) if full else None
+            if oldest is not None:
+                del self._clients[oldest]
+                # The thread of the client closes the socket.
+                oldest.hang_up()
+            refused = full and oldest is None
+            if not refused:
+                self._clients[connection] = False
+            said, self._crowded = self._crowded, full or (
+                self._crowded and len(self._clients) > CLIENTS // 2)
+        if full and not said:
+            LOG.warning('Control socket: %d clients at once, %s; a new one '
+                        'takes the place of the oldest that waits for '
+                        'nothing', CLIENTS, taken)
+        return (f'{client.BUSY}: it works on {CLIENTS} other commands, '
+                f'{taken}' if refused else '')
+
+    def _most(self):
+        """The process with most of the connections, in words."""
+        (process, number), = collections.Counter(
+            each.process for each in self._clients).most_common(1)
+        return f'{number} of them of process {process or "unknown"}'
 
     # -- one client (on a thread of its own) ------------------------------
 
     def _serve(self, connection):
         try:
             for request in connection.requests():
+                if not self._works(connection, True):
+                    return
                 self._answer(connection, request)
         except protocol.Broken as e:
             LOG.debug('Control socket: a client is sent away: %s', e)
@@ -176,19 +212,28 @@ class Server:
             LOG.exception('Control socket: a client is sent away')
         finally:
             with self._lock:
-                self._clients.discard(connection)
+                self._clients.pop(connection, None)
             connection.close()
 
+    def _works(self, connection, works):
+        """Note whether a command is under way; False after a hang-up."""
+        with self._lock:
+            if connection not in self._clients:
+                return False
+            self._clients[connection] = works
+            return True
+
     def _answer(self, connection, request):
+        send = connection.refuse
         try:
             text = self._table.run(connection, request.method,
                                    request.params)
+            send = connection.answer
         except commands.Refused as e:
-            connection.refuse(request, str(e))
+            text = str(e)
         except Exception as e:
             LOG.exception('The command "%s" failed', request.method)
-            connection.refuse(request,
-                              f'the agent failed at it: {type(e).__name__}: '
-                              f'{e}; its log has more')
-        else:
-            connection.answer(request, text)
+            text = (f'the agent failed at it: {type(e).__name__}: {e}; its '
+                    'log has more')
+        if self._works(connection, False):
+            send(request, text)

@@ -181,7 +181,7 @@ class Source:
             target: self._health.why(target)
             for vip in vips for rule in vip.rules
             for target in _targets(rule) if not self._health.alive(target)}
-        gateway = (any(router.local_ports for router in snapshot.routers)
+        gateway = (any(router.served_ports for router in snapshot.routers)
                    if snapshot.node.chassis else None)
         key = (vips, self._present(vips), dead,
                port_forwards.taken(vips, snapshot.routers), gateway,

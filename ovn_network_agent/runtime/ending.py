@@ -43,10 +43,12 @@ class Ending:
         to use before OVN was ever seen
     :param forwards: :class:`forward.source.Source`
     :param told: :class:`record.Record`, None for nobody
+    :param unreached: function without arguments that returns the names of
+        the backends whose database this agent has never reached, a set
     """
 
     def __init__(self, conf, state, reconciler, trigger, hurry, bare_node,
-                 forwards, told=None):
+                 forwards, told=None, unreached=frozenset):
         self._conf = conf
         self._view = state
         self._reconciler = reconciler
@@ -55,10 +57,14 @@ class Ending:
         self._bare_node = bare_node
         self._forwards = forwards
         self._record = told or record.Record()
+        self._unreached = unreached
         self._failed = ''
         # The back-off of a failure may end only after the deadline, so the
         # first pass ignores it.
         self._retry = True
+        # Whether only databases are missing in which this agent has never
+        # written anything; their address may be wrong.
+        self._in_vain = False
 
     def run(self):
         """Remove everything, if ``cleanup_on_shutdown`` is on.
@@ -74,7 +80,7 @@ class Ending:
         reasons = ['not begun']
         while reasons and not self._hurry.is_set():
             reasons = self._clean_up_once(deadline)
-            if time.monotonic() >= deadline:
+            if time.monotonic() >= deadline or self._in_vain:
                 break
             if reasons:
                 wake = self._trigger.wait(AGAIN)
@@ -138,6 +144,9 @@ class Ending:
         if self._failed:
             return [self._failed]
         outcome = found[-1]
+        self._in_vain = bool(outcome.unreadable) and not (
+            outcome.failures or outcome.broken or outcome.pending or
+            outcome.unreadable.keys() - self._unreached())
         return outcome.degraded + [f'{name} still works'
                                    for name in outcome.pending]
 

@@ -13,6 +13,7 @@
 """The observers of FRR that a configuration asks for."""
 
 from ovn_network_agent.watches import frr_fitness
+from ovn_network_agent.watches import frr_installed
 from ovn_network_agent.watches import frr_lists
 from ovn_network_agent.watches import frr_restarts
 from ovn_network_agent.watches import frr_verification
@@ -34,7 +35,7 @@ def make(conf, beats, paced=None):
     looks = frr_verification.Verification(conf)
     fitness = ([frr_fitness.Fitness(conf)] if frr_fitness.wanted(conf)
                else [])
-    made = [looks]
+    made = [looks, frr_installed.Installed(conf)]
     if conf.frr.frr_watch:
         made.append(frr_restarts.make(
             conf, beats, looks.everything,

@@ -54,7 +54,7 @@ STATIC = 'static'
 DEFAULT = 'default route'
 # The protocol that zebra gives static routes, RTPROT_ZSTATIC in
 # zebra/rt_netlink.h of FRR.
-_ZEBRA_STATIC = 196
+ZEBRA_STATIC = 196
 # Offsets in struct rtmsg.
 _FAMILY = 0
 _LENGTH = 1
@@ -176,7 +176,7 @@ def _kind_of_route(kind, data, start):
             not data[start + _LENGTH] and
             protocol != ownership.ROUTE_PROTOCOL):
         return DEFAULT
-    if kind == routes.RTM_DELROUTE and protocol == _ZEBRA_STATIC:
+    if kind == routes.RTM_DELROUTE and protocol == ZEBRA_STATIC:
         return STATIC
     return ROUTE
 
@@ -190,7 +190,7 @@ def _subscribe():
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
         bpf.attach(sock, bpf.route_filter(
             routes.RTM_NEWROUTE, routes.RTM_DELROUTE,
-            ownership.ROUTE_PROTOCOL, _ZEBRA_STATIC))
+            ownership.ROUTE_PROTOCOL, ZEBRA_STATIC))
         sock.bind((0, 0))
         multicast.join(sock, multicast.KERNEL)
     except OSError:

@@ -84,6 +84,8 @@ class Facts:
         has nothing to do with it; or :class:`readers.Unread`
     :ivar bindings: static MAC bindings of the router's gateway ports, tuple
         of (port, IP address, MAC)
+    :ivar inside: :class:`readers.northbound.Inside` of a floating IP's NAT
+        row, or None
     :ivar flows: see :func:`readers.flows.read`
     :ivar journeys: see :func:`readers.packets.read`
     :ivar kernel: :class:`readers.kernel.Kernel`
@@ -102,6 +104,7 @@ class Facts:
     agent: object = NOT_READ
     standing: object = NOT_READ
     bindings: tuple = ()
+    inside: object = None
     flows: object = NOT_READ
     journeys: object = NOT_READ
     kernel: object = NOT_READ

@@ -104,6 +104,11 @@ def _in_ovn(conf, address, drivers, found):
             address, conf.bridge_dev, devices.node(
                 conf.bridge_dev, conf.frr.vrf_name), drivers), ()
     found = dataclasses.replace(found, subject=about, bindings=bindings)
+    if about.here and about.kind in (subjects.Kind.FIP,
+                                     subjects.Kind.DISTRIBUTED):
+        found = dataclasses.replace(found, inside=attempt(
+            northbound.read_inside, conf, about.router.uuid,
+            about.nat.logical_ip, _DATABASE))
     return _node(conf, found) if about.here else found
 
 

@@ -315,8 +315,7 @@ def in_vrf(facts):
             'vrf-lookup', f'there is no device {vrf}',
             f'"ip link add {vrf} type vrf table NUMBER", and "ip link set '
             f'{vrf} up"')
-    if (found.dev != ownership.VETH_PROVIDER or
-            _is_other(facts, found, found.table)):
+    if found.dev != ownership.VETH_PROVIDER:
         return verdicts.broken(
             'vrf-lookup', f'{vrf} does not send {prefix} to '
             f'{ownership.VETH_PROVIDER}: {found.text()}',
@@ -324,7 +323,28 @@ def in_vrf(facts):
             f'of another program: "{verdicts.IP[facts.version]} rule", '
             f'"{verdicts.IP[facts.version]} route show vrf {vrf} '
             f'{facts.subject.address}"')
+    if _is_other(facts, found, found.table):
+        return _by_a_wider_route(facts, found)
     return verdicts.ok('vrf-lookup', found.text())
+
+
+def _by_a_wider_route(facts, found):
+    """The finding about packets that arrive without the route of the address.
+
+    By the method "static", zebra announces the route that the kernel lacks.
+    """
+    prefix, vrf = facts.subject.prefix, facts.setup.vrf
+    evidence = (f'{vrf} has no route {prefix} in the kernel; packets go to '
+                f'{ownership.VETH_PROVIDER} by a wider route: {found.text()}')
+    if facts.setup.method == 'kernel':
+        return verdicts.broken(
+            'vrf-lookup', f'{evidence}, which does not announce the address',
+            verdicts.RESTORE)
+    return verdicts.warn(
+        'vrf-lookup', evidence, 'if zebra calls the route installed, another '
+        'program has removed it: "ovn-network-agent-ctl doctor '
+        'network-managers" looks for one; once that is mended, drain this '
+        'node and restart FRR, which makes its routes again')
 
 
 def back(facts):

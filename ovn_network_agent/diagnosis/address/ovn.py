@@ -47,7 +47,10 @@ def judge(facts):
         # A handover is under way, for example.
         found.append(agent(facts))
     if facts.subject.here:
-        if facts.subject.kind is Kind.FIP and facts.subject.machine:
+        nowhere = _nowhere(facts.subject, facts.inside)
+        if nowhere is not None:
+            found.append(nowhere)
+        elif facts.subject.kind is Kind.FIP and facts.subject.machine:
             found.append(_machine_behind(facts.subject.machine))
         found += [_segment(facts), agent(facts), wanted(facts),
                   default_route(facts)]
@@ -144,6 +147,37 @@ def _machine_behind(machine):
         'an allowed address',
         f'"openstack port show {machine.port}" names the machine: start it, '
         'or look at ovn-controller on its node')
+
+
+def _nowhere(subject, inside):
+    """The finding that no port has the inner address, or None.
+
+    :param inside: :class:`readers.northbound.Inside`,
+        :class:`readers.Unread`, or None
+    """
+    if inside is None:
+        return None
+    unread = verdicts.unread('machine', inside)
+    if unread or inside.port:
+        return unread
+    nat = subject.nat
+    row = f'the NAT row leads to {nat.logical_ip}'
+    remedy = (f'"openstack floating ip unset --port {subject.address}" takes '
+              'the floating IP from the port that is gone, and "openstack '
+              'floating ip set --port" gives it to another one; without '
+              f'Neutron: "ovn-nbctl lr-nat-del {subject.router.name} '
+              f'{nat.type} {subject.address}"')
+    if not inside.network:
+        return verdicts.broken(
+            'machine', f'{row}, which is in no network of '
+            f'{subject.router.called}', remedy)
+    if inside.judged:
+        return verdicts.broken(
+            'machine', f'{row}, which no port in {inside.network} has',
+            remedy)
+    return verdicts.warn(
+        'machine', f'{row} in {inside.network}, and no port in OVN has this '
+        'address: only a host that OVN does not know could answer', remedy)
 
 
 def _segment(facts):

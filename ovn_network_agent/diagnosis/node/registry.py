@@ -23,6 +23,7 @@ from ovn_network_agent.diagnosis.node import duplicates
 from ovn_network_agent.diagnosis.node import forwards
 from ovn_network_agent.diagnosis.node import frr
 from ovn_network_agent.diagnosis.node import gateways
+from ovn_network_agent.diagnosis.node import managers
 from ovn_network_agent.diagnosis.node import mtu
 from ovn_network_agent.diagnosis.node import next_hops
 from ovn_network_agent.diagnosis.node import objects
@@ -37,7 +38,7 @@ from ovn_network_agent.diagnosis.node import versions
 from ovn_network_agent.diagnosis.node import withheld
 
 CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
-          *devices.CHECKS, *routing.CHECKS, *frr.CHECKS,
+          *devices.CHECKS, *routing.CHECKS, *managers.CHECKS, *frr.CHECKS,
           *next_hops.CHECKS, *advice.CHECKS,
           *ovn.CHECKS, *gateways.CHECKS, *duplicates.CHECKS, *withheld.CHECKS,
           *advertised.CHECKS, *tags.CHECKS, *power.CHECKS,

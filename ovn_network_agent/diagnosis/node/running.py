@@ -39,14 +39,14 @@ def agents():
 
     :returns: tuple of :class:`Agent`
     """
-    here = _namespace('thread-self')
+    here = namespace('thread-self')
     found = {}
     for name in os.listdir('/proc'):
         if name.isdigit():
             # A process may end meanwhile, or belong to another user.
             with contextlib.suppress(OSError):
                 words = _words(name)
-                if is_agent(words) and _namespace(name) == here:
+                if is_agent(words) and namespace(name) == here:
                     found[int(name)] = (' '.join(words), _parent(name))
     return tuple(Agent(pid, command)
                  for pid, (command, parent) in sorted(found.items())
@@ -69,7 +69,12 @@ def _words(pid):
         return opened.read().decode(errors='replace').split('\0')[:-1]
 
 
-def _namespace(pid):
+def namespace(pid):
+    """The network namespace of a process, text.
+
+    :param pid: process id, or 'thread-self'
+    :raises OSError: when the process is gone, or another user's
+    """
     return os.readlink(f'/proc/{pid}/ns/net')
 
 

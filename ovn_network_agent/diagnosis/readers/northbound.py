@@ -12,12 +12,19 @@
 
 """The rows of OVN NB that concern one address."""
 
+import contextlib
+import typing
+
 from ovn_network_agent import iptext
 from ovn_network_agent import ovsdb
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import once
+
+# Types of ports with hosts behind them that OVN does not know.
+_OPEN = ('localnet', 'l2gateway', 'vtep')
+_CIDRS = 'neutron:cidrs'
 
 
 def read(conf, address, timeout):
@@ -40,6 +47,90 @@ def read(conf, address, timeout):
             return session.tables
     except (once.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
+
+
+class Inside(typing.NamedTuple):
+    """What has the inner address of a NAT row.
+
+    :ivar network: network of the router port that the address is behind, or
+        prefix of the static route to the address; '' without one
+    :ivar port: name of the logical port with the address, '' for none
+    :ivar judged: whether a port of the network would have the address: not
+        behind a static route, and not where a port has unknown addresses
+    """
+
+    network: str = ''
+    port: str = ''
+    judged: bool = True
+
+
+def read_inside(conf, router, address, timeout):
+    """Find the logical port that has an inner address of a router.
+
+    Neutron's port of the address of a load balancer has its address only in
+    external_ids.
+
+    :param conf: the oslo.config ConfigOpts
+    :param router: UUID of the router
+    :param address: IP address in canonical notation
+    :param timeout: seconds
+    :returns: :class:`Inside`
+    :raises readers.Unread: when the database cannot be read
+    """
+    try:
+        with once.Session(conf.ovn.ovn_nb_remote,
+                          ovsdb.SCHEMAS['nb'], timeout) as session:
+            return _inside(session, router, iptext.address(address))
+    except (once.Failed, OSError) as error:
+        raise readers.Unread(readers.reason(error)) from error
+
+
+def _inside(session, router, address):
+    found = session.by_uuid('Logical_Router', [router])
+    near = {port: network for row in found for port in session.by_uuid(
+        'Logical_Router_Port', columns.referenced(row, 'ports'))
+        for network in port.networks
+        if _covers(network, address)}
+    if not near:
+        routed = next((route.ip_prefix for row in found
+                       for route in session.by_uuid(
+            'Logical_Router_Static_Route',
+            columns.referenced(row, 'static_routes'))
+            if not route.ip_prefix.endswith('/0') and
+            _covers(route.ip_prefix, address)), '')
+        return Inside(routed, judged=not routed)
+    _switches(session, near)
+    judged = bool(session.tables['Logical_Switch'])
+    for switch in list(session.tables['Logical_Switch'].values()):
+        # A load balancer of the network may answer for the address.
+        judged &= not any(columns.referenced(switch, column) for column in (
+            'load_balancer', 'load_balancer_group'))
+        for port in session.by_uuid('Logical_Switch_Port',
+                                    columns.referenced(switch, 'ports')):
+            if address in _addresses(port):
+                return Inside(next(iter(near.values())), port.name)
+            judged &= port.type not in _OPEN and not any(
+                'unknown' in text for text in port.addresses)
+    return Inside(next(iter(near.values())), judged=judged)
+
+
+def _covers(network, address):
+    with contextlib.suppress(ValueError):
+        return address in iptext.interface(network).network
+    return False
+
+
+def _addresses(port):
+    """All addresses of a row of Logical_Switch_Port, a set."""
+    texts = [*port.addresses, columns.optional(port, 'dynamic_addresses'),
+             port.external_ids.get(_CIDRS, ''),
+             port.options.get('virtual-ip', '')]
+    found = set()
+    for word in ' '.join(texts).split():
+        # The other words are MAC addresses, "dynamic", "router".
+        with contextlib.suppress(ValueError):
+            found.add(iptext.address(word.partition('/')[0]))
+    return found
 
 
 def _select(session, address):

@@ -12,9 +12,12 @@
 
 """What explain says of an address: each broken layer has its name."""
 
+import ipaddress
+import re
 import time
 import unittest
 
+from lab import frr
 from lab import node as nodes
 from lab import plan
 from ovn_network_agent import ownership
@@ -104,6 +107,9 @@ OF_OVN = (
         'DEFAULT', network_cidr='192.0.2.0/24'), faults.usual),
     Fault('default-route', 'no static MAC binding',
           lambda case: case.unbind(), lambda case: case.bind()),
+    Fault('machine', 'which no port in .* has',
+          lambda case: case.lead_astray(),
+          lambda case: case._set_nat(f'logical_ip={case.vm.port.address}')),
     Fault('nat-row', 'no NAT row', lambda case: case.unassociate(),
           lambda case: case.associate()),
 )
@@ -234,6 +240,39 @@ class TestExplain(explaining.Explaining, alpha.AlphaTestCase):
         nodes.wait_until('the agent has repaired the rest', lambda: (
             not self.broken(self.fip.address)), _AT_LAST)
 
+    def test_routes_that_another_program_takes_from_the_kernel(self):
+        """By their nexthop objects, which zebra does not notice.
+
+        Packets go to the address by the route of its network, and the answers
+        find no way out.  FRR makes its routes again when it restarts.
+        """
+        self.wait_settled()
+        self.addCleanup(_announced, self)
+        self.addCleanup(self.wait_settled)
+        self.addCleanup(frr.start, self.node, self.cloud.routing('gw1'))
+        self.addCleanup(frr.stop, self.node)
+        self.node.out('ip', 'nexthop', 'flush')
+        self.agent.ctl('resync', check=False)
+        nodes.wait_until('the agent is degraded', lambda: re.search(
+            rf'0\.0\.0\.0/0, .*{self.fip.address}/32.*zebra calls the route '
+            'installed, and the kernel does not use one', self._status()),
+            _AT_LAST)
+        _status, said = self.explain(self.fip.address)
+        found = {one['check']: one for one in said['findings']}
+        self.assertEqual(('OK', 'WARN', 'BROKEN'), tuple(
+            found[check]['verdict'] for check in (
+                'frr-route', 'vrf-lookup', 'vrf-default')), said)
+        self.assertIn(f'packets go to {ownership.VETH_PROVIDER} by a wider '
+                      f'route: {plan.PROVIDER}', found['vrf-lookup'][
+                          'evidence'])
+        self.doCleanups()
+        nodes.wait_until('the agent is no longer degraded', lambda: (
+            'degraded: no\n' in self._status()), _AT_LAST)
+        self.assertEqual({}, self.broken(self.fip.address))
+
+    def _status(self):
+        return self.agent.ctl('status', check=False).stdout
+
     # -- faults of several steps ------------------------------------------
 
     def silence(self):
@@ -286,6 +325,11 @@ class TestExplain(explaining.Explaining, alpha.AlphaTestCase):
         """A machine that is nowhere would answer, and not the gateway."""
         self.addCleanup(self._set_nat, f'logical_port={self.vm.port.uuid}')
         self._set_nat('external_mac="fa:16:3e:00:00:77"', 'logical_port=gone')
+
+    def lead_astray(self):
+        """The port of the floating IP's inner address is gone."""
+        inner = ipaddress.ip_interface(f'{self.vm.port.address}/24').network
+        self._set_nat(f'logical_ip={inner[-2]}')
 
     def _set_nat(self, *columns):
         row = self.node.out(

@@ -12,6 +12,7 @@
 
 """The control socket itself: who has it, who may use it, who hangs on it."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -41,6 +42,7 @@ HOLDER = textwrap.dedent('''
     sys.stdin.read()
     ''')
 LIMIT = 30
+ASKED = b'{"id": 1, "method": "%s", "params": []}'
 
 
 class SocketTestCase(test_base.BaseTestCase):
@@ -269,15 +271,57 @@ class ClientsTest(SocketTestCase):
             pass
         self.eventually(lambda: not made._clients, 'sent away')
 
-    def test_too_many_clients(self):
+    def test_who_comes_last_is_served(self):
+        """A hundred open connections, of which some take no answer."""
         self.served()
-        clients = [self.connect() for _ in range(server.CLIENTS)]
-        for opened in clients:
-            opened.sendall(b'{"id": 1, "method": "version", "params": []}')
-            opened.recv(4096)
-        self.assertEqual(b'', self.connect().recv(1))
-        clients.pop().close()
-        self.eventually(self.is_served, 'there is room again')
+        silent = [self.connect() for _ in range(100)]
+        for _ in range(20):
+            self.assertIn('drain', self.call('list-commands'))
+        deaf = [self._deaf() for _ in range(server.CLIENTS)]
+        self.assertIn('drain', self.call('list-commands'))
+        # The oldest had to go, and the youngest has its place.
+        self.assertEqual(b'', silent[0].recv(1))
+        deaf[-1].recv(4096)
+
+    def _deaf(self):
+        """A connection with more answers under way than it has room for."""
+        opened = self.connect()
+        opened.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                opened.sendall(ASKED % b'help')
+        opened.settimeout(LIMIT)
+        return opened
+
+    def test_commands_under_way_keep_their_places(self):
+        made = self.served()
+        waits = [self.connect() for _ in range(server.CLIENTS)]
+        for opened in waits:
+            opened.sendall(ASKED % b'status')
+        self.eventually(lambda: all(made._clients.values()) and len(
+            made._clients) == server.CLIENTS, 'all commands are under way')
+        error = str(self.assertRaises(client.NoAgent, self.call, 'version',
+                                      timeout=0.3))
+        self.assertIn(f'the agent is busy: it works on 32 other commands, 32 '
+                      f'of them of process {os.getpid()};', error)
+        self.assertNotIn('start the agent', error)
+        # The client tries again, until there is a place.
+        threading.Timer(1, self.gate.set).start()
+        self.assertIn('ovn-network-agent', self.call('version'))
+        for opened in waits:
+            self.assertIn(b'enough', opened.recv(4096))
+
+    def test_an_agent_that_does_not_accept(self):
+        """The queue of its socket is full."""
+        stopped = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.addCleanup(stopped.close)
+        os.mkdir(os.path.dirname(self.path))
+        stopped.bind(self.path)
+        stopped.listen(0)
+        self.connect()
+        error = str(self.assertRaises(client.NoAgent, self.call, 'version',
+                                      timeout=0.3))
+        self.assertIn('the agent is busy', error)
 
     def test_what_is_no_request_costs_only_its_sender(self):
         self.served()

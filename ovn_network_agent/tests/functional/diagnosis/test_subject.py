@@ -268,6 +268,63 @@ class WantedTest(SubjectTestCase):
             gathering.find(conf, FIP, self.drivers(conf))[1])
 
 
+class InsideTest(SubjectTestCase):
+    """Which port has the inner address of a NAT row."""
+
+    def setUp(self):
+        super().setUp()
+        self.router = self.cloud.add_router(
+            'one', chassis=cloud.CHASSIS, networks=(
+                '198.51.100.1/24', '10.0.0.1/24', '2001:db8::1/64'))
+        self.switch = self.cloud.add_switch('inner', lrps=['lrp-one'])
+
+    def inside(self, address='10.0.0.5'):
+        return northbound.read_inside(self.configuration(), self.router,
+                                      address, 5)
+
+    def port(self, name, **row):
+        self.nb.transact(
+            ovsdb.insert('Logical_Switch_Port', 'port', name=name, **row),
+            ovsdb.mutate('Logical_Switch', {'name': 'neutron-inner'},
+                         'ports', 'insert', ['named-uuid', 'port']))
+
+    def test_a_port_that_has_it(self):
+        mac = 'fa:16:3e:00:00:05'
+        self.port('other', addresses=f'{mac} 10.0.0.6')
+        self.assertEqual(northbound.Inside('10.0.0.1/24'), self.inside())
+        self.port('fixed', addresses=f'{mac} 10.0.0.5 2001:db8:0::5')
+        self.port('dynamic', addresses='dynamic',
+                  dynamic_addresses=f'{mac} 10.0.0.7')
+        self.port('balancer', external_ids=ovsdb.ovsdb_dict(
+            {'neutron:cidrs': '10.0.0.8/24'}))
+        self.port('shared', options=ovsdb.ovsdb_dict(
+            {'virtual-ip': '10.0.0.9'}), type='virtual')
+        for address, name in (
+                ('10.0.0.5', 'fixed'), ('10.0.0.6', 'other'),
+                ('10.0.0.7', 'dynamic'), ('10.0.0.8', 'balancer'),
+                ('10.0.0.9', 'shared')):
+            self.assertEqual(northbound.Inside('10.0.0.1/24', name),
+                             self.inside(address))
+        self.assertEqual(northbound.Inside('2001:db8::1/64', 'fixed'),
+                         self.inside('2001:db8::5'))
+
+    def test_a_port_that_may_have_it(self):
+        """With unknown addresses, for example without port security."""
+        self.port('open', addresses='unknown')
+        self.assertEqual(northbound.Inside('10.0.0.1/24', judged=False),
+                         self.inside())
+
+    def test_an_address_elsewhere(self):
+        self.assertEqual(northbound.Inside(), self.inside('192.0.2.1'))
+        self.nb.transact(
+            ovsdb.insert('Logical_Router_Static_Route', 'route',
+                         ip_prefix='192.0.2.0/24', nexthop='10.0.0.254'),
+            ovsdb.mutate('Logical_Router', {'name': 'neutron-one'},
+                         'static_routes', 'insert', ['named-uuid', 'route']))
+        self.assertEqual(northbound.Inside('192.0.2.0/24', judged=False),
+                         self.inside('192.0.2.1'))
+
+
 class AdvertisedTest(SubjectTestCase):
     """A router that OVN routes, with [announce] advertised_routes."""
 

@@ -14,6 +14,8 @@
 
 import time
 
+import fixtures
+
 from ovn_network_agent import backoff
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -73,6 +75,21 @@ class TroubleTest(services.TwoRoutersTestCase):
         self.assertEqual(set(), self.announced())
         agent.close()
         self.assertLess(time.monotonic() - started, 10)
+
+    def test_a_stop_waits_for_no_northbound_that_never_was(self):
+        """With a wrong address, there is nothing to wait for."""
+        self.nb.kill()
+        agent = self.agent(shutdown_timeout=60)
+        self.eventually(lambda: any('northbound: OVN_Northbound is not loaded'
+                                    in reason for reason in
+                                    agent.status.reasons), 'it has looked')
+        log = self.useFixture(fixtures.FakeLogger())
+        started = time.monotonic()
+        self.stop(agent)
+        self.assertLess(time.monotonic() - started, 5)
+        self.assertFalse(agent.complete)
+        self.assertIn('Clean-up is not complete: northbound: OVN_Northbound',
+                      log.output)
 
     def test_a_second_request_cuts_the_stop_short(self):
         agent = self.running(shutdown_timeout=60)

@@ -23,6 +23,7 @@ from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent.conf import go_values
 from ovn_network_agent.conf import types
+from ovn_network_agent.diagnosis.node import managers
 from ovn_network_agent.diagnosis.node import running
 from ovn_network_agent.diagnosis.node import versions
 from ovn_network_agent.forward import flaws
@@ -76,6 +77,8 @@ def _kernel(data):
     veth.parsed(_text(data))
     words = _text(data).split('\0')
     running.is_agent(words)
+    managers.assigned(_text(data))
+    managers.managed_devices(_text(data))
     with _file(data) as path:
         former.is_executable(path)
         former._starts(path)
@@ -131,10 +134,12 @@ TARGETS = (
             'migrate.flags'),
            words=(b'OVN_NETWORK_', b'=', b'--', b'\n', b'\\\n', b': ')),
     Target('kernel.texts', _kernel, (),
-           ('metrics.veth', 'runtime.former', 'diagnosis.node.running'),
+           ('metrics.veth', 'runtime.former', 'diagnosis.node.running',
+            'diagnosis.node.managers'),
            words=(b'veth-default:', b'veth-provider:', b' 1', b'\n',
                   b'ExecStart=', b'ovn-network-agent', b'\0', b'-m\0',
-                  b'\x7fELF', b'--dry-run')),
+                  b'\x7fELF', b'--dry-run', b'[Network]\n',
+                  b'ManageForeignRoutes=no\n', b'br-ex:connected\n')),
     Target('addresses', _addresses, (), ('iptext', 'networks'),
            words=(b'198.51.100.10', b'/32', b'2001:db8::', b'::ffff:',
                   b'%eth0', b'/', b'.', b':')),

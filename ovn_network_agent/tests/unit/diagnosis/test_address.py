@@ -21,6 +21,7 @@ from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import frr
+from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
 from ovn_network_agent.openflow import trace_text
@@ -252,6 +253,36 @@ class BrokenTest(explained.AddressTestCase):
                                 ('out vrf', 'vrf-default')):
             self.assert_broken(check, healthy.with_lookup(
                 healthy.case(), question, **NO_ROUTE))
+
+    def test_a_wider_route_to_the_pair(self):
+        """Packets arrive; whether the address is announced is for FRR."""
+        wider = {'dst': '198.51.100.0/24', 'protocol': 44}
+        facts = healthy.with_lookup(healthy.case(), 'vrf', **wider)
+        self.assertEqual(['vrf-lookup'], self.found(facts, Verdict.WARN))
+        self.assertEqual([], self.found(facts, Verdict.BROKEN))
+        self.assertIn('no route 198.51.100.10/32 in the kernel; packets go '
+                      f'to {PROVIDER} by a wider route: 198.51.100.0/24 via',
+                      self.evidence(facts, 'vrf-lookup'))
+        facts = healthy.with_lookup(healthy.case(
+            fip_route__announce_method='kernel'), 'vrf', **wider)
+        self.assert_broken('vrf-lookup', dataclasses.replace(
+            facts, zebra=(), path=(False, False, ())))
+
+    def test_an_inner_address_that_no_port_has(self):
+        """Packets reach OVN, and nobody answers."""
+        for inside, verdict in (
+                (northbound.Inside('10.0.0.1/24', 'port'), Verdict.OK),
+                (northbound.Inside(), Verdict.BROKEN),
+                (northbound.Inside('10.0.0.1/24'), Verdict.BROKEN),
+                (northbound.Inside('10.0.0.1/24', judged=False),
+                 Verdict.WARN),
+                (readers.Unread('away'), Verdict.NOT_CHECKED)):
+            facts = dataclasses.replace(healthy.case(), inside=inside)
+            self.assertEqual(
+                [] if verdict is Verdict.OK else [('machine', verdict)],
+                [(each.check, each.verdict)
+                 for each in explanation.explain(facts).findings
+                 if each.verdict is not Verdict.OK], inside)
 
     def test_a_route_that_no_agent_removes(self):
         """Another program's, for the same address: the remedy shows it."""

@@ -145,6 +145,9 @@ class SourceTest(SourceTestCase):
         away = dataclasses.replace(world.port(), local=False)
         self.assertIs(False, made.with_rules(world.snapshot(
             world.router(ports=(away,)))).forwards.gateway)
+        leaving = dataclasses.replace(away, handover=model.Handover.ANNOUNCE)
+        self.assertIs(True, made.with_rules(world.snapshot(
+            world.router(ports=(leaving,)))).forwards.gateway)
         self.assertIs(
             False, made.with_rules(world.snapshot()).forwards.gateway)
         bare = model.Snapshot(model.Node('', 'host', model.Phase.RESTORING))

@@ -1,0 +1,97 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Routes of a real zebra that another program takes from the kernel."""
+
+from ovn_network_agent import trigger
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import frr_static
+from ovn_network_agent.engine import outcome
+from ovn_network_agent.engine import tracking
+from ovn_network_agent.tests import namespaces
+from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent.tests.functional.watches import test_frr_verification
+from ovn_network_agent.watches import frr_installed
+
+route = test_frr_verification.route
+
+
+class InstalledTest(base.FrrTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.enterContext(namespaces.entered(self.frr.namespace.path))
+        self.backend = frr_static.StaticBackend(self.conf)
+        self.addCleanup(self.backend.close)
+        self.tracker = tracking.Tracker()
+        self.made = frr_installed.Installed(self.conf)
+        wanted = [route(number) for number in range(1, 8)]
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(create=tuple(wanted))))
+        for each in wanted:
+            self.tracker.want(each)
+            self.tracker.found(each)
+        self.passed()
+        base.wait_until(lambda: not list(self.made._lacking(
+            '', self.made._wanted)), 'the kernel has them')
+
+    def passed(self):
+        self.made.after_pass(outcome.Outcome(), self.tracker, True)
+
+    def test_removed_by_their_nexthop_objects(self):
+        self.assertFalse(self.made.look())
+        self.assertFalse(self.made.look())
+        self.assertEqual((), self.made.reasons)
+        self.frr.ip('nexthop', 'flush')
+        # Once it may be that zebra is not through yet.
+        self.assertFalse(self.made.look())
+        self.assertTrue(self.made.look())
+        text, = self.made.reasons
+        self.assertIn('198.51.100.1/32, 198.51.100.2/32', text)
+        self.assertIn('198.51.100.5/32 and 2 more in the default VRF: zebra '
+                      'calls the route installed', text)
+        # What FRR makes again is no longer missing.
+        self.assertEqual({}, self.backend.apply(backends.Delta(
+            delete=tuple(map(route, range(1, 8))))))
+        self.assertEqual({}, self.backend.apply(backends.Delta(
+            create=tuple(map(route, range(1, 8))))))
+        base.wait_until(lambda: not list(self.made._lacking(
+            '', self.made._wanted)), 'the kernel has them')
+        self.assertTrue(self.made.look())
+        self.assertEqual((), self.made.reasons)
+
+    def test_what_zebra_has_not_installed_is_not_missing(self):
+        """That is for the check of what FRR announces."""
+        self.lose_bridge()
+        base.wait_until(lambda: len(list(self.made._lacking(
+            '', self.made._wanted))) == 7, 'the kernel has none')
+        base.wait_until(lambda: not list(self.made._missing()),
+                        'zebra has noticed')
+        self.made.look()
+        self.made.look()
+        self.assertEqual((), self.made.reasons)
+
+    def test_a_zebra_that_does_not_answer(self):
+        self.frr.ip('nexthop', 'flush')
+        self.made.look()
+        with self.wedged('zebra'):
+            self.assertTrue(self.made.look())
+        self.assertIn('cannot be found out', self.made.reasons[0])
+
+    def test_the_thread_looks_after_a_full_comparison(self):
+        woken = trigger.Trigger(0)
+        self.made.start(woken)
+        self.addCleanup(self.made.stop)
+        self.frr.ip('nexthop', 'flush')
+        self.passed()
+        self.assertIn('routes of FRR looked for', woken.wait(10).reasons)
+        self.assertTrue(self.made.reasons)

@@ -1,0 +1,141 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is said of network managers that remove what others have made."""
+
+import os
+
+import fixtures
+from oslotest import base
+
+from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis.node import managers
+
+ALL = {'ManageForeignRoutes': True, 'ManageForeignRoutingPolicyRules': True,
+       'ManageForeignNextHops': True}
+NONE = dict.fromkeys(ALL, False)
+OFF = '[Network]\n' + ''.join(f'{option}=no\n' for option in ALL)
+Managers, Verdict = managers.Managers, finding.Verdict
+
+
+class ForeignTest(base.BaseTestCase):
+    """The files of systemd-networkd, in the order of systemd."""
+
+    def setUp(self):
+        super().setUp()
+        self.root = self.useFixture(fixtures.TempDir()).path
+
+    def write(self, path, text):
+        path = os.path.join(self.root, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w', encoding='utf-8') as opened:
+            opened.write(text)
+
+    def routes(self):
+        return managers.foreign(self.root)['ManageForeignRoutes']
+
+    def test_without_files_everything_is_removed(self):
+        self.assertEqual(ALL, managers.foreign(self.root))
+
+    def test_all_are_switched_off(self):
+        self.write('etc/systemd/networkd.conf.d/agent.conf', OFF)
+        self.assertEqual(NONE, managers.foreign(self.root))
+
+    def test_the_first_main_file_counts_alone(self):
+        self.write('usr/lib/systemd/networkd.conf', OFF)
+        self.assertEqual(NONE, managers.foreign(self.root))
+        self.write('etc/systemd/networkd.conf', '[Network]\n#Speed=no\n')
+        self.assertEqual(ALL, managers.foreign(self.root))
+
+    def test_drop_ins_go_by_name_and_after_the_main_file(self):
+        self.write('etc/systemd/networkd.conf',
+                   '[Network]\nManageForeignRoutes=yes\n')
+        self.write('usr/lib/systemd/networkd.conf.d/20-a.conf',
+                   '[Network]\nManageForeignRoutes = off\n')
+        self.assertFalse(self.routes())
+        self.write('etc/systemd/networkd.conf.d/10-b.conf',
+                   '[Network]\nManageForeignRoutes=yes\n')
+        self.assertFalse(self.routes())
+        self.write('run/systemd/networkd.conf.d/30-c.conf',
+                   '[Network]\nManageForeignRoutes=true\n')
+        self.assertTrue(self.routes())
+        # A file of the same name in another directory is read in its place.
+        self.write('etc/systemd/networkd.conf.d/30-c.conf', '')
+        self.assertFalse(self.routes())
+        os.symlink(os.devnull, os.path.join(
+            self.root, 'etc/systemd/networkd.conf.d/20-a.conf'))
+        self.assertTrue(self.routes())
+
+    def test_what_systemd_ignores(self):
+        for text in ('ManageForeignRoutes=no', '[DHCPv4]\n'
+                     'ManageForeignRoutes=no', '[Network]\n'
+                     ';ManageForeignRoutes=no', '[Network]\n'
+                     'ManageForeignRoutes=maybe', '[Network]\n'
+                     'manageforeignroutes=no', '[Network]\n=\n[\n'):
+            self.write('etc/systemd/networkd.conf.d/a.conf', text)
+            self.assertTrue(self.routes(), text)
+        self.write('etc/systemd/networkd.conf.d/a.txt', OFF)
+        self.assertTrue(self.routes())
+
+
+class JudgeTest(base.BaseTestCase):
+
+    def said(self, *args, **kwargs):
+        said, = managers.judge_managers(Managers(*args, **kwargs))
+        return said
+
+    def test_networkd(self):
+        said = self.said(ALL)
+        self.assertIs(Verdict.WARN, said.verdict)
+        self.assertIn('routes and policy rules and next hops', said.evidence)
+        for option in ALL:
+            self.assertIn(f'"{option}=no"', said.remedy)
+        said = self.said({**NONE, 'ManageForeignNextHops': True})
+        self.assertIn('removes next hops of FRR that', said.evidence)
+        self.assertNotIn('ManageForeignRoutes', said.remedy)
+        self.assertIs(Verdict.OK, self.said(NONE).verdict)
+
+    def test_network_manager(self):
+        said = self.said(managed=('br-ex', 'vrf-provider'))
+        self.assertIs(Verdict.WARN, said.verdict)
+        self.assertIn('unmanaged-devices+=interface-name:br-ex;'
+                      'interface-name:vrf-provider', said.remedy)
+        self.assertIs(Verdict.OK, self.said(managed=()).verdict)
+
+    def test_what_nmcli_says(self):
+        directory = self.useFixture(fixtures.TempDir()).path
+        path = os.path.join(directory, 'nmcli')
+        self.useFixture(fixtures.EnvironmentVariable(
+            'PATH', f'{directory}:{os.environ["PATH"]}'))
+        for said, status, wanted in (
+                ('br-ex:connected\neth0:connecting (getting IP '
+                 'configuration)\nveth-default:unmanaged\nloopback1:connected '
+                 '(externally)\neth1:disconnected\n', 0, {'br-ex', 'eth0'}),
+                ('Error: NetworkManager is not running.\n', 8, None)):
+            with open(path, 'w', encoding='ascii') as opened:
+                opened.write(f"#!/bin/sh\nprintf '{said}'\nexit {status}\n")
+            os.chmod(path, 0o700)
+            if wanted is None:
+                self.assertIn('not running', str(self.assertRaises(
+                    OSError, managers._ask_nmcli)))
+            else:
+                self.assertEqual(wanted, managers._ask_nmcli())
+
+    def test_neither_runs(self):
+        self.assertIs(Verdict.OK, self.said().verdict)
+        said = self.said(hidden=True)
+        self.assertIs(Verdict.NOT_CHECKED, said.verdict)
+        self.assertIn('from this container', said.evidence)
+        # What is seen counts in a container, too.
+        self.assertIs(Verdict.OK, self.said(NONE, hidden=True).verdict)
+        self.assertIs(Verdict.NOT_CHECKED,
+                      self.said(trouble='denied').verdict)

@@ -80,15 +80,15 @@ def find(index: Callable[[str, str, str], indexes.Index],
     return OwnChassis('' if known else former or name, *said)
 
 
-def of_rows(sb: Mapping[str, Mapping[Any, Any]],
-            wiring: wirings.Wiring) -> OwnChassis:
+def of_rows(sb: Mapping[str, Mapping[Any, Any]], wiring: wirings.Wiring,
+            former: str = '') -> OwnChassis:
     """As :func:`find`, from the rows of Chassis and Encap alone."""
     found = indexes.make()
     for table in ('Chassis', 'Encap'):
         for each in found['sb', table].values():
             each.rebuild(dict(sb.get(table, {})))
     return find(lambda database, table, name: found[database, table][name],
-                sb['Chassis'], wiring)
+                sb['Chassis'], wiring, former)
 
 
 class _Hosts:

@@ -121,12 +121,16 @@ class MachinesTest(view_base.ViewTestCase):
                 row.type for row in sb['Port_Binding'].values()})
 
     def test_another_row_of_this_chassis(self):
-        """ovn-controller makes its row anew, and claims the port again."""
+        """ovn-controller makes its row anew, and claims the port again.
+
+        Row SID-02: until then, the machine counts as here.
+        """
         self.cloud.add_machine('vm-1', HERE)
         eyes = self.eyes()
         self.become(eyes, {FIP})
         self.sb.transact(ovsdb.delete('Chassis', {'name': HERE}))
-        self.eventually(lambda: self.residents(eyes) is None, 'it went')
+        self.eventually(lambda: eyes.look().problems, 'the row is gone')
+        self.assertEqual({FIP}, self.residents(eyes))
         self.sb.transact(
             ovsdb.insert('Encap', 'encap', type='geneve', ip='192.0.2.1',
                          chassis_name=HERE),

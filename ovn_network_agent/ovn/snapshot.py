@@ -34,6 +34,7 @@ from ovn_network_agent.ovn import withholding
 from ovn_network_agent.ovsdb import columns
 
 _NAT = ('nb', 'NAT')
+_OF_CHASSIS = frozenset({('sb', 'Chassis'), ('sb', 'Encap')})
 # The indexes of each table by which routers are found for a view.
 _MEMBERSHIP = {'Port_Binding': ('bound', 'redirect', 'hosted'),
                'NAT': ('machine',),
@@ -108,6 +109,9 @@ class Builder:
         self._candidates, self._regrouped = (), True
         self._node = None
         self.own = own_chassis.OwnChassis('')
+        # What that follows from beside the rows of chassis, None since these
+        # have changed.
+        self._identified = None
         self._filled = False
         self.whole = self.alike = False
 
@@ -189,8 +193,10 @@ class Builder:
             self.alike = self.alike and former == self._candidates
             self._regrouped = False
         self._filled = True
-        return model.Snapshot(node, current, self._candidates, (
-            *wiring.problems, *filter(None, [self.own.text])))
+        problems = wiring.problems
+        if self.own.problem:
+            problems = *problems, self.own.text
+        return model.Snapshot(node, current, self._candidates, problems)
 
     def hosts(self):
         """Host names of the managed rows, and host names of all chassis.
@@ -278,6 +284,7 @@ class Builder:
                 each_index.rebuild(table_rows)
 
     def _forget(self):
+        self._identified = None
         self._bare.forget()
         self._forget_routers()
         self._groups.forget()
@@ -302,6 +309,8 @@ class Builder:
         self._places = None
 
     def _take_in(self, databases, dirty):
+        if not _OF_CHASSIS.isdisjoint(dirty):
+            self._identified = None
         for (database, table), uuids in dirty.items():
             table_rows = databases[database].get(table, {})
             for uuid in uuids:
@@ -422,8 +431,10 @@ class Builder:
 
         :returns: the :class:`model.wiring.Wiring` with this chassis
         """
-        self.own = own_chassis.find(self._index, sb['Chassis'], wiring,
-                                     former)
+        if self._identified != (wiring, former):
+            self.own = own_chassis.find(self._index, sb['Chassis'], wiring,
+                                        former)
+            self._identified = wiring, former
         if not self.own.name:
             raise own_chassis.Unknown(self.own.text)
         if self.own.name != wiring.chassis:

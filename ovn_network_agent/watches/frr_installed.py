@@ -29,7 +29,6 @@ from oslo_log import log as logging
 
 from ovn_network_agent import networks
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import veth
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import routes
@@ -49,7 +48,7 @@ _PIECE = 500
 # The backend whose reading says that FRR was in doubt.
 _READ = 'frr_static'
 _KINDS = {resources.Announcement.kind}
-_FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
+_DEFAULTS = {'0.0.0.0/0': socket.AF_INET, '::/0': socket.AF_INET6}
 
 
 class Installed(base.Observer):
@@ -161,8 +160,7 @@ class Installed(base.Observer):
                     return
                 table = link.vrf_table
                 yield from (
-                    veth.DEFAULT[version]
-                    for version, family in _FAMILIES.items()
+                    default for default, family in _DEFAULTS.items()
                     if not routes.has_default(opened, link.index, table,
                                               family))
             there = {route.dst for route in routes.read(

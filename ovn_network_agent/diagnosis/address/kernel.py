@@ -315,7 +315,10 @@ def in_vrf(facts):
             'vrf-lookup', f'there is no device {vrf}',
             f'"ip link add {vrf} type vrf table NUMBER", and "ip link set '
             f'{vrf} up"')
-    if found.dev != ownership.VETH_PROVIDER:
+    other = _is_other(facts, found, found.table)
+    wider = other and found.dst and networks.inside(
+        facts.subject.address, networks.of_version(4, [found.dst]))
+    if found.dev != ownership.VETH_PROVIDER or other and not wider:
         return verdicts.broken(
             'vrf-lookup', f'{vrf} does not send {prefix} to '
             f'{ownership.VETH_PROVIDER}: {found.text()}',
@@ -323,7 +326,7 @@ def in_vrf(facts):
             f'of another program: "{verdicts.IP[facts.version]} rule", '
             f'"{verdicts.IP[facts.version]} route show vrf {vrf} '
             f'{facts.subject.address}"')
-    if _is_other(facts, found, found.table):
+    if other:
         return _by_a_wider_route(facts, found)
     return verdicts.ok('vrf-lookup', found.text())
 

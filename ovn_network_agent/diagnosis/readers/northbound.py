@@ -90,14 +90,14 @@ def _inside(session, router, address):
     near = {port: network for row in found for port in session.by_uuid(
         'Logical_Router_Port', columns.referenced(row, 'ports'))
         for network in port.networks
-        if _covers(network, address)}
+        if covers(network, address)}
     if not near:
         routed = next((route.ip_prefix for row in found
                        for route in session.by_uuid(
             'Logical_Router_Static_Route',
             columns.referenced(row, 'static_routes'))
             if not route.ip_prefix.endswith('/0') and
-            _covers(route.ip_prefix, address)), '')
+            covers(route.ip_prefix, address)), '')
         return Inside(routed, judged=not routed)
     _switches(session, near)
     judged = bool(session.tables['Logical_Switch'])
@@ -107,20 +107,20 @@ def _inside(session, router, address):
             'load_balancer', 'load_balancer_group'))
         for port in session.by_uuid('Logical_Switch_Port',
                                     columns.referenced(switch, 'ports')):
-            if address in _addresses(port):
+            if address in addresses(port):
                 return Inside(next(iter(near.values())), port.name)
             judged &= port.type not in _OPEN and not any(
                 'unknown' in text for text in port.addresses)
     return Inside(next(iter(near.values())), judged=judged)
 
 
-def _covers(network, address):
+def covers(network, address):
     with contextlib.suppress(ValueError):
         return address in iptext.interface(network).network
     return False
 
 
-def _addresses(port):
+def addresses(port):
     """All addresses of a row of Logical_Switch_Port, a set."""
     texts = [*port.addresses, columns.optional(port, 'dynamic_addresses'),
              port.external_ids.get(_CIDRS, ''),

@@ -17,6 +17,7 @@ import json
 import os
 import re
 import tempfile
+import types as types_of_python
 
 from ovn_network_agent import iptext
 from ovn_network_agent import networks
@@ -26,6 +27,7 @@ from ovn_network_agent.conf import types
 from ovn_network_agent.diagnosis.node import managers
 from ovn_network_agent.diagnosis.node import running
 from ovn_network_agent.diagnosis.node import versions
+from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import rules
 from ovn_network_agent.metrics import veth
@@ -103,6 +105,9 @@ def _addresses(data):
         assert parse(str(found)) == found
     networks.parse_interface(text)
     networks.translated(text)
+    northbound.covers(text, iptext.address('198.51.100.10'))
+    northbound.addresses(types_of_python.SimpleNamespace(
+        addresses=[text], external_ids={}, options={}))
 
 
 def _options(data):
@@ -140,7 +145,8 @@ TARGETS = (
                   b'ExecStart=', b'ovn-network-agent', b'\0', b'-m\0',
                   b'\x7fELF', b'--dry-run', b'[Network]\n',
                   b'ManageForeignRoutes=no\n', b'br-ex:connected\n')),
-    Target('addresses', _addresses, (), ('iptext', 'networks'),
+    Target('addresses', _addresses, (),
+           ('iptext', 'networks', 'diagnosis.readers.northbound'),
            words=(b'198.51.100.10', b'/32', b'2001:db8::', b'::ffff:',
                   b'%eth0', b'/', b'.', b':')),
     Target('options', _options, (),

@@ -115,6 +115,7 @@ def _inside(session, router, address):
 
 
 def covers(network, address):
+    """Whether a network, any text, has an address of ipaddress."""
     with contextlib.suppress(ValueError):
         return address in iptext.interface(network).network
     return False

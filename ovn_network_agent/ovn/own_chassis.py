@@ -157,7 +157,9 @@ class _Hosts:
         olds = sorted({former, *rivals} - {''})
         if not olds:
             return problem, (
-                'see that ovn-controller runs, and look into its log' if name
+                'see that ovn-controller runs, that external_ids:ovn-remote, '
+                'ovn-encap-ip and ovn-encap-type are set, and look into its '
+                'log' if name
                 else _SET.format('NAME') + ', and restart ovn-controller')
         problem += ''.join(
             f', but chassis {each} with the tunnel address '

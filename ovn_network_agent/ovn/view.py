@@ -36,6 +36,7 @@ from ovn_network_agent.ovn import absence
 from ovn_network_agent.ovn import confirm
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import followers
+from ovn_network_agent.ovn import held_ports
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
@@ -55,9 +56,6 @@ _OF_CHASSIS = frozenset({
 # Tables that the search for absent chassis alone reads.  Their rows change
 # whenever Neutron or an operator counts up nb_cfg.
 _OF_REPORTS = frozenset({('sb', 'Chassis_Private'), ('sb', 'SB_Global')})
-# Seconds after the return of the row of this chassis within which
-# ovn-controller binds the ports again.
-_REGISTERING = 10.0
 
 
 class NotReady(Exception):
@@ -134,10 +132,9 @@ class View:
         self._abandoned = False
         # Whether this node may be cut off from all others.
         self._alone = False
-        # Whether SB has had the row of this chassis since the start; the ports
-        # that this chassis had when SB lost the row, and until when.
+        # Whether SB has had the row of this chassis since the start.
         self._registered = False
-        self._held, self._held_until = frozenset(), math.inf
+        self._held = held_ports.HeldPorts()
         self.last = None
         #: monotonic seconds at which the replicas were read for :attr:`last`
         self.viewed = -math.inf
@@ -199,7 +196,7 @@ class View:
                                     self._tunnels.due_in(),
                                     self._absence.due_in(),
                                     self._silence.due_in(),
-                                    late or None, self._held_for())
+                                    late or None, self._held.due_in())
                     if due is not None), default=None)
 
     def pieces(self, anyway=False):
@@ -266,7 +263,13 @@ class View:
         :param full: see :meth:`snapshot`; likewise again
         :returns: :class:`model.Snapshot`
         """
-        self._hold_ports(sb)
+        own = self._builder.own_chassis() if self.last else None
+        if own is not None and (
+                self._held.names or own not in sb['Chassis']):
+            self._held.look(own, sb['Chassis'], self._builder.ports_here)
+        if self._held.names != self._wiring.held:
+            self._wiring = dataclasses.replace(self._wiring,
+                                               held=self._held.names)
         looked = (self._wiring, self._included(), phase,
                   self._databases['sb'].session, self._databases['nb'].session)
         before, self._looked = self._looked, None
@@ -293,31 +296,6 @@ class View:
         if (settled and again is None) or self._builder.whole or self.compared:
             self._looked = looked
         return now
-
-    def _hold_ports(self, sb):
-        """Note the ports of this chassis when SB loses its row.
-
-        No chassis has these ports then, so nothing says that another one has
-        taken them over.
-        """
-        if self.last is None:
-            return
-        own, now = self._builder.own_chassis(), time.monotonic()
-        if own is not None and own not in sb['Chassis']:
-            self._held |= self._builder.ports_here()
-            self._held_until = math.inf
-        elif self._held and own is not None:
-            self._held_until = min(self._held_until, now + _REGISTERING)
-            if now >= self._held_until:
-                self._held, self._held_until = frozenset(), math.inf
-        if self._held != self._wiring.held:
-            self._wiring = dataclasses.replace(self._wiring, held=self._held)
-
-    def _held_for(self):
-        """Seconds for which ports of the former row are held, or None."""
-        if self._held_until == math.inf:
-            return None
-        return max(0.0, self._held_until - time.monotonic())
 
     def _have_machines(self):
         """Have the server send the ports of machines on this chassis.

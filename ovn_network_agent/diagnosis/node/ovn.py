@@ -91,7 +91,6 @@ class Chassis(typing.NamedTuple):
     """The names of this chassis, and what it offers to OVN.
 
     :ivar name: external_ids:system-id, '' when not set
-    :ivar known: whether the Southbound database has this chassis
     :ivar hostname: its host name there
     :ivar key: key of the local database that has ovn-cms-options
     :ivar options: tuple of the words of ovn-cms-options
@@ -105,7 +104,6 @@ class Chassis(typing.NamedTuple):
     """
 
     name: str
-    known: bool
     hostname: str
     key: str
     options: tuple
@@ -135,9 +133,9 @@ def read_chassis(sources):
     words = external_ids.get(key, '').split(',')
     with sources.database('sb').rows() as sb:
         hostname = next((row.hostname for row in sb['Chassis'].values()
-                         if row.name == name), None)
+                         if row.name == name), '')
         own = own_chassis.of_rows(sb, here)
-    return Chassis(name, hostname is not None, hostname or '', key,
+    return Chassis(name, hostname, key,
                    tuple(filter(None, map(str.strip, words))),
                    served.served(sources.conf), mapped_by,
                    wiring.bridge_mappings(external_ids), bridges,
@@ -165,7 +163,7 @@ def flaw(mappings):
 
 
 def judge_chassis(found):
-    """A chassis without a name, or that SB lacks, is broken.
+    """A chassis without a row of its own in SB is broken.
 
     :param found: :class:`Chassis`
     """

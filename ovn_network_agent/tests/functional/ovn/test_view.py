@@ -402,6 +402,20 @@ class GateTest(base.OvsdbTestCase):
         error = self.assertRaises(view.NotReady, eyes.look)
         self.assertIn('system-id', str(error))
 
+    def test_nothing_is_removed_before_the_chassis_has_its_row(self):
+        """Decision record 0037."""
+        self.sb.transact(ovsdb.delete('Chassis', {'name': HERE}))
+        eyes = self.eyes()
+        self.assertTrue(eyes.look().problems)
+        self.assertFalse(eyes.view.confirmed)
+        self.sb.transact(ovsdb.insert(
+            'Encap', 'encap', type='geneve', ip='192.0.2.1',
+            chassis_name=HERE), ovsdb.insert(
+            'Chassis', name=HERE, hostname=cloud.HOSTNAME,
+            encaps=['named-uuid', 'encap']))
+        self.eventually(lambda: not eyes.look().problems, 'the row is there')
+        self.eventually(lambda: eyes.view.confirmed, 'the view is confirmed')
+
     def test_restating_the_last_view(self):
         self.cloud.add_router('r1', chassis=HERE)
         eyes = self.eyes()

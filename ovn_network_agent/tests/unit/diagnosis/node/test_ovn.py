@@ -17,7 +17,7 @@ from ovn_network_agent.tests.unit.diagnosis.node import base
 
 
 def chassis(**changed):
-    return ovn.Chassis('c1', True, 'gw1', 'ovn-cms-options',
+    return ovn.Chassis('c1', 'gw1', 'ovn-cms-options',
                        ('enable-chassis-as-gw', 'x'), ('br-ex',),
                        'ovn-bridge-mappings', (('physnet1', 'br-ex'),),
                        frozenset(('br-ex', 'br-int')))._replace(**changed)

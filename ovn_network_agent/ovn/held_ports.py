@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The ports that this chassis has while SB lacks its row; no I/O."""
+
+from collections.abc import Callable
+from collections.abc import Container
+import math
+import time
+from typing import Any
+
+# Seconds after the return of the row within which ovn-controller binds the
+# ports again.
+REGISTERING = 10.0
+
+
+class HeldPorts:
+    """Remembers the ports that were here when SB lost the row of this chassis.
+
+    No chassis has these ports then, so nothing says that another one has taken
+    them over.
+
+    :param clock: function that returns monotonic seconds
+    :ivar names: frozenset of the router ports and machines' ports
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._until = math.inf
+        self.names: frozenset[str] = frozenset()
+
+    def look(self, own: Any, rows: Container[Any],
+             ports: Callable[[], frozenset[str]]) -> None:
+        """Compare the former row of this chassis with the present rows.
+
+        :param own: UUID of the row at the last look
+        :param rows: UUIDs of the present rows of Chassis
+        :param ports: the ports of this chassis at the last look
+        """
+        if own not in rows:
+            self.names |= ports()
+            self._until = math.inf
+        elif self.names:
+            now = self._clock()
+            self._until = min(self._until, now + REGISTERING)
+            if now >= self._until:
+                self.names, self._until = frozenset(), math.inf
+
+    def due_in(self) -> float | None:
+        """Seconds until the ports are let go, or None."""
+        return (None if self._until == math.inf else
+                max(0.0, self._until - self._clock()))

@@ -13,6 +13,8 @@
 
 import time
 
+from lab import plan
+
 _PREFIX = 'cr-'
 
 
@@ -71,5 +73,5 @@ class Moves:
 
 def _owner(row):
     for chassis in row.chassis:
-        return chassis.hostname
+        return plan.node_of(chassis.name)
     return ''

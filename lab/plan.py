@@ -93,6 +93,11 @@ def system_id(node):
     return str(uuid.uuid5(_NAMESPACE, node))
 
 
+def node_of(chassis):
+    """Name of the node with a chassis name."""
+    return next(name for name in HOSTS if system_id(name) == chassis)
+
+
 def host6(name):
     """IPv6 address of a node on the management network, text."""
     return backend6(HOSTS[name])

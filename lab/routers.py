@@ -331,10 +331,10 @@ class Routers:
             return {names[row.chassis_name]: read(row) for row in rows}
 
     def owner(self, router):
-        """Host name of the chassis with the gateway, '' when none."""
+        """Name of the node with the gateway, '' when none."""
         row = self.sb.find('Port_Binding', logical_port='cr-' + router.lrp)
         for chassis in row.chassis if row else ():
-            return chassis.hostname
+            return plan.node_of(chassis.name)
         return ''
 
     # -- small things -----------------------------------------------------

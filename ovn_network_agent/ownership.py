@@ -19,6 +19,8 @@ cloud may run both.  A changed mark needs a migration, or objects with the old
 mark would never be removed.
 """
 
+from collections.abc import Mapping
+import typing
 import zlib
 
 from ovn_network_agent import iptext
@@ -115,6 +117,9 @@ PRIORITY_REPLY_GUARD = 152
 EXT_ID_MANAGED = 'ovn-network-agent'
 EXT_ID_MANAGED_VALUE = 'managed'
 EXT_ID_CHASSIS = 'ovn-network-agent-chassis'
+# The name of the chassis and its host name.  The mark counts while
+# EXT_ID_CHASSIS has the same host name: the Go program does not write it.
+EXT_ID_OWNER = 'ovn-network-agent-owner'
 EXT_ID_ADVERTISED = 'ovn-network-agent-advertised'
 
 # external_ids of Gateway_Chassis and HA_Chassis rows: the reason why an agent
@@ -123,8 +128,8 @@ EXT_ID_DRAINED = 'ovn-network-agent-drained'
 EXT_ID_EARLIER = 'ovn-network-agent-priority'
 
 # external_ids of the NB_Global row: the values of the options bfd-min-rx,
-# bfd-min-tx and bfd-mult that an agent has written; and, with the host name of
-# a chassis behind the prefix, the values that the agent there requests.
+# bfd-min-tx and bfd-mult that an agent has written; and, with the name of a
+# chassis behind the prefix, the values that the agent there requests.
 EXT_ID_BFD = 'ovn-network-agent-bfd'
 EXT_ID_BFD_REQUEST = 'ovn-network-agent-bfd-'
 
@@ -161,6 +166,38 @@ def tag(text):
     if len(text) != digits or not (text.isascii() and text.isdigit()):
         return None
     return int(text) if int(text) in TAGS else None
+
+
+class Owner(typing.NamedTuple):
+    """The chassis whose agent has written a route of NB.
+
+    Two chassis may have one host name, so the mark has both names.  The Go
+    program and earlier agents write the host name alone.
+    """
+
+    hostname: str = ''
+    chassis: str = ''
+
+    def __str__(self) -> str:
+        if self.chassis in ('', self.hostname):
+            return self.hostname
+        return (f'{self.hostname} (chassis {self.chassis})' if self.hostname
+                else self.chassis)
+
+
+def owner(external_ids: Mapping[str, str]) -> Owner:
+    """The :class:`Owner` by the external_ids of a managed route."""
+    hostname = external_ids.get(EXT_ID_CHASSIS, '')
+    name, host = external_ids.get(EXT_ID_OWNER, ''), f'@{hostname}'
+    return Owner(hostname,
+                 name.removesuffix(host) if name.endswith(host) else '')
+
+
+def marks(of: Owner) -> dict[str, str]:
+    """The external_ids of a route that an agent writes."""
+    return {EXT_ID_MANAGED: EXT_ID_MANAGED_VALUE,
+            EXT_ID_CHASSIS: of.hostname,
+            EXT_ID_OWNER: f'{of.chassis}@{of.hostname}'}
 
 
 def is_managed(external_ids):

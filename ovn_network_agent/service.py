@@ -91,7 +91,7 @@ class AgentService(service.Service):
         self._view = self._side.view
         for backend in backends:
             backend.attach(base.Context(self._databases,
-                                        lambda: self._view.hostname,
+                                        lambda: self._view.marks,
                                         lambda: self._view.chassis,
                                         lambda: self._view.dead,
                                         lambda: self._view.silent,

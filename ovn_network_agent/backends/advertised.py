@@ -13,7 +13,7 @@
 """Backend advertised: the proof that a router is announced, in OVN NB.
 
 The proof is a key on the managed default route of the router, with the host
-name of this chassis.  The former owner waits for the proof.  So the backend
+name of this chassis, whose mark the route has.  The former owner waits for the proof.  So the backend
 writes the proof only when all addresses of the router are known to be
 announced, and only while the route has the tag of this chassis.  The proof
 stays: it says that the gateway port was taken over, and nothing of the time
@@ -23,6 +23,7 @@ since then.
 import time
 
 from ovn_network_agent import notices
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
@@ -66,23 +67,22 @@ class AdvertisedBackend(nb_writer.Writer):
         :returns: list of :class:`resources.Advertised`, without prefixes
         :raises base.BackendError: when the replica of NB is not usable
         """
-        hostname = self._context.hostname()
         try:
             with self._context.databases['nb'].rows() as nb:
-                return [resources.Advertised(router, hostname)
+                return [resources.Advertised(router, route.owner)
                         for router, _row, route in routes.managed(
-                            nb, {hostname} - {''})
-                        if route.advertised == hostname]
+                            nb, self._context.marks())
+                        if route.advertised == route.owner.hostname]
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
 
     def taken_over(self, lost):
         """See :meth:`base.Backend.taken_over`."""
-        hostname = self._context.hostname()
+        ours = self._context.marks() | {ownership.Owner()}
         try:
             with self._context.databases['nb'].rows() as nb:
                 theirs = {router for router, _row, route in routes.managed(nb)
-                          if route.chassis not in ('', hostname)}
+                          if route.owner not in ours}
         except connection.Unavailable:
             # Only the count of the drift is at stake.
             return set()

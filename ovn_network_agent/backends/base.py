@@ -36,14 +36,13 @@ class Context:
     """The parts of the running agent that backends may use.
 
     :ivar databases: dict of 'nb', 'sb', 'ovs' to ovsdb.connection.Database
-    :ivar hostname: function that returns the host name of this chassis in
-        SB, '' while unknown
+    :ivar marks: function that returns :attr:`model.Node.marks`, the marks of
+        rows of NB that are of this chassis, none while unknown
     :ivar chassis: function that returns the name of this chassis (its
         system-id), '' while unknown
-    :ivar dead: function that returns the host names of chassis that are
-        gone for good, a frozenset
-    :ivar silent: function that returns the host names of silent chassis, a
-        frozenset
+    :ivar dead: function that returns the chassis that are gone for good, a
+        frozenset of :class:`ownership.Owner`
+    :ivar silent: likewise the silent chassis
     :ivar wake: function(reason, stale=(), revived=()) that wakes the loop,
         from any thread; stale and revived are words of the module notices;
         None without a loop
@@ -54,7 +53,7 @@ class Context:
     """
 
     databases: dict = dataclasses.field(default_factory=dict)
-    hostname: object = str
+    marks: object = frozenset
     chassis: object = str
     dead: object = frozenset
     silent: object = frozenset

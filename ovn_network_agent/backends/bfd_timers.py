@@ -27,7 +27,6 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
 from ovn_network_agent.backends import presence
-from ovn_network_agent.ovn import absence
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import bfd_request
 from ovn_network_agent.ovsdb import connection
@@ -64,21 +63,21 @@ class BfdTimersBackend(nb_writer.Writer):
                     'NB_Global', {}).values()]
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
-        hostname = self._context.hostname()
-        found = [self._found(fleet, hostname) for fleet in fleets
-                 if hostname in fleet.requests]
+        chassis = self._context.chassis()
+        found = [self._found(fleet, chassis) for fleet in fleets
+                 if chassis in fleet.requests]
         for fleet in fleets:
-            self._say(fleet, hostname)
+            self._say(fleet, chassis)
         return found
 
-    def _found(self, fleet, hostname):
-        values = fleet.requests[hostname] or (0, 0, 0)
-        return resources.BfdTimers(hostname, *values,
-                                   self._astray(fleet, hostname))
+    def _found(self, fleet, chassis):
+        values = fleet.requests[chassis] or (0, 0, 0)
+        return resources.BfdTimers(chassis, *values,
+                                   self._astray(fleet, chassis))
 
-    def _astray(self, fleet, hostname):
+    def _astray(self, fleet, chassis):
         """Why the row of NB is not as the requests want it, or None."""
-        gone = self._of_the_gone(fleet, hostname)
+        gone = self._of_the_gone(fleet, chassis)
         if gone:
             return f'{", ".join(sorted(gone))} is gone, and has a request'
         foreign = bfd.in_the_way(fleet)
@@ -88,15 +87,15 @@ class BfdTimersBackend(nb_writer.Writer):
             return 'the options are not as the requests want them'
         return None
 
-    def _of_the_gone(self, fleet, hostname):
-        """Host names with a request whose chassis are gone for good."""
-        return frozenset(fleet.requests.keys() & self._context.dead() -
-                         {hostname})
+    def _of_the_gone(self, fleet, chassis):
+        """Names of chassis with a request that are gone for good."""
+        return frozenset(fleet.requests.keys() & {
+            each.chassis for each in self._context.dead()} - {chassis})
 
-    def _say(self, fleet, hostname):
+    def _say(self, fleet, chassis):
         """Warn of requests that differ, once."""
-        own = fleet.requests.get(hostname)
-        others = [f'{host} {_shown(values)}' for host, values in sorted(
+        own = fleet.requests.get(chassis)
+        others = [f'{name} {_shown(values)}' for name, values in sorted(
             fleet.requests.items()) if values not in (None, own)]
         text = ''
         if own and others:
@@ -138,24 +137,23 @@ class BfdTimersBackend(nb_writer.Writer):
         return super().apply(delta)
 
     def _confirmed(self):
-        """The hosts with a request that are gone, also for the server.
+        """The chassis with a request that are gone, also for the server.
 
         A replica may lack rows, so the Southbound server is asked.  Without
         an answer nobody is gone.
         """
         try:
             with self._context.databases['nb'].rows() as nb:
-                hostname = self._context.hostname()
+                chassis = self._context.chassis()
                 gone = frozenset().union(*(
-                    self._of_the_gone(bfd.read(row), hostname)
+                    self._of_the_gone(bfd.read(row), chassis)
                     for row in nb.get('NB_Global', {}).values()))
             present = presence.ask(self._context, self.conf) if gone else ()
         except (connection.Unavailable, base.BackendError) as e:
             LOG.warning('The requests of chassis that may be gone stay: %s',
                         e)
             return frozenset()
-        return frozenset(host for host in gone
-                         if not absence.known(host, present))
+        return gone - {each.chassis for each in present}
 
 
 def _shown(values):

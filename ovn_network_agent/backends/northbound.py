@@ -26,6 +26,7 @@ another chassis has just taken, until a view is newer than an answer of SB
 """
 
 from ovn_network_agent import notices
+from ovn_network_agent import ownership
 from ovn_network_agent import notyet
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
@@ -125,15 +126,15 @@ class NorthboundBackend(nb_writer.Writer):
     def _of_others(self, nb):
         """The managed routes that have the tag of another chassis."""
         return (route for route in self._managed_routes(nb)
-                if route.chassis not in ('', self._context.hostname()))
+                if route.owner not in {ownership.Owner()} |
+                self._context.marks())
 
     def _sb_has_answered(self):
         if self._context.wake is not None:
             self._context.wake('OVN SB has answered', revived=(self.name,))
 
     def _read(self, nb, known):
-        hostname = self._context.hostname()
-        found = list(self._managed_routes(nb, {hostname} - {''}))
+        found = list(self._managed_routes(nb, self._context.marks()))
         ours = {(r.lrp, r.nexthop) for r in found}
         # A binding has no mark of its own, and belongs to the agent that has
         # the route.  A known binding stays this agent's if its router and
@@ -153,14 +154,14 @@ class NorthboundBackend(nb_writer.Writer):
                     row.mac if row.override_dynamic_mac else ''))
         return found
 
-    def _managed_routes(self, nb, chassis=None):
-        for router, _row, route in routes.managed(nb, chassis):
-            outdated = (None if route.advertised in ('', route.chassis)
+    def _managed_routes(self, nb, owners=None):
+        for router, _row, route in routes.managed(nb, owners):
+            outdated = (None if route.advertised in ('', route.owner.hostname)
                         else route.advertised)
             kind = (resources.DefaultRoute if route.prefix in _EVERYTHING
                     else resources.OnLinkRoute)
             yield kind(
-                router, route.output_port, route.nexthop, route.chassis,
+                router, route.output_port, route.nexthop, route.owner,
                 outdated, route.prefix)
 
     def command(self, verb, resource):

@@ -61,7 +61,7 @@ class Writer(base.Backend):
                 changes = lent.dirty.changes
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
-        return (changes, context.hostname(), context.chassis(),
+        return (changes, context.marks(), context.chassis(),
                 context.dead(), context.silent(), context.groups())
 
     def command(self, verb, resource):

@@ -18,20 +18,20 @@ from ovn_network_agent.ovn import silence
 
 
 def ask(context, conf, patience=asking.PATIENCE):
-    """Host names of the server's chassis that are not silent.
+    """The server's chassis that are not silent.
 
     :param context: :class:`base.Context`
     :param conf: the oslo.config ConfigOpts
     :param patience: seconds to wait for the answer
-    :returns: set of str
+    :returns: set of :class:`ownership.Owner`
     :raises base.BackendError: when there is no answer
     """
     silent = context.silent()
-    question = questions.Reports() if silent else questions.Hostnames()
+    question = questions.Reports() if silent else questions.Owners()
     answers = asking.ask(context.databases['sb'], question, patience)
-    present = question.hostnames(answers)
+    present = question.owners(answers)
     if silent:
         facts = question.facts(answers, context.chassis())
-        present -= silent & silence.hostnames(facts, silence.outdated(
+        present -= silent & silence.owners(facts, silence.outdated(
             facts, conf.gateway_drain.silent_chassis_limit))
     return present

@@ -77,7 +77,7 @@ class StaleRouteBackend(nb_writer.Writer):
         """
         present = presence.ask(self._context, self.conf, self._patience)
         back = {r.ref for r in delta.delete
-                if absence.known(r.chassis, present)}
+                if absence.known(r.owner, present)}
         failures = {ref: base.Kept('its chassis is there') for ref in back}
         rest = tuple(r for r in delta.delete if r.ref not in back)
         return failures | (super().apply(base.Delta(delete=rest))

@@ -172,5 +172,5 @@ def _router(uuid, names):
     return {
         'uuid': uuid, 'name': router.name if router else '',
         'neutron_name': router.label if router else '',
-        'routed_by': managed[0].chassis if managed else '',
+        'routed_by': managed[0].owner.hostname if managed else '',
         'advertised_by': managed[0].advertised if managed else ''}

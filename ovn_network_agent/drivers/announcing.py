@@ -232,7 +232,8 @@ def proved(router, node):
     :param node: :class:`model.Node`
     """
     found = sorted((networks.family(route.prefix),
-                    route.chassis == route.advertised == node.hostname)
+                    route.advertised == node.hostname and
+                    route.owner in node.marks)
                    for route in router.default_routes
                    if route.managed and route.prefix in _EVERYTHING)
     return bool(found) and found[0][1]
@@ -277,7 +278,7 @@ def proofs(router, node, wanted):
     if routes and addresses - withheld <= announced.keys():
         prefixes = tuple(sorted(announced))
         yield resources.Advertised(
-            router.uuid, node.hostname, prefixes,
+            router.uuid, node.owner, prefixes,
             requires=(*routes, *(announced[p] for p in prefixes),
                       *dict.fromkeys(following)))
 

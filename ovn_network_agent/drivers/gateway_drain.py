@@ -55,8 +55,8 @@ class GatewayDrainDriver(base.Driver):
         if node.overlap:
             yield resources.Overlap(node.overlap)
         timers = self.settings.ovn
-        if timers.bfd_mult and node.hostname:
-            yield resources.BfdTimers(node.hostname, timers.bfd_min_rx,
+        if timers.bfd_mult and node.chassis:
+            yield resources.BfdTimers(node.chassis, timers.bfd_min_rx,
                                       timers.bfd_min_tx, timers.bfd_mult)
 
     def common(self, router, node):

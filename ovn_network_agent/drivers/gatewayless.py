@@ -80,7 +80,7 @@ def _of_family(version, router, found, node, usable, nets):
             return
         yield _binding(router, port, nexthop)
         yield resources.DefaultRoute(router.uuid, port.lrp, nexthop,
-                                     node.hostname, prefix=prefix)
+                                     node.owner, prefix=prefix)
         return
     if any(networks.family(n) == version for port in router.local_ports
            for n in port.networks):
@@ -116,7 +116,7 @@ def _on_link(version, router, node, usable, nets):
             yield _binding(router, port, nexthop)
             for half in halves:
                 yield resources.OnLinkRoute(
-                    router.uuid, port.lrp, nexthop, node.hostname,
+                    router.uuid, port.lrp, nexthop, node.owner,
                     prefix=half)
 
 

@@ -358,7 +358,7 @@ class Reconciler:
 
         Before all databases of OVN are there, no row is the node's own.
         """
-        before, self._identity = self._identity, (node.chassis, node.hostname)
+        before, self._identity = self._identity, (node.chassis, node.marks)
         return () if before == self._identity else (notices.IDENTITY,)
 
     def _due(self):

@@ -275,13 +275,14 @@ def _routes(router, lrp):
 
 
 def _proofs(router, lrp, node):
-    """Host names of other chassis that are proved to announce a port.
+    """The other chassis that are proved to announce a port.
 
     An agent that takes a route over removes the proof of the former owner.
     """
     return frozenset(
-        route.chassis for route in _routes(router, lrp)
-        if route.advertised == route.chassis not in ('', node.hostname))
+        route.owner for route in _routes(router, lrp)
+        if route.advertised == route.owner.hostname != '' and
+        route.owner not in node.marks)
 
 
 def _relay(port, group, node, only=''):

@@ -15,6 +15,7 @@
 import dataclasses
 import enum
 
+from ovn_network_agent import ownership
 from ovn_network_agent import port_forwards
 
 
@@ -130,6 +131,7 @@ class Node:
         over while this chassis still serves, a tuple; see
         :mod:`gateways.overlap`
     :ivar overlapping: whether an overlap is under way, or being undone
+    :ivar namesakes: names of other chassis with the same host name, sorted
     """
 
     chassis: str
@@ -142,6 +144,23 @@ class Node:
     extent: port_forwards.Extent | None = None
     overlap: tuple = ()
     overlapping: bool = False
+    namesakes: tuple[str, ...] = ()
+
+    @property
+    def owner(self) -> ownership.Owner:
+        """The mark that this chassis writes."""
+        return ownership.Owner(self.hostname, self.chassis)
+
+    @property
+    def marks(self) -> frozenset[ownership.Owner]:
+        """The marks that are of this chassis, none without a host name.
+
+        A mark with the host name alone says nothing where others have it, too.
+        """
+        if not self.hostname:
+            return frozenset()
+        return frozenset((self.owner,) if self.namesakes else (
+            self.owner, ownership.Owner(self.hostname)))
 
     def device(self, name):
         """The :class:`Device` of that name, or None."""

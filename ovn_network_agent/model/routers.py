@@ -15,6 +15,7 @@
 import dataclasses
 import enum
 
+from ovn_network_agent import ownership
 from ovn_network_agent.model.node import Segment
 
 
@@ -126,7 +127,7 @@ class NbDefaultRoute:
     :ivar nexthop: next hop address
     :ivar output_port: LRP name or ''
     :ivar managed: whether the route has the agent's mark
-    :ivar chassis: host name in the agent's tag, '' when not managed
+    :ivar owner: the chassis in the agent's mark, empty when not managed
     :ivar advertised: host name of the chassis that has the proof of announcing
         the router's addresses, '' without one
     :ivar prefix: '0.0.0.0/0', '::/0', or the prefix of another route
@@ -135,7 +136,7 @@ class NbDefaultRoute:
     nexthop: str
     output_port: str
     managed: bool
-    chassis: str = ''
+    owner: ownership.Owner = ownership.Owner()
     advertised: str = ''
     prefix: str = '0.0.0.0/0'
 

@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which chassis are gone for good, by the host names that they left behind.
+"""Which chassis are gone for good, by the marks that they left behind.
 
-A managed default route carries the host name of its chassis.  When SB has
-had no chassis of that name for long enough, no agent is left to remove the
-route, and the other agents remove it.  Time counts only while SB is connected,
+A managed default route carries the name and the host name of its chassis.
+When SB has had no such chassis for long enough, no agent is left to remove
+the route, and the other agents remove it.  Time counts only while SB is connected,
 in sync, and has this chassis: after each loss the count begins anew.
 
 No I/O; the only memory is since when each chassis has been missing.
@@ -37,7 +37,7 @@ class Absence:
 
     :param clock: function that returns monotonic seconds
     :param jitter: seconds on top of the grace, or None to draw them
-    :ivar dead: frozenset of host names that count as gone for good
+    :ivar dead: frozenset of :class:`ownership.Owner` that are gone for good
     """
 
     def __init__(self, clock=time.monotonic, jitter=None):
@@ -52,9 +52,9 @@ class Absence:
     def look(self, tags, present, session, grace):
         """Compare the tags on managed routes with the chassis in SB.
 
-        :param tags: iterable of str, host names on managed routes; the tag
-            '' names no chassis
-        :param present: collection of str, host names that SB has
+        :param tags: iterable of :class:`ownership.Owner`, the marks of
+            managed rows; an empty mark names no chassis
+        :param present: set of :class:`ownership.Owner`, those of SB
         :param session: a value that differs after each loss of SB, None
             while SB is not to be trusted
         :param grace: seconds that a host may be missing, 0: for ever
@@ -63,7 +63,7 @@ class Absence:
         if session is None or session != self._session or not grace:
             self._since.clear()
         self._session = session
-        missing = {tag for tag in tags if tag and not known(tag, present)}
+        missing = {tag for tag in tags if any(tag) and not known(tag, present)}
         if session is None or not grace:
             missing = set()
         now, before = self._clock(), self.dead
@@ -90,23 +90,26 @@ class Absence:
         for tag in sorted(missing - self._since.keys()):
             self._since[tag] = now
             LOG.warning(
-                'OVN SB has no chassis with the host name %s that answers, '
-                'and managed rows of OVN NB have this name; unless the '
-                'chassis returns within %.0f s, they are removed', tag, limit)
+                'OVN SB has no chassis %s that answers, and managed rows of '
+                'OVN NB have its mark; unless the chassis returns within %.0f s, they are removed', tag, limit)
 
 
 def known(tag, present):
-    """Whether a host name is that of a chassis.
+    """Whether a mark is that of a chassis.
 
-    The Go program cuts its host name at the first dot.  So a short tag
-    matches each chassis whose host name begins with the tag, and a long tag
-    matches a chassis with the short host name.
+    A mark without the name of a chassis goes by the host name.  The Go program
+    cuts its host name at the first dot.  So a short one matches each chassis
+    whose host name begins with it, and a long one matches a chassis with the
+    short host name.
 
-    :param tag: host name on a route
-    :param present: collection of host names that SB has
+    :param tag: :class:`ownership.Owner`
+    :param present: set of :class:`ownership.Owner`, those of SB
     :returns: bool
     """
-    short, dot, _domain = tag.partition('.')
+    if tag.chassis:
+        return tag in present or any(
+            each.chassis == tag.chassis for each in present)
+    short, dot, _domain = tag.hostname.partition('.')
     if dot:
-        return tag in present or short in present
-    return any(name.partition('.')[0] == tag for name in present)
+        return any(each.hostname in (tag.hostname, short) for each in present)
+    return any(each.hostname.partition('.')[0] == short for each in present)

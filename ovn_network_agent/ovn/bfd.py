@@ -119,7 +119,7 @@ def read(row):
 
 
 def requesters(row):
-    """Host names of the chassis with a request, for an index.
+    """Names of the chassis with a request, for an index.
 
     :param row: row of NB_Global
     :returns: iterable of str

@@ -27,10 +27,10 @@ class Request(commands.NorthboundCommand):
     many agents that start at once would refuse each other's requests.  If the
     options have changed meanwhile, the row is astray, and is repaired.
 
-    :param chassis: host name of this chassis
+    :param chassis: name of this chassis
     :param values: tuple of the numbers of :data:`bfd.OPTIONS`, None for no
         request
-    :param gone: host names whose requests are removed as well
+    :param gone: names of chassis whose requests are removed as well
     """
 
     def __init__(self, api, chassis, values, gone=frozenset()):

@@ -109,17 +109,20 @@ class SetDefaultRoute(TakeOverCommand):
                 self.refused = ('the router has a default route via '
                                 f'{route.nexthop} that is not ours')
                 return
-            if ours is None or route.chassis == self.wanted.chassis:
+            if ours is None or route.owner == self.wanted.owner:
                 ours = row
         if ours is None:
             ours = txn.insert(self.rows_table('Logical_Router_Static_Route'))
             self._fill(ours)
             router.addvalue('static_routes', ours.uuid)
             return
-        tag = ours.external_ids.get(ownership.EXT_ID_CHASSIS, '')
-        if self._doubt and tag not in ('', self.wanted.chassis):
+        owner = ownership.owner(ours.external_ids)
+        if self._doubt and owner.hostname and (
+                owner not in (self.wanted.owner, self.wanted.owner._replace(
+                    chassis=''))):
             self.refused = notyet.like(
-                self._doubt, f'{tag} has the default route, and {self._doubt}')
+                self._doubt, f'{owner} has the default route, and '
+                f'{self._doubt}')
             return
         ours.verify('external_ids')
         self._fill(ours)
@@ -136,14 +139,11 @@ class SetDefaultRoute(TakeOverCommand):
             present = getattr(row, column, None)
             if present != value and present != [value]:
                 setattr(row, column, value)
-        tags = {
-            ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-            ownership.EXT_ID_CHASSIS: self.wanted.chassis}
         present = getattr(row, 'external_ids', None) or {}
-        wanted = {**present, **tags}
-        if (present.get(ownership.EXT_ID_CHASSIS) != self.wanted.chassis or
+        wanted = {**present, **ownership.marks(self.wanted.owner)}
+        if (ownership.owner(present) != self.wanted.owner or
                 present.get(ownership.EXT_ID_ADVERTISED) !=
-                self.wanted.chassis):
+                self.wanted.owner.hostname):
             # This proof is of an earlier owner, perhaps of this chassis.
             wanted.pop(ownership.EXT_ID_ADVERTISED, None)
         if wanted != present:
@@ -165,7 +165,7 @@ class RemoveDefaultRoute(NorthboundCommand):
         router = self.router(self.unwanted.router)
         for row, route in self.managed_routes(self.unwanted.router):
             if (route.prefix == self.unwanted.prefix and
-                    route.chassis == self.unwanted.chassis):
+                    route.owner == self.unwanted.owner):
                 row.verify('external_ids')
                 router.delvalue('static_routes', row)
                 row.delete()
@@ -191,13 +191,13 @@ class SetAdvertised(NorthboundCommand):
         """
         self.refused = 'the router has no default route of ours'
         for row, route in self.managed_routes(self.wanted.router):
-            if route.chassis == self.wanted.chassis:
+            if route.owner == self.wanted.owner:
                 self.refused = ''
                 self._mark(row)
 
     def _mark(self, row):
         row.verify('external_ids')
-        mark = {ownership.EXT_ID_ADVERTISED: self.wanted.chassis}
+        mark = {ownership.EXT_ID_ADVERTISED: self.wanted.owner.hostname}
         if not mark.items() <= row.external_ids.items():
             row.external_ids = {**row.external_ids, **mark}
 

@@ -28,7 +28,7 @@ class Concern:
 
     :param last: function() that returns the last :class:`model.Snapshot`,
         None before the first one
-    :param dead: function() that returns the host names of chassis that are
+    :param dead: function() that returns the :class:`ownership.Owner` that are
         gone for good, a frozenset
     """
 
@@ -48,8 +48,8 @@ class Concern:
         last = self._last()
         if last is None or not last.node.hostname:
             return True
-        hosts = {'', last.node.hostname} | self._dead()
-        return any(_tag(part) in hosts for part in (row, old)
+        owners = {ownership.Owner()} | last.node.marks | self._dead()
+        return any(_owner(part) in owners for part in (row, old)
                    if hasattr(part, 'external_ids'))
 
     def binding(self, row, old):
@@ -71,8 +71,8 @@ class Concern:
             if hasattr(part, 'mac'))
 
 
-def _tag(row):
-    """The host name on a managed route, '' on another one."""
+def _owner(row):
+    """The mark on a managed route, an empty one on another route."""
     if not ownership.is_managed(row.external_ids):
-        return ''
-    return row.external_ids.get(ownership.EXT_ID_CHASSIS, '')
+        return ownership.Owner()
+    return ownership.owner(row.external_ids)

@@ -12,6 +12,8 @@
 
 """The routers that rows concern, by the indexes.  Pure."""
 
+import itertools
+
 from ovn_network_agent.ovsdb import columns
 
 
@@ -56,12 +58,12 @@ class Concerns:
         return {router for port in by_nexthop.find(address)
                 for router in by_port.find(port)}
 
-    def here(self, bindings, wiring, hostname, machines):
+    def here(self, bindings, wiring, marks, machines):
         """UUIDs of the routers that concern this chassis, a set.
 
         :param bindings: dict of UUID to row of Port_Binding
         :param wiring: :class:`model.wiring.Wiring`
-        :param hostname: host name of this chassis, '' while unknown
+        :param marks: :attr:`model.Node.marks`
         :param machines: :class:`ovn.nats.Machines`
         """
         bound = self._find('sb', 'Port_Binding', 'bound')
@@ -76,6 +78,6 @@ class Concerns:
         concerned.update(machines.routers_here(bindings))
         tagged = self._find('nb', 'Logical_Router_Static_Route', 'tag')
         by_route = self._find('nb', 'Logical_Router', 'route')
-        for uuid in tagged.find(hostname) if hostname else ():
+        for uuid in itertools.chain.from_iterable(map(tagged.find, marks)):
             concerned.update(by_route.find(uuid))
         return concerned

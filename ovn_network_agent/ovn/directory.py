@@ -15,8 +15,10 @@
 The functions are pure: they work on rows that the caller passes in.
 """
 
+import collections
 import dataclasses
 
+from ovn_network_agent import ownership
 from ovn_network_agent import printable
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import rows
@@ -54,8 +56,7 @@ class Directory:
     """The routers and chassis of OVN at one moment.
 
     :ivar routers: dict of UUID, text, to :class:`Router`
-    :ivar hostnames: dict of the name of a chassis to its host name, in
-        printable text
+    :ivar hostnames: see :func:`hostnames`
     """
 
     routers: dict = dataclasses.field(default_factory=dict)
@@ -97,6 +98,19 @@ def read(nb, sb):
                         tuple(sorted(routes, key=lambda r: (
                             r.nexthop, r.output_port))))
         routers[router.uuid] = router
-    return Directory(routers, {
-        row.name: printable.line(row.hostname)
-        for row in sb['Chassis'].values()})
+    return Directory(routers, hostnames(sb))
+
+
+def hostnames(sb):
+    """The host names of all chassis, for messages.
+
+    A host name that several chassis have comes with the name of the chassis.
+
+    :param sb: dict of table name to dict of UUID to row
+    :returns: dict of the name of a chassis to printable text
+    """
+    owners = [ownership.Owner(printable.line(row.hostname), row.name)
+              for row in sb['Chassis'].values()]
+    common = collections.Counter(owner.hostname for owner in owners)
+    return {owner.chassis: str(owner) if common[owner.hostname] > 1 else
+            owner.hostname for owner in owners}

@@ -259,7 +259,7 @@ def _localnet_keys(row):
 
 def _tag_keys(row):
     if ownership.is_managed(row.external_ids):
-        yield row.external_ids.get(ownership.EXT_ID_CHASSIS, '')
+        yield ownership.owner(row.external_ids)
 
 
 def _nexthop_keys(row):

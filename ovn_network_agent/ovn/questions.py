@@ -19,6 +19,7 @@ replica have to agree exactly.
 
 import uuid
 
+from ovn_network_agent import ownership
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovsdb import columns
 
@@ -215,24 +216,25 @@ class Moment:
         self.operations = [_select('Chassis', ['name', '==', ''])]
 
 
-class Hostnames:
-    """The question for the host names of all chassis.
+class Owners:
+    """The question for the names and host names of all chassis.
 
     :ivar operations: operations to send, see :meth:`replica.Idl.ask`
     """
 
     operations = [{'op': 'select', 'table': 'Chassis', 'where': [],
-                   'columns': ['hostname']}]
+                   'columns': ['name', 'hostname']}]
 
-    def hostnames(self, answers):
-        """The host names of all chassis, a set.
+    def owners(self, answers):
+        """All chassis, a set of :class:`ownership.Owner`.
 
         :param answers: list of lists of rows, one for each operation
         """
-        return {row['hostname'] for row in answers[0]}
+        return {ownership.Owner(row['hostname'], row['name'])
+                for row in answers[0]}
 
 
-class Reports(Hostnames):
+class Reports(Owners):
     """The question for all chassis and the nb_cfg that each has reported.
 
     :ivar operations: operations to send, see :meth:`replica.Idl.ask`

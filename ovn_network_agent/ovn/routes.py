@@ -17,7 +17,7 @@ from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
 
 
-def managed(nb, chassis=None):
+def managed(nb, owners=None):
     """Managed default routes.
 
     python-ovs makes new objects at each reading of a column.  So the tags are
@@ -25,13 +25,13 @@ def managed(nb, chassis=None):
     this order takes a fifth of the time.
 
     :param nb: dict of table name to dict of UUID to row
-    :param chassis: collection of host names, or None for those of all
+    :param owners: set of :class:`ownership.Owner`, or None for all
     :returns: iterable of (UUID of the router, text; the row;
         :class:`model.NbDefaultRoute`)
     """
     found = {uuid: row for uuid, row in
              nb['Logical_Router_Static_Route'].items()
-             if _has_tag(row.external_ids, chassis)}
+             if _is_of(row.external_ids, owners)}
     for uuid, router in nb['Logical_Router'].items() if found else ():
         for reference in columns.referenced(router, 'static_routes'):
             row = found.get(reference)
@@ -40,7 +40,6 @@ def managed(nb, chassis=None):
                 yield str(uuid), row, route
 
 
-def _has_tag(external_ids, chassis):
+def _is_of(external_ids, owners):
     return ownership.is_managed(external_ids) and (
-        chassis is None or
-        external_ids.get(ownership.EXT_ID_CHASSIS, '') in chassis)
+        owners is None or ownership.owner(external_ids) in owners)

@@ -111,7 +111,7 @@ def default_route(row):
         return None
     return model.NbDefaultRoute(
         row.nexthop, columns.optional(row, 'output_port'), managed,
-        said.get(ownership.EXT_ID_CHASSIS, '') if managed else '',
+        ownership.owner(said) if managed else ownership.Owner(),
         said.get(ownership.EXT_ID_ADVERTISED, '') if managed else '', prefix)
 
 

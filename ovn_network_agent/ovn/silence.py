@@ -28,6 +28,8 @@ import time
 
 from oslo_log import log as logging
 
+from ovn_network_agent import ownership
+
 LOG = logging.getLogger(__name__)
 
 
@@ -101,20 +103,20 @@ def outdated(facts, limit):
             if then <= oldest}
 
 
-def hostnames(facts, names):
-    """The host names that only these chassis have, a frozenset.
+def owners(facts, names):
+    """These chassis, a frozenset of :class:`ownership.Owner`.
 
     :param names: collection of names of chassis
     """
-    return (frozenset(facts.hosts[name] for name in names) -
-            {host for name, host in facts.hosts.items() if name not in names})
+    return frozenset(ownership.Owner(facts.hosts[name], name)
+                     for name in names)
 
 
 class Silence:
     """Remembers since when the nb_cfg of each chassis has lagged.
 
     :param clock: function that returns monotonic seconds
-    :ivar silent: frozenset of host names whose chassis are silent
+    :ivar silent: frozenset of :class:`ownership.Owner`, the silent chassis
     """
 
     def __init__(self, clock=time.monotonic):
@@ -152,7 +154,7 @@ class Silence:
         self._due = min((end for end in ends.values() if end > now),
                         default=None)
         over = {name for name, end in ends.items() if end <= now}
-        self._tell(hostnames(facts, over & outdated(facts, limit))
+        self._tell(owners(facts, over & outdated(facts, limit))
                    if over else frozenset(), limit)
         return self.silent
 
@@ -162,11 +164,11 @@ class Silence:
                 max(0.0, self._due - self._clock()))
 
     def _tell(self, silent, limit):
-        for host in sorted(silent - self.silent):
+        for chassis in sorted(silent - self.silent):
             LOG.warning('Chassis %s has no gateway and has not answered OVN '
-                        'for %.0f s; it counts as missing', host, limit)
-        for host in sorted(self.silent - silent):
-            LOG.info('Chassis %s does not count as silent any more', host)
+                        'for %.0f s; it counts as missing', chassis, limit)
+        for chassis in sorted(self.silent - silent):
+            LOG.info('Chassis %s does not count as silent any more', chassis)
         self.silent = silent
 
     def _warn(self):

@@ -22,6 +22,7 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent import ownership
 from ovn_network_agent.ovn import concerns
 from ovn_network_agent.ovn import evidence
 from ovn_network_agent.ovn import groups
@@ -183,7 +184,7 @@ class Builder:
         node = model.Node(
             wiring.chassis, self._hostname, phase, wiring.devices,
             wiring.mappings, wiring.relays, wiring.drains,
-            overlapping=wiring.overlapping)
+            overlapping=wiring.overlapping, namesakes=self._namesakes())
         self.alike = not self.whole and _alike_nodes(node, self._node)
         self._node = node
         current = self._current_routers(nb, sb, also)
@@ -199,20 +200,31 @@ class Builder:
         return model.Snapshot(node, current, self._candidates, problems)
 
     def hosts(self):
-        """Host names of the managed rows, and host names of all chassis.
+        """The owners of managed rows, and all chassis.
 
-        :returns: two set-like objects: the host names in the tags of managed
-            routes and in the requests for BFD of other chassis; the host
-            names of all chassis, empty while SB does not have this chassis
+        :returns: two sets of :class:`ownership.Owner`: those in the marks of
+            managed routes and in the requests for BFD; those of all chassis,
+            empty while SB does not have this chassis
         """
-        chassis = self._index('sb', 'Chassis', 'name')
-        here = chassis.first(self._wiring.chassis) is not None
-        left = (self._index('nb', 'Logical_Router_Static_Route',
-                            'tag').keys() |
-                self._index('nb', 'NB_Global', 'request').keys())
-        return (left - {self._hostname},
-                self._index('sb', 'Chassis', 'hostname').keys()
-                if here else frozenset())
+        names = self._index('sb', 'Chassis', 'name')
+        hosts = self._index('sb', 'Chassis', 'hostname')
+        left = {*self._index('nb', 'Logical_Router_Static_Route',
+                             'tag').keys(),
+                *(ownership.Owner(chassis=name) for name in
+                  self._index('nb', 'NB_Global', 'request').keys())}
+        if names.first(self._wiring.chassis) is None:
+            return left, set()
+        return left, {ownership.Owner(host, name) for host in hosts.keys()
+                      for uuid in hosts.find(host)
+                      for name in names.keys_of(uuid)}
+
+    def _namesakes(self):
+        """Names of the other chassis with the host name of this one."""
+        names = self._index('sb', 'Chassis', 'name')
+        return tuple(sorted({
+            name for uuid in self._index('sb', 'Chassis', 'hostname').find(
+                self._hostname) for name in names.keys_of(uuid)} -
+            {self._wiring.chassis}))
 
     @property
     def chassis(self):
@@ -460,7 +472,7 @@ class Builder:
             self._places, former = None, self._current
             # Of the others, some may be gone.
             found = sorted(uuid for uuid in self._concerns.here(
-                sb['Port_Binding'], self._wiring, self._hostname,
+                sb['Port_Binding'], self._wiring, self._node.marks,
                 self._machines) | also
                            if uuid in nb['Logical_Router'])
             self._current = [self._router(nb, sb, uuid) for uuid in found]

@@ -23,12 +23,12 @@ def stale_routes(nb, dead):
     """Managed default routes of chassis that are gone for good.
 
     :param nb: dict of table name to dict of UUID to row
-    :param dead: collection of host names that count as gone for good
+    :param dead: set of :class:`ownership.Owner` that are gone for good
     :returns: iterable of :class:`resources.StaleRoute`
     """
     for router, _row, route in routes.managed(nb, dead) if dead else ():
         yield resources.StaleRoute(router, route.output_port, route.nexthop,
-                                   route.chassis)
+                                   route.owner)
 
 
 class RemoveStaleRoute(commands.NorthboundCommand):
@@ -39,7 +39,7 @@ class RemoveStaleRoute(commands.NorthboundCommand):
     transaction when another agent takes the route over meanwhile.
 
     :param unwanted: :class:`resources.StaleRoute`
-    :param dead: collection of host names that count as gone for good
+    :param dead: set of :class:`ownership.Owner` that are gone for good
     """
 
     def __init__(self, api, unwanted, dead):
@@ -64,8 +64,8 @@ class RemoveStaleRoute(commands.NorthboundCommand):
             self._remove_binding(txn)
 
     def _is_meant(self, route):
-        return (route.chassis, route.output_port, route.nexthop) == (
-            self.unwanted.chassis, self.unwanted.lrp, self.unwanted.nexthop)
+        return (route.owner, route.output_port, route.nexthop) == (
+            self.unwanted.owner, self.unwanted.lrp, self.unwanted.nexthop)
 
     def _in_use(self):
         """Whether a living chassis has such a route through the port."""
@@ -75,7 +75,7 @@ class RemoveStaleRoute(commands.NorthboundCommand):
         return any(route is not None and route.managed and
                    route.output_port == self.unwanted.lrp and
                    networks.family(route.prefix) == family and
-                   route.chassis not in self._dead for route in routes_left)
+                   route.owner not in self._dead for route in routes_left)
 
     def _remove_binding(self, txn):
         row = self.mac_bindings(txn).pop(

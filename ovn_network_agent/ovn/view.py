@@ -140,9 +140,9 @@ class View:
         self.viewed = -math.inf
 
     @property
-    def hostname(self):
-        """Host name of this chassis as in SB, '' while unknown."""
-        return self.last.node.hostname if self.last else ''
+    def marks(self):
+        """:attr:`model.Node.marks`, none while unknown."""
+        return self.last.node.marks if self.last else frozenset()
 
     @property
     def chassis(self):
@@ -181,12 +181,12 @@ class View:
 
     @property
     def dead(self):
-        """Host names of chassis that are gone for good, a frozenset."""
+        """The :class:`ownership.Owner` that are gone for good, a frozenset."""
         return self._absence.dead
 
     @property
     def silent(self):
-        """Host names of silent chassis, a frozenset."""
+        """The :class:`ownership.Owner` of silent chassis, a frozenset."""
         return self._silence.silent
 
     def due_in(self):
@@ -247,6 +247,7 @@ class View:
                         nb, before, now)
                 self._confirm(nb, sb, now, full or ends)
                 self._look_for_absent(sb)
+                self._tell_namesakes(now.node)
                 self.last, self.viewed = self._with_states(now), viewed
                 self._dirty, self._whole, self._alike = {}, False, True
         except (connection.Unavailable, own_chassis.Unknown) as e:
@@ -296,6 +297,19 @@ class View:
         if (settled and again is None) or self._builder.whole or self.compared:
             self._looked = looked
         return now
+
+    def _tell_namesakes(self, node):
+        known = self.last.node.namesakes if self.last else ()
+        if node.namesakes != known and node.namesakes:
+            LOG.warning(
+                'OVN SB has the host name %s of this chassis %s for %s, too; '
+                'Neutron cannot tell them apart; set a host name of its own '
+                'on each node (external_ids:hostname of Open_vSwitch), or '
+                'delete the row of a node that is gone', node.hostname,
+                node.chassis, ', '.join(node.namesakes))
+        elif node.namesakes != known:
+            LOG.info('No other chassis in OVN SB has the host name %s any '
+                     'more', node.hostname)
 
     def _have_machines(self):
         """Have the server send the ports of machines on this chassis.

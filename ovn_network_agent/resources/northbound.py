@@ -14,6 +14,7 @@
 
 import dataclasses
 
+from ovn_network_agent import ownership
 from ovn_network_agent.resources import base
 
 
@@ -24,7 +25,7 @@ class DefaultRoute(base.Resource):
     :ivar router: UUID of the Logical_Router row, text
     :ivar lrp: name of the gateway Logical_Router_Port
     :ivar nexthop: the virtual gateway
-    :ivar chassis: host name of the owning chassis, the tag on the row
+    :ivar owner: :class:`ownership.Owner`, the mark on the row
     :ivar outdated: host name of another chassis in the mark of the proof, or
         None; only found, and never wanted
     :ivar prefix: '0.0.0.0/0' or '::/0'
@@ -33,7 +34,7 @@ class DefaultRoute(base.Resource):
     router: str
     lrp: str
     nexthop: str
-    chassis: str
+    owner: ownership.Owner
     outdated: str | None = None
     prefix: str = '0.0.0.0/0'
 
@@ -73,21 +74,21 @@ class StaleRoute(base.Resource):
     :ivar router: UUID of the Logical_Router row, text
     :ivar lrp: name of the gateway Logical_Router_Port
     :ivar nexthop: the virtual gateway
-    :ivar chassis: host name on the row
+    :ivar owner: :class:`ownership.Owner` on the row
     """
 
     router: str
     lrp: str
     nexthop: str
-    chassis: str
+    owner: ownership.Owner
 
     kind = 'stale_route'
     stage = base.Stage.NORTHBOUND
 
     @property
     def key(self):
-        """(router, lrp, nexthop, chassis): all of the route."""
-        return (self.router, self.lrp, self.nexthop, self.chassis)
+        """(router, lrp, nexthop, owner): all of the route."""
+        return (self.router, self.lrp, self.nexthop, self.owner)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -152,13 +153,13 @@ class Advertised(base.Resource):
     which the former owner waits for.
 
     :ivar router: UUID of the Logical_Router row, text
-    :ivar chassis: host name of this chassis
+    :ivar owner: :class:`ownership.Owner`, this chassis
     :ivar prefixes: tuple of '198.51.100.10/32', which have to be advertised to
         a BGP neighbour before the proof is written; not part of the value
     """
 
     router: str
-    chassis: str
+    owner: ownership.Owner
     prefixes: tuple = dataclasses.field(
         default=(), compare=False, repr=False)
 

@@ -30,12 +30,13 @@ class View:
     confirmed = True
     evidence = None
     chassis = ''
+    marks = frozenset()
     dead = frozenset()
     silent = frozenset()
 
     def __init__(self, conf):
         self._conf = conf
-        self.hostname = socket.gethostname()
+        self._hostname = socket.gethostname()
         self.last = None
 
     def due_in(self):
@@ -54,7 +55,7 @@ class View:
         :raises OSError: when the kernel cannot be asked
         """
         self.last = model.Snapshot(model.Node(
-            self.chassis, self.hostname, phase,
+            self.chassis, self._hostname, phase,
             view.relevant_devices(self._conf, ())))
         return self.last
 

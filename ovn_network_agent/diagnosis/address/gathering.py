@@ -162,9 +162,9 @@ def find(conf, address, drivers):
         conf, wiring, [port.name for port in ports],
         [member.chassis_name for port in ports
          for member in rows.members(port)[2]],
-        sorted({row.external_ids[ownership.EXT_ID_CHASSIS] for row in
-                nb['Logical_Router_Static_Route'].values()
-                if ownership.EXT_ID_CHASSIS in row.external_ids}),
+        sorted({wiring.hostname} | {
+            ownership.owner(row.external_ids).hostname
+            for row in nb['Logical_Router_Static_Route'].values()} - {''}),
         _machines(address, nb), _DATABASE)
     bindings = tuple(
         (row.logical_port, row.ip, row.mac.lower())

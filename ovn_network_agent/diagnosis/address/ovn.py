@@ -119,7 +119,7 @@ def _machine(subject):
             'start the machine, and look at ovn-controller on its node; '
             f'"ovn-nbctl clear NAT {machine.nat} external_mac" has the '
             'gateway answer for this address')
-    if not subject.nat.resident and machine.host == subject.node.hostname:
+    if not subject.nat.resident and machine.chassis == subject.node.chassis:
         return verdicts.broken(
             'gateway-port', f'distributed: port {machine.port} is here, and '
             'is not up', 'look at the machine, and at the log of '
@@ -319,12 +319,12 @@ def default_route(facts):
         return verdicts.broken(
             'default-route', f'no static MAC binding for {route.nexthop}, '
             'so OVN does not know where to send replies', remedy)
-    tag, proof = there[0].chassis, there[0].advertised
+    tag, proof = there[0].owner, there[0].advertised
     evidence = (f'via {route.nexthop} ({binding}), of {tag}, '
                 f'{"announced by " + proof if proof else "no proof yet"}')
-    if tag != route.chassis:
+    if tag not in subject.node.marks:
         return verdicts.warn('default-route', f'{evidence}: the mark is of '
-                                              'another host', remedy)
+                                              'another chassis', remedy)
     return verdicts.ok('default-route', evidence)
 
 
@@ -332,7 +332,7 @@ def _of_the_gateway(subject, routes):
     """The finding about a route that the agent of the gateway makes."""
     if routes:
         return verdicts.ok('default-route', f'via {routes[0].nexthop}, of '
-                                            f'{routes[0].chassis}')
+                                            f'{routes[0].owner}')
     return verdicts.broken(
         'default-route', f'{subject.router.called} has no default route, so '
         'the machine cannot reply',

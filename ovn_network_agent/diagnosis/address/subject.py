@@ -24,11 +24,11 @@ from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import port_forwards
-from ovn_network_agent import printable
 from ovn_network_agent import resources
 from ovn_network_agent import selection
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.drivers import announcing
+from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
@@ -55,12 +55,14 @@ class Machine:
     :ivar mac: external_mac of the row, '' unless it is distributed
     :ivar port: name of the logical port
     :ivar host: host name of the chassis that has the port, '' for none
+    :ivar chassis: name of that chassis
     """
 
     nat: str
     mac: str
     port: str
     host: str = ''
+    chassis: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -307,13 +309,11 @@ def _machine(address, nb, sb):
                     for binding in sb['Port_Binding'].values()
                     if binding.logical_port == port), '')
     return Machine(str(row.uuid), columns.optional(row, 'external_mac') or '',
-                   port, _hostname(sb, chassis))
+                   port, _hostname(sb, chassis), chassis)
 
 
 def _hostname(sb, chassis):
-    return next((printable.line(row.hostname) or row.name
-                 for row in sb['Chassis'].values()
-                 if row.name == chassis), chassis)
+    return directory.hostnames(sb).get(chassis) or chassis
 
 
 def _wanted(drivers, router, node):

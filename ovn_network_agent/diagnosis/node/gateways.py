@@ -181,7 +181,7 @@ class Routes(typing.NamedTuple):
     """The routers on this chassis, and their routes in OVN.
 
     :ivar managed: whether an agent runs, which writes the routes
-    :ivar hostname: host name of this chassis
+    :ivar marks: :attr:`model.Node.marks`
     :ivar routers: tuple of :class:`model.Router` with a gateway port here
     :ivar problems: tuple of str: rows that are malformed
     :ivar hosted: tuple of :class:`model.Router` with a distributed floating
@@ -189,7 +189,7 @@ class Routes(typing.NamedTuple):
     """
 
     managed: bool
-    hostname: str
+    marks: frozenset
     routers: tuple
     problems: tuple
     hosted: tuple = ()
@@ -202,7 +202,7 @@ def read_routes(sources):
     """
     snapshot = sources.snapshot()
     here = tuple(router for router in snapshot.routers if router.local_ports)
-    return Routes(bool(sources.holder()), snapshot.node.hostname, here, (
+    return Routes(bool(sources.holder()), snapshot.node.marks, here, (
         *snapshot.problems,
         *(text for router in here for text in router.problems)), tuple(
             router for router in snapshot.routers if router.hosting_ports))
@@ -225,7 +225,7 @@ def judge_routes(found):
     without = [router.called for router in found.routers
                if not router.default_routes]
     theirs = [router.called for router in found.routers
-              if any(route.managed and route.chassis != found.hostname
+              if any(route.managed and route.owner not in found.marks
                      for route in router.default_routes)]
     for names, what in (
             (without, 'no default route in OVN'),

@@ -79,7 +79,7 @@ def _plan(sources):
     backends = sources.fresh_backends()
     for backend in backends:
         backend.attach(base.Context(
-            databases, lambda: snapshot.node.hostname,
+            databases, lambda: snapshot.node.marks,
             lambda: snapshot.node.chassis))
     planner = reconciler.Reconciler(sources.drivers, backends,
                                     lambda reason: None)

@@ -101,6 +101,7 @@ class Chassis(typing.NamedTuple):
     :ivar gateway: whether the agent has the driver of gateway nodes
     :ivar flaw: what is wrong with the text of the mappings, '' if nothing
     :ivar own: :class:`own_chassis.OwnChassis`
+    :ivar namesakes: other chassis with the same host name, a tuple of text
     """
 
     name: str
@@ -114,6 +115,7 @@ class Chassis(typing.NamedTuple):
     gateway: bool = True
     flaw: str = ''
     own: own_chassis.OwnChassis = own_chassis.OwnChassis('')
+    namesakes: tuple[str, ...] = ()
 
 
 def read_chassis(sources):
@@ -135,13 +137,17 @@ def read_chassis(sources):
         hostname = next((row.hostname for row in sb['Chassis'].values()
                          if row.name == name), '')
         own = own_chassis.of_rows(sb, here)
+        namesakes = tuple(sorted(
+            f'{row.name} ({", ".join(sorted(e.ip for e in row.encaps))})'
+            for row in sb['Chassis'].values()
+            if row.hostname == hostname and row.name != own.name))
     return Chassis(name, hostname, key,
                    tuple(filter(None, map(str.strip, words))),
                    served.served(sources.conf), mapped_by,
                    wiring.bridge_mappings(external_ids), bridges,
                    _DRAIN in sources.conf.drivers,
                    flaw(wiring.of_chassis(external_ids, wiring.MAPPINGS)),
-                   own)
+                   own, namesakes)
 
 
 def flaw(mappings):
@@ -167,9 +173,16 @@ def judge_chassis(found):
 
     :param found: :class:`Chassis`
     """
+    if found.namesakes:
+        yield check.warn(
+            f'{found.name}: its host name {found.hostname} is in SB also that '
+            f'of chassis {", ".join(found.namesakes)}; Neutron cannot tell '
+            'them apart', 'set a host name of its own on each node ("ovs-vsctl'
+            ' set Open_vSwitch . external_ids:hostname=NAME"), or delete the '
+            'row of a node that is gone ("ovn-sbctl chassis-del NAME")')
     if found.own.problem:
         yield check.broken(found.own.problem, found.own.remedy)
-    else:
+    elif not found.namesakes:
         yield check.ok(f'{found.name}, host name {found.hostname}')
 
 

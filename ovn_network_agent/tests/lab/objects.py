@@ -120,7 +120,7 @@ class Objects:
         return self.tagged_route(router, lambda row: row.nexthop)
 
     def tagged_route(self, router, read):
-        """(chassis tag, value) of our default route, or None.
+        """(name of the node in the mark, value) of our default route, or None.
 
         :param read: function(row) that returns the value
         """
@@ -131,8 +131,8 @@ class Objects:
                 if (row.output_port == [router.lrp] and
                         row.ip_prefix == default and
                         ownership.is_managed(row.external_ids)):
-                    return (row.external_ids[ownership.EXT_ID_CHASSIS],
-                            read(row))
+                    return (plan.node_of(ownership.owner(
+                        row.external_ids).chassis), read(row))
         return None
 
     def mac_binding(self, router):

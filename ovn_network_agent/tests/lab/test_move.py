@@ -11,12 +11,14 @@
 # under the License.
 """A gateway moves to another chassis, and back."""
 
+import json
 import statistics
 import time
 import unittest
 
 from lab import neutron
 from lab import node as nodes
+from lab import plan
 from lab import probe
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import leaving
@@ -121,10 +123,33 @@ class TestMoveKernel(Move, base.LabTestCase):
 
 
 class TestMoveGroup(Move, base.LabTestCase):
-    """With HA_Chassis_Group instead of Gateway_Chassis."""
+    """With HA_Chassis_Group, and gw2 has the host name of gw1."""
 
     METHOD = 'kernel'
     SCHEDULER = neutron.HA_CHASSIS_GROUP
+
+    @classmethod
+    def build(cls):
+        cls.cloud['gw2'].run(['ovs-vsctl', 'set', 'Open_vSwitch', '.',
+                              'external_ids:hostname=gw1'])
+        nodes.wait_until('gw2 has another host name', lambda: cls.cloud.sb.find(
+            'Chassis', name=plan.system_id('gw2')).hostname == 'gw1', 60)
+        super().build()
+
+    def test_both_chassis_are_named(self):
+        """Row SID-06."""
+        for name, other in (('gw1', 'gw2'), ('gw2', 'gw1')):
+            agent, theirs = self.cloud.agents[name], plan.system_id(other)
+            self.wait_said(name, f'host name gw1 of this chassis '
+                           f'{plan.system_id(name)} for {theirs},')
+            found = json.loads(agent.ctl('doctor', '--json',
+                                         check=False).stdout)
+            finding, = [each for each in found['findings']
+                        if each['check'] == 'chassis']
+            self.assertEqual('WARN', finding['verdict'])
+            self.assertIn(theirs, str(finding))
+            self.assertIn(f'gw1 (chassis {plan.system_id("gw1")})', agent.ctl(
+                'explain', self.fip.address, check=False).stdout)
 
 
 globals().update(matrix.others(TestMoveStatic, TestMoveKernel))

@@ -22,6 +22,7 @@ from importlib import metadata
 import threading
 
 from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.conf import settings
@@ -31,6 +32,9 @@ from ovn_network_agent.tests import configs
 HOSTNAME = 'gw1'
 CHASSIS = '11111111-2222-4333-8444-555555555555'
 OTHER = '99999999-2222-4333-8444-555555555555'
+OWNER = ownership.Owner(HOSTNAME, CHASSIS)
+# Of another host.
+THEIRS = ownership.Owner('gw2', OTHER)
 BRIDGE_MAC = '0a:00:00:00:00:01'
 
 # Like the real ones: which backend makes what.

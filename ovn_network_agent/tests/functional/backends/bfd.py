@@ -16,7 +16,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
-HERE, OTHER, DEAD = cloud.HOSTNAME, cloud.OTHER_HOSTNAME, 'gw3.example.org'
+HERE, OTHER, DEAD = cloud.CHASSIS, cloud.OTHER, 'gw3'
 FAST = {'bfd-min-rx': '200', 'bfd-min-tx': '200', 'bfd-mult': '3'}
 SLOW = {'bfd-min-rx': '300', 'bfd-min-tx': '300', 'bfd-mult': '4'}
 TEXT = 'bfd-min-rx=200 bfd-min-tx=200 bfd-mult=3'

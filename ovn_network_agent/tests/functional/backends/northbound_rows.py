@@ -24,9 +24,8 @@ HERE = cloud.CHASSIS
 MAC = '0a:00:00:00:00:01'
 OTHER_MAC = '0a:00:00:00:00:02'
 GATEWAY = '198.51.100.254'
-OURS = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-        ownership.EXT_ID_CHASSIS: cloud.HOSTNAME}
-THEIRS = {**OURS, ownership.EXT_ID_CHASSIS: cloud.OTHER_HOSTNAME}
+OURS = ownership.marks(cloud.OWNER)
+THEIRS = ownership.marks(cloud.OTHER_OWNER)
 PROOF = ownership.EXT_ID_ADVERTISED
 
 
@@ -36,20 +35,21 @@ class NorthboundTestCase(base.OvsdbTestCase):
         super().setUp()
         self.router = self.cloud.add_router('r1', chassis=HERE)
         self.eyes_ = self.eyes()
-        self.backend = self.agent(cloud.HOSTNAME)
+        self.backend = self.agent(cloud.OWNER)
 
-    def agent(self, hostname, eyes=None, timeout=5):
+    def agent(self, owner, eyes=None, timeout=5):
         """The backend of an agent on some chassis."""
         made = northbound.NorthboundBackend(world.conf(
             ovn__transaction_timeout=timeout))
         made.attach(backends.Context((eyes or self.eyes_).databases,
-                                     lambda: hostname))
+                                     lambda: frozenset((
+                                         owner, owner._replace(chassis='')))))
         return made
 
-    def route(self, router=None, chassis=cloud.HOSTNAME, **values):
+    def route(self, router=None, owner=cloud.OWNER, **values):
         return resources.DefaultRoute(**{
             'router': router or self.router, 'lrp': 'lrp-r1',
-            'nexthop': GATEWAY, 'chassis': chassis, **values})
+            'nexthop': GATEWAY, 'owner': owner, **values})
 
     def binding(self, mac=MAC, **values):
         return resources.MacBinding(**{

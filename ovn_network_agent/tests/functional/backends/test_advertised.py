@@ -31,9 +31,8 @@ from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world as worlds
 
 A, B = '198.51.100.10/32', '198.51.100.11/32'
-OURS = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-        ownership.EXT_ID_CHASSIS: cloud.HOSTNAME}
-THEIRS = {**OURS, ownership.EXT_ID_CHASSIS: cloud.OTHER_HOSTNAME}
+OURS = ownership.marks(cloud.OWNER)
+THEIRS = ownership.marks(cloud.OTHER_OWNER)
 MARKED = {**OURS, ownership.EXT_ID_ADVERTISED: cloud.HOSTNAME}
 
 
@@ -57,11 +56,11 @@ class AdvertisedTestCase(ovn.OvsdbTestCase, base.FrrTestCase):
         made = advertised.AdvertisedBackend(worlds.conf(
             frr__vrf_name='', **options), patience)
         made.attach(backends.Context(self.eyes_.databases,
-                                     lambda: cloud.HOSTNAME))
+                                     lambda: frozenset((cloud.OWNER,))))
         return made
 
     def proof(self, *prefixes, router=None):
-        return resources.Advertised(router or self.router, cloud.HOSTNAME,
+        return resources.Advertised(router or self.router, cloud.OWNER,
                                     prefixes)
 
     def apply(self, *wanted, backend=None):
@@ -232,7 +231,7 @@ class TestOwner(AdvertisedTestCase):
         self.assertEqual([self.proof(router=marked)],
                          self.backend.read(frozenset()))
         nameless = self.agent()
-        nameless.attach(backends.Context(self.eyes_.databases, str))
+        nameless.attach(backends.Context(self.eyes_.databases))
         self.assertEqual([], nameless.read(frozenset()))
 
 

@@ -14,6 +14,7 @@
 
 import fixtures
 
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import bfd_timers
@@ -31,16 +32,17 @@ class BackendTestCase(bfd.Row, base.OvsdbTestCase):
         self.log = self.useFixture(fixtures.FakeLogger())
         self.eyes_ = self.eyes()
 
-    def agent(self, hostname=bfd.HERE, dead=(), eyes=None):
+    def agent(self, chassis=bfd.HERE, dead=(), eyes=None):
         made = bfd_timers.BfdTimersBackend(world.conf(
             ovn__transaction_timeout=5))
         made.attach(backends.Context(
-            (eyes or self.eyes_).databases, lambda: hostname,
-            lambda: cloud.CHASSIS, lambda: frozenset(dead)))
+            (eyes or self.eyes_).databases, frozenset, lambda: chassis,
+            lambda: frozenset(ownership.Owner(chassis=name)
+                              for name in dead)))
         return made
 
-    def wanted(self, hostname=bfd.HERE, values=bfd.FAST):
-        return resources.BfdTimers(hostname, *map(int, values.values()))
+    def wanted(self, chassis=bfd.HERE, values=bfd.FAST):
+        return resources.BfdTimers(chassis, *map(int, values.values()))
 
     def create(self, agent, *wanted):
         return agent.apply(backends.Delta(create=wanted))

@@ -19,10 +19,12 @@ import subprocess
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import northbound
 from ovn_network_agent.tests.functional.backends import northbound_rows
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import growth
+from ovn_network_agent.tests.unit import world
 
 HERE, MAC = northbound_rows.HERE, northbound_rows.MAC
 OTHER_MAC, GATEWAY = northbound_rows.OTHER_MAC, northbound_rows.GATEWAY
@@ -103,8 +105,8 @@ class WriteTest(northbound_rows.NorthboundTestCase):
         self.create(*wanted)
         self.read_until(*wanted)
         self.assertEqual(set(), self.backend.taken_over(refs))
-        other = self.agent(cloud.OTHER_HOSTNAME)
-        theirs = self.route(chassis=cloud.OTHER_HOSTNAME)
+        other = self.agent(cloud.OTHER_OWNER)
+        theirs = self.route(owner=cloud.OTHER_OWNER)
         self.create(theirs, self.binding(OTHER_MAC), backend=other)
         self.read_until(known=refs)
         self.assertEqual(set(refs), self.backend.taken_over(refs))
@@ -118,7 +120,7 @@ class WriteTest(northbound_rows.NorthboundTestCase):
         gateway = 'fe80::a9fe:a9fe'
         four, six = self.route(), self.route(nexthop=gateway, prefix='::/0')
         half = resources.OnLinkRoute(
-            self.router, 'lrp-r1', gateway, six.chassis,
+            self.router, 'lrp-r1', gateway, six.owner,
             prefix='2001:db8::/65')
         binding = self.binding(ip=gateway)
         self.assertEqual({}, self.create(four, six, half, binding))
@@ -279,11 +281,12 @@ class HostnameTest(northbound_rows.NorthboundTestCase):
     def test_without_a_host_name_nothing_is_ours(self):
         self.foreign(GATEWAY, external_ids={
             **OURS, ownership.EXT_ID_CHASSIS: ''})
-        nameless = self.agent('')
+        nameless = northbound.NorthboundBackend(world.conf())
+        nameless.attach(backends.Context(self.eyes_.databases))
         self.assertEqual([], nameless.read(frozenset()))
 
     def test_values_follow_the_resource(self):
-        wanted = dataclasses.replace(self.route(), chassis='gw1')
+        wanted = dataclasses.replace(self.route(), owner=ownership.Owner('gw1', 'one'))
         self.create(wanted)
         self.assertEqual('gw1',
                          self.routes()[0][3][ownership.EXT_ID_CHASSIS])

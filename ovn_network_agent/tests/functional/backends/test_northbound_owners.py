@@ -23,6 +23,9 @@ from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 HERE, OTHER_MAC = northbound_rows.HERE, northbound_rows.OTHER_MAC
 GATEWAY, OURS = northbound_rows.GATEWAY, northbound_rows.OURS
+# As an earlier agent and the Go program write the mark.
+EARLIER = {key: value for key, value in OURS.items()
+           if key != ownership.EXT_ID_OWNER}
 THEIRS, PROOF = northbound_rows.THEIRS, northbound_rows.PROOF
 
 
@@ -70,6 +73,40 @@ class ProofTest(northbound_rows.NorthboundTestCase):
         self.assertEqual([{**OURS, 'note': 'kept'}],
                          [ids for *_, ids in self.routes()])
         self.read_until(self.route())
+
+    def test_a_route_with_the_host_name_alone(self):
+        """Row SID-07: a mark of the Go program, or of an earlier agent."""
+        self.present(EARLIER)
+        earlier = self.route(owner=cloud.OWNER._replace(chassis=''))
+        self.read_until(earlier)
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(update=((earlier, self.route()),))))
+        self.assertEqual([OURS], [ids for *_, ids in self.routes()])
+        self.read_until(self.route())
+
+    def test_a_host_name_that_another_chassis_has_too(self):
+        """Row SID-06: the route is whose mark it gets."""
+        self.backend.attach(backends.Context(
+            self.eyes_.databases, lambda: frozenset((cloud.OWNER,))))
+        self.present(EARLIER)
+        self.assertEqual([], self.backend.read(frozenset()))
+        self.assertEqual({}, self.create(self.route()))
+        self.assertEqual([OURS], [ids for *_, ids in self.routes()])
+        namesake = ownership.Owner(cloud.HOSTNAME, cloud.OTHER)
+        other = self.agent(namesake)
+        self.assertEqual({}, self.create(self.route(owner=namesake),
+                                         backend=other))
+        self.read_until()
+        self.read_until(self.route(owner=namesake), backend=other)
+
+    def test_a_mark_that_an_earlier_agent_has_not_written(self):
+        """It counts while the host name is the same."""
+        self.present({**OURS,
+                      ownership.EXT_ID_CHASSIS: cloud.OTHER_HOSTNAME})
+        self.assertEqual([], self.backend.read(frozenset()))
+        other = self.agent(cloud.OTHER_OWNER)
+        self.read_until(self.route(owner=cloud.OTHER_OWNER._replace(
+            chassis='')), backend=other)
 
     def test_that_of_another_owner_is_its_own(self):
         self.present({**THEIRS, PROOF: cloud.OTHER_HOSTNAME})
@@ -171,7 +208,7 @@ class TakenTest(northbound_rows.NorthboundTestCase):
         super().setUp()
         self.viewed, self.answered = 0.0, threading.Event()
         self.backend.attach(backends.Context(
-            self.eyes_.databases, lambda: cloud.HOSTNAME,
+            self.eyes_.databases, lambda: frozenset((cloud.OWNER,)),
             wake=lambda *_args, **_kwargs: self.answered.set(),
             viewed=lambda: self.viewed))
         self.create(self.route())

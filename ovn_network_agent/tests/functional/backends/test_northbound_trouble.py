@@ -95,7 +95,7 @@ class TroubleTest(northbound_rows.NorthboundTestCase):
     def test_two_agents_race(self):
         # Whoever wins: one route, one tag, and the loser knows.
         other_eyes = self.eyes()
-        other = self.agent(cloud.OTHER_HOSTNAME, other_eyes)
+        other = self.agent(cloud.OTHER_OWNER, other_eyes)
         for number in range(20):
             name = f'race{number}'
             router = self.cloud.add_router(name, chassis=HERE)
@@ -106,16 +106,16 @@ class TroubleTest(northbound_rows.NorthboundTestCase):
             together = threading.Barrier(2)
             failures = []
 
-            def write(backend, hostname, mac):
+            def write(backend, owner, mac):
                 together.wait(ovsdb.DEADLINE)
                 failures.append(self.create(
                     self.binding(mac, lrp='lrp-' + name),
-                    self.route(router, hostname, lrp='lrp-' + name),
+                    self.route(router, owner, lrp='lrp-' + name),
                     backend=backend))
 
             writers = [threading.Thread(target=write, args=args) for args in (
-                (self.backend, cloud.HOSTNAME, MAC),
-                (other, cloud.OTHER_HOSTNAME, OTHER_MAC))]
+                (self.backend, cloud.OWNER, MAC),
+                (other, cloud.OTHER_OWNER, OTHER_MAC))]
             for writer in writers:
                 writer.start()
             for writer in writers:
@@ -157,7 +157,7 @@ class TroubleTest(northbound_rows.NorthboundTestCase):
         self.assertEqual([], self.backend.read(frozenset()))
 
     def test_a_server_that_does_not_answer_costs_one_time_limit(self):
-        backend = self.agent(cloud.HOSTNAME, timeout=1)
+        backend = self.agent(cloud.OWNER, timeout=1)
         self.nb.pause()
         started = time.monotonic()
         errors = []
@@ -189,7 +189,7 @@ class TroubleTest(northbound_rows.NorthboundTestCase):
                          self.routes())
 
     def test_what_was_sent_too_late_does_no_harm(self):
-        backend = self.agent(cloud.HOSTNAME, timeout=1)
+        backend = self.agent(cloud.OWNER, timeout=1)
         self.nb.pause()
         for _attempt in range(3):
             self.assertRaises(backends.BackendError, self.create,

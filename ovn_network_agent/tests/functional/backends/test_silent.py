@@ -16,6 +16,7 @@ import time
 
 import fixtures
 
+from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import stale_route
 from ovn_network_agent.tests.functional.backends import stale
@@ -80,15 +81,16 @@ class SilentBackendTest(SilentTestCase):
             ovn__transaction_timeout=5,
             gateway_drain__silent_chassis_limit=3000))
         backend.attach(backends.Context(
-            self.eyes_.databases, lambda: cloud.HOSTNAME,
-            lambda: cloud.CHASSIS, lambda: frozenset({HOST}),
-            lambda: frozenset(silent)))
+            self.eyes_.databases, frozenset, lambda: cloud.CHASSIS,
+            lambda: frozenset({ownership.Owner(HOST)}),
+            lambda: frozenset(ownership.Owner(host, KILLED)
+                              for host in silent)))
         self.synchronise(self.eyes_)
         failures = backend.apply(backends.Delta(
             delete=tuple(backend.read(frozenset()))))
         for reason in failures.values():
             self.assertIsInstance(reason, backends.Kept)
-        return [ref.key[-1] for ref in failures]
+        return [ref.key[-1].hostname for ref in failures]
 
     def test_it_is_removed(self):
         self.assertEqual([], self.clean())

@@ -41,8 +41,9 @@ class BackendTest(stale.StaleTestCase):
         made = stale_route.StaleRouteBackend(worlds.conf(
             ovn__transaction_timeout=5), patience)
         made.attach(backends.Context(
-            (eyes or self.eyes_).databases, lambda: cloud.HOSTNAME,
-            lambda: cloud.CHASSIS, lambda: frozenset(dead)))
+            (eyes or self.eyes_).databases, frozenset,
+            lambda: cloud.CHASSIS,
+            lambda: frozenset(map(ownership.Owner, dead))))
         return made
 
     def clean(self, *dead, backend=None):
@@ -105,7 +106,7 @@ class BackendTest(stale.StaleTestCase):
         self.leave('dead', stale.tags(DEAD))
         failures = self.clean(cloud.OTHER_HOSTNAME, DEAD)
         self.assertEqual([cloud.OTHER_HOSTNAME],
-                         [ref.key[-1] for ref in failures])
+                         [ref.key[-1].hostname for ref in failures])
         self.assertIsInstance(*failures.values(), backends.Kept)
         self.assertEqual({('live', cloud.OTHER_HOSTNAME)}, self.left()[0])
 

@@ -14,12 +14,15 @@
 
 import uuid
 
+from ovn_network_agent import ownership
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 CHASSIS = '11111111-2222-4333-8444-555555555555'
 OTHER = '99999999-2222-4333-8444-555555555555'
 HOSTNAME = 'gw1.example.org'
 OTHER_HOSTNAME = 'gw2.example.org'
+OWNER = ownership.Owner(HOSTNAME, CHASSIS)
+OTHER_OWNER = ownership.Owner(OTHER_HOSTNAME, OTHER)
 # A device that every host has stands for the provider bridge.
 BRIDGE = 'lo'
 

@@ -12,6 +12,8 @@
 
 """From rows of real databases to the view, incrementally."""
 
+import fixtures
+
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import view
@@ -205,7 +207,7 @@ class ViewTest(view_base.ViewTestCase):
         router = self.becomes(eyes, lambda r: r and not r.local_ports,
                               'r1 moved and is still seen')
         self.assertEqual((model.NbDefaultRoute(
-            '198.51.100.254', '', True, cloud.HOSTNAME),),
+            '198.51.100.254', '', True, ownership.Owner(cloud.HOSTNAME)),),
             router.default_routes)
         self.nb.transact(ovsdb.update(
             'Logical_Router_Static_Route', {'ip_prefix': '0.0.0.0/0'},
@@ -390,10 +392,10 @@ class GateTest(base.OvsdbTestCase):
             self.assertRaises(view.NotReady, eyes.look)
             eyes.databases[name].start()
         self.assertRaises(view.NotReady, eyes.look)
-        self.assertEqual('', eyes.view.hostname)
+        self.assertEqual(frozenset(), eyes.view.marks)
         eyes.databases['nb'].start()
         self.assertTrue(eyes.router('r1'))
-        self.assertEqual(cloud.HOSTNAME, eyes.view.hostname)
+        self.assertIn(cloud.OWNER, eyes.view.marks)
 
     def test_no_view_without_a_name_of_the_chassis(self):
         self.ovs.transact(ovsdb.update('Open_vSwitch', {},
@@ -415,6 +417,28 @@ class GateTest(base.OvsdbTestCase):
             encaps=['named-uuid', 'encap']))
         self.eventually(lambda: not eyes.look().problems, 'the row is there')
         self.eventually(lambda: eyes.view.confirmed, 'the view is confirmed')
+
+    def test_another_chassis_with_the_host_name(self):
+        """Row SID-06: the host name alone marks nothing as of this chassis."""
+        log = self.useFixture(fixtures.FakeLogger())
+        eyes = self.eyes()
+        alone = ownership.Owner(cloud.HOSTNAME)
+        self.assertEqual({cloud.OWNER, alone}, eyes.look().node.marks)
+        self.rename_other(cloud.HOSTNAME)
+        self.eventually(lambda: eyes.look().node.namesakes == (cloud.OTHER,),
+                        'another chassis has the host name')
+        self.assertEqual({cloud.OWNER}, eyes.view.marks)
+        self.assertIn(f'{cloud.HOSTNAME} of this chassis {HERE} for {cloud.OTHER},',
+                      log.output)
+        self.rename_other(cloud.OTHER_HOSTNAME)
+        self.eventually(lambda: eyes.look().node.marks >= {alone},
+                        'the host name is of this chassis alone')
+        self.assertIn('No other chassis in OVN SB has the host name',
+                      log.output)
+
+    def rename_other(self, hostname):
+        self.sb.transact(ovsdb.update('Chassis', {'name': cloud.OTHER},
+                                      hostname=hostname))
 
     def test_restating_the_last_view(self):
         self.cloud.add_router('r1', chassis=HERE)

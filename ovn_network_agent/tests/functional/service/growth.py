@@ -98,10 +98,9 @@ def remove(nb, router, number):
         row['_uuid']))
 
 
-def prove(nb, hostname):
+def prove(nb, owner):
     """The proof on each managed default route, as the agent writes it."""
     nb.transact(ovsdb.update(
         'Logical_Router_Static_Route', {}, external_ids=ovsdb.ovsdb_dict({
-            ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-            ownership.EXT_ID_CHASSIS: hostname,
-            ownership.EXT_ID_ADVERTISED: hostname})))
+            **ownership.marks(owner),
+            ownership.EXT_ID_ADVERTISED: owner.hostname})))

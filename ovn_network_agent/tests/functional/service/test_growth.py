@@ -55,9 +55,9 @@ class GrowthTest(base.ServiceTestCase):
                         f'{addresses} addresses', 120)
         self.eventually(lambda: len(self.routes()) == routers, 'routes', 60)
         self.proofs.put(*(
-            resources.Advertised(row['_uuid'][1], cloud.HOSTNAME)
+            resources.Advertised(row['_uuid'][1], cloud.OWNER)
             for row in self.nb.rows('Logical_Router', '_uuid')))
-        growth.prove(self.nb, cloud.HOSTNAME)
+        growth.prove(self.nb, cloud.OWNER)
         self.eventually(lambda: all(
             route.advertised for seen in self.gateway._view.last.routers
             for route in seen.default_routes), 'proofs')

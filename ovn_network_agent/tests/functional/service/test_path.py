@@ -70,9 +70,9 @@ class PathTest(services.ServiceTestCase):
         """The router has the proof that its addresses are announced."""
         self.eventually(self.routes, 'a default route')
         self.proofs.put(*(
-            resources.Advertised(row['_uuid'][1], cloud.HOSTNAME)
+            resources.Advertised(row['_uuid'][1], cloud.OWNER)
             for row in self.nb.rows('Logical_Router', '_uuid')))
-        growth.prove(self.nb, cloud.HOSTNAME)
+        growth.prove(self.nb, cloud.OWNER)
         self.eventually(lambda: [
             route.advertised for seen in agent._view.last.routers
             for route in seen.default_routes] == [cloud.HOSTNAME], 'the proof')

@@ -332,8 +332,8 @@ def _silence(data):
     _nb, sb, _ovs = _databases(data)
     for own in {row.name for row in sb['Chassis'].values()}:
         facts = silence.read(sb, own, frozenset())
-        silence.hostnames(facts, {*silence.behind(facts),
-                                  *silence.outdated(facts, 3)})
+        silence.owners(facts, {*silence.behind(facts),
+                               *silence.outdated(facts, 3)})
 
 
 def _drains(data):

@@ -63,7 +63,7 @@ class ComparisonTest(gateways.ReconcilerTestCase):
         self.made.world.objects.pop(gateways.ROUTE)
         self.made.world.objects.pop(gateways.ANNOUNCEMENT)
         self.made.world.put(STRAY, resources.DefaultRoute(
-            self.router.uuid, 'lrp-1', '198.51.100.77', worlds.HOSTNAME))
+            self.router.uuid, 'lrp-1', '198.51.100.77', worlds.OWNER))
         found = self.compare()
         self.assertEqual(
             [('route', 'create', 'kernel_route', f'254,{FIP}/32'),

@@ -20,6 +20,7 @@ import json
 from oslotest import base
 
 from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent.control import overlaps
 from ovn_network_agent.control import report
 from ovn_network_agent.control import since
@@ -144,8 +145,8 @@ class ReportTest(ReportTestCase):
         self.assertEqual(('', []), (found['wish'], found['pending']))
 
     def test_text_for_people(self):
-        route = model.NbDefaultRoute('198.51.100.254', 'p1', True, 'gw2',
-                                     'gw2')
+        route = model.NbDefaultRoute('198.51.100.254', 'p1', True,
+                                     ownership.Owner('gw2'), 'gw2')
         self.names = directory.Directory({
             R1: directory.Router(R1, 'neutron-r1', 'web', (route,))},
             {HERE: 'gw1', THERE: 'gw2'})

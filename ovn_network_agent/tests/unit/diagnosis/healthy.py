@@ -158,7 +158,7 @@ def subject_of(address, conf, values):
     """The :class:`subject.Subject` of a floating IP."""
     version = networks.family(address)
     route = model.NbDefaultRoute(
-        GATEWAYS[version], 'lrp-1', True, world.HOSTNAME, world.HOSTNAME,
+        GATEWAYS[version], 'lrp-1', True, world.OWNER, world.HOSTNAME,
         veth.DEFAULT[version])
     if version == 6:
         values = {'ports': (world.port(networks=(

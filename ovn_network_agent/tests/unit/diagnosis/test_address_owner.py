@@ -95,7 +95,7 @@ class OwnerTest(explained.AddressTestCase):
         facts = healthy.with_subject(
             case, kind=subject.Kind.DISTRIBUTED, machine=subject.Machine(
                 'the-row', 'fa:16:3e:00:00:aa', 'vm',
-                case.subject.node.hostname))
+                'gw1', case.subject.node.chassis))
         self.assert_broken('gateway-port', facts)
         self.assertIn('is not up', self.evidence(facts, 'gateway-port'))
 

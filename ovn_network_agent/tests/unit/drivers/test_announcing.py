@@ -36,8 +36,8 @@ class ProofTest(fip_routes.FipRouteTestCase):
             wanted = self.wants(router, **options)
             found, = (r for r in wanted if r.kind == 'advertised')
             self.assertEqual(
-                (router.uuid, world.HOSTNAME, (OWN, FIP + '/32')),
-                (found.router, found.chassis, found.prefixes))
+                (router.uuid, world.OWNER, (OWN, FIP + '/32')),
+                (found.router, found.owner, found.prefixes))
             self.assertEqual(
                 {r.ref for r in wanted if r.kind == 'default_route' or
                  r.stage is resources.Stage.ANNOUNCE or
@@ -66,7 +66,7 @@ class ProofTest(fip_routes.FipRouteTestCase):
 
     def test_none_where_it_is_not_active(self):
         managed = model.NbDefaultRoute('198.51.100.254', 'lrp-1', True,
-                                       world.HOSTNAME)
+                                       world.OWNER)
         for handover in model.Handover:
             away = world.port(local=False, chassis=world.OTHER, relay=7,
                               handover=handover)
@@ -113,10 +113,10 @@ class ProofTest(fip_routes.FipRouteTestCase):
 
     def test_what_is_proved_is_not_proved_again(self):
         """The proof stays by itself, so no address is looked at."""
-        def proved(chassis=world.HOSTNAME, advertised=world.HOSTNAME):
+        def proved(owner=world.OWNER, advertised=world.HOSTNAME):
             return self.proofs(world.router(
                 fips=[FIP], default_routes=(model.NbDefaultRoute(
-                    '198.51.100.254', 'lrp-1', True, chassis, advertised),)))
+                    '198.51.100.254', 'lrp-1', True, owner, advertised),)))
 
         self.assertEqual([], proved())
         self.assertTrue(resources.Advertised.retained)

@@ -38,11 +38,11 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
         self.assertEqual(
             [resources.MacBinding('lrp-1', '198.51.100.254', MAC),
              resources.DefaultRoute(router.uuid, 'lrp-1', '198.51.100.254',
-                                    world.HOSTNAME)], self.rows(router))
+                                    world.OWNER)], self.rows(router))
 
     def test_one_with_a_gateway_of_somebody_gets_nothing(self):
         """Trap T25: no MAC binding either."""
-        ours = self.foreign(managed=True, chassis=world.HOSTNAME,
+        ours = self.foreign(managed=True, owner=world.OWNER,
                             nexthop='198.51.100.254', output_port='lrp-1')
         for routes in ((self.foreign(),), (self.foreign(), ours)):
             router = world.router(default_routes=routes)
@@ -52,7 +52,7 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
 
     def test_one_of_another_chassis_is_taken_over(self):
         router = world.router(default_routes=(self.foreign(
-            managed=True, chassis='gw2', nexthop='198.51.100.254',
+            managed=True, owner=world.THEIRS, nexthop='198.51.100.254',
             output_port='lrp-1'),))
         self.assertEqual(2, len(self.rows(router)))
 
@@ -70,7 +70,7 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
                     2, local=False, chassis=owner,
                     networks=('203.0.113.1/24',))),
                 default_routes=[self.foreign(
-                    managed=True, chassis='gw2', nexthop='203.0.113.254',
+                    managed=True, owner=world.THEIRS, nexthop='203.0.113.254',
                     output_port=output) for output in outputs])
             self.assertEqual(rows, len(self.rows(router)), outputs)
             self.assertEqual(rows, 2 - len(self.kept(router)), outputs)
@@ -80,7 +80,7 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
         router = world.router(
             ports=(world.port(local=False, chassis=world.OTHER),),
             fips=[FIP], default_routes=(self.foreign(
-                managed=True, chassis=world.HOSTNAME,
+                managed=True, owner=world.OWNER,
                 nexthop='198.51.100.254', output_port='lrp-1'),))
         self.assertEqual(
             {resources.Ref('default_route', (router.uuid, '0.0.0.0/0')),
@@ -134,11 +134,11 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
 
     def test_a_router_that_goes_through_it_already_goes_on(self):
         # One address came later; all of the router's traffic came before.
-        for chassis in (world.HOSTNAME, 'gw2'):
+        for owner in (world.OWNER, world.THEIRS):
             router = world.router(
                 ports=(world.port(nexthop_user='a NAT row'),),
                 default_routes=(self.foreign(
-                    managed=True, chassis=chassis, nexthop='198.51.100.254',
+                    managed=True, owner=owner, nexthop='198.51.100.254',
                     output_port='lrp-1'),))
             self.assertEqual(2, len(self.rows(router)))
             self.assertIn('It stays', self.problems(router)[0])

@@ -68,21 +68,21 @@ class GatewayDrainTest(base.BaseTestCase):
         return {r.chassis: (r.drained, r.earlier) for r in self.found}
 
     def test_the_timers_of_bfd(self):
-        """While the agent runs, and with a host name in SB."""
+        """While the agent runs, and with a name in SB."""
         timers = {'ovn__bfd_min_rx': 200, 'ovn__bfd_min_tx': 300,
                   'ovn__bfd_mult': 4}
-        wanted = resources.BfdTimers(world.HOSTNAME, 200, 300, 4)
+        wanted = resources.BfdTimers(world.CHASSIS, 200, 300, 4)
         phases = model.Phase
-        for options, phase, hostname, found in (
-                (timers, phases.RUNNING, world.HOSTNAME, [wanted]),
-                (timers, phases.DRAINING, world.HOSTNAME, [wanted]),
-                (timers, phases.STOPPED, world.HOSTNAME, []),
-                (timers, phases.RESTORING, world.HOSTNAME, []),
+        for options, phase, chassis, found in (
+                (timers, phases.RUNNING, world.CHASSIS, [wanted]),
+                (timers, phases.DRAINING, world.CHASSIS, [wanted]),
+                (timers, phases.STOPPED, world.CHASSIS, []),
+                (timers, phases.RESTORING, world.CHASSIS, []),
                 (timers, phases.RUNNING, '', []),
-                ({}, phases.RUNNING, world.HOSTNAME, [])):
+                ({}, phases.RUNNING, world.CHASSIS, [])):
             driver = world.driver('gateway_drain', world.conf(**options))
             self.assertEqual(found, list(driver.for_node(world.node(
-                phase=phase, hostname=hostname))))
+                phase=phase, chassis=chassis))))
 
     def test_the_active_chassis_takes_the_lead(self):
         # Rows DRN-09 and DRN-12, trap T10.

@@ -104,7 +104,7 @@ class AddressesTest(Ipv6TestCase):
         self.assertEqual([FIP6, OWN6][::-1], self.announced(of))
         self.assertEqual(
             [resources.DefaultRoute(of.uuid, 'lrp-1', GATEWAY6,
-                                    world.HOSTNAME, prefix='::/0')],
+                                    world.OWNER, prefix='::/0')],
             self.kind(resources.DefaultRoute, of))
         self.assertEqual([], self.kind(resources.Problem, of))
         proof, = self.kind(resources.Advertised, of)
@@ -256,10 +256,10 @@ class NorthboundTest(Ipv6TestCase):
             [resources.MacBinding('lrp-1', '198.51.100.254',
                                   world.BRIDGE_MAC),
              resources.DefaultRoute(of.uuid, 'lrp-1', '198.51.100.254',
-                                    world.HOSTNAME),
+                                    world.OWNER),
              resources.MacBinding('lrp-1', GATEWAY6, world.BRIDGE_MAC),
              resources.DefaultRoute(of.uuid, 'lrp-1', GATEWAY6,
-                                    world.HOSTNAME, prefix='::/0')],
+                                    world.OWNER, prefix='::/0')],
             self.rows(of))
 
     def test_routes_to_the_halves_of_a_provider_network(self):
@@ -267,7 +267,7 @@ class NorthboundTest(Ipv6TestCase):
         of = router(FIP, FIP6)
         self.assertEqual(
             [resources.OnLinkRoute(of.uuid, 'lrp-1', GATEWAY6,
-                                   world.HOSTNAME, prefix=half)
+                                   world.OWNER, prefix=half)
              for half in ('2001:db8:100::/65',
                           '2001:db8:100:0:8000::/65')],
             self.kind(resources.OnLinkRoute, of))

@@ -112,7 +112,7 @@ class RoutedByOvnTest(fip_routes.FipRouteTestCase):
 
     def test_nothing_is_wanted(self):
         managed = model.NbDefaultRoute('198.51.100.254', 'lrp-1', True,
-                                       world.HOSTNAME)
+                                       world.OWNER)
         for name in ('fip_route', 'veth_leak', 'gateway_drain',
                      'port_forward'):
             driver = world.driver(name, world.conf(drivers=[name]))

@@ -59,7 +59,7 @@ class DriverTest(gateways.ReconcilerTestCase):
         # A router whose proof is there: before, all addresses count.
         gateway = self.gateway()
         proved = (model.NbDefaultRoute('198.51.100.254', 'lrp-1', True,
-                                       worlds.HOSTNAME, worlds.HOSTNAME),)
+                                       worlds.OWNER, worlds.HOSTNAME),)
         nats = tuple(worlds.fip(f'198.51.100.{n}') for n in range(10, 200))
         for wanted, asked in (
                 (nats, nats), (nats[1:], ()), (nats[1:100] + nats[101:], ()),
@@ -131,7 +131,7 @@ class DriverTest(gateways.ReconcilerTestCase):
     def test_the_rest_is_asked_for_when_a_nat_row_matters_to_it(self):
         gateway = self.gateway()
         proved = (model.NbDefaultRoute(
-            '198.51.100.254', 'lrp-1', True, worlds.HOSTNAME,
+            '198.51.100.254', 'lrp-1', True, worlds.OWNER,
             worlds.HOSTNAME),)
         nats = [worlds.fip(FIP)]
         gateway.run(worlds.router(nats=tuple(nats), default_routes=proved))
@@ -210,7 +210,7 @@ class DriverTest(gateways.ReconcilerTestCase):
         gateway.run(router)
         for advertised in ('', 'gw2', worlds.HOSTNAME, ''):
             route = model.NbDefaultRoute('198.51.100.254', 'lrp-1', True,
-                                         worlds.HOSTNAME, advertised)
+                                         worlds.OWNER, advertised)
             del gateway.fip_route.asked_nats[:], gateway.fip_route.asked[:]
             gateway.run(dataclasses.replace(router, default_routes=(route,)))
             self.assertEqual([router.uuid], gateway.fip_route.asked)

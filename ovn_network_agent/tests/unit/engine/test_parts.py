@@ -52,10 +52,10 @@ PLACES = (
        'relay': relay} for handover in (model.Handover.ANNOUNCE,
                                         model.Handover.FORWARD)
       for relay in (0, 9)))
-PROVED = model.NbDefaultRoute(GATEWAY, 'lrp-1', True, worlds.HOSTNAME,
+PROVED = model.NbDefaultRoute(GATEWAY, 'lrp-1', True, worlds.OWNER,
                               worlds.HOSTNAME)
 ROUTES = ((), (PROVED,), (dataclasses.replace(PROVED, advertised=''),),
-          (dataclasses.replace(PROVED, chassis='gw2', advertised='gw2'),),
+          (dataclasses.replace(PROVED, owner=worlds.THEIRS, advertised='gw2'),),
           (model.NbDefaultRoute(GATEWAY, '', False),))
 CHANGES = {
     'withheld': [(), *(((address, 'a word'),) for address in ADDRESSES[:4])],

@@ -40,10 +40,10 @@ class PhaseTest(gateways.ReconcilerTestCase):
         moved = worlds.router(2, ports=(worlds.port(
             2, local=False, chassis=worlds.OTHER),), default_routes=(
             model.NbDefaultRoute('198.51.100.254', 'lrp-2', True,
-                                 worlds.HOSTNAME),))
+                                 worlds.OWNER),))
         theirs = {
             resources.DefaultRoute(moved.uuid, 'lrp-2', '198.51.100.254',
-                                   worlds.HOSTNAME),
+                                   worlds.OWNER),
             resources.MacBinding('lrp-2', '198.51.100.254',
                                  worlds.BRIDGE_MAC)}
         gateway.world.put(*theirs)

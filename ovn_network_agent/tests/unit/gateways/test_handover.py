@@ -18,11 +18,12 @@ import dataclasses
 from oslotest import base
 
 from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.tests.unit import world
 
-HERE, OTHER = world.CHASSIS, world.OTHER
+HERE, OTHER, THEIRS = world.CHASSIS, world.OTHER, world.THEIRS
 NONE, ANNOUNCE, FORWARD = (model.Handover.NONE, model.Handover.ANNOUNCE,
                            model.Handover.FORWARD)
 RELAY = model.Relay('br-ex', '192.0.2.2', 9, True)
@@ -30,8 +31,8 @@ SILENT = (model.Relay('br-ex', '192.0.2.2', 9, False),)
 DRIVERS = ['fip_route', 'veth_leak', 'gateway_drain']
 
 
-def route(chassis=world.HOSTNAME, advertised=''):
-    return model.NbDefaultRoute('198.51.100.254', 'lrp-1', True, chassis,
+def route(owner=world.OWNER, advertised=''):
+    return model.NbDefaultRoute('198.51.100.254', 'lrp-1', True, owner,
                                 advertised)
 
 
@@ -73,23 +74,23 @@ class HandoverTest(base.BaseTestCase):
         self.assertIs(ANNOUNCE, self.view(OTHER))
         self.assertEqual(9, self.port.relay)
         self.now += 3
-        self.assertIs(ANNOUNCE, self.view(OTHER, routes=(route('gw2'),)))
+        self.assertIs(ANNOUNCE, self.view(OTHER, routes=(route(THEIRS),)))
         self.assertIs(ANNOUNCE, self.view(
-            OTHER, routes=(route('gw2', 'gw2'),)))
+            OTHER, routes=(route(THEIRS, 'gw2'),)))
         self.assertEqual(0.5, self.handovers.due_in())
         self.now += 0.5
-        self.assertIs(FORWARD, self.view(OTHER, routes=(route('gw2'),)))
+        self.assertIs(FORWARD, self.view(OTHER, routes=(route(THEIRS),)))
         self.assertEqual(9, self.port.relay)
         self.now += handover.SETTLE
-        self.assertIs(NONE, self.view(OTHER, routes=(route('gw2', 'gw2'),)))
+        self.assertIs(NONE, self.view(OTHER, routes=(route(THEIRS, 'gw2'),)))
         self.assertEqual(0, self.port.relay)
         self.assertEqual(frozenset(), self.handovers.routers)
 
     def test_a_proof_that_does_not_count(self):
         """Trap T26: of this chassis, or of one before the present tag."""
         for found in (route(), route(advertised='gw1'),
-                      route(advertised='gw2'), route('gw2', 'gw1'),
-                      route('gw2', 'gw3'), route('', '')):
+                      route(advertised='gw2'), route(THEIRS, 'gw1'),
+                      route(THEIRS, 'gw3'), route(ownership.Owner(), '')):
             self.make()
             self.view(HERE)
             self.view(OTHER, routes=(found,))
@@ -102,7 +103,7 @@ class HandoverTest(base.BaseTestCase):
         It may not announce any more, and has no reason to prove it anew.
         Trap T26.
         """
-        found = (route('gw2', 'gw2'),)
+        found = (route(THEIRS, 'gw2'),)
         self.view(HERE, routes=found)
         self.assertIs(ANNOUNCE, self.view(OTHER, routes=found))
         self.now += 1
@@ -114,7 +115,7 @@ class HandoverTest(base.BaseTestCase):
     def test_a_proof_that_comes_with_the_move_is_one(self):
         self.view(HERE)
         self.assertIs(ANNOUNCE, self.view(OTHER,
-                                          routes=(route('gw2', 'gw2'),)))
+                                          routes=(route(THEIRS, 'gw2'),)))
         self.assertEqual(0.5, self.handovers.due_in())
 
     def test_not_for_ever(self):
@@ -175,7 +176,7 @@ class HandoverTest(base.BaseTestCase):
 
     def test_where_the_route_goes_through_another_port(self):
         """Who has that one proves it, and nothing about this.  Trap T26."""
-        for found in (route(), route('gw2', 'gw2')):
+        for found in (route(), route(THEIRS, 'gw2')):
             self.make()
             found = (dataclasses.replace(found, output_port='lrp-2'),)
             self.view(HERE)

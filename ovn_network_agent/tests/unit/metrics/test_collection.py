@@ -269,7 +269,8 @@ class CollectionTest(base.BaseTestCase):
 
     def test_stale_routes(self):
         gone, refused = (
-            resources.StaleRoute(router, 'lrp', '198.51.100.254', 'gw9')
+            resources.StaleRoute(router, 'lrp', '198.51.100.254',
+                                 ownership.Owner('gw9'))
             for router in ('r1', 'r2'))
         self.record.made(record.Passed('event', None, outcome.Outcome(
             applied=(('deleted', gone),), failures={refused.ref: 'no'}),

@@ -14,12 +14,20 @@
 
 from oslotest import base
 
+from ovn_network_agent import ownership
 from ovn_network_agent.ovn import absence
 
 GRACE = 300
 JITTER = 7
 LIMIT = GRACE + JITTER
-HERE = {'gw1', 'gw2'}
+
+
+def chassis(*hostnames):
+    """The chassis of SB."""
+    return {ownership.Owner(name, f'{name}-id') for name in hostnames}
+
+
+HERE = chassis('gw1', 'gw2')
 
 
 class AbsenceTest(base.BaseTestCase):
@@ -30,8 +38,8 @@ class AbsenceTest(base.BaseTestCase):
         self.absence = absence.Absence(lambda: self.now, JITTER)
 
     def look(self, *tags, present=HERE, session=1, grace=GRACE):
-        self.absence.look(tags, present, session, grace)
-        return set(self.absence.dead)
+        self.absence.look(map(ownership.Owner, tags), present, session, grace)
+        return {dead.hostname for dead in self.absence.dead}
 
     def test_only_after_grace_and_jitter(self):
         """Row STL-01."""
@@ -51,7 +59,7 @@ class AbsenceTest(base.BaseTestCase):
     def test_it_says_when_that_has_changed(self):
         said = []
         for _second in range(LIMIT + 2):
-            said.append(self.absence.look(['gw3'], HERE, 1, GRACE))
+            said.append(self.absence.look([ownership.Owner('gw3')], HERE, 1, GRACE))
             self.now += 1
         self.assertEqual([LIMIT], [n for n, one in enumerate(said) if one])
         self.assertTrue(self.absence.look([], HERE, 1, GRACE))
@@ -61,11 +69,11 @@ class AbsenceTest(base.BaseTestCase):
         drawn = set()
         for _process in range(50):
             made = absence.Absence(lambda: self.now)
-            made.look(['gw3'], HERE, 1, GRACE)
+            made.look([ownership.Owner('gw3')], HERE, 1, GRACE)
             first = made.due_in()
             self.assertTrue(GRACE <= first <= GRACE + absence.JITTER, first)
             made.look([], HERE, 1, GRACE)
-            made.look(['gw4'], HERE, 1, GRACE)
+            made.look([ownership.Owner('gw4')], HERE, 1, GRACE)
             self.assertEqual(first, made.due_in())
             drawn.add(first)
         self.assertGreater(len(drawn), 40)
@@ -74,7 +82,7 @@ class AbsenceTest(base.BaseTestCase):
         """Row STL-03."""
         self.look('gw3')
         self.now += LIMIT - 1
-        self.look('gw3', present=HERE | {'gw3'})
+        self.look('gw3', present=HERE | chassis('gw3'))
         self.assertIsNone(self.absence.due_in())
         self.now += 1
         self.assertEqual(set(), self.look('gw3'))
@@ -85,7 +93,7 @@ class AbsenceTest(base.BaseTestCase):
         self.look('gw3', 'gw4')
         self.now += 100
         self.look('gw3', 'gw4', 'gw5')
-        self.look('gw3', 'gw4', 'gw5', present=HERE | {'gw4'})
+        self.look('gw3', 'gw4', 'gw5', present=HERE | chassis('gw4'))
         self.now += LIMIT - 100
         self.assertEqual({'gw3'}, self.look('gw3', 'gw4', 'gw5'))
         self.now += 100
@@ -126,10 +134,19 @@ class AbsenceTest(base.BaseTestCase):
 
     def test_a_short_name_may_be_that_of_a_long_one(self):
         for tag, present, known in (
-                ('gw1', {'gw1.example.org'}, True),
-                ('gw1.example.org', {'gw1'}, True),
-                ('gw1.example.org', {'gw1.example.net'}, False),
-                ('gw1', {'gw10.example.org'}, False),
-                ('gw1.example.org', {'gw1.example.org'}, True),
-                ('gw1', set(), False)):
-            self.assertIs(known, absence.known(tag, present), tag)
+                ('gw1', 'gw1.example.org', True),
+                ('gw1.example.org', 'gw1', True),
+                ('gw1.example.org', 'gw1.example.net', False),
+                ('gw1', 'gw10.example.org', False),
+                ('gw1.example.org', 'gw1.example.org', True)):
+            self.assertIs(known, absence.known(
+                ownership.Owner(tag), chassis(present)), tag)
+        self.assertFalse(absence.known(ownership.Owner('gw1'), set()))
+
+    def test_a_mark_with_a_chassis_goes_by_the_chassis(self):
+        """The host name may be another one, or that of a living chassis."""
+        for hostname, name, known in (
+                ('gw1', 'gw1-id', True), ('gw9', 'gw1-id', True),
+                ('', 'gw1-id', True), ('gw1', 'former', False)):
+            self.assertIs(known, absence.known(
+                ownership.Owner(hostname, name), HERE), (hostname, name))

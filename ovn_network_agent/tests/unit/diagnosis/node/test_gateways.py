@@ -12,6 +12,7 @@
 
 
 from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis.node import gateways
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
@@ -99,22 +100,26 @@ class PortsTest(base.JudgeTestCase):
                    for name in self.segment.__slots__}, **changed})
             self.assertIn(word, self.judge(base.BROKEN, segment))
 
+MARKS = frozenset({ownership.Owner('gw1'), ownership.Owner('gw1', 'id')})
+
 
 class RoutesTest(base.JudgeTestCase):
 
     def judge(self, *routes, verdicts, managed=True, problems=()):
         router = model.Router('uuid', 'r1', default_routes=routes)
         return self.judged(gateways.judge_routes, gateways.Routes(
-            managed, 'gw1', (router,), problems), *verdicts)
+            managed, MARKS, (router,), problems), *verdicts)
 
     def test_routes(self):
-        ours = model.NbDefaultRoute('198.51.100.254', 'lrp', True, 'gw1')
+        ours = model.NbDefaultRoute('198.51.100.254', 'lrp', True,
+                                    ownership.Owner('gw1'))
         self.judge(ours, verdicts=[base.OK])
         self.assertIn('r1: ', self.judge(verdicts=[base.BROKEN]))
         self.judged(gateways.judge_routes, gateways.Routes(
-            False, 'gw1', (), ()), base.NOT_CHECKED)
+            False, MARKS, (), ()), base.NOT_CHECKED)
         self.judge(model.NbDefaultRoute('198.51.100.254', 'lrp', True,
-                                        'gw2'), verdicts=[base.BROKEN])
+                                        ownership.Owner('gw1', 'other')),
+                   verdicts=[base.BROKEN])
         # The subnet has a gateway.
         self.judge(model.NbDefaultRoute('198.51.100.1', '', False),
                    verdicts=[base.OK])
@@ -126,7 +131,7 @@ class RoutesTest(base.JudgeTestCase):
                                              managed=False))
         self.assertIn('r1: here', self.judged(
             gateways.judge_routes, gateways.Routes(
-                False, 'cmp1', (), (), (model.Router('uuid', 'r1'),)),
+                False, MARKS, (), (), (model.Router('uuid', 'r1'),)),
             base.WARN))
 
 

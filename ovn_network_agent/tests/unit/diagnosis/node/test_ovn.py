@@ -58,6 +58,12 @@ class ChassisTest(base.JudgeTestCase):
         self.assertIn('no chassis c1', said)
         self.assertIn('delete c2', said)
 
+    def test_another_chassis_with_the_host_name(self):
+        said = self.judged(ovn.judge_chassis, chassis(
+            namesakes=('c2 (192.0.2.2)',)), base.WARN)
+        self.assertIn('also that of chassis c2 (192.0.2.2)', said)
+        self.assertIn('external_ids:hostname=NAME', said)
+
     def test_no_gateway(self):
         key = 'ovn-cms-options-c1'
         self.assertIn(f'external_ids:{key}=enable-chassis-as-gw"',

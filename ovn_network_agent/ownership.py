@@ -80,6 +80,10 @@ NEXT_HOP_6 = f'{VETH_LINK_LOCAL[0]} {VETH_PROVIDER}'
 # virtual gateway of the routers.
 SEGMENT_LINK_LOCAL = 'fe80::a9fe:a9fe'
 
+# The virtual gateway of IPv4 where the subnet has no free address for it.  No
+# device has the address: OVN alone uses it, with a static MAC binding.
+LINK_LOCAL_GATEWAY = '169.254.169.252'
+
 # The MAC of the virtual gateway of a router with distributed floating IPs.
 # Several nodes use its binding at once, and each node's MAC-tweak flow writes
 # the MAC of its own device.  The address is locally administered.

@@ -76,7 +76,6 @@ class _Common:
 
     :ivar services: tuple of :class:`_Service`
     :ivar nets: tuple of IPv4Network and IPv6Network of the gateway ports
-    :ivar gateways: frozenset of the virtual gateways, text
     :ivar proved: whether the router has its proof, which then says nothing
         about its NAT rows; matters for remarks alone, so no row is asked
         about again when the proof comes
@@ -84,7 +83,6 @@ class _Common:
 
     services: tuple
     nets: tuple
-    gateways: frozenset
     proved: bool = dataclasses.field(compare=False)
 
 
@@ -137,19 +135,15 @@ class FipRouteDriver(base.Driver):
             tuple(self._services(router)),
             tuple(net for port in router.ports
                   for net in networks.provider_networks(port.networks)),
-            frozenset(networks.virtual_gateway(port.networks)
-                      for port in router.ports),
             announcing.proved(router, node))
 
     def remark(self, nat, common):
         """The NAT row itself if :meth:`for_rest` says something about it.
 
-        These are distributed floating IPs, users of the virtual gateway,
-        addresses outside of the provider networks, and all rows while the
-        proof is missing.
+        These are distributed floating IPs, addresses outside of the provider
+        networks, and all rows while the proof is missing.
         """
         matters = (nat.distributed_mac or not common.proved or
-                   nat.external_ip in common.gateways or
                    not networks.inside(nat.external_ip, common.nets))
         return nat if matters else None
 

@@ -13,9 +13,8 @@
 """The default routes of a gatewayless router, and their next hops.
 
 Pure functions.  There is one route for each family.  The next hop is the
-virtual gateway: for IPv4, an address that no device has; for IPv6, the
-link-local address of the bridge's device.  It is bound to the MAC of this
-device, or to a constant one (:func:`_binding`).
+virtual gateway (:func:`_virtual_gateway`), which is bound to the MAC of the
+bridge's device, or to a constant one (:func:`_binding`).
 """
 
 from ovn_network_agent import networks
@@ -41,7 +40,7 @@ def rows(router, node, usable, nets):
         provider networks
     :returns: iterable of :class:`resources.Resource`
     """
-    # Without a network of IPv4, the lack of one may be a mistake.
+    # The networks of network_cidr may be of IPv6 alone.
     for version in sorted({4, *(net.version for port in router.local_ports
                                 for net in nets(port))}):
         found = [route for route in router.default_routes
@@ -64,31 +63,41 @@ def _of_family(version, router, found, node, usable, nets):
     if _through_another(router, found, node):
         yield from _left(router, found)
         return
-    for port in router.local_ports:
-        nexthop = networks.virtual_gateway(port.networks, version)
+    gateways = ((port, _virtual_gateway(port, version))
+                for port in router.local_ports)
+    # An address of a subnet is what the Go program uses, too.
+    for port, nexthop in sorted(gateways, key=lambda each: each[1] ==
+                                ownership.LINK_LOCAL_GATEWAY):
         if nexthop is None:
             continue
-        user = _user(router, port, nexthop)
-        if user:
-            yield _refusal(router, port, nexthop, user)
-        if user and not _in_use(router, nexthop):
-            return
         if not usable(port.segment):
             # As for announcements, the rows stay in doubt, because the
-            # router's replies need them.
-            yield from _keep(router, prefix, port.lrp, nexthop)
+            # router's replies need them.  Whether the address of the subnet is
+            # in use may not be known, either.
+            for each in {nexthop, networks.virtual_gateway(
+                    port.networks, version) or nexthop,
+                         *(route.nexthop for route in found)}:
+                yield from _keep(router, prefix, port.lrp, each)
             return
         yield _binding(router, port, nexthop)
         yield resources.DefaultRoute(router.uuid, port.lrp, nexthop,
                                      node.owner, prefix=prefix)
         return
-    if any(networks.family(n) == version for port in router.local_ports
-           for n in port.networks):
-        yield resources.Problem(
-            f'router {router.called}: no network of its gateway ports has '
-            'room for a virtual gateway; the router gets no default route; '
-            'make the subnet of the provider network /30 or larger',
-            router=router.uuid)
+
+
+def _virtual_gateway(port, version):
+    """The virtual gateway of a port, None without a network of the family.
+
+    For IPv4, it is the last host address of the subnet, as in the Go program,
+    or a link-local address if another user has that one, or in a /31 or /32.
+    OVN then sends from the first address of the port (northd,
+    find_static_route_outport).  All agents find the same one, in OVN.
+    """
+    subnet = networks.virtual_gateway(port.networks, version)
+    if version == 6 or (subnet is not None and not port.nexthop_used):
+        return subnet
+    return (ownership.LINK_LOCAL_GATEWAY
+            if networks.of_version(4, port.networks) else None)
 
 
 def _on_link(version, router, node, usable, nets):
@@ -102,7 +111,7 @@ def _on_link(version, router, node, usable, nets):
     """
     done = set()
     for port in router.local_ports if version in _ASKED else ():
-        nexthop = networks.virtual_gateway(port.networks, version)
+        nexthop = _virtual_gateway(port, version)
         for network in nets(port):
             if (network.version != version or network in done or
                     network.prefixlen == network.max_prefixlen):
@@ -164,42 +173,6 @@ def _left(router, found):
         if route.managed:
             yield from _keep(router, route.prefix, route.output_port,
                              route.nexthop, theirs=True)
-
-
-def _user(router, port, nexthop):
-    """The user of the virtual gateway's address, in words, or ''."""
-    if networks.family(nexthop) == 6:
-        # It is in no subnet, so nobody else gets it.
-        return ''
-    if nexthop in [nat.external_ip for nat in router.nats]:
-        return 'a NAT row of this router'
-    if any(each.address == nexthop for each in router.balanced):
-        return 'a load balancer of this router'
-    if any(str(networks.parse_interface(n).ip) == nexthop
-           for p in router.ports for n in p.networks):
-        return 'a port of this router'
-    return port.nexthop_user
-
-
-def _in_use(router, nexthop):
-    """Whether the router's default route already has a next hop.
-
-    Such a route stays, although another user has the address now: otherwise
-    all traffic of the router would be lost for one address.
-    """
-    return any(route.managed and route.nexthop == nexthop
-               for route in router.default_routes)
-
-
-def _refusal(router, port, nexthop, user):
-    outcome = ('It stays, since all of its traffic goes there'
-               if _in_use(router, nexthop) else
-               'The router gets no default route')
-    return resources.Problem(
-        f'router {router.called}, port {port.lrp}: its virtual gateway '
-        f'{nexthop} is in use by {user}; end the allocation pool of the '
-        f'subnet before that address. {outcome}', router=router.uuid,
-        addresses=(nexthop,))
 
 
 def _keep(router, prefix, lrp, nexthop, theirs=False):

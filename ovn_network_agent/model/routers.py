@@ -84,8 +84,8 @@ class GatewayPort:
     :ivar local: whether the port is on this chassis
     :ivar segment: :class:`Segment` or None when it cannot be resolved
     :ivar nat_addresses: tuple of IPv4 text from SB nat_addresses
-    :ivar nexthop_user: another user of the address that would be the virtual
-        gateway of this port, in words, '' without one
+    :ivar nexthop_used: whether a NAT row, load balancer or router port has
+        the address that would be the virtual gateway of this port
     :ivar handover: :class:`Handover`; never with ``local``
     :ivar relay: OpenFlow port of the relay to the present or next owner,
         which gets the packets of this port, too; 0 without a relay
@@ -102,7 +102,7 @@ class GatewayPort:
     local: bool
     segment: Segment | None
     nat_addresses: tuple = ()
-    nexthop_user: str = ''
+    nexthop_used: bool = False
     handover: Handover = Handover.NONE
     relay: int = 0
     hosting: bool = False

@@ -116,12 +116,12 @@ class Routers:
         problems.extend(bad)
         located = self._segments.locate(bindings, wiring,
                                         name)
-        user, rows_of_users = self._users.find_user(
+        used, rows_of_users = self._users.find_user(
             bindings, name, networks.virtual_gateway(nets))
-        for used in (*located.depends, *rows_of_users):
-            self._depends[used].add(router)
+        for row in (*located.depends, *rows_of_users):
+            self._depends[row].add(router)
         yield model.GatewayPort(
             name, columns.atom(lrp, 'mac').lower(), nets, chassis,
             follows and (chassis == wiring.chassis or
                          not chassis and name in wiring.held),
-            located.segment, located.nat_addresses, user)
+            located.segment, located.nat_addresses, used)

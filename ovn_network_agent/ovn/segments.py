@@ -110,19 +110,17 @@ class Users:
         self._find = find
 
     def find_user(self, bindings, lrp, address):
-        """Find a user of an address on the provider network of a port.
+        """Whether an address on the provider network of a port is in use.
 
         :param bindings: dict of UUID to row of Port_Binding
         :param lrp: name of the Logical_Router_Port
         :param address: IP address, text
-        :returns: (words for the kind of user, '' without a user; set of the
-            UUIDs of the NB rows that this was read from)
+        :returns: (whether a NAT row, a load balancer or a router port has the
+            address; set of the UUIDs of the NB rows that this was read from)
         """
         network = self._network(bindings, lrp)
         depends = set()
-        for table, words in (('NAT', 'a NAT row'),
-                             ('Load_Balancer', 'a load balancer'),
-                             (_PORT, 'a router port')):
+        for table in ('NAT', 'Load_Balancer', _PORT):
             for row in self._find('nb', table, 'address').find(address):
                 groups = self._groups(row)
                 ports = {row} if table == _PORT else self._ports(
@@ -131,8 +129,8 @@ class Users:
                 if network is not None and any(
                         self._network(bindings, name) == network
                         for port in ports for name in self._names(port)):
-                    return words, depends
-        return '', depends
+                    return True, depends
+        return False, depends
 
     def concerned(self, table, row, changed):
         """Rows whose users may differ after a change of a row.

@@ -20,6 +20,7 @@ from lab import neutron
 from lab import node as nodes
 from lab import plan
 from lab import probe
+from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import leaving
 from ovn_network_agent.tests.lab import matrix
@@ -108,6 +109,54 @@ class Move:
         self.assertGreaterEqual(self.transmitted('gw2', 'eth1') - sent, 10)
 
 
+class LinkLocalGateway:
+    """The next hop of IPv4 that no subnet has, beside that of router beta."""
+
+    def _goes_via(self, nexthop):
+        nodes.wait_until(
+            lambda: f'alpha goes via {nexthop}: {self.default_route(self.alpha)}',
+            lambda: self.default_route(self.alpha)[1] == nexthop, base.SETTLE)
+
+    def _reached(self, *fips):
+        for fip in fips:
+            self.reach(self.client, 'tcp', fip.address)
+        self.reach(self.vm.node, 'icmp', self.family.client, 10)
+
+    def test_a_floating_ip_with_the_address_of_the_virtual_gateway(self):
+        """Row NB-13: all addresses work, also after a move."""
+        usual = self.family.virtual_gateway
+        self.addCleanup(self.cloud.move, self.alpha, 'gw1')
+        with self.probing(self.fip.address) as running:
+            fip = self.floating_ip(self.alpha, self.vm.port, usual)
+            self._goes_via(ownership.LINK_LOCAL_GATEWAY)
+            self.cloud.wait_announced(usual, 'gw1', base.SETTLE)
+            base.note(f'another next hop: {self.lossless(running)}')
+        self.assertEqual(usual, self.default_route(self.beta)[1])
+        self._reached(fip, self.fip, self.fip_beta)
+        self.cloud.move(self.alpha, 'gw2')
+        self.cloud.wait_alone(usual, 'gw2', base.SETTLE)
+        self._reached(fip, self.fip)
+        self.doCleanups()
+        self._goes_via(usual)
+        self._reached(self.fip)
+
+    def test_a_network_without_room(self):
+        """Row NB-02: the port of the router has a /32."""
+        port, = [each for each in self.cloud.nb.rows('Logical_Router_Port')
+                 if each.name == self.alpha.lrp]
+        before, = port.networks
+        self.addCleanup(self._goes_via, self.family.virtual_gateway)
+        self.addCleanup(self._set_networks, before)
+        self._set_networks(f'{self.alpha.address}/32')
+        self._goes_via(ownership.LINK_LOCAL_GATEWAY)
+        self._reached(self.fip, self.fip_beta)
+
+    def _set_networks(self, network):
+        self.cloud['central'].run([
+            'ovn-nbctl', 'set', 'Logical_Router_Port', self.alpha.lrp,
+            f'networks="{network}"'])
+
+
 class TestMoveStatic(Move, base.LabTestCase):
     """With static routes of FRR, and a flat network of IPv6."""
 
@@ -115,17 +164,17 @@ class TestMoveStatic(Move, base.LabTestCase):
     FAMILY = 6
 
 
-class TestMoveKernel(Move, base.LabTestCase):
+class TestMoveKernel(LinkLocalGateway, Move, base.LabTestCase):
     """With kernel routes that FRR redistributes, and a VLAN of IPv4."""
 
     METHOD = 'kernel'
     SEGMENT = 'vlan'
 
 
-class TestMoveGroup(Move, base.LabTestCase):
+class TestMoveGroup(LinkLocalGateway, Move, base.LabTestCase):
     """With HA_Chassis_Group, and gw2 has the host name of gw1."""
 
-    METHOD = 'kernel'
+    METHOD = 'static'
     SCHEDULER = neutron.HA_CHASSIS_GROUP
 
     @classmethod

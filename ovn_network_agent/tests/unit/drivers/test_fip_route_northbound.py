@@ -12,13 +12,17 @@
 
 """Driver fip_route: default routes, MAC bindings, and what is said of them."""
 
+import dataclasses
+
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.drivers import fip_routes
 
 MAC, FIP = world.BRIDGE_MAC, fip_routes.FIP
+GATEWAY = ownership.LINK_LOCAL_GATEWAY
 balanced = fip_routes.balanced
 
 
@@ -104,51 +108,38 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
             self.assertEqual(wanted, networks.virtual_gateway(lrp_networks),
                              lrp_networks)
 
-    def test_a_virtual_gateway_that_is_taken_is_not_used(self):
-        for router in (
-                world.router(fips=['198.51.100.254']),
-                world.router(ports=(world.port(networks=(
-                    '198.51.100.254/24',)),)),
-                world.router(ports=(world.port(), world.port(
-                    2, local=False, networks=('198.51.100.254/24',)))),
-                world.router(ports=(world.port(networks=(
-                    '172.16.0.2/30',)),))):
-            self.assertEqual([], self.rows(router), router)
+    def test_a_link_local_virtual_gateway(self):
+        """Rows NB-02 and NB-13: the subnet has no free address for one."""
+        for port in (world.port(nexthop_used=True),
+                     world.port(networks=('198.51.100.1/31',)),
+                     world.port(networks=('198.51.100.1/32',)),
+                     world.port(networks=('2001:db8::1/64',
+                                          '198.51.100.1/32'))):
+            router = world.router(ports=(port,))
+            found = [r for r in self.rows(router) if ':' not in
+                     f'{r.key}'.replace(router.uuid, '')]
+            self.assertEqual(
+                [resources.MacBinding('lrp-1', GATEWAY, MAC),
+                 resources.DefaultRoute(router.uuid, 'lrp-1', GATEWAY,
+                                        world.OWNER)], found)
+
+    def test_both_gateways_stay_while_the_user_is_not_known(self):
+        doubtful = dataclasses.replace(world.segment(), patch_port=0)
+        router = world.router(
+            ports=(world.port(segment=doubtful),),
+            default_routes=(self.foreign(
+                managed=True, owner=world.OWNER, nexthop=GATEWAY,
+                output_port='lrp-1'),))
+        self.assertEqual(
+            {resources.Ref('default_route', (router.uuid, '0.0.0.0/0')),
+             resources.Ref('mac_binding', ('lrp-1', '198.51.100.254')),
+             resources.Ref('mac_binding', ('lrp-1', GATEWAY))},
+            {ref for ref in self.kept(router)
+             if ref.kind in ('default_route', 'mac_binding')})
 
     def problems(self, router, **options):
         return [r.text for r in self.wants(router, **options)
                 if r.kind == 'problem']
-
-    def test_who_has_the_virtual_gateway_is_said(self):
-        for router, who in (
-                (world.router(fips=['198.51.100.254']),
-                 'a NAT row of this router'),
-                (world.router(ports=(world.port(networks=(
-                    '198.51.100.254/24',)),)), 'a port of this router'),
-                (world.router(ports=(world.port(
-                    nexthop_user='a NAT row'),)), 'a NAT row')):
-            self.assertEqual([], self.rows(router))
-            said, = self.problems(router)
-            self.assertIn(f'198.51.100.254 is in use by {who};', said)
-            self.assertIn('gets no default route', said)
-
-    def test_a_router_that_goes_through_it_already_goes_on(self):
-        # One address came later; all of the router's traffic came before.
-        for owner in (world.OWNER, world.THEIRS):
-            router = world.router(
-                ports=(world.port(nexthop_user='a NAT row'),),
-                default_routes=(self.foreign(
-                    managed=True, owner=owner, nexthop='198.51.100.254',
-                    output_port='lrp-1'),))
-            self.assertEqual(2, len(self.rows(router)))
-            self.assertIn('It stays', self.problems(router)[0])
-
-    def test_no_room_for_a_virtual_gateway_is_said(self):
-        for nets, said in ((['198.51.100.1/31'], 1), (['198.51.100.1/32'], 1),
-                           (['2001:db8::1/64'], 0),
-                           (['2001:db8::1/64', '198.51.100.1/24'], 0)):
-            router = world.router(ports=(world.port(networks=tuple(nets)),))
-            self.assertEqual(said, len(self.problems(router)), nets)
 
     def test_what_is_not_announced_is_said(self):
         self.assertEqual([], self.problems(world.router(
@@ -168,7 +159,7 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
         self.assertEqual([], self.problems(
             elsewhere, network_cidr=['198.51.100.0/24']))
 
-    def test_the_first_port_that_can_have_one(self):
+    def test_the_first_port_with_an_address_for_one(self):
         router = world.router(ports=(
             world.port(1, networks=('203.0.113.1/32',)), world.port(2)))
         self.assertEqual(['lrp-2'], [r.lrp for r in self.rows(router)

@@ -15,6 +15,7 @@
 import dataclasses
 
 from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.drivers import fip_routes
@@ -309,9 +310,10 @@ class NorthboundTest(Ipv6TestCase):
                                       if r.kind == 'default_route'])
 
     def test_another_user_of_the_ipv4_gateway_does_not_concern_ipv6(self):
-        port = world.port(networks=NETS, nexthop_user='somebody')
-        self.assertEqual(['::/0'], [
-            r.prefix for r in self.wants(router(ports=(port,)))
+        port = world.port(networks=NETS, nexthop_used=True)
+        self.assertEqual([('0.0.0.0/0', ownership.LINK_LOCAL_GATEWAY),
+                          ('::/0', GATEWAY6)], [
+            (r.prefix, r.nexthop) for r in self.wants(router(ports=(port,)))
             if r.kind == 'default_route'])
 
     def test_a_router_that_moved_away_keeps_both(self):

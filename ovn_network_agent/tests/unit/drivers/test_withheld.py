@@ -89,11 +89,6 @@ class WithheldTest(fip_routes.FipRouteTestCase):
                 resources.Problem, world.router(fips=fips,
                                                 balanced=balanced))))
 
-    def test_its_virtual_gateway_is_still_in_use(self):
-        nats = (world.fip('198.51.100.254'),)
-        self.assertEqual([], self.kind(resources.DefaultRoute, world.router(
-            nats=nats, withheld=(('198.51.100.254', 'because'),))))
-
     def test_no_relay_of_its_packets(self):
         """A former owner does not attract them either."""
         driver = world.driver('gateway_drain', world.conf(

@@ -27,7 +27,7 @@ def ask(context, conf, patience=asking.PATIENCE):
     :raises base.BackendError: when there is no answer
     """
     silent = context.silent()
-    question = questions.Reports() if silent else questions.Owners()
+    question = questions.Reports() if silent else questions.AllChassis()
     answers = asking.ask(context.databases['sb'], question, patience)
     present = question.owners(answers)
     if silent:

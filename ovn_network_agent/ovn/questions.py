@@ -216,7 +216,7 @@ class Moment:
         self.operations = [_select('Chassis', ['name', '==', ''])]
 
 
-class Owners:
+class AllChassis:
     """The question for the names and host names of all chassis.
 
     :ivar operations: operations to send, see :meth:`replica.Idl.ask`
@@ -234,7 +234,7 @@ class Owners:
                 for row in answers[0]}
 
 
-class Reports(Owners):
+class Reports(AllChassis):
     """The question for all chassis and the nb_cfg that each has reported.
 
     :ivar operations: operations to send, see :meth:`replica.Idl.ask`

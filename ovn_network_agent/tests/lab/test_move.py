@@ -125,6 +125,8 @@ class LinkLocalGateway:
     def test_a_floating_ip_with_the_address_of_the_virtual_gateway(self):
         """Row NB-13: all addresses work, also after a move."""
         usual = self.family.virtual_gateway
+        self.addCleanup(self._reached, self.fip)
+        self.addCleanup(self._goes_via, usual)
         self.addCleanup(self.cloud.move, self.alpha, 'gw1')
         with self.probing(self.fip.address) as running:
             fip = self.floating_ip(self.alpha, self.vm.port, usual)
@@ -136,9 +138,6 @@ class LinkLocalGateway:
         self.cloud.move(self.alpha, 'gw2')
         self.cloud.wait_alone(usual, 'gw2', base.SETTLE)
         self._reached(fip, self.fip)
-        self.doCleanups()
-        self._goes_via(usual)
-        self._reached(self.fip)
 
     def test_a_network_without_room(self):
         """Row NB-02: the port of the router has a /32."""

@@ -13,9 +13,9 @@
 """Backend advertised: the proof that a router is announced, in OVN NB.
 
 The proof is a key on the managed default route of the router, with the host
-name of this chassis, whose mark the route has.  The former owner waits for the proof.  So the backend
+name of this chassis.  The former owner waits for the proof.  So the backend
 writes the proof only when all addresses of the router are known to be
-announced, and only while the route has the tag of this chassis.  The proof
+announced, and only while the route has the mark of this chassis.  The proof
 stays: it says that the gateway port was taken over, and nothing of the time
 since then.
 """

@@ -26,8 +26,8 @@ another chassis has just taken, until a view is newer than an answer of SB
 """
 
 from ovn_network_agent import notices
-from ovn_network_agent import ownership
 from ovn_network_agent import notyet
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer

@@ -14,8 +14,9 @@
 
 A managed default route carries the name and the host name of its chassis.
 When SB has had no such chassis for long enough, no agent is left to remove
-the route, and the other agents remove it.  Time counts only while SB is connected,
-in sync, and has this chassis: after each loss the count begins anew.
+the route, and the other agents remove it.  Time counts only while SB is
+connected, in sync, and has this chassis: after each loss the count begins
+anew.
 
 No I/O; the only memory is since when each chassis has been missing.
 """
@@ -91,7 +92,8 @@ class Absence:
             self._since[tag] = now
             LOG.warning(
                 'OVN SB has no chassis %s that answers, and managed rows of '
-                'OVN NB have its mark; unless the chassis returns within %.0f s, they are removed', tag, limit)
+                'OVN NB have its mark; unless the chassis returns within '
+                '%.0f s, they are removed', tag, limit)
 
 
 def known(tag, present):

@@ -11,6 +11,7 @@
 # under the License.
 """A gateway moves to another chassis, and back."""
 
+import functools
 import json
 import statistics
 import time
@@ -114,7 +115,7 @@ class LinkLocalGateway:
 
     def _goes_via(self, nexthop):
         nodes.wait_until(
-            lambda: f'alpha goes via {nexthop}: {self.default_route(self.alpha)}',
+            lambda: f'via {nexthop}: {self.default_route(self.alpha)}',
             lambda: self.default_route(self.alpha)[1] == nexthop, base.SETTLE)
 
     def _reached(self, *fips):
@@ -180,8 +181,10 @@ class TestMoveGroup(LinkLocalGateway, Move, base.LabTestCase):
     def build(cls):
         cls.cloud['gw2'].run(['ovs-vsctl', 'set', 'Open_vSwitch', '.',
                               'external_ids:hostname=gw1'])
-        nodes.wait_until('gw2 has another host name', lambda: cls.cloud.sb.find(
-            'Chassis', name=plan.system_id('gw2')).hostname == 'gw1', 60)
+        row = functools.partial(cls.cloud.sb.find, 'Chassis',
+                                name=plan.system_id('gw2'))
+        nodes.wait_until('gw2 has another host name',
+                         lambda: row().hostname == 'gw1', 60)
         super().build()
 
     def test_both_chassis_are_named(self):

@@ -20,7 +20,6 @@ from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import bfd_timers
 from ovn_network_agent.tests.functional.backends import bfd
 from ovn_network_agent.tests.functional.ovn import base
-from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import northd
 from ovn_network_agent.tests.unit import world
 

@@ -286,7 +286,7 @@ class HostnameTest(northbound_rows.NorthboundTestCase):
         self.assertEqual([], nameless.read(frozenset()))
 
     def test_values_follow_the_resource(self):
-        wanted = dataclasses.replace(self.route(), owner=ownership.Owner('gw1', 'one'))
+        wanted = self.route(owner=ownership.Owner('gw1', 'one'))
         self.create(wanted)
         self.assertEqual('gw1',
                          self.routes()[0][3][ownership.EXT_ID_CHASSIS])

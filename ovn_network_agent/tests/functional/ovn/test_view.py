@@ -428,8 +428,8 @@ class GateTest(base.OvsdbTestCase):
         self.eventually(lambda: eyes.look().node.namesakes == (cloud.OTHER,),
                         'another chassis has the host name')
         self.assertEqual({cloud.OWNER}, eyes.view.marks)
-        self.assertIn(f'{cloud.HOSTNAME} of this chassis {HERE} for {cloud.OTHER},',
-                      log.output)
+        self.assertIn(f'{cloud.HOSTNAME} of this chassis {HERE} for '
+                      f'{cloud.OTHER},', log.output)
         self.rename_other(cloud.OTHER_HOSTNAME)
         self.eventually(lambda: eyes.look().node.marks >= {alone},
                         'the host name is of this chassis alone')

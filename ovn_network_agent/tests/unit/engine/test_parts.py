@@ -55,7 +55,8 @@ PLACES = (
 PROVED = model.NbDefaultRoute(GATEWAY, 'lrp-1', True, worlds.OWNER,
                               worlds.HOSTNAME)
 ROUTES = ((), (PROVED,), (dataclasses.replace(PROVED, advertised=''),),
-          (dataclasses.replace(PROVED, owner=worlds.THEIRS, advertised='gw2'),),
+          (dataclasses.replace(PROVED, owner=worlds.THEIRS,
+                               advertised='gw2'),),
           (model.NbDefaultRoute(GATEWAY, '', False),))
 CHANGES = {
     'withheld': [(), *(((address, 'a word'),) for address in ADDRESSES[:4])],

@@ -59,7 +59,8 @@ class AbsenceTest(base.BaseTestCase):
     def test_it_says_when_that_has_changed(self):
         said = []
         for _second in range(LIMIT + 2):
-            said.append(self.absence.look([ownership.Owner('gw3')], HERE, 1, GRACE))
+            said.append(self.absence.look([ownership.Owner('gw3')], HERE, 1,
+                                          GRACE))
             self.now += 1
         self.assertEqual([LIMIT], [n for n, one in enumerate(said) if one])
         self.assertTrue(self.absence.look([], HERE, 1, GRACE))

@@ -12,7 +12,6 @@
 
 """Backend northbound on a real database."""
 
-import dataclasses
 import json
 import subprocess
 

@@ -24,11 +24,12 @@ from ovn_network_agent.privileged import nft_version
 
 FRR, OVN, OVS, NFT, KERNEL = ('FRR', 'OVN', 'Open vSwitch', 'nftables',
                               'Linux')
-# The oldest and the newest that was tried; a test compares these with the
-# page of versions in the documentation.
-TRIED = {FRR: ('8.4.4', '10.7.1'), OVN: ('23.03', '26.03.1'),
-         OVS: ('3.1', '4.0')}
-# Major versions in between that were never run.
+# Those that the tests ran with, the oldest first; a test compares them with
+# the page of versions in the documentation.
+TRIED = {FRR: ('8.4.4', '10.3', '10.7.1'), OVN: ('23.03', '25.03', '26.03.1'),
+         OVS: ('3.1', '3.5', '4.0')}
+# Major versions in between that were never run, and differ from their
+# neighbours.
 NEVER = {FRR: (9,)}
 # Below these, a part of the agent cannot work.
 LEAST = {KERNEL: ('4.20', 'the agent needs its netlink with strict checks')}
@@ -85,7 +86,9 @@ def numbers(version):
 
 
 def judge_versions(found):
-    """A version below :data:`LEAST` is broken; one never tried is a warning.
+    """A version below :data:`LEAST` is broken.
+
+    One beside all of :data:`TRIED` is a warning, one in between a remark.
 
     :param found: :class:`Versions`
     """
@@ -94,7 +97,14 @@ def judge_versions(found):
     yield from odd
     if not odd:
         yield check.ok(', '.join(
-            f'{name} {version}' for name, version in found.found if version))
+            f'{name} {version}{_unseen(name, version)}'
+            for name, version in found.found if version))
+
+
+def _unseen(name, version):
+    tried = TRIED.get(name, ())
+    return '' if not tried or numbers(version) in map(numbers, tried) else (
+        f' (no test ran with it, but with {", ".join(tried)})')
 
 
 def _judged(name, version):
@@ -104,11 +114,11 @@ def _judged(name, version):
         yield check.broken(f'{name} {version} is older than {least}: {why}',
                            f'install {name} {least} or later')
         return
-    oldest, newest = TRIED.get(name, ('', ''))
-    if oldest and not numbers(oldest) <= here <= numbers(newest):
+    tried = TRIED.get(name, ())
+    if tried and not numbers(tried[0]) <= here <= numbers(tried[-1]):
         yield check.warn(
-            f'{name} {version} was not tried: the tests ran with {oldest} '
-            f'to {newest}', 'try it on a node without traffic first')
+            f'{name} {version} was not tried: the tests ran with '
+            f'{", ".join(tried)}', 'try it on a node without traffic first')
     elif here[:1] and here[0] in NEVER.get(name, ()):
         yield check.warn(f'{name} {version}: {name} {here[0]:d} was never '
                          'run', 'try it on a node without traffic first')

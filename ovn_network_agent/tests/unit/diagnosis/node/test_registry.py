@@ -69,11 +69,10 @@ class TriedTest(base.BaseTestCase):
         rows = [re.findall(r'^(?:   \*| {4}) - (.*)$', row, re.MULTILINE)
                 for row in re.split(r'(?m)^(?=   \* - )', table)[1:]]
         heads, *rows = rows
-        for program, (oldest, newest) in versions.TRIED.items():
+        for program, tried in versions.TRIED.items():
             column = heads.index(program)
-            found = sorted((row[column] for row in rows),
-                           key=versions.numbers)
-            self.assertEqual([oldest, newest], [found[0], found[-1]])
+            self.assertEqual(list(tried), sorted(
+                (row[column] for row in rows), key=versions.numbers))
 
     def test_what_was_never_run(self):
         self.assertIn('FRR 9 was never run',

@@ -26,7 +26,13 @@ class VersionsTest(base.JudgeTestCase):
         said = self.judge(base.OK, KERNEL='6.1.0-25-amd64', FRR='8.4.4',
                           OVN='23.03', OVS='3.1.0', NFT='1.0.6')
         self.assertIn('Linux 6.1.0-25-amd64', said)
-        self.judge(base.OK, FRR='10.3', OVN='26.03', OVS='3.5.1')
+        self.assertNotIn('no test', self.judge(
+            base.OK, FRR='10.3', OVN='26.03', OVS='3.5.1'))
+
+    def test_one_between_two_that_were_tried(self):
+        self.assertEqual(
+            'FRR 10.3, OVN 24.03.2 (no test ran with it, but with 23.03, '
+            '25.03, 26.03.1)', self.judge(base.OK, FRR='10.3', OVN='24.03.2'))
 
     def test_those_that_were_not(self):
         self.judge(base.WARN, FRR='8.1')

@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -72,7 +73,7 @@ def run(argv, memory='3G', writable=(), interactive=False, verbose=False,
     :raises MachineDied: when the machine ended before the command
     """
     chosen = kernel.choose()
-    directory = tempfile.mkdtemp(prefix='ovn-lab-')
+    directory = tempfile.mkdtemp(prefix='ovn-lab-', dir=temporary_directory())
     socket = os.path.join(directory, 'console')
     environ = dict(os.environ if environ is None else environ)
     environ[console.VARIABLE] = (
@@ -82,6 +83,7 @@ def run(argv, memory='3G', writable=(), interactive=False, verbose=False,
     try:
         _write_job(directory, argv, writable, interactive, environ,
                    places.of_machine(chosen == kernel.HOST))
+        write_init(directory)
         with running.announced(os.path.basename(directory), socket, argv):
             if chosen == kernel.HOST:
                 return _run_on_host(directory)
@@ -114,6 +116,30 @@ def _write_job(directory, argv, writable, interactive, environ, visible):
         json.dump(job, opened)
 
 
+def write_init(directory):
+    """Write the first program of the machine.
+
+    Its path stands in the kernel's command line, where a space ends a word;
+    those of the source tree and of Python may have any character.
+    """
+    path = init_of(directory)
+    with open(path, 'w', encoding='utf-8') as opened:
+        words = shlex.join([sys.executable, INIT, directory])
+        opened.write(f'#!/bin/sh\nexec {words}\n')
+    os.chmod(path, 0o755)
+
+
+def init_of(directory):
+    """Path of the first program of the machine with this directory."""
+    return os.path.join(directory, 'init')
+
+
+def temporary_directory():
+    """The usual directory, or /tmp if its path is no word for the kernel."""
+    usual = tempfile.gettempdir()
+    return usual if re.fullmatch(r'[\w/.,+@%-]+', usual, re.ASCII) else '/tmp'
+
+
 def _status(directory, ended, log):
     try:
         with open(os.path.join(directory, 'status'),
@@ -137,7 +163,7 @@ def _run_machine(path, directory, socket, memory, interactive, words):
         # A kernel before 6.16 gives this word to init, which does not look.
         'seccomp=auto',
         *consoles.arguments(),
-        f'init={sys.executable}', '--', INIT, directory]
+        f'init={init_of(directory)}']
     with contextlib.ExitStack() as stack:
         stdin, stdout = _console(stack, interactive)
         number = stack.enter_context(

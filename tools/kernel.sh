@@ -25,6 +25,19 @@ FAST_SOURCE=linux-source-$FAST_SERIES
 FAST_RELEASE=trixie-backports
 DEBIAN_KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 
+# need_kernel_place: refuse a cache in which no kernel can be built.
+need_kernel_place() {
+    local place=${XDG_CACHE_HOME:-$HOME/.cache}
+    [ -z "${LAB_KERNEL:-}" ] || return 0
+    case $place in
+    *[[:space:]:]*)
+        die "The lab builds its kernel in $place, and the makefiles of Linux" \
+            "refuse a space or colon there. Name another place:" \
+            "XDG_CACHE_HOME=..."
+        ;;
+    esac
+}
+
 # need_kernel: install the packages for the build of the lab's kernel, unless
 # the host's kernel or a kept kernel is enough.  Needs need_venv before.
 need_kernel() {

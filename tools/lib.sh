@@ -29,6 +29,13 @@ set -u -o pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT" || exit 1
+case $ROOT in
+*:*|*$'\n'*)
+    printf '!! %s\n' "The path of the source tree, $ROOT, has a colon or a \
+line break, and PATH and PYTHONPATH cannot have it. Move the tree." >&2
+    exit 1
+    ;;
+esac
 VENV=$ROOT/.venv
 PY=$VENV/bin/python
 LOGS=$ROOT/build/log

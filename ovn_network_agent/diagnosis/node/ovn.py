@@ -138,7 +138,7 @@ def read_chassis(sources):
                          if row.name == name), '')
         own = own_chassis.of_rows(sb, here)
         namesakes = tuple(sorted(
-            f'{row.name} ({", ".join(sorted(e.ip for e in row.encaps))})'
+            f'{row.name} ({", ".join(_tunnels(sb, row.name))})'
             for row in sb['Chassis'].values()
             if row.hostname == hostname and row.name != own.name))
     return Chassis(name, hostname, key,
@@ -148,6 +148,12 @@ def read_chassis(sources):
                    _DRAIN in sources.conf.drivers,
                    flaw(wiring.of_chassis(external_ids, wiring.MAPPINGS)),
                    own, namesakes)
+
+
+def _tunnels(sb, chassis):
+    """The tunnel addresses of a chassis, a sorted list of text."""
+    return sorted(row.ip for row in sb['Encap'].values()
+                  if row.chassis_name == chassis)
 
 
 def flaw(mappings):

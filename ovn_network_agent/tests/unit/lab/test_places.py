@@ -15,6 +15,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 
 import fixtures
 from oslotest import base
@@ -25,7 +26,34 @@ from lab import kernel
 from lab import places
 
 
+# A path that a shell, and the command line of a kernel, take for two words.
+ODD = "a b'c\"d$e"
+
+
 class PlacesTest(base.BaseTestCase):
+
+    def test_the_first_program_of_the_machine(self):
+        """The paths of Python and of the tree may have any character."""
+        directory = self.useFixture(fixtures.TempDir()).path
+        odd = os.path.join(self.useFixture(fixtures.TempDir()).path, ODD)
+        os.mkdir(odd)
+        init, python = os.path.join(odd, 'init.py'), os.path.join(odd, 'py')
+        os.symlink(sys.executable, python)
+        with open(init, 'w', encoding='utf-8') as opened:
+            opened.write('import sys; print(sys.argv[1:])')
+        self.useFixture(fixtures.MonkeyPatch('lab.boot.INIT', init))
+        self.useFixture(fixtures.MonkeyPatch('sys.executable', python))
+        boot.write_init(directory)
+        self.assertEqual(f'{[directory]}\n', subprocess.run(
+            [boot.init_of(directory)], check=True, capture_output=True,
+            text=True).stdout)
+
+    def test_a_temporary_directory_that_is_no_word(self):
+        self.addCleanup(setattr, tempfile, 'tempdir', tempfile.tempdir)
+        for path, used in (('/tmp', '/tmp'), ('/var/tmp/x-1', '/var/tmp/x-1'),
+                           ('/var/tmp/' + ODD, '/tmp')):
+            tempfile.tempdir = path
+            self.assertEqual(used, boot.temporary_directory())
 
     def test_whatever_a_node_has_of_its_own_is_carried_in(self):
         for name in (*birth.VOLATILE, *birth.DISK):

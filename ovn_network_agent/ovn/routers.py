@@ -16,6 +16,8 @@ This part of :mod:`ovn.snapshot` is pure.  An event on a NAT row leaves it as
 it is.
 """
 
+import dataclasses
+
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent.ovn import directory
@@ -72,7 +74,9 @@ class Routers:
             str(uuid), columns.atom(row, 'name'),
             tuple(sorted(ports, key=lambda p: p.lrp)),
             default_routes=self._default_routes(uuid, row),
-            balanced=self._router_balanced(uuid, row, problems),
+            balanced=tuple(
+                self._claimed(each, bindings, ports, uuid)
+                for each in self._router_balanced(uuid, row, problems)),
             problems=tuple(problems),
             label=directory.neutron_name(row))
 
@@ -88,6 +92,19 @@ class Routers:
             found.extend(addresses)
             problems.extend(bad)
         return rows.merged(found)
+
+    def _claimed(self, balanced, bindings, ports, router):
+        """A virtual IP that no other router has as the address of a NAT row.
+
+        See decision record 0039.
+        """
+        other, used = self._users.claimant(
+            bindings, [port.lrp for port in ports], balanced.address, router)
+        for row in used:
+            self._depends[row].add(router)
+        return balanced if other is None else dataclasses.replace(
+            balanced, unanswered='it is the address of a NAT row of router '
+            f'{other}')
 
     def _default_routes(self, router, row):
         found = set()

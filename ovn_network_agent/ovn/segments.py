@@ -132,6 +132,37 @@ class Users:
                     return True, depends
         return False, depends
 
+    def claimant(self, bindings, lrps, address, own):
+        """Another router on the provider networks with a NAT row's address.
+
+        :param bindings: dict of UUID to row of Port_Binding
+        :param lrps: names of the gateway ports of a router
+        :param address: IP address, text
+        :param own: UUID of this router
+        :returns: (UUID of the other router, None without one; set of the
+            UUIDs of the NB rows that this was read from)
+        """
+        places = {self._network(bindings, lrp) for lrp in lrps} - {None}
+        depends, by_port = set(), self._find('nb', _ROUTER, 'port')
+        for nat in sorted(self._find('nb', 'NAT', 'address').find(address)):
+            depends.add(nat)
+            for router in sorted(self._find('nb', _ROUTER, 'nat').find(nat)):
+                ports = () if router == own else by_port.keys_of(router)
+                depends.update(ports)
+                if any(self._network(bindings, name) in places
+                       for port in ports for name in self._names(port)):
+                    return router, depends
+        return None, depends
+
+    def balancing(self, address):
+        """UUIDs of the routers with a load balancer of an address."""
+        return {router for row in self._find(
+                    'nb', 'Load_Balancer', 'address').find(address)
+                for name, uuids in (('balancer', (row,)),
+                                    ('group', self._groups(row)))
+                for uuid in uuids
+                for router in self._find('nb', _ROUTER, name).find(uuid)}
+
     def concerned(self, table, row, changed):
         """Rows whose users may differ after a change of a row.
 

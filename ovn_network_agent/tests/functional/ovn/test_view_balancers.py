@@ -54,6 +54,36 @@ class BalancersTest(view_base.ViewTestCase):
         becomes(('10.0.0.9', False, ''), ('2001:db8::9', False, ''),
                 ('2001:db8::10', False, ''))
 
+    def test_the_address_of_a_nat_row_of_another_router(self):
+        """Decision record 0039; whichever row comes last."""
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('far', networks=['203.0.113.1/24'],
+                              network=self.cloud.add_network())
+        eyes = self.eyes()
+
+        def reasons():
+            return {each.address: each.unanswered
+                    for each in eyes.router('r1').balanced}
+
+        other = self.cloud.add_router('r3', chassis=HERE,
+                                      mac='fa:16:3e:00:00:03')
+        for group in (False, True):
+            for name in ('far', 'r1'):
+                # Of another network, and of the router itself.
+                self.cloud.add_nat(name, '198.51.100.20')
+            self.cloud.add_balancer('r1', '198.51.100.20:80', group=group)
+            self.eventually(lambda: reasons() == {'198.51.100.20': ''},
+                            reasons)
+            self.cloud.add_nat('r3', '198.51.100.20')
+            said = f'it is the address of a NAT row of router {other}'
+            self.eventually(lambda s=said: reasons() == {'198.51.100.20': s},
+                            reasons)
+            self.cloud.change_nat('198.51.100.20',
+                                  external_ip='198.51.100.21')
+            self.eventually(lambda: reasons() == {'198.51.100.20': ''},
+                            reasons)
+            self.cloud.remove_balancers('r1')
+
     def test_load_balancers_that_cannot_be_announced(self):
         self.cloud.add_router('r1', chassis=HERE)
         for options, vips in (

@@ -29,6 +29,18 @@ from ovn_network_agent.tests.unit.engine import wanting
 HERE = views.HERE
 
 
+def _marks(tag):
+    """external_ids of a managed route.
+
+    :param tag: :class:`ownership.Owner`; a host name, of an earlier agent; ''
+        for a route of somebody else
+    """
+    if isinstance(tag, ownership.Owner):
+        return ownership.marks(tag)
+    return tag and {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+                    ownership.EXT_ID_CHASSIS: tag} or {}
+
+
 class IncrementalTest(histories.Further, base.OvsdbTestCase):
     """Whatever happens, in any order: as if it were seen afresh."""
 
@@ -45,6 +57,8 @@ class IncrementalTest(histories.Further, base.OvsdbTestCase):
         where = strategies.sampled_from([HERE, HERE, cloud.OTHER, None])
         tag = strategies.sampled_from([cloud.HOSTNAME, cloud.OTHER_HOSTNAME,
                                        ''])
+        owner = strategies.builds(
+            ownership.Owner, tag, strategies.sampled_from([HERE, cloud.OTHER]))
         return strategies.one_of(
             strategies.tuples(strategies.just('router'), name, where,
                               strategies.booleans()),
@@ -68,8 +82,8 @@ class IncrementalTest(histories.Further, base.OvsdbTestCase):
                               address),
             strategies.tuples(strategies.just('networks'), name,
                               strategies.integers(1, 9)),
-            strategies.tuples(strategies.just('route'), name, tag),
-            strategies.tuples(strategies.just('retag'), tag),
+            strategies.tuples(strategies.just('route'), name, tag | owner),
+            strategies.tuples(strategies.just('retag'), tag | owner),
             strategies.tuples(strategies.just('prefix'),
                               strategies.booleans()),
             strategies.tuples(strategies.just('no_routes'), name),
@@ -199,17 +213,12 @@ class IncrementalTest(histories.Further, base.OvsdbTestCase):
 
     def _do_route(self, name, tag):
         if 'lrp-' + name in self.cloud.ports:
-            self.cloud.add_static_route(name, external_ids=tag and {
-                ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-                ownership.EXT_ID_CHASSIS: tag})
+            self.cloud.add_static_route(name, external_ids=_marks(tag))
 
     def _do_retag(self, tag):
         self.nb.transact(ovsdb.update(
-            'Logical_Router_Static_Route', {}, external_ids=ovsdb.ovsdb_dict(
-                tag and {
-                    ownership.EXT_ID_MANAGED:
-                        ownership.EXT_ID_MANAGED_VALUE,
-                    ownership.EXT_ID_CHASSIS: tag} or {})))
+            'Logical_Router_Static_Route', {},
+            external_ids=ovsdb.ovsdb_dict(_marks(tag))))
 
     def _do_prefix(self, default):
         self.nb.transact(ovsdb.update(

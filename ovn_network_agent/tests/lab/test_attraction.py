@@ -159,9 +159,10 @@ class AttractionTest(base.LabTestCase):
             try:
                 self.wait_said('gw2', f'{address} of a load balancer is not '
                                'announced, because it is the address of a NAT '
-                               f'row of router {self.alpha.uuid}', mark)
+                               'row of router ', mark)
                 self.assertEqual([plan.UPLINKS['gw1'][1]], self.hops(address))
-                self.assertNotIn(address, self.traces('gw2', address))
+                self.assertNotIn('announced',
+                                 self.traces('gw2', address)[address])
             finally:
                 cloud.neutron.remove_port_forwarding(self.beta)
             self.lossless(running)

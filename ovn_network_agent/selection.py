@@ -111,6 +111,12 @@ class Selection:
     network_tags: tuple = ()
     advertised_routes: bool = False
 
+    @property
+    def routers(self):
+        """All names of routers in the options, a frozenset."""
+        return (self.include_routers | self.exclude_routers |
+                {name for name, _tag in self.router_tags})
+
     def tag(self, router, network, router_names, network_names):
         """The tag of the routes of a router in a provider network.
 

@@ -30,6 +30,10 @@ _NAMED = 'by UUID, name in Neutron, or name of the row in OVN'
 _NAMES = ('by their UUIDs, their names in Neutron, or the names of their rows '
           'in OVN, comma-separated')
 
+_TENANTS = ('A tenant chooses the name of a router in Neutron, and may choose '
+            'that of another router, so only the UUID says which router is '
+            'meant; the agent warns of a name that two routers have.')
+
 _TAGS = (f'A tag is a number from {ownership.TAGS.start} to '
          f'{ownership.TAGS.stop - 1}. A route map of FRR can match it, for '
          'example to set communities: as "match tag" in "redistribute '
@@ -56,12 +60,12 @@ OPTS = [
         default=[], mutable=True,
         help=f'Routers, {_NAMES}. Only addresses of these routers are '
              'announced. Empty (the default) means that the router does not '
-             f'matter. {_EXCLUSION}'),
+             f'matter. {_TENANTS} {_EXCLUSION}'),
     cfg.Opt(
         'exclude_routers', type=types.CommaList(types.ObjectName()),
         default=[], mutable=True,
         help=f'Routers, {_NAMES}. Addresses of these routers are not '
-             f'announced. {_EXCLUSION}'),
+             f'announced. {_TENANTS} {_EXCLUSION}'),
     cfg.Opt(
         'include_networks', type=types.CommaList(types.ObjectName()),
         default=[], mutable=True,
@@ -89,7 +93,8 @@ OPTS = [
         default=[], mutable=True,
         help='Tags of the announced routes of routers, comma-separated, like '
              f'"edge:{ownership.TAGS.start + 1}". The routers are named '
-             f'{_NAMED}. {_TAGS} A router wins over its network.'),
+             f'{_NAMED}. {_TENANTS} {_TAGS} A router wins over its '
+             'network.'),
     cfg.Opt(
         'network_tags', type=types.CommaList(types.NamedTag()),
         default=[], mutable=True,

@@ -199,6 +199,7 @@ def make():
             **_words('NAT row')},
         ('nb', 'Logical_Router'): {
             'uuid': Index(lambda r: [r.uuid]),
+            'label': Index(_label_keys),
             'port': Index(
                 lambda r: [p.uuid for p in columns.rows(r, 'ports')]),
             'nat': References('nat'),
@@ -224,6 +225,12 @@ def _words(kind):
     # Most rows say nothing, and an event changes one of thousands.
     return {'words': Index(lambda r: words.statement(kind, r)
                            if columns.speaks(r, words.SPOKEN) else ())}
+
+
+def _label_keys(row):
+    label = directory.neutron_name(row)
+    return [label] if label and selection.is_free(
+        directory.NEUTRON_PREFIX, label) else ()
 
 
 def _network_names(row):

@@ -218,6 +218,13 @@ class Builder:
                       for uuid in hosts.find(host)
                       for name in names.keys_of(uuid)}
 
+    @property
+    def doubled(self):
+        """The names in the options that several routers have, sorted."""
+        labels = self._index('nb', 'Logical_Router', 'label')
+        return tuple(sorted(name for name in self.selected.routers
+                            if len(labels.find(name)) > 1))
+
     def _namesakes(self):
         """Names of the other chassis with the host name of this one."""
         names = self._index('sb', 'Chassis', 'name')

@@ -135,6 +135,8 @@ class View:
         # Whether SB has had the row of this chassis since the start.
         self._registered = False
         self._held = held_ports.HeldPorts()
+        # The names of routers that the log has as ambiguous.
+        self._doubled = ()
         self.last = None
         #: monotonic seconds at which the replicas were read for :attr:`last`
         self.viewed = -math.inf
@@ -248,6 +250,7 @@ class View:
                 self._confirm(nb, sb, now, full or ends)
                 self._look_for_absent(sb)
                 self._tell_namesakes(now.node)
+                self._tell_doubled(self._builder.doubled)
                 self.last, self.viewed = self._with_states(now), viewed
                 self._dirty, self._whole, self._alike = {}, False, True
         except (connection.Unavailable, own_chassis.Unknown) as e:
@@ -310,6 +313,14 @@ class View:
         elif node.namesakes != known:
             LOG.info('No other chassis in OVN SB has the host name %s any '
                      'more', node.hostname)
+
+    def _tell_doubled(self, names):
+        if names and names != self._doubled:
+            LOG.warning(
+                'Several routers have the name %s, which an option of '
+                '[announce] names; a tenant may have chosen it, so name the '
+                'routers by their UUIDs', ', '.join(names))
+        self._doubled = names
 
     def _have_machines(self):
         """Have the server send the ports of machines on this chassis.

@@ -32,11 +32,13 @@ class Withheld(typing.NamedTuple):
         the largest number first
     :ivar unknown: tuple of (option of [announce], 'router' or 'network',
         name that none in OVN has)
+    :ivar doubled: likewise, of names that several have
     """
 
     addresses: int
     reasons: tuple
     unknown: tuple
+    doubled: tuple = ()
 
 
 def read_withheld(sources):
@@ -56,12 +58,13 @@ def read_withheld(sources):
                                   directory.NEUTRON_NAME),
                  'network': _names(nb, 'Logical_Switch',
                                    directory.NETWORK_NAME)}
+    named = [(option, kind, name) for kind in sorted(known)
+             for option, name in _named(sources.conf.announce, kind)]
     return Withheld(
         addresses, tuple((number, reason) for reason, number
                          in reasons.most_common()),
-        tuple((option, kind, name) for kind in sorted(known)
-              for option, name in _named(sources.conf.announce, kind)
-              if name not in known[kind]))
+        tuple(each for each in named if not known[each[1]][each[2]]),
+        tuple(each for each in named if known[each[1]][each[2]] > 1))
 
 
 def _named(options, kind):
@@ -108,13 +111,12 @@ def _of_port(router, port, nets):
 
 
 def _names(nb, table, key):
-    """All names of the rows of a table, a set."""
-    found = set()
-    for uuid, row in nb.get(table, {}).items():
-        found |= selection.names(
+    """How many rows of a table have each name."""
+    return collections.Counter(
+        name for uuid, row in nb.get(table, {}).items()
+        for name in selection.names(
             directory.NEUTRON_PREFIX, str(uuid), row.name,
-            row.external_ids.get(key, ''))
-    return found
+            row.external_ids.get(key, '')))
 
 
 def judge_withheld(found):
@@ -128,6 +130,11 @@ def judge_withheld(found):
             f'[announce] {option} has {name}, and OVN has no such {kind}',
             'correct the name, or remove it: '
             f'"openstack {kind} list" shows all names')
+    for option, kind, name in found.doubled:
+        yield check.warn(
+            f'[announce] {option} has {name}, the name of several {kind}s',
+            f'name the {kind} by its UUID: a tenant may choose the name of '
+            'another one')
     number = sum(each for each, _reason in found.reasons)
     if not number:
         yield check.ok(f'none of {found.addresses:d} addresses is withheld')

@@ -436,6 +436,23 @@ class GateTest(base.OvsdbTestCase):
         self.assertIn('No other chassis in OVN SB has the host name',
                       log.output)
 
+    def test_a_name_of_the_options_that_two_routers_have(self):
+        """Row SEL-14: the log says so, once."""
+        log = self.useFixture(fixtures.FakeLogger())
+        for name in ('r1', 'r2'):
+            self.cloud.add_router(name)
+            self.cloud.say('Logical_Router', {'name': 'neutron-' + name},
+                           external_ids={'neutron:router_name': name})
+        eyes = self.eyes(announce__include_routers=['r1'])
+        eyes.look()
+        self.assertNotIn('Several routers', log.output)
+        self.cloud.say('Logical_Router', {'name': 'neutron-r2'},
+                       external_ids={'neutron:router_name': 'r1'})
+        self.eventually(lambda: eyes.look() and log.output.count(
+            'Several routers have the name r1,') == 1, 'said')
+        eyes.look(full=True)
+        self.assertEqual(1, log.output.count('Several routers'))
+
     def rename_other(self, hostname):
         self.sb.transact(ovsdb.update('Chassis', {'name': cloud.OTHER},
                                       hostname=hostname))

@@ -16,9 +16,10 @@ from ovn_network_agent.tests.unit.diagnosis.node import base
 
 class WithheldTest(base.JudgeTestCase):
 
-    def judge(self, *verdicts, addresses=8, reasons=(), unknown=()):
+    def judge(self, *verdicts, addresses=8, reasons=(), unknown=(),
+              doubled=()):
         return self.judged(withheld.judge_withheld, withheld.Withheld(
-            addresses, reasons, unknown), *verdicts)
+            addresses, reasons, unknown, doubled), *verdicts)
 
     def test_none(self):
         self.assertIn('none of 8 addresses', self.judge(base.OK))
@@ -33,6 +34,11 @@ class WithheldTest(base.JudgeTestCase):
         said = self.judge(base.WARN, reasons=((8, 'an option'),))
         self.assertIn('8 of 8 addresses', said)
         self.assertIn('"ovn-network-agent-ctl fips"', said)
+
+    def test_a_name_that_two_have(self):
+        self.assertIn('include_routers has r9, the name of several routers',
+                      self.judge(base.WARN, base.OK, doubled=(
+                          ('include_routers', 'router', 'r9'),)))
 
     def test_a_name_that_nothing_has(self):
         said = self.judge(base.WARN, base.WARN, base.OK, unknown=(

@@ -131,8 +131,8 @@ class Objects:
                 if (row.output_port == [router.lrp] and
                         row.ip_prefix == default and
                         ownership.is_managed(row.external_ids)):
-                    return (plan.node_of(ownership.owner(
-                        row.external_ids).chassis), read(row))
+                    name = ownership.owner(row.external_ids).chassis
+                    return name and plan.node_of(name), read(row)
         return None
 
     def mac_binding(self, router):

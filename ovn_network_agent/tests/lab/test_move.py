@@ -111,12 +111,25 @@ class Move:
 
 
 class LinkLocalGateway:
-    """The next hop of IPv4 that no subnet has, beside that of router beta."""
+    """The next hop of IPv4 that no subnet has."""
 
-    def _goes_via(self, nexthop):
-        nodes.wait_until(
-            lambda: f'via {nexthop}: {self.default_route(self.alpha)}',
-            lambda: self.default_route(self.alpha)[1] == nexthop, base.SETTLE)
+    def _goes_via(self, nexthop, *routers):
+        for router in routers or (self.alpha, self.beta):
+            nodes.wait_until(
+                lambda r=router: f'via {nexthop}: {self.default_route(r)}',
+                lambda r=router: self.default_route(r)[1] == nexthop,
+                base.SETTLE)
+
+    def _take_over(self, nexthop):
+        """What the Go program writes when it takes the router over."""
+        row, = [each for each in self.cloud.nb.rows(
+            'Logical_Router_Static_Route')
+            if each.output_port == [self.alpha.lrp] and
+            each.ip_prefix == '0.0.0.0/0']
+        self.cloud['central'].run([
+            'ovn-nbctl', 'set', 'Logical_Router_Static_Route', str(row.uuid),
+            f'nexthop={nexthop}',
+            f'external_ids:{ownership.EXT_ID_CHASSIS}=another'])
 
     def _reached(self, *fips):
         for fip in fips:
@@ -139,8 +152,12 @@ class LinkLocalGateway:
             # the next hop.
             base.note(f'another next hop: {report}')
             self.assertLess(report.longest_gap_ms, leaving.DEATH_MS)
-        self.assertEqual(usual, self.default_route(self.beta)[1])
         self._reached(fip, self.fip, self.fip_beta)
+        self._take_over(usual)
+        nodes.wait_until('the agent has its row again', lambda: (
+            self.default_route(self.alpha) ==
+            ('gw1', ownership.LINK_LOCAL_GATEWAY)), base.SETTLE)
+        self._reached(fip, self.fip)
         self.cloud.move(self.alpha, 'gw2')
         self.cloud.wait_alone(usual, 'gw2', base.SETTLE)
         self._reached(fip, self.fip)
@@ -150,10 +167,11 @@ class LinkLocalGateway:
         port, = [each for each in self.cloud.nb.rows('Logical_Router_Port')
                  if each.name == self.alpha.lrp]
         before, = port.networks
-        self.addCleanup(self._goes_via, self.family.virtual_gateway)
+        self.addCleanup(self._goes_via, self.family.virtual_gateway,
+                        self.alpha)
         self.addCleanup(self._set_networks, before)
         self._set_networks(f'{self.alpha.address}/32')
-        self._goes_via(ownership.LINK_LOCAL_GATEWAY)
+        self._goes_via(ownership.LINK_LOCAL_GATEWAY, self.alpha)
         # Its floating IPs are outside of its networks now.
         self.reach(self.client, 'icmp', self.alpha.address)
 

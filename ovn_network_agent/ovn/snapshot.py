@@ -400,8 +400,7 @@ class Builder:
             yield from self._index('nb', 'Logical_Router', 'route').find(uuid)
         elif table in ('NAT', 'Load_Balancer', 'Logical_Router_Port'):
             for address in self._index('nb', table, 'address').keys_of(uuid):
-                if table == 'NAT':
-                    yield from self._users.balancing(address)
+                yield from self._users.balancing(address)
                 if self._index('nb', 'Logical_Router_Port',
                                'nexthop').find(address):
                     yield from self._concerns.via(address)

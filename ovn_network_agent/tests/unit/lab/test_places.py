@@ -25,7 +25,6 @@ from lab import boot
 from lab import kernel
 from lab import places
 
-
 # A path that a shell, and the command line of a kernel, take for two words.
 ODD = "a b'c\"d$e"
 

@@ -29,12 +29,18 @@ set -u -o pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT" || exit 1
+# PATH and PYTHONPATH have no way to quote a colon, and stestr gives the path to
+# a shell between quotation marks.
 case $ROOT in
-*:*|*$'\n'*)
-    printf '!! %s\n' "The path of the source tree, $ROOT, has a colon or a \
-line break, and PATH and PYTHONPATH cannot have it. Move the tree." >&2
+*[:\"\$\`\\]*|*$'\n'*)
+    printf '!! %s\n' "The path of the source tree, $ROOT, has one of : \" \$ \` \
+\\ or a line break. Move the tree." >&2
     exit 1
     ;;
+esac
+# stestr gives the paths of its temporary files to a shell as they are.
+case ${TMPDIR:-} in
+*[!A-Za-z0-9_/.,+@%-]*) export TMPDIR=/tmp ;;
 esac
 VENV=$ROOT/.venv
 PY=$VENV/bin/python

@@ -90,6 +90,7 @@ VERBS = ('created', 'updated', 'deleted')
 LEVELS = ('warning', 'error', 'critical')
 VETH = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
 DIRECTIONS = ('received', 'sent')
+FAMILIES = ('ipv4', 'ipv6')
 
 _PASS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _ANNOUNCE = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10)
@@ -173,6 +174,16 @@ _ANNOUNCING = (
     _counter('veth_dropped_total',
              'The same for packets that an end of the pair dropped.',
              device=VETH, direction=DIRECTIONS),
+    _gauge('neighbour_entries',
+           'Entries of the table of neighbours of the kernel. Missing, as the '
+           'two below, in another network namespace than the first one of the '
+           'kernel.', family=FAMILIES),
+    _gauge('neighbour_limit',
+           'The most entries, gc_thresh3. The kernel drops the packets of an '
+           'address that finds no room.', family=FAMILIES),
+    _counter('neighbour_overflows_total',
+             'Times that the kernel found no room, since its boot.',
+             family=FAMILIES),
     _counter('nexthop_repairs_total',
              'Times that the address of the veth pair was set anew, because '
              'zebra did not know its network.'),

@@ -34,7 +34,8 @@ _METRICS = 'text/plain; version=0.0.4; charset=utf-8'
 _OBSERVED = ('frr_restarts_total', 'ovs_restarts_total',
              'nexthop_repairs_total')
 # Counters that the kernel and the log keep.
-_KEPT = ('veth_packets_total', 'veth_dropped_total', 'log_messages_total')
+_KEPT = ('veth_packets_total', 'veth_dropped_total',
+         'neighbour_overflows_total', 'log_messages_total')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -110,6 +111,7 @@ class Endpoint(base.Serving):
                 (level,): number for level, number
                 in log_counts.log_counts.counts.items()},
             **veth.read(),
+            **present.of_neighbours(),
             'reconcile_in_progress': int(
                 self._state.passes.running is not None),
             **dict.fromkeys(_OBSERVED, 0),

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The gauges that follow from the present view.  Pure.
+"""The gauges that follow from the present view, and from the kernel.
 
 All input is frozen, so any thread may compute them; the loop has no work with
 them.
@@ -21,6 +21,7 @@ import collections
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent.forward import standing
+from ovn_network_agent.netlink import neighbour_table
 
 
 def of_view(snapshot, conf):
@@ -50,6 +51,18 @@ def of_view(snapshot, conf):
         'gateway_port_served': _served(snapshot),
         'vrf_default_route_present': _default_route(
             snapshot, conf.frr.vrf_name)}
+
+
+def of_neighbours():
+    """The tables of neighbours of the kernel, which are read here."""
+    tables = {(f'ipv{version}',): neighbour_table.read(version)
+              for version in networks.VERSIONS}
+    return {name: {family: getattr(table, attribute)
+                   for family, table in tables.items() if table}
+            for name, attribute in (
+                ('neighbour_entries', 'entries'),
+                ('neighbour_limit', 'limit'),
+                ('neighbour_overflows_total', 'overflows'))}
 
 
 def _phases(present):

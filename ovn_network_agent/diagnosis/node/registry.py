@@ -25,6 +25,7 @@ from ovn_network_agent.diagnosis.node import frr
 from ovn_network_agent.diagnosis.node import gateways
 from ovn_network_agent.diagnosis.node import managers
 from ovn_network_agent.diagnosis.node import mtu
+from ovn_network_agent.diagnosis.node import neighbour_tables
 from ovn_network_agent.diagnosis.node import next_hops
 from ovn_network_agent.diagnosis.node import objects
 from ovn_network_agent.diagnosis.node import outbound
@@ -44,4 +45,4 @@ CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *advertised.CHECKS, *tags.CHECKS, *power.CHECKS,
           *forwards.CHECKS, *outbound.CHECKS,
           *precedence.CHECKS, *drops.CHECKS, *packet_filters.CHECKS,
-          *mtu.CHECKS, *objects.CHECKS)
+          *mtu.CHECKS, *neighbour_tables.CHECKS, *objects.CHECKS)

@@ -147,26 +147,6 @@ class AttractionTest(base.LabTestCase):
         cloud.wait_withdrawn(address, base.SETTLE)
         self.wait_gone(names[-1], address)
 
-    def test_a_load_balancer_with_the_floating_ip_of_another_router(self):
-        """Row ST-15: the address stays where its NAT row is."""
-        cloud, address = self.cloud, self.fip.address
-        cloud.move(self.alpha, 'gw1')
-        cloud.wait_alone(address, 'gw1', base.SETTLE)
-        mark = self.mark('gw2')
-        with self.probing(address) as running:
-            cloud.neutron.add_port_forwarding(
-                self.beta, address, 8022, self.bare.port, echo.PORT, False)
-            try:
-                self.wait_said('gw2', f'{address} of a load balancer is not '
-                               'announced, because it is the address of a NAT '
-                               'row of router ', mark)
-                self.assertEqual([plan.UPLINKS['gw1'][1]], self.hops(address))
-                self.assertNotIn('announced',
-                                 self.traces('gw2', address)[address])
-            finally:
-                cloud.neutron.remove_port_forwarding(self.beta)
-            self.lossless(running)
-
     # -- the node ---------------------------------------------------------
 
     def test_last_address_of_the_bridge(self):

@@ -17,6 +17,7 @@ In the same clouds: who reaches whom.
 import re
 import unittest
 
+from lab import echo
 from lab import node as nodes
 from lab import plan
 from lab import probe
@@ -213,6 +214,24 @@ class TestChangeStatic(Change, reaching.Reach, base.LabTestCase):
     """With static routes of FRR, and a flat network of IPv4."""
 
     METHOD = 'static'
+
+    def test_a_load_balancer_with_the_floating_ip_of_another_router(self):
+        """Row ST-15: the address stays where its NAT row is."""
+        cloud, address = self.cloud, self.fip.address
+        mark = self.mark('gw2')
+        with self.probing(address) as running:
+            cloud.neutron.add_port_forwarding(
+                self.gamma, address, 8022, self.vm_gamma.port, echo.PORT)
+            try:
+                self.wait_said('gw2', f'{address} of a load balancer is not '
+                               'announced, because it is the address of a NAT '
+                               'row of router ', mark)
+                self.assertEqual([plan.UPLINKS['gw1'][1]], self.hops(address))
+                self.assertNotIn('announced',
+                                 self.traces('gw2', address)[address])
+            finally:
+                cloud.neutron.remove_port_forwarding(self.gamma)
+            self.lossless(running)
 
     def test_processes(self):
         """So many for a transaction, however many addresses are in it."""

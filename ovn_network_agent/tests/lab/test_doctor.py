@@ -266,7 +266,7 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
             found = self.doctor(name)
             self.assertEqual(
                 {'tls-files', 'file-access', 'helper-commands',
-                 'network-managers',
+                 'network-managers', 'neighbour-tables',
                  'local-destinations', 'ct-zone', *_OF_IPV6}, set(found),
                 found)
             self.assertEqual({'NOT CHECKED'}, {

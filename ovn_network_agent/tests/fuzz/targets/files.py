@@ -31,6 +31,7 @@ from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import rules
 from ovn_network_agent.metrics import veth
+from ovn_network_agent.netlink import neighbour_table
 from ovn_network_agent.migrate import environment_file
 from ovn_network_agent.migrate import flags
 from ovn_network_agent.migrate import yaml_file
@@ -81,6 +82,7 @@ def _kernel(data):
     running.is_agent(words)
     managers.assigned(_text(data))
     managers.managed_devices(_text(data))
+    neighbour_table.parsed('1024\n', _text(data))
     with _file(data) as path:
         former.is_executable(path)
         former._starts(path)
@@ -140,11 +142,12 @@ TARGETS = (
            words=(b'OVN_NETWORK_', b'=', b'--', b'\n', b'\\\n', b': ')),
     Target('kernel.texts', _kernel, (),
            ('metrics.veth', 'runtime.former', 'diagnosis.node.running',
-            'diagnosis.node.managers'),
+            'diagnosis.node.managers', 'netlink.neighbour_table'),
            words=(b'veth-default:', b'veth-provider:', b' 1', b'\n',
                   b'ExecStart=', b'ovn-network-agent', b'\0', b'-m\0',
                   b'\x7fELF', b'--dry-run', b'[Network]\n',
-                  b'ManageForeignRoutes=no\n', b'br-ex:connected\n')),
+                  b'ManageForeignRoutes=no\n', b'br-ex:connected\n',
+                  b'entries ', b'table_fulls\n', b'00000001 ')),
     Target('addresses', _addresses, (),
            ('iptext', 'networks', 'diagnosis.readers.northbound'),
            words=(b'198.51.100.10', b'/32', b'2001:db8::', b'::ffff:',

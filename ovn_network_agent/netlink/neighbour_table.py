@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The size of the kernel's tables of neighbours, from procfs.
+
+The tables and their limits are of the whole kernel, and only its first network
+namespace has these files.
+"""
+
+import dataclasses
+import re
+
+_LIMIT = '/proc/sys/net/ipv{}/neigh/default/gc_thresh3'
+_STATISTICS = {4: '/proc/net/stat/arp_cache', 6: '/proc/net/stat/ndisc_cache'}
+# A heading and a line for each processor, in hexadecimal numbers.
+_HEXADECIMAL = re.compile('[0-9a-f]{1,16}')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Table:
+    """The table of one family.
+
+    :ivar entries: entries that are there
+    :ivar limit: gc_thresh3: the kernel makes no further entry beyond, and
+        drops the packets that need one; permanent entries do not count
+    :ivar overflows: times that the kernel made no entry, since its boot
+    """
+
+    entries: int
+    limit: int
+    overflows: int
+
+
+def read(version: int) -> Table | None:
+    """The table of a family, None in another network namespace.
+
+    :param version: 4 or 6
+    """
+    try:
+        with open(_LIMIT.format(version), encoding='ascii') as opened:
+            limit = opened.read()
+        with open(_STATISTICS[version], encoding='ascii') as opened:
+            return parsed(limit, opened.read())
+    except OSError:
+        return None
+
+
+def parsed(limit: str, statistics: str) -> Table | None:
+    """The table by the texts of its files, None for texts of another form.
+
+    The number of entries is the same on each line; the others are of one
+    processor (the function neigh_stat_seq_show of Linux).
+    """
+    lines = [line.split() for line in statistics.splitlines()]
+    heading, values = (lines[0], lines[1:]) if lines else ([], [])
+    columns = [heading.index(name) for name in ('entries', 'table_fulls')
+               if name in heading]
+    if len(columns) != 2 or not values or not limit.strip().isdecimal() or (
+            any(len(line) != len(heading) or
+                not all(map(_HEXADECIMAL.fullmatch, line))
+                for line in values)):
+        return None
+    entries, fulls = columns
+    return Table(int(values[0][entries], 16), int(limit),
+                 sum(int(line[fulls], 16) for line in values))

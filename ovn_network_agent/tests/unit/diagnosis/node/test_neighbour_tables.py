@@ -1,0 +1,45 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The room for neighbours; the real tables are in the test of their reader."""
+
+from ovn_network_agent.diagnosis.node import neighbour_tables
+from ovn_network_agent.netlink import neighbour_table
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+
+class NeighbourTablesTest(base.JudgeTestCase):
+
+    def judge(self, *verdicts, addresses=10, limit=1024, overflows=0):
+        return self.judged(
+            neighbour_tables.judge_neighbours, neighbour_tables.Neighbours(
+                {4: neighbour_table.Table(7, limit, overflows),
+                 6: neighbour_table.Table(3, 1024, 0)},
+                {4: addresses, 6: 0}), *verdicts)
+
+    def test_room(self):
+        self.assertIn('IPv4: 7 of 1024; IPv6: 3 of 1024', self.judge(base.OK))
+        self.judge(base.OK, addresses=512)
+
+    def test_too_small(self):
+        """The failure of another node may double the addresses."""
+        said = self.judge(base.WARN, addresses=513)
+        self.assertIn('gc_thresh3 = 1024: each address', said)
+        self.assertIn('net.ipv4.neigh.default.gc_thresh3=4096 '
+                      'net.ipv4.neigh.default.gc_thresh2=2048', said)
+        self.assertIn('thresh3=65536', self.judge(
+            base.WARN, addresses=10000))
+
+    def test_it_was_full(self):
+        """Other users of the kernel have neighbours, too."""
+        self.assertIn('was full 9 times', self.judge(base.WARN, overflows=9))

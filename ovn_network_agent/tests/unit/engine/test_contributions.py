@@ -137,9 +137,8 @@ class DriverTest(gateways.ReconcilerTestCase):
         gateway.run(worlds.router(nats=tuple(nats), default_routes=proved))
         for nat, matters in (
                 (worlds.fip('198.51.100.20'), False),
-                # Outside of all networks, the virtual gateway, distributed.
+                # Outside of all networks, and distributed.
                 (worlds.fip('192.0.2.20'), True),
-                (worlds.fip('198.51.100.254'), True),
                 (dataclasses.replace(worlds.fip('198.51.100.21'),
                                      distributed_mac='fa:16:3e:00:00:09'),
                  True)):

@@ -14,6 +14,8 @@
 In the same clouds: who reaches whom.
 """
 
+import contextlib
+import pathlib
 import re
 import unittest
 
@@ -22,6 +24,7 @@ from lab import node as nodes
 from lab import plan
 from lab import probe
 from ovn_network_agent import ownership
+from ovn_network_agent.netlink import neighbour_table
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import matrix
 from ovn_network_agent.tests.lab import reaching
@@ -210,6 +213,21 @@ class Change:
         return one, many
 
 
+@contextlib.contextmanager
+def _limits(number):
+    """Let the table of neighbours of IPv4 have so many entries."""
+    paths = [f'/proc/sys/net/ipv4/neigh/default/gc_thresh{n}'
+             for n in (1, 2, 3)]
+    former = [pathlib.Path(path).read_text() for path in paths]
+    try:
+        for path in paths:
+            pathlib.Path(path).write_text(str(number))
+        yield
+    finally:
+        for path, text in zip(paths, former, strict=True):
+            pathlib.Path(path).write_text(text)
+
+
 class TestChangeStatic(Change, reaching.Reach, base.LabTestCase):
     """With static routes of FRR, and a flat network of IPv4."""
 
@@ -232,6 +250,23 @@ class TestChangeStatic(Change, reaching.Reach, base.LabTestCase):
             finally:
                 cloud.neutron.remove_port_forwarding(self.gamma)
             self.lossless(running)
+
+    def test_a_full_table_of_neighbours(self):
+        """Decision record 0039: what doctor warns of."""
+        fips = self.floating_ips(self.alpha, [
+            (None, self.vm.port) for _number in range(MANY)])
+        addresses = [fip.address for fip in fips]
+        self.cloud.wait_all_announced(addresses, 'gw1')
+        before = neighbour_table.read(4)
+        # All nodes of the machine share the table; two entries are free.
+        with _limits(before.entries + 2):
+            self.assertTrue(any(probe.unreachable(
+                self.client, 'icmp', address, tries=2)
+                for address in addresses))
+            self.assertLess(before.overflows,
+                            neighbour_table.read(4).overflows)
+        for address in addresses:
+            self.reach(self.client, 'icmp', address)
 
     def test_processes(self):
         """So many for a transaction, however many addresses are in it."""

@@ -13,6 +13,8 @@
 
 import datetime
 import json
+import socket
+import struct
 import time
 
 from lab import dual
@@ -29,6 +31,19 @@ MAC6 = 'fa:16:3e:00:66:01'
 EXTERNAL_VLAN = 120
 # Of a compute node, as the documentation has it.
 COMPUTE = {'DEFAULT': {'drivers': 'fip_route,veth_leak'}}
+
+
+def _announce_arp(address):
+    """Send a gratuitous ARP request on eth0 (RFC 5227, section 1.2).
+
+    :param address: IPv4 address, text
+    """
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as opened:
+        opened.bind(('eth0', 0))
+        mac, ip = opened.getsockname()[4], socket.inet_aton(address)
+        opened.send(b'\xff' * 6 + mac + struct.pack(
+            '!HHHBBH6s4s6s4s', 0x0806, 1, 0x0800, 6, 4, 1, mac, ip, bytes(6),
+            ip))
 
 
 class DistributedTestCase(base.LabTestCase):
@@ -323,6 +338,9 @@ class DistributedTests:
         for vm, name in ((self.one, 'gw2'), (self.two, 'gw3')):
             vm.node.batch(f'addr add {shared}/32 dev eth0\n')
             try:
+                # As keepalived does: OVN 25.03 sends to the machine that it
+                # has learned, and OVN 23.03 to the parent of the port.
+                vm.node.call(_announce_arp, shared)
                 # OVN learns from the answer who has the address.
                 self.near.node.run(['ip', 'neigh', 'flush', 'dev', 'eth0'])
                 probe.wait_reachable(self.near.node, 'icmp', shared,

@@ -31,10 +31,10 @@ from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import rules
 from ovn_network_agent.metrics import veth
-from ovn_network_agent.netlink import neighbour_table
 from ovn_network_agent.migrate import environment_file
 from ovn_network_agent.migrate import flags
 from ovn_network_agent.migrate import yaml_file
+from ovn_network_agent.netlink import neighbour_table
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.privileged import overlap_keeper

@@ -256,7 +256,7 @@ class LabTestCase(objects.Objects, testtools.TestCase):
         found['ip -br link'] = sorted(
             line.split()[0] for line in found['ip -br link'])
         # A device that is made again has another index.  iproute2 of Debian 13
-        # shows the protocol of an address, and that of Debian 12 cannot set it.
+        # shows the protocol of an address; that of Debian 12 cannot set it.
         for command in ('ip -o -4 addr', 'ip -o -6 addr'):
             found[command] = sorted(
                 re.sub(r' proto \S+', '', line.partition(':')[2])

@@ -77,7 +77,7 @@ class PackageOnGatewaysTest(PlayTestCase):
     def test_the_play(self):
         made = package.build(self.folder)
         self.play('package_play', DEPLOYED_ROOT=host.gateway(),
-                  DEPLOYED_PACKAGE=made,
+                  DEPLOYED_PACKAGE=os.environ.get('EARLIER_PACKAGE', made),
                   DEPLOYED_NEWER_PACKAGE=package.renewed(
                       made, self.folder, '9:1'))
 

@@ -39,6 +39,18 @@ FORMER = tuple(f'{node}: files: {sign}/etc/{name}- '
 
 
 class PackageTest(gateways.GatewaysTestCase):
+    """On a VLAN; gw2 has the machine of a distributed floating IP.
+
+    With ``EARLIER_PACKAGE``, the former version is that of another commit.
+    """
+
+    SEGMENT = 'vlan'
+
+    @classmethod
+    def build(cls):
+        super().build()
+        _vm, cls.near = cls.machine(cls.alpha, host='gw2')
+        cls.cloud.neutron.set_distributed(cls.near, True)
 
     def test_from_the_package_to_nothing(self):
         before = self.everything()
@@ -52,6 +64,7 @@ class PackageTest(gateways.GatewaysTestCase):
         for name in self.cloud.gateways:
             self.assertIn('9:1', self.cloud[name].out('dpkg', '-s', NAME))
         self.assert_reached()
+        self._downgrade()
         for name in self._leaving():
             self.cloud[name].run(['dpkg', '--purge', NAME], timeout=180)
         self.assert_nothing_left(before, FORMER)
@@ -118,12 +131,26 @@ class PackageTest(gateways.GatewaysTestCase):
         self.assertEqual(priorities, self.priorities())
         self.assert_reached()
 
-    def _upgrade(self):
+    def assert_reached(self):
+        super().assert_reached()
+        self.cloud.wait_alone(self.near.address, 'gw2', base.SETTLE)
+        self.reach(self.client, 'icmp', self.near.address)
+
+    def _upgrade(self, package=NEWER):
         for name in self.cloud.gateways:
             node = self.cloud[name]
             node.run(['dpkg', '-i', '--force-confdef', '--force-confold',
-                      self.put(os.environ[NEWER], name)], timeout=300)
+                      self.put(os.environ[package], name)], timeout=300)
             node.run(['systemctl', 'restart', NAME], timeout=300)
+
+    def _downgrade(self):
+        """Back to the former version, as the page on upgrades has it."""
+        with self.probing(self.near.address) as running:
+            self.upgraded(lambda: self._upgrade(PACKAGE))
+            base.note(f'downgrade, distributed: {running.stop()}')
+        for name in self.cloud.gateways:
+            self.assertNotIn('9:1', self.cloud[name].out('dpkg', '-s', NAME))
+        self.assert_reached()
 
     def _leaving(self):
         """The gateways; the one that has alpha is the first to leave."""

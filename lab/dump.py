@@ -15,11 +15,13 @@ import re
 
 from lab import frr
 
-# Values that change by themselves: counters, ages, transaction numbers.
+# Values that change by themselves: counters, ages, transaction numbers.  The
+# protocol of an address is shown by iproute2 of Debian 13, and cannot be set by
+# that of Debian 12.
 _VOLATILE = re.compile(
     r'duration=[\d.]+s, |n_packets=\d+, |n_bytes=\d+, |idle_age=\d+, |'
     r'hard_age=\d+, |\(xid=0x[0-9a-f]+\)|REACHABLE|STALE|DELAY|PROBE| nhid '
-    r'\d+')
+    r'\d+| proto 0x2c')
 # The link-local addresses of the agent; the kernel makes the others by itself.
 _OURS = 'fe80::a9fe:'
 NODE_COMMANDS = (

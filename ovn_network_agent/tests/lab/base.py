@@ -255,12 +255,10 @@ class LabTestCase(objects.Objects, testtools.TestCase):
         found = dump.node(cls.cloud[name])
         found['ip -br link'] = sorted(
             line.split()[0] for line in found['ip -br link'])
-        # A device that is made again has another index.  iproute2 of Debian 13
-        # shows the protocol of an address; that of Debian 12 cannot set it.
+        # A device that is made again has another index.
         for command in ('ip -o -4 addr', 'ip -o -6 addr'):
             found[command] = sorted(
-                re.sub(r' proto \S+', '', line.partition(':')[2])
-                for line in found[command])
+                line.partition(':')[2] for line in found[command])
         found['ip -4 route show table all'] = sorted(
             re.sub(r' nhid \d+', '', line).rstrip() for line in
             cls.cloud[name].out('ip', '-4', 'route', 'show', 'table',

@@ -173,6 +173,9 @@ class LinkLocalGateway:
         self._set_networks(f'{self.alpha.address}/32')
         self._goes_via(ownership.LINK_LOCAL_GATEWAY, self.alpha)
         # Its floating IPs are outside of its networks now.
+        # OVN follows its databases a moment later.
+        probe.wait_reachable(self.client, 'icmp', self.alpha.address,
+                             base.SETTLE)
         self.reach(self.client, 'icmp', self.alpha.address)
 
     def _set_networks(self, network):

@@ -68,12 +68,14 @@ class Host:
     :param debug: have the agent log more
     :param program: path of the agent, default that of this environment
     :param vrf: name of a VRF to make and to announce in, '' for the default
+    :param version: 6 for gateway ports of both families
     :ivar cloud: writes rows as Neutron, northd and ovn-controller do
     :ivar program: path of the agent that :meth:`start_agent` starts
     :ivar interval: seconds, ``reconcile_interval`` of the next configuration
     """
 
-    def __init__(self, routers, debug=False, program=None, vrf=''):
+    def __init__(self, routers, debug=False, program=None, vrf='',
+                 version=4):
         self.routers = routers
         self.vrf = vrf
         # Each has an address of its own.
@@ -100,7 +102,9 @@ class Host:
         for number, address in enumerate(self.gateways):
             high, low = divmod(number, 250)
             self.cloud.add_router(
-                f'r{number}', [f'{address}/16'], clouds.CHASSIS,
+                f'r{number}', [f'{address}/16', *(
+                    [f'2001:db8:c612::ffff:{number:x}/64']
+                    if version == 6 else [])], clouds.CHASSIS,
                 mac=f'fa:16:3e:00:{high + 1:02x}:{low:02x}')
 
     def _northbound(self):

@@ -65,10 +65,13 @@ def run(world, args):
             _starts(world, args, method, present + more)
 
 
-def addresses(first, count):
-    """Some addresses of the provider network 198.18.0.0/16."""
-    return [f'198.18.{n >> 8}.{n & 255}'
-            for n in range(first, first + count)]
+def addresses(first, count, version=4):
+    """Some addresses of the provider network of a family.
+
+    198.18.0.0/16 or 2001:db8:c612::/64.
+    """
+    return [f'198.18.{n >> 8}.{n & 255}' if version == 4 else
+            f'2001:db8:c612::{n:x}' for n in range(first, first + count)]
 
 
 def gateways(count):

@@ -34,6 +34,7 @@ from tools.bench import subjects
 
 _TICK = 1000 / os.sysconf('SC_CLK_TCK')
 _REST = 0.5
+_POLL = 0.01
 _CTL = (['--version'], ['health'], ['--socket', '/nowhere', 'health'],
         ['doctor', '--list'])
 
@@ -44,9 +45,9 @@ def main():
     hosts.enter()
     for program in programs:
         subjects.compile_modules(program)
-    with hosts.running(args.routers) as host:
+    with hosts.running(args.routers, version=args.version) as host:
         _commands(host, programs, args)
-        present = samples.addresses(256, args.present)
+        present = samples.addresses(256, args.present, args.version)
         samples.fill(host, present)
         _starts(host, programs, args, present)
 
@@ -60,6 +61,8 @@ def _parser():
     parser.add_argument('--present', type=int, default=10)
     parser.add_argument('--routers', type=int, default=10)
     parser.add_argument('--repeat', type=int, default=9)
+    parser.add_argument('--version', type=int, default=4, choices=[4, 6],
+                        help='family of the floating IPs')
     return parser
 
 
@@ -97,10 +100,8 @@ def _starts(host, programs, args, present):
     for _n in range(args.repeat):
         for program in programs:
             host.program = program
-            started, found, launched = samples.start(host, args.method,
-                                                     present)
-            measured[program, 'in place ms'].append(
-                (max(found.values()) - started) * 1000)
+            started, ended, launched = _start(host, args, present)
+            measured[program, 'in place ms'].append((ended - started) * 1000)
             measured[program, 'processor ms'].append(_rested(host.pid))
             measured[program, 'launched'].append(launched)
             measured[program, 'processes'].append(len(_tree(host.pid)))
@@ -108,6 +109,21 @@ def _starts(host, programs, args, present):
     for (program, what), some in sorted(measured.items()):
         _report(f'start with {args.present:d}, {args.method}', program, what,
                 some)
+
+
+def _start(host, args, present):
+    """One start: (began, ended, launched tasks).
+
+    The observer knows the routes of IPv4 alone, so the end of a start with
+    IPv6 is that of the agent's first complete pass.
+    """
+    if args.version == 4:
+        started, found, launched = samples.start(host, args.method, present)
+        return started, max(found.values()), launched
+    before, started = host.launched(), host.start_agent(args.method)
+    while 'First complete pass done' not in host.log('agent'):
+        time.sleep(_POLL)
+    return started, time.monotonic(), host.launched() - before
 
 
 def _rested(pid):

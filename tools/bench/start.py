@@ -120,10 +120,18 @@ def _start(host, args, present):
     if args.version == 4:
         started, found, launched = samples.start(host, args.method, present)
         return started, max(found.values()), launched
-    before, started = host.launched(), host.start_agent(args.method)
-    while 'First complete pass done' not in host.log('agent'):
+    before, passes = host.launched(), _passes(host)
+    started = host.start_agent(args.method)
+    while _passes(host) == passes:
         time.sleep(_POLL)
     return started, time.monotonic(), host.launched() - before
+
+
+def _passes(host):
+    try:
+        return host.log('agent').count('First complete pass done')
+    except FileNotFoundError:
+        return 0
 
 
 def _rested(pid):

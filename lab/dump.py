@@ -16,8 +16,8 @@ import re
 from lab import frr
 
 # Values that change by themselves: counters, ages, transaction numbers.  The
-# protocol of an address is shown by iproute2 of Debian 13, and cannot be set by
-# that of Debian 12.
+# protocol of an address is shown by iproute2 of Debian 13, and that of Debian
+# 12 cannot set it.
 _VOLATILE = re.compile(
     r'duration=[\d.]+s, |n_packets=\d+, |n_bytes=\d+, |idle_age=\d+, |'
     r'hard_age=\d+, |\(xid=0x[0-9a-f]+\)|REACHABLE|STALE|DELAY|PROBE| nhid '

@@ -131,8 +131,11 @@ class Objects:
                 if (row.output_port == [router.lrp] and
                         row.ip_prefix == default and
                         ownership.is_managed(row.external_ids)):
-                    name = ownership.owner(row.external_ids).chassis
-                    return name and plan.node_of(name), read(row)
+                    owner = ownership.owner(row.external_ids)
+                    # An earlier agent writes the host name alone.
+                    name = (plan.node_of(owner.chassis) if owner.chassis
+                            else owner.hostname)
+                    return name, read(row)
         return None
 
     def mac_binding(self, router):

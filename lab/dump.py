@@ -18,7 +18,7 @@ from lab import frr
 # Values that change by themselves: counters, ages, transaction numbers.  The
 # protocol of an address is shown by iproute2 of Debian 13, and that of Debian
 # 12 cannot set it.
-_VOLATILE = re.compile(
+VOLATILE = re.compile(
     r'duration=[\d.]+s, |n_packets=\d+, |n_bytes=\d+, |idle_age=\d+, |'
     r'hard_age=\d+, |\(xid=0x[0-9a-f]+\)|REACHABLE|STALE|DELAY|PROBE| nhid '
     r'\d+| proto 0x2c')
@@ -49,7 +49,7 @@ def node(one):
     :returns: dict of command to list of lines
     """
     found = {' '.join(argv): sorted(
-        _VOLATILE.sub('', line).rstrip()
+        VOLATILE.sub('', line).rstrip()
         for line in one.out(*argv).splitlines()
         if 'fe80' not in line or _OURS in line) for argv in NODE_COMMANDS}
     found['show running-config'] = sorted({

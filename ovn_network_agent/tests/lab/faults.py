@@ -187,7 +187,7 @@ class Faults:
     def everything(self):
         """Routes, rules, addresses, devices, ports and flows of the node."""
         return {self.node.name: [
-            re.sub(r' nhid \d+', '', line).rstrip()
+            dump.VOLATILE.sub('', line).rstrip()
             for line in self.node.out('sh', '-c', _STATE).splitlines()]}
 
     def changed(self, before):

@@ -320,7 +320,8 @@ def default_route(facts):
             'default-route', f'no static MAC binding for {route.nexthop}, '
             'so OVN does not know where to send replies', remedy)
     tag, proof = there[0].owner, there[0].advertised
-    evidence = (f'via {route.nexthop} ({binding}), of {tag}, '
+    evidence = (f'via {route.nexthop} ({binding}), '
+                f'of {_named(tag, subject.node)}, '
                 f'{"announced by " + proof if proof else "no proof yet"}')
     if tag not in subject.node.marks:
         return verdicts.warn('default-route', f'{evidence}: the mark is of '
@@ -328,11 +329,17 @@ def default_route(facts):
     return verdicts.ok('default-route', evidence)
 
 
+def _named(owner, node):
+    """The host name of a chassis, with its name where others have it, too."""
+    return (str(owner) if owner.hostname == node.hostname and node.namesakes
+            else owner.hostname)
+
+
 def _of_the_gateway(subject, routes):
     """The finding about a route that the agent of the gateway makes."""
     if routes:
         return verdicts.ok('default-route', f'via {routes[0].nexthop}, of '
-                                            f'{routes[0].owner}')
+                                            f'{_named(routes[0].owner, subject.node)}')
     return verdicts.broken(
         'default-route', f'{subject.router.called} has no default route, so '
         'the machine cannot reply',

@@ -338,8 +338,9 @@ def _named(owner, node):
 def _of_the_gateway(subject, routes):
     """The finding about a route that the agent of the gateway makes."""
     if routes:
-        return verdicts.ok('default-route', f'via {routes[0].nexthop}, of '
-                                            f'{_named(routes[0].owner, subject.node)}')
+        return verdicts.ok(
+            'default-route', f'via {routes[0].nexthop}, of '
+            f'{_named(routes[0].owner, subject.node)}')
     return verdicts.broken(
         'default-route', f'{subject.router.called} has no default route, so '
         'the machine cannot reply',

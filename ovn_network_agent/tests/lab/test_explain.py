@@ -38,8 +38,9 @@ _LEAK = (f'default via 169.254.0.2 dev {ownership.VETH_DEFAULT} table 200 '
          f'proto {_MARK}')
 _LOST = f'unreachable default table {base.VRF_TABLE} metric 5'
 # zebra does not read the routes of this protocol.
+# zebra of each version leaves routes of this protocol alone.
 _HIDDEN = (f'unreachable {{fip}}/32 table {base.VRF_TABLE} metric 5 '
-           'proto kernel')
+           'proto redirect')
 _MAPPINGS = 'ovs-vsctl set Open_vSwitch . external_ids:ovn-bridge-mappings='
 _CONTROLLER = 'ovn-appctl -t ovn-controller debug/'
 _BGP = f'router bgp {plan.GATEWAY_AS["gw1"]} vrf {plan.VRF}'

@@ -138,10 +138,6 @@ class Driver(abc.ABC):
         return tuple(dict.fromkeys((
             *self.for_rest(router, node, of_nats), *of_nats)))
 
-    #: True when no answer goes by anything but the arguments and the settings,
-    #: so that a periodic pass need not look for another answer
-    goes_by_arguments = False
-
     #: For a driver whose answer about a NAT row depends on this row, on the
     #: router without its NAT rows and default routes, and on the node, and on
     #: nothing else: a method for_nats(router, nats, node).  The arguments are

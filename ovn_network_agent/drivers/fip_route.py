@@ -92,7 +92,6 @@ class FipRouteDriver(base.Driver):
     CONFIG_OPTS = options.OPTS
     OTHER_OPTIONS = announcing.OPTIONS
     ASKS = (plugins.ABSENCE,)
-    goes_by_arguments = True
 
     def for_node(self, node):
         """Provider bridges are up, have bridge_ip and answer ARP requests.

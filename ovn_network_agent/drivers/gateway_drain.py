@@ -41,7 +41,6 @@ class GatewayDrainDriver(base.Driver):
     """Wants the priorities and the relays of gateway groups."""
 
     ASKS = (plugins.RANKING,)
-    goes_by_arguments = True
     # The core has the other options of the section.
     OTHER_OPTIONS = ('gateway_drain.relay', 'gateway_drain.relay_candidates',
                      'gateway_drain.restore',

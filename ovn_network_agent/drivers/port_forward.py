@@ -37,7 +37,6 @@ class PortForwardDriver(base.Driver):
     """Wants the nftables tables and the announcements of VIPs."""
 
     CONFIG_OPTS = options.OPTS
-    goes_by_arguments = True
     OTHER_OPTIONS = ('fip_route.standby_prepare',
                      'veth_leak.veth_leak_rule_priority',
                      *announcing.OPTIONS, *mode.DECISIVE)

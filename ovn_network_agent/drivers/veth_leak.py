@@ -34,7 +34,6 @@ class VethLeakDriver(base.Driver):
     """Wants the veth pair, its addresses, its rules and routes."""
 
     CONFIG_OPTS = options.OPTS
-    goes_by_arguments = True
     OTHER_OPTIONS = ('fip_route.standby_prepare', announcing.METHOD,
                      *mode.DECISIVE)
 

@@ -103,8 +103,6 @@ class Contributions:
         # The piece of the present update; whether the common input is the
         # same since the first piece.
         self._piece, self._same = None, False
-        # Names of drivers that are asked about everything by the next update.
-        self._impure = frozenset()
 
     @property
     def conflicts(self):
@@ -125,19 +123,6 @@ class Contributions:
             divided.given = None
         self._common = None
         self._anew = True
-
-    def forget_impure(self):
-        """Ask again the drivers whose answers may go by something else."""
-        self._impure = frozenset(driver.name for driver in self.drivers
-                                if not driver.goes_by_arguments)
-        if not self._impure:
-            return
-        for contributor in [each for each in self._memo
-                            if each[0] in self._impure]:
-            del self._memo[contributor]
-        for contributor, divided in self._divided.items():
-            if contributor[0] in self._impure:
-                divided.given = None
 
     def update(self, snapshot, piece=None, proves=False):
         """Ask the drivers about each input that changed since the last time.
@@ -168,11 +153,8 @@ class Contributions:
         groups += self._broken_ones(snapshot.groups, _name_of_group)
         computed = [
             contributor for driver in self.drivers
-            for contributor in self._ask_about(
-                driver, node, forwards, *(
-                    (snapshot.groups, snapshot.routers)
-                    if driver.name in self._impure else (groups, routers)))]
-        self._impure = frozenset()
+            for contributor in self._ask_about(driver, node, forwards, groups,
+                                               routers)]
         if whole or (piece is not None and piece.last):
             self._drop_all_but(snapshot)
         else:

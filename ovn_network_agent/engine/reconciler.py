@@ -325,9 +325,8 @@ class Reconciler:
         self._backends.close()
 
     def _prepare(self, asked):
-        if asked.periodic and self._wanted.proved:
-            self._wanted.forget_impure()
-        elif asked.full and not asked.remembers:
+        if asked.full and not asked.remembers and not (
+                asked.periodic and self._wanted.proved):
             self._wanted.forget()
         if asked.retry:
             self.heed(revived=[name for name in self._backends.names

@@ -143,14 +143,6 @@ class UnchangedTest(gateways.ReconcilerTestCase):
             self.periodic(more)
             self.assertEqual(asked, sorted(self.made.fip_route.asked_nats))
 
-    def test_a_driver_that_may_go_by_something_else_is_asked(self):
-        """Of another package, for example by a file that it reads."""
-        self.made.fip_route.goes_by_arguments = False
-        for _time in range(2):
-            self.made.fip_route.asked_nats.clear()
-            self.periodic()
-            self.assertEqual([gateways.FIP], self.made.fip_route.asked_nats)
-
     def test_a_driver_that_raised_is_asked_about_everything(self):
         self.made.fip_route.raises_for.add(gateways.FIP)
         self.made.run(worlds.router(fips=[gateways.FIP], name='other'))

@@ -74,8 +74,6 @@ class Driver(abc.ABC):
     def __init__(self, name, settings):
         self.name = name
         self.settings = settings
-        # The name that packages had for them first.
-        self.conf = settings
 
     @classmethod
     def runs_without_ovn(cls, settings):

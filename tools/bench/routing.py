@@ -21,6 +21,9 @@ UPLINK = 'uplink'
 # The address of this node, for BGP.
 HERE = '10.0.0.1'
 _LIST = 'ANNOUNCED-NETWORKS'
+_DAEMONS = '/usr/lib/frr/'
+# Since FRR 9, mgmtd has the configuration of other daemons.
+_FIRST = ('mgmtd',) if os.path.exists(_DAEMONS + 'mgmtd') else ()
 _FRR = '''\
 frr defaults traditional
 router bgp 65001{vrf}
@@ -56,8 +59,8 @@ def start(vrf=''):
                        ('vtysh.conf', '')):
         _write(os.path.join('/etc/frr', name), text)
     _start_spine(vrf)
-    for name in ('zebra', 'staticd', 'bgpd'):
-        programs.spawn(['/usr/lib/frr/' + name, '-A', '127.0.0.1'], name)
+    for name in (*_FIRST, 'zebra', 'staticd', 'bgpd'):
+        programs.spawn([_DAEMONS + name, '-A', '127.0.0.1'], name)
         programs.wait_for(f'/run/frr/{name}.vty')
     programs.run('vtysh', '-b')
 

@@ -43,5 +43,5 @@ class AnycastDriver(base.Driver):
 
     def for_router(self, router, node):
         if router.local_ports:
-            yield resources.Address(self.conf.anycast.device,
-                                    self.conf.anycast.address)
+            yield resources.Address(self.settings.anycast.device,
+                                    self.settings.anycast.address)

@@ -59,7 +59,7 @@ class GatewayDrainTest(base.BaseTestCase):
                 for key, value in options.items()}))
         node = world.node(phase=phase, drains=frozenset(drains))
         self.found = [r for r in driver.for_group(
-            world.settled(one, node, driver.conf, held), node)
+            world.settled(one, node, driver.settings, held), node)
             if r.kind == 'gateway_priority']
         return {r.chassis: r.priority for r in self.found}
 

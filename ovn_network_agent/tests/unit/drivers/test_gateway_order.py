@@ -76,7 +76,7 @@ class Group:
         node = world.node(chassis=name, phase=self.phases[name],
                           drains=self.drains[name])
         for wanted in self.driver.for_group(
-                world.settled(seen, node, self.driver.conf), node):
+                world.settled(seen, node, self.driver.settings), node):
             if wanted.kind != 'gateway_priority':
                 continue
             assert not wanted.owned or self.owner == name

@@ -97,7 +97,7 @@ class SetDefaultRoute(TakeOverCommand):
         self.refused = ''
         router = self.router(self.wanted.router)
         if router is None:
-            self.refused = 'the router is gone'
+            self.refused = notyet.Reason('the router is gone')
             return
         command.verify(txn, router, 'static_routes')
         ours = None
@@ -187,10 +187,21 @@ class SetAdvertised(NorthboundCommand):
     def run_idl(self, txn):
         """Write the proof; refused without a managed route of this chassis.
 
+        Another gateway may have taken the route over, or Neutron may have
+        removed the router, before this agent sees the change: a normal wait.
+
         :param txn: see :class:`ovsdb.command.Command`
         """
-        self.refused = 'the router has no default route of ours'
-        for row, route in self.managed_routes(self.wanted.router):
+        routes = self.managed_routes(self.wanted.router)
+        if self.router(self.wanted.router) is None:
+            self.refused = notyet.Reason('the router is gone')
+            return
+        others = {str(route.owner) for _row, route in routes} - {''}
+        # The view follows: SB tells of a move, and NB may be faster.
+        self.refused = (notyet.Reason(
+            f'{", ".join(sorted(others))} has taken the default route over')
+            if others else 'the router has no default route of ours')
+        for row, route in routes:
             if route.owner == self.wanted.owner:
                 self.refused = ''
                 self._mark(row)

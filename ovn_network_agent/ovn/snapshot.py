@@ -400,7 +400,8 @@ class Builder:
             yield from self._index('nb', 'Logical_Router', 'route').find(uuid)
         elif table in ('NAT', 'Load_Balancer', 'Logical_Router_Port'):
             for address in self._index('nb', table, 'address').keys_of(uuid):
-                yield from self._users.balancing(address)
+                if self._index('nb', 'Load_Balancer', 'address').find(address):
+                    yield from self._users.balancing(address)
                 if self._index('nb', 'Logical_Router_Port',
                                'nexthop').find(address):
                     yield from self._concerns.via(address)

@@ -18,6 +18,7 @@ import time
 import uuid
 
 from ovn_network_agent import backoff
+from ovn_network_agent import notyet
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import advertised
@@ -194,16 +195,21 @@ class TestOwner(AdvertisedTestCase):
     def test_only_a_route_of_ours_gets_it(self):
         self.announce(A)
         for name, external_ids in (
-                ('theirs', THEIRS), ('unmanaged', {'note': 'x'}),
+                ('unmanaged', {'note': 'x'}),
                 ('untagged', {ownership.EXT_ID_MANAGED:
                               ownership.EXT_ID_MANAGED_VALUE})):
             router = self.add_router(name, external_ids)
             self.assertEqual(
                 {router: 'the router has no default route of ours'},
                 self.apply(self.proof(A, router=router)))
-        gone = str(uuid.uuid4())
-        self.assertEqual({gone}, self.apply(
-            self.proof(A, router=gone)).keys())
+        theirs, gone = self.add_router('theirs', THEIRS), str(uuid.uuid4())
+        refused = self.apply(self.proof(A, router=theirs),
+                             self.proof(A, router=gone))
+        # The view is behind NB here, which is no fault of this node.
+        self.assertEqual(
+            {theirs: f'{ownership.owner(THEIRS)} has taken the default route '
+                     'over', gone: 'the router is gone'}, refused)
+        self.assertEqual({notyet.Reason}, set(map(type, refused.values())))
         self.assertEqual([], [ids for ids in self.marks() if
                               ownership.EXT_ID_ADVERTISED in ids])
 

@@ -17,10 +17,12 @@ A test of a tier names the node (:class:`base.SwapTestCase`).
 
 import re
 
+from ovn_network_agent import ownership
 from ovn_network_agent.tests import original
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.migrate import observers
 from ovn_network_agent.tests.functional.migrate import places
+from ovn_network_agent.tests.functional.ovn import cloud
 
 # A floating IP that went while nobody looked.
 STALE = '198.51.100.88'
@@ -108,7 +110,10 @@ class Swap:
         return False
 
     def in_ovn(self, before):
-        """Rows are the same rows; the agent says that a binding is final."""
+        """Rows are the same rows; the agent says that a binding is final.
+
+        A mark of its routes names the chassis beside the host name.
+        """
         after = self.rows()
         bindings = 'Static_MAC_Binding'
         self.assertEqual(
@@ -117,6 +122,12 @@ class Swap:
               if value != old[column] and column != '_version'}
              for old, new in zip(before.pop(bindings), after.pop(bindings),
                                  strict=True)])
+        routes = 'Logical_Router_Static_Route'
+        mark = [ownership.EXT_ID_OWNER, f'{cloud.CHASSIS}@{places.HOSTNAME}']
+        for old, new in zip(before[routes], after[routes], strict=True):
+            del old['_version'], new['_version']
+            old['external_ids'][1].append(mark)
+            new['external_ids'][1].sort()
         self.assertEqual(before, after)
 
     def back(self, wanted):

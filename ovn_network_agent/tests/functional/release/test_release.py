@@ -38,9 +38,13 @@ print(json.dumps({one.name: one.version for one in metadata.distributions()}))
 
 
 def clean_environment():
-    """The environment without what would name another version."""
-    return {name: value for name, value in os.environ.items()
-            if not name.startswith(('PBR_', 'SKIP_', 'GIT_'))}
+    """The environment without what would name another version.
+
+    tools/test names the interpreter by its place in the source tree.
+    """
+    return {**{name: value for name, value in os.environ.items()
+               if not name.startswith(('PBR_', 'SKIP_', 'GIT_'))},
+            'PYTHON': sys.executable}
 
 
 def git(directory, *words):

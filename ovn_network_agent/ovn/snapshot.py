@@ -400,11 +400,7 @@ class Builder:
             yield from self._index('nb', 'Logical_Router', 'route').find(uuid)
         elif table in ('NAT', 'Load_Balancer', 'Logical_Router_Port'):
             for address in self._index('nb', table, 'address').keys_of(uuid):
-                if self._index('nb', 'Load_Balancer', 'address').find(address):
-                    yield from self._users.balancing(address)
-                if self._index('nb', 'Logical_Router_Port',
-                               'nexthop').find(address):
-                    yield from self._concerns.via(address)
+                yield from self._of_address(address)
         elif table == 'Advertised_Route':
             for datapath in self._index('sb', table, 'datapath').keys_of(uuid):
                 yield from self._depends.get(datapath, ())
@@ -412,6 +408,13 @@ class Builder:
             yield from self._depends.pop(str(uuid), ())
         elif table == 'Port_Binding':
             yield from self._of_binding(uuid)
+
+    def _of_address(self, address):
+        """UUIDs of the routers that a user of an address concerns."""
+        if self._index('nb', 'Load_Balancer', 'address').find(address):
+            yield from self._users.balancing(address)
+        if self._index('nb', 'Logical_Router_Port', 'nexthop').find(address):
+            yield from self._concerns.via(address)
 
     def _of_binding(self, uuid):
         """UUIDs of the routers that a row of Port_Binding concerns."""

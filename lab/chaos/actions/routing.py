@@ -75,6 +75,8 @@ def _excuse_statics(step):
 ACTIONS = (
     *(base.Action(name, f'{name} killed', _killed(name))
       for name in ('staticd', 'bgpd', 'zebra', 'bfdd', 'mgmtd')
-      if os.path.exists(os.path.join(frr.PROGRAMS, name))),
+      # That of FRR 10; each FRR has the others.
+      if name != 'mgmtd' or os.path.exists(
+          os.path.join(frr.PROGRAMS, name))),
     base.Action('frr', 'zebra, staticd and bgpd killed', _killed(*_DAEMONS)),
 )

@@ -293,8 +293,8 @@ class Addresses:
         """The reason why a driver cannot do anything about an address."""
         if known.router is None:
             return ''
-        for (driver, about), why in self._table.broken.items():
-            if about == known.router.uuid:
+        for (driver, about, name), why in self._table.broken.items():
+            if about == known.router.uuid and name in ('', known.address):
                 return f'driver {driver}: {why}'
         if known.port is None or not (known.port.local or known.resident):
             return ''

@@ -76,8 +76,8 @@ class Comparison:
             'problems': [
                 *([after.held] if after.held else []),
                 *(problem.text for problem in after.problems)] + [
-                f'driver {driver} on {about}: {why}'
-                for (driver, about), why in sorted(after.broken.items())]}
+                f'driver {driver} on {" ".join(filter(None, about))}: {why}'
+                for (driver, *about), why in sorted(after.broken.items())]}
 
     def _read(self, name):
         """The resources that a backend has, a list.

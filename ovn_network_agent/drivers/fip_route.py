@@ -19,8 +19,7 @@ gateway, the default route of the router in OVN.
 """
 
 import dataclasses
-import itertools
-import typing
+import functools
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
@@ -34,8 +33,8 @@ from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import gatewayless
 from ovn_network_agent.drivers import segments
 
-# The most addresses that one message names.
-_NAMED = 5
+# Ports whose services are remembered.
+_PORTS = 4096
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,8 +50,6 @@ class _Service:
     :ivar announced: whether the addresses are announced; otherwise this
         chassis only forwards their last packets
     :ivar passable: whether packets to the addresses can pass
-    :ivar targets: function of router, port, networks and NAT row, as
-        :func:`announcing.nat_targets`
     :ivar hairpin: whether OVN here answers for the addresses
     :ivar mac_tweak: tuple of :class:`resources.Flow`
     :ivar requires: refs of the prerequisites of an announcement
@@ -63,27 +60,10 @@ class _Service:
     nets: tuple
     announced: bool
     passable: bool
-    targets: typing.Callable
     hairpin: bool
     mac_tweak: tuple = ()
     requires: tuple = ()
     of_device: tuple = ()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Common:
-    """What all NAT rows of a router have in common.
-
-    :ivar services: tuple of :class:`_Service`
-    :ivar nets: tuple of IPv4Network and IPv6Network of the gateway ports
-    :ivar proved: whether the router has its proof, which then says nothing
-        about its NAT rows; matters for remarks alone, so no row is asked
-        about again when the proof comes
-    """
-
-    services: tuple
-    nets: tuple
-    proved: bool = dataclasses.field(compare=False)
 
 
 class FipRouteDriver(base.Driver):
@@ -91,20 +71,33 @@ class FipRouteDriver(base.Driver):
 
     CONFIG_OPTS = options.OPTS
     OTHER_OPTIONS = announcing.OPTIONS
+    SUBJECTS = (model.Node, model.Router, model.ServedAddress,
+                model.GatewayGroup)
     ASKS = (plugins.ABSENCE,)
 
-    def for_node(self, node):
-        """Provider bridges are up, have bridge_ip and answer ARP requests.
+    def __init__(self, name, settings):
+        super().__init__(name, settings)
+        # Thousands of addresses share a port.
+        self._service = functools.lru_cache(_PORTS)(self._new_service)
 
-        :param node: :class:`model.Node`
-        :returns: iterator of :class:`resources.LinkUp`,
-            :class:`resources.Address` and :class:`resources.Sysctl`
-        """
+    def resources(self, subject, node):
+        """What makes addresses reachable, see the methods for each kind."""
+        match subject:
+            case model.Node():
+                return self._node()
+            case model.Router():
+                return self._router(subject, node)
+            case model.ServedAddress():
+                return self._address(subject, node)
+        return self._group(subject, node)
+
+    def _node(self):
+        """Provider bridges are up, have bridge_ip and answer ARP requests."""
         for bridge in self._bridges():
             yield resources.LinkUp(bridge)
             yield from segments.attachment(bridge, self.settings.bridge_ip)
 
-    def for_group(self, group, node):
+    def _group(self, group, node):
         """Resources that a standby prepares and that attract no packets.
 
         When the port comes, packets of virtual machines come out of OVN here
@@ -123,84 +116,42 @@ class FipRouteDriver(base.Driver):
                 yield from self._prefix_list(
                     announcing.provider_networks(self.settings, port))
 
-    def common(self, router, node):
-        """The services of the ports, judged once for all NAT rows.
-
-        :param router: :class:`model.Router` without NAT rows
-        :param node: :class:`model.Node`
-        :returns: :class:`_Common`
-        """
-        return _Common(
-            tuple(self._services(router)),
-            tuple(net for port in router.ports
-                  for net in networks.provider_networks(port.networks)),
-            announcing.proved(router, node))
-
-    def remark(self, nat, common):
-        """The NAT row itself if :meth:`for_rest` says something about it.
-
-        These are distributed floating IPs, addresses outside of the provider
-        networks, and all rows while the proof is missing.
-        """
-        matters = (nat.distributed_mac or not common.proved or
-                   not networks.inside(nat.external_ip, common.nets))
-        return nat if matters else None
-
-    def for_nats(self, router, nats, node, common):
-        """The routes, flows and announcements of the addresses of NAT rows.
-
-        A router that has left keeps what its handover still needs.  For a port
-        whose segment is in doubt, the announcements stay as they are.
-
-        :param router: :class:`model.Router` without NAT rows and default
-            routes
-        :param nats: sequence of :class:`model.Nat`
-        :param node: :class:`model.Node`
-        :param common: :class:`_Common` of the router
-        :returns: iterator of (NAT row, list of :class:`resources.Resource`)
-        """
-        for nat in nats:
-            yield nat, [
-                resource for each in common.services
-                for target in each.targets(router, each.port, each.nets, nat)
-                for resource in self._of_target(each, target, node)]
-
-    def for_rest(self, router, node, of_nats):
-        """The resources of the router itself, and the proof.
-
-        :param router: :class:`model.Router`
-        :param node: :class:`model.Node`
-        :param of_nats: see :meth:`drivers.base.Driver.for_rest`
-        :returns: iterator of :class:`resources.Resource`, with a
-            :class:`resources.Problem` for addresses that are left out; the
-            proof that the router is announced comes last
-        """
-        wanted = list(self._rest(router, node))
-        yield from wanted
-        yield from announcing.proofs(router, node,
-                                     itertools.chain(wanted, of_nats))
-
-    def _rest(self, router, node):
+    def _router(self, router, node):
+        """The objects of the router and its ports, and its proof."""
         if router.routed_by_ovn:
             return
         if router.local_ports:
-            yield from gatewayless.rows(router, node, self._usable,
-                                        self._networks)
-            yield from self._left_out(router)
+            rows = list(gatewayless.rows(router, node, self._usable,
+                                         self._networks))
+            yield from rows
+            yield from self._proof(router, node, rows)
         else:
             yield from gatewayless.handed_over(router)
-        yield from self._undelivered(router)
         # Both services of a port need the same objects.
-        services = self._services(router)
+        services = [
+            *(self._service(port, False) for port in router.served_ports),
+            *(self._service(port, True) for port in router.hosting_ports)]
         yield from dict.fromkeys(resource for each in services
-                                 for resource in self._common(each, node))
-        bare = dataclasses.replace(router, nats=())
-        # Those for machines come after those for served ports.
-        for port, each in zip(router.served_ports, services, strict=False):
-            for target in announcing.port_targets(bare, port, each.nets):
-                yield from self._of_target(each, target, node)
+                                 for resource in self._of_port(each, node))
 
-    def _common(self, service, node):
+    def _proof(self, router, node, rows):
+        """The proof that the router is announced here, while it is missing.
+
+        A proof on its route is retained, although it is no longer wanted, and
+        says nothing about later addresses.
+
+        The proof of a router with default routes of both families is about
+        IPv4: the addresses of both are announced at the same time, and an
+        address of IPv6 that the fabric refuses must not delay those of IPv4.
+        """
+        routes = sorted((networks.family(row.prefix), row.ref) for row in rows
+                        if row.kind == resources.DefaultRoute.kind)
+        if node.hostname and routes and not announcing.proved(router, node):
+            (version, ref), *_others = routes
+            yield resources.Advertised(router.uuid, node.owner,
+                                       version=version, requires=(ref,))
+
+    def _of_port(self, service, node):
         """The resources of all addresses of a service."""
         yield from self._device(service.port, node)
         if service.announced:
@@ -209,23 +160,14 @@ class FipRouteDriver(base.Driver):
 
     # -- one gateway port -------------------------------------------------
 
-    def _services(self, router):
-        """The services of all ports, a list of :class:`_Service`."""
-        return [*map(self._service, router.served_ports),
-                *map(self._hosting, router.hosting_ports)]
-
-    def _service(self, port):
-        """The service for what a served port itself answers for."""
+    def _new_service(self, port, of_machines):
+        """What the addresses of a port have in common, or of its machines."""
+        passable = (self._usable(port.segment) if of_machines
+                    else self._passable(port))
         return self._with_flows(_Service(
             port, self._networks(port),
-            port.handover is not model.Handover.FORWARD, self._passable(port),
-            announcing.nat_targets, port.local))
-
-    def _hosting(self, port):
-        """The service for the machines of distributed floating IPs."""
-        return self._with_flows(_Service(
-            port, self._networks(port), True, self._usable(port.segment),
-            announcing.machine_targets, True))
+            of_machines or port.handover is not model.Handover.FORWARD,
+            passable, of_machines or port.local))
 
     def _with_flows(self, service):
         segment = service.port.segment
@@ -239,20 +181,69 @@ class FipRouteDriver(base.Driver):
             requires=segments.prerequisites(segment) + tuple(
                 flow.ref for flow in mac_tweak))
 
-    def _of_target(self, service, target, node):
-        """The resources of one address of a port."""
-        port = service.port
+    # -- one address ------------------------------------------------------
+
+    def _address(self, served, node):
+        """The route, the flows and the announcement of an address.
+
+        A port that has left keeps what its handover still needs.  Where the
+        segment is in doubt, the announcement stays as it is.
+
+        An address of IPv6 in no provider network has a hairpin flow, and
+        nothing else; one of IPv4 has nothing.
+        """
+        service = self._service(served.port, served.resident)
+        inside = networks.inside(served.address, service.nets)
+        yield from self._left_out(served, service, inside)
+        if not served.kinds or not inside and (
+                networks.family_of_valid(served.address) == 4):
+            return
         # Routers of this chassis reach each other in any case; see decision
         # record 25.
         if service.passable and service.hairpin:
-            yield self._hairpin(port.segment, target)
-        if not target.announced:
+            yield self._hairpin(served)
+        if served.withheld or not inside:
             return
-        if not service.passable:
-            if service.announced:
-                yield from self._keep(target, node)
-        else:
-            yield from self._reachable(target, service, node)
+        if service.passable:
+            yield from self._reachable(served, service, node)
+        elif service.announced:
+            yield from self._keep(served, node)
+
+    def _left_out(self, served, service, inside):
+        """Problems of an address that is not announced, or not delivered."""
+        port = served.port
+        if served.resident:
+            reason = segments.objection(port.segment, self._bridges())
+            if reason:
+                yield self._problem(
+                    served, '{count} distributed floating IPs ({some}) of '
+                    f'machines on this chassis cannot be delivered, because '
+                    f'{reason}; {_remedy(port.segment)} clear external_mac '
+                    'in the NAT rows')
+            return
+        if served.withheld or not port.local:
+            return
+        if served.unanswered and inside:
+            yield self._problem(
+                served, f'{served.address} of a load balancer is not '
+                f'announced, because {served.unanswered}')
+        # Configured networks leave out what they are to leave out.  Nor are
+        # the addresses of a family without a provider network meant to be
+        # announced; for IPv4, a network is missing.
+        family = networks.family_of_valid(served.address)
+        if (not inside and not self.settings.network_cidr and
+                not {'fip', 'snat', 'dnat'}.isdisjoint(served.kinds) and
+                family in {4, *(net.version for net in service.nets)}):
+            yield self._problem(
+                served, '{count} NAT addresses ({some}) are in no network of '
+                'its gateway ports and not announced; if they should be, '
+                'name all provider networks in [DEFAULT] network_cidr')
+
+    @staticmethod
+    def _problem(served, text):
+        return resources.Problem(
+            f'router {served.called}: {text}', router=served.router,
+            addresses=(served.address,))
 
     def _passable(self, port):
         """Whether packets to a port can pass; a relay needs no OVN here."""
@@ -279,67 +270,6 @@ class FipRouteDriver(base.Driver):
     def _bridges(self):
         return bridges.served(self.settings)
 
-    def _left_out(self, router):
-        """Problems of a router's addresses that are not announced."""
-        yield from self._unanswered(router)
-        withheld = dict(router.withheld)
-        if self.settings.network_cidr:
-            # Then leaving out is what was asked for.
-            return
-        nets = [net for port in router.ports
-                for net in networks.provider_networks(port.networks)]
-        # The addresses of a family that has no provider network are not
-        # meant to be announced; for IPv4, a network is missing.
-        versions = {4, *(net.version for net in nets)}
-        external = {nat.external_ip for nat in router.nats
-                    if not nat.distributed_mac}
-        # An address that is no floating IP may be a tenant's.
-        external.update(each.address for each in router.balanced
-                        if each.floating)
-        outside = sorted(
-            address for address in networks.outside(external, nets)
-            if address not in withheld and
-            networks.family(address) in versions)
-        if outside and not any(not p.local for p in router.ports):
-            some = ', '.join(outside[:_NAMED])
-            yield resources.Problem(
-                f'router {router.called}: {len(outside)} NAT addresses '
-                f'({some}) are in no network of its gateway ports and not '
-                'announced; if they should be, name all provider networks '
-                'in [DEFAULT] network_cidr',
-                router=router.uuid, addresses=tuple(outside))
-
-    def _undelivered(self, router):
-        """Distributed floating IPs of machines here that nothing can reach.
-        """
-        for port in router.hosting_ports:
-            reason = segments.objection(port.segment, self._bridges())
-            if not reason:
-                continue
-            addresses = tuple(sorted(
-                nat.external_ip for nat in router.nats if nat.resident and
-                networks.same_port(networks.owner_of(nat, router.ports),
-                                   port)))
-            yield resources.Problem(
-                f'router {router.called}: {len(addresses):d} distributed '
-                f'floating IPs ({", ".join(addresses[:_NAMED])}) of machines '
-                f'on this chassis cannot be delivered, because {reason}; '
-                f'{_remedy(port.segment)} clear external_mac in the NAT rows',
-                router=router.uuid, addresses=addresses)
-
-    def _unanswered(self, router):
-        """Addresses of load balancers that OVN does not answer for here."""
-        nets = [net for port in router.ports
-                for net in self._networks(port)]
-        withheld = dict(router.withheld)
-        for each in router.balanced:
-            if (each.unanswered and each.address not in withheld and
-                    networks.inside(each.address, nets)):
-                yield resources.Problem(
-                    f'router {router.called}: {each.address} of a load '
-                    f'balancer is not announced, because {each.unanswered}',
-                    router=router.uuid, addresses=(each.address,))
-
     # -- flows ------------------------------------------------------------
 
     def _mac_tweak(self, segment):
@@ -350,24 +280,25 @@ class FipRouteDriver(base.Driver):
                 ownership.PRIORITY_MAC_TWEAK, segment.patch_port, family,
                 set_dst=segment.mac)
 
-    def _hairpin(self, segment, target):
+    def _hairpin(self, served):
         """Reflect traffic between two routers of this chassis into OVN.
 
         Both MACs are written: with its own source MAC OVN would take the
         packet for a loop, and its destination may not be resolved yet.
         """
+        segment = served.port.segment
         return resources.Flow(
             segment.bridge, ownership.COOKIE_HAIRPIN,
             ownership.PRIORITY_HAIRPIN, segment.patch_port,
-            networks.family(target.address),
-            dst=networks.host_prefix(target.address),
-            set_src=segment.mac, set_dst=target.mac, output='in_port')
+            networks.family(served.address),
+            dst=networks.host_prefix(served.address),
+            set_src=segment.mac, set_dst=served.mac, output='in_port')
 
     # -- kernel and BGP ---------------------------------------------------
 
-    def _reachable(self, target, service, node):
-        port, requires = service.port, service.requires
-        dst, device = networks.host_prefix(target.address), port.segment.device
+    def _reachable(self, served, service, node):
+        port, requires = served.port, service.requires
+        dst, device = networks.host_prefix(served.address), port.segment.device
         if not self._announced_by_its_route(node):
             route = resources.KernelRoute(self._table(), dst, device,
                                           requires=service.of_device)
@@ -405,12 +336,12 @@ class FipRouteDriver(base.Driver):
                 yield resources.PrefixListEntry(name, str(network), length,
                                                 length)
 
-    def _keep(self, target, node):
+    def _keep(self, served, node):
         """Keep the announcement of an address in doubt as it is."""
         vrf = node.device(self.settings.frr.vrf_name)
         tables = {self._table(), resources.MAIN_TABLE,
                   vrf.vrf_table if vrf else 0}
-        dst = networks.host_prefix(target.address)
+        dst = networks.host_prefix(served.address)
         for table in sorted(tables - {0}):
             for kind in (resources.KernelRoute, resources.AnnouncedRoute):
                 yield resources.Keep(resources.Ref(kind.kind, (table, dst)))

@@ -46,8 +46,18 @@ class GatewayDrainDriver(base.Driver):
                      'gateway_drain.restore',
                      'gateway_drain.drain_on_shutdown', 'ovn.bfd_min_rx',
                      'ovn.bfd_min_tx', 'ovn.bfd_mult', announcing.METHOD)
+    SUBJECTS = (model.Node, model.ServedAddress, model.GatewayGroup)
 
-    def for_node(self, node):
+    def resources(self, subject, node):
+        """Overlap and timers; relays of leaving addresses, and of groups."""
+        match subject:
+            case model.Node():
+                return self._node(node)
+            case model.ServedAddress():
+                return self._leaving(subject)
+        return self._group(subject, node)
+
+    def _node(self, node):
         """The overlap, while the next owners take over; timers of BFD."""
         if node.phase not in _PHASES:
             return
@@ -58,27 +68,15 @@ class GatewayDrainDriver(base.Driver):
             yield resources.BfdTimers(node.chassis, timers.bfd_min_rx,
                                       timers.bfd_min_tx, timers.bfd_mult)
 
-    def common(self, router, node):
-        """Whether a port leaves; otherwise NAT rows make no difference.
+    def _leaving(self, served):
+        """The flow that relays the packets of an address that leaves."""
+        port = served.port
+        if port.relay and served.kinds and not served.resident:
+            yield from relays.leaving(
+                served, announcing.provider_networks(self.settings, port),
+                self._bridges())
 
-        :returns: True, or None
-        """
-        return any(port.relay for port in router.served_ports) or None
-
-    def for_nats(self, router, nats, node, common):
-        """Nothing: the relays are of the ports."""
-        return ()
-
-    def for_rest(self, router, node, of_nats):
-        """The flows that relay the packets of ports that leave."""
-        for port in router.served_ports:
-            if port.relay:
-                yield from relays.leaving(
-                    router, port,
-                    announcing.provider_networks(self.settings, port),
-                    self._bridges())
-
-    def for_group(self, group, node):
+    def _group(self, group, node):
         """The wanted priorities of a group, and the relays of its ports.
 
         :param group: :class:`model.GatewayGroup`, whose state decides the

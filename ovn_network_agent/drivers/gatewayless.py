@@ -135,10 +135,9 @@ def _binding(router, port, nexthop):
     The nodes of a router's distributed floating IPs use the binding at the
     same time, and the router's gateway may move without a change of it.
     """
-    distributed = any(nat.distributed_mac for nat in router.nats)
     return resources.MacBinding(
-        port.lrp, nexthop, ownership.VIRTUAL_GATEWAY_MAC if distributed
-        else port.segment.mac)
+        port.lrp, nexthop, ownership.VIRTUAL_GATEWAY_MAC
+        if router.distributed else port.segment.mac)
 
 
 def _through_another(router, found, node):

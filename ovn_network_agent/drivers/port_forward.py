@@ -19,8 +19,10 @@ its address on a device, or by a static route.
 
 import ipaddress
 
+from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
+from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import port_forward as options
@@ -40,6 +42,8 @@ class PortForwardDriver(base.Driver):
     OTHER_OPTIONS = ('fip_route.standby_prepare',
                      'veth_leak.veth_leak_rule_priority',
                      *announcing.OPTIONS, *mode.DECISIVE)
+    SUBJECTS = (model.Node, model.Router, model.ServedAddress,
+                model.GatewayGroup, port_forwards.Forwards)
 
     # -- what follows the routers -----------------------------------------
 
@@ -48,36 +52,32 @@ class PortForwardDriver(base.Driver):
         """Its rules come from a file."""
         return True
 
-    def for_node(self, node):
-        """The configured provider networks, as elements of the nftables table.
+    def resources(self, subject, node):
+        """Elements of the nftables table, and the VIPs of the rules file."""
+        match subject:
+            case model.Node():
+                return self._node(node)
+            case model.Router():
+                return self._router(subject, node)
+            case model.ServedAddress():
+                return self._address(subject, node)
+            case model.GatewayGroup():
+                return self._group(subject, node)
+        return self._forwards(subject, node)
+
+    def _node(self, node):
+        """The configured provider networks; without ``extent`` none.
 
         Overlapping and adjacent networks are merged.
-
-        :param node: :class:`model.Node`; without ``extent`` no port is
-            forwarded
-        :returns: iterator of :class:`resources.NftElement`
         """
         for version in node.extent.versions if node.extent else ():
             yield from self._networks(version, ipaddress.collapse_addresses(
                 networks.of_version(version, self.settings.network_cidr)))
 
-    def common(self, router, node):
-        """The versions for which addresses of SNAT count, None for none."""
-        return node.extent and node.extent.routers or None
+    def _router(self, router, node):
+        """The provider networks of a router.
 
-    def for_nats(self, router, nats, node, common):
-        """Nothing: the elements are of the router."""
-        return ()
-
-    def for_rest(self, router, node, of_nats):
-        """The provider networks and SNAT addresses of a router, as elements.
-
-        A configured ``network_cidr`` takes the place of the IPv4 networks.
-
-        :param router: :class:`model.Router`
-        :param node: :class:`model.Node`
-        :param of_nats: not needed
-        :returns: iterator of :class:`resources.NftElement`
+        A configured ``network_cidr`` takes the place of those of IPv4.
         """
         if not node.extent:
             return
@@ -87,14 +87,16 @@ class PortForwardDriver(base.Driver):
                     network for port in router.used_ports
                     for network in networks.of_version(version,
                                                        port.networks)})
-        for version in node.extent.routers:
-            for address in _snat_addresses(router):
-                if networks.family(address) == version:
-                    yield resources.NftElement(
-                        nft_table.family(version), ownership.NFT_SNAT,
-                        address)
 
-    def for_group(self, group, node):
+    def _address(self, served, node):
+        """An address of SNAT, whose connections to a VIP are masqueraded."""
+        version = networks.family_of_valid(served.address)
+        if ('snat' in served.kinds and node.extent and
+                version in node.extent.routers):
+            yield resources.NftElement(nft_table.family(version),
+                                       ownership.NFT_SNAT, served.address)
+
+    def _group(self, group, node):
         """The networks of a standby, so that the guard knows them in time.
 
         When the port comes, packets of virtual machines come out of OVN here
@@ -122,7 +124,7 @@ class PortForwardDriver(base.Driver):
 
     # -- the rules --------------------------------------------------------
 
-    def for_forwards(self, forwards, node):
+    def _forwards(self, forwards, node):
         """The tables, policy rules and announcements of all VIPs.
 
         :param forwards: :class:`port_forwards.Forwards`
@@ -302,20 +304,3 @@ def _elements(version, found):
     for network in found:
         yield resources.NftElement(nft_table.family(version),
                                    ownership.NFT_NETWORKS, str(network))
-
-
-def _snat_addresses(router):
-    """SNAT addresses of a router, sorted.
-
-    OVN also has these addresses in nat_addresses, a moment before the rows of
-    NAT, together with floating IPs.
-    """
-    if not router.served_ports:
-        return []
-    floating = {nat.external_ip for nat in router.nats
-                if nat.type != 'snat'}
-    floating.update(each.address for each in router.balanced)
-    return sorted({
-        *(nat.external_ip for nat in router.nats if nat.type == 'snat'),
-        *(address for port in router.served_ports
-          for address in port.nat_addresses if address not in floating)})

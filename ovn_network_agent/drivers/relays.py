@@ -24,7 +24,6 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import segments
 
 
@@ -146,33 +145,30 @@ def arriving(group, node, bridge, nets):
                     output=f'ports:{segment.patch_port:d}')
 
 
-def leaving(router, port, nets, bridges):
-    """The resources that send the packets of a port to both chassis.
+def leaving(served, nets, bridges):
+    """The resources that send the packets of an address to both chassis.
 
-    :param router: :class:`model.Router`
-    :param port: a port of the router, with a relay
+    :param served: :class:`model.ServedAddress` of a port with a relay
     :param nets: provider networks of the port
     :param bridges: names of the bridges that the agent serves
     :returns: iterable of :class:`resources.Resource`
     """
-    segment = port.segment
-    if not segments.located(segment, bridges):
+    port, segment = served.port, served.port.segment
+    if (served.withheld or not segments.located(segment, bridges) or
+            not networks.inside(served.address, nets)):
         return
     # The relay first: as long as OVN here takes the packet, the datapath
     # translates its destination in place (NAT), also for the next output.
     output = 'ports:' + ','.join(str(number) for number in (
         port.relay, segment.patch_port) if number)
-    for target in announcing.port_targets(router, port, nets):
-        if not target.announced:
-            continue
-        yield resources.Flow(
-            segment.bridge, ownership.COOKIE_RELAY,
-            ownership.PRIORITY_RELAY, resources.LOCAL,
-            networks.family(target.address),
-            dst=networks.host_prefix(target.address), set_dst=target.mac,
-            output=output)
-        if port.handover is not model.Handover.NONE:
-            # OVN here does not answer for it any longer.
-            yield resources.Neighbour(
-                segment.device, target.address, '', lladdr=target.mac,
-                requires=segments.prerequisites(segment))
+    yield resources.Flow(
+        segment.bridge, ownership.COOKIE_RELAY,
+        ownership.PRIORITY_RELAY, resources.LOCAL,
+        networks.family(served.address),
+        dst=networks.host_prefix(served.address), set_dst=served.mac,
+        output=output)
+    if port.handover is not model.Handover.NONE:
+        # OVN here does not answer for it any longer.
+        yield resources.Neighbour(
+            segment.device, served.address, '', lladdr=served.mac,
+            requires=segments.prerequisites(segment))

@@ -18,7 +18,7 @@ FRR's routes, and back through one policy rule for each provider network.
 """
 
 from ovn_network_agent import iptext
-from ovn_network_agent import networks
+from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.conf import bridges
@@ -36,23 +36,28 @@ class VethLeakDriver(base.Driver):
     CONFIG_OPTS = options.OPTS
     OTHER_OPTIONS = ('fip_route.standby_prepare', announcing.METHOD,
                      *mode.DECISIVE)
+    SUBJECTS = (model.Node, model.Router, model.GatewayGroup)
 
     @classmethod
     def runs_without_ovn(cls, settings):
         """True with a VRF, which the pair connects."""
         return bool(settings.frr.vrf_name)
 
-    def for_node(self, node):
-        """The veth pair, and the leak of the configured provider networks.
+    def resources(self, subject, node):
+        """The pair, the leaks of networks, and the way back of standbys.
 
-        :param node: :class:`model.Node`
         :returns: iterator of :class:`resources.Resource`; with the leak off,
             of :class:`resources.Keep` for the same objects; empty without a
             VRF
         """
-        yield from self._unless_off(self._node(node))
+        match subject:
+            case model.Node():
+                return self._unless_off(self._node(node))
+            case model.Router():
+                return self._unless_off(self._router(subject, node))
+        return self._group(subject, node)
 
-    def for_group(self, group, node):
+    def _group(self, group, node):
         """The way back of a standby's networks; see fip_route.
 
         What comes out of OVN untranslated is dropped from the first packet
@@ -67,30 +72,6 @@ class VethLeakDriver(base.Driver):
         for port in group.ports:
             if port.chassis != node.chassis and not port.routed_by_ovn:
                 yield from self._unless_off(self._standby(port, node))
-
-    def common(self, router, node):
-        """Nothing, but NAT rows make a difference, see :meth:`remark`."""
-        return ()
-
-    def remark(self, nat, common):
-        """The tenant's network that a NAT row translates, or None."""
-        return (networks.translated(nat.logical_ip) if nat.type == 'snat'
-                else None)
-
-    def for_nats(self, router, nats, node, common):
-        """Nothing: the leak is of the networks."""
-        return ()
-
-    def for_rest(self, router, node, of_nats):
-        """The leak of the networks of a router that packets still pass.
-
-        :param router: :class:`model.Router`
-        :param node: :class:`model.Node`
-        :param of_nats: not needed
-        :returns: as of :meth:`for_node`, with a :class:`resources.Problem` if
-            the VRF has no way out
-        """
-        yield from self._unless_off(self._router(router, node))
 
     def _unless_off(self, wanted):
         """The wanted resources; with the leak off, Keep in their place.
@@ -166,15 +147,13 @@ class VethLeakDriver(base.Driver):
                     for net in announcing.provider_networks(
                         self.settings, port)})
         # A former owner still forwards for a moment.
-        tenants = {networks.translated(nat.logical_ip)
-                   for nat in router.nats if nat.type == 'snat'} - {None}
         for port in router.used_ports:
             if not self.settings.network_cidr:
                 nets = announcing.provider_networks(self.settings, port)
                 yield from self._further_ways(nets)
                 for network in nets:
                     yield from self._leak(network, node)
-            yield from self._out_of_ovn(port, tenants, node)
+            yield from self._out_of_ovn(port, sorted(router.tenants), node)
 
     def _standby(self, port, node):
         """The rules for packets from OVN, for a port that may come here."""

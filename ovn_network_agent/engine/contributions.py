@@ -10,70 +10,42 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The answers of the drivers: asked for changed input only, and merged.
+"""The answers of the drivers: asked for changed subjects only, and merged.
 
 Pure.  A driver may be foreign code.  When a driver raises, its former
 contribution stays, and the other contributions are not affected.
-
-A contribution about a router may have parts: that of the router itself, and
-one of each NAT row.  After a change of a NAT row, the driver is asked only
-about this row and about the router itself.
 """
 
+import collections
 import dataclasses
 import itertools
-import operator
 
 from oslo_log import log as logging
 
-from ovn_network_agent import identity
 from ovn_network_agent import model
-from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.engine import desired
+from ovn_network_agent.engine import proofs
+from ovn_network_agent.engine import subjects
 
 LOG = logging.getLogger(__name__)
 
 # The most contributions that a line of the debug log names.
 _NAMED = 10
 
-# What a driver says whose answer does not depend on the NAT rows of a router.
-_NO_NATS = (None,)
-
-# What is no part of the view, and is asked about once in a comparison.
-_ONCE = ('node', 'forwards')
-
 # Kinds that are statements of a driver and have no backend.
 _STATEMENTS = (resources.Keep.kind, resources.Problem.kind)
-
-
-@dataclasses.dataclass(slots=True)
-class _Divided:
-    """A contribution about a router, in parts.
-
-    :ivar given: the input that all parts have in common: (settings, router
-        without NAT rows and default routes, node); None when all parts are to
-        be asked for
-    :ivar bare: the router without NAT rows
-    :ivar common: tuple of the further arguments about NAT rows, at most one:
-        what the driver has answered in :attr:`drivers.base.Driver.common`
-    :ivar nats: :class:`identity.Parts`, the NAT rows of the last answers
-    :ivar answers: dict of the name of each NAT row to the list of what the
-        driver wants for it
-    :ivar remarks: dict of the name of a NAT row to the remark about it, see
-        :meth:`drivers.base.Driver.remark`; without rows of no difference
-    """
-
-    given: tuple | None = None
-    bare: model.Router | None = None
-    common: tuple = ()
-    nats: identity.Parts = None
-    answers: dict = dataclasses.field(default_factory=dict)
-    remarks: dict = dataclasses.field(default_factory=dict)
+# Kinds of an answer that are no contribution as they are.
+_NOT_YET = (resources.Problem.kind, resources.Advertised.kind)
+# The name of a completed proof, in the place of that of a subject.
+_PROOF = 'proof'
 
 
 class Contributions:
     """Asks the drivers and keeps the merged desired state current.
+
+    A contributor is a tuple: name of the driver, and name of the subject in
+    two parts (:mod:`engine.subjects`).
 
     :param drivers: list of :class:`drivers.base.Driver`
     :param tracker: :class:`tracking.Tracker` that takes the desired state
@@ -81,274 +53,112 @@ class Contributions:
     :ivar drivers: list, which the caller may replace by drivers of the same
         names; only drivers with changed settings are asked again
     :ivar broken: dict of contributor to text: drivers that raised
-    :ivar proved: whether the update after :meth:`forget` is the last one that
-        had any input to look at
+    :ivar left_out: tuple of :class:`resources.Problem`, sorted, each text once
     """
 
     def __init__(self, drivers, tracker, kinds):
         self.drivers = drivers
         self._kinds = kinds
         self._state = desired.DesiredState(tracker)
-        self._memo = {}
-        self._divided = {}
-        self._problems = {}
-        self._known_problems = frozenset()
-        # The common input of all answers, and the parts of the last view.
-        self._common = None
-        self._routers = identity.Parts(operator.attrgetter('uuid'))
-        self._groups = identity.Parts(
-            operator.attrgetter('table', 'key'))
+        self._view = subjects.View()
+        # The subjects that have been asked about, by kind; the settings and
+        # the node of all answers, by driver.
+        self._known = {}
+        self._given = {}
+        # The proofs of the answers, by (driver, router).
+        self._proofs = {}
+        self._problems, self._problems_changed = {}, False
+        self.left_out = ()
         self.broken = {}
-        self.proved = self._anew = False
-        # The piece of the present update; whether the common input is the
-        # same since the first piece.
-        self._piece, self._same = None, False
 
     @property
     def conflicts(self):
         """Refs that drivers do not agree about, dict of Ref to text."""
         return self._state.conflicts
 
-    @property
-    def left_out(self):
-        """tuple of :class:`resources.Problem`, sorted, each text once."""
-        by_text = {problem.text: problem for problems
-                   in self._problems.values() for problem in problems}
-        return tuple(by_text[text] for text in sorted(by_text))
-
     def forget(self):
         """Ask every driver again at the next update."""
-        self._memo.clear()
-        for divided in self._divided.values():
-            divided.given = None
-        self._common = None
-        self._anew = True
+        self._given.clear()
 
-    def update(self, snapshot, piece=None, proves=False):
-        """Ask the drivers about each input that changed since the last time.
+    def update(self, snapshot):
+        """Ask the drivers about each subject that changed since the last time.
 
         :param snapshot: :class:`model.Snapshot`
-        :param piece: see :class:`passes.Pass`; likewise proves
         """
-        self._piece = piece
-        proved, self.proved = self.proved, False
-        node, forwards = snapshot.node, snapshot.forwards
-        if forwards is not None:
-            node = dataclasses.replace(
-                node, extent=port_forwards.extent(forwards))
-        common = node, forwards, [driver.settings for driver in self.drivers]
-        whole = common != self._common
-        if whole and self._common is not None:
-            LOG.debug('Everything is asked about: %s',
-                      _changed_parts(self._common, common))
-        # An exception must not lose what has come.
-        self._common = None
-        if whole:
-            # Each input is then compared by its value.
-            self._routers.forget()
-            self._groups.forget()
-        routers, gone = self._routers.take(snapshot.routers)
-        groups, gone_groups = self._groups.take(snapshot.groups)
-        routers += self._broken_ones(snapshot.routers, _name_of_router)
-        groups += self._broken_ones(snapshot.groups, _name_of_group)
-        computed = [
-            contributor for driver in self.drivers
-            for contributor in self._ask_about(driver, node, forwards, groups,
-                                               routers)]
-        if whole or (piece is not None and piece.last):
-            self._drop_all_but(snapshot)
-        else:
-            self._drop({*map(_name_of_router, gone),
-                        *map(_name_of_group, gone_groups)})
-        self._common = common
-        self.proved = not self.broken and (self._anew or (
-            proved and not (whole or routers or groups or gone or
-                            gone_groups)))
-        self._anew = False
-        self._note_piece(piece, whole, proves)
+        view = self._view.subjects(snapshot)
+        node = view[model.Node]['node']['']
+        given = {driver.name: (driver.settings, node)
+                 for driver in self.drivers}
+        again = {name for name, known in given.items()
+                 if self._given.get(name) != known}
+        self._tell_why(node)
+        asked = []
+        for kind in subjects.KINDS:
+            asked += self._update(kind, view[kind], again, node)
+        self._complete({(driver, about) for driver, about, _name in asked},
+                       view[model.ServedAddress])
+        self._known, self._given = view, given
         self._report_problems()
-        LOG.debug('Computed %d of %d contributions: %s', len(computed),
-                  len(self.drivers) * (1 + (forwards is not None) + len(
-                      self._routers) + len(self._groups)),
-                  ', '.join('/'.join(c) for c in computed[:_NAMED]))
+        LOG.debug('Asked drivers %d times: %s', len(asked), ', '.join(
+            ' '.join(filter(None, each)) for each in asked[:_NAMED]))
 
-    def _note_piece(self, piece, whole, proves):
-        """Note after the last piece whether all answers are proved.
+    def _tell_why(self, node):
+        known = next(iter(self._given.values()), None)
+        if known is not None and known[1] != node:
+            LOG.debug('Everything is asked about: %s changed', ', '.join(
+                f'node.{field.name}' for field in dataclasses.fields(node)
+                if getattr(node, field.name) != getattr(known[1],
+                                                        field.name)))
 
-        :param whole: whether each input was compared by its value only
+    def _update(self, kind, present, again, node):
+        """Ask about the subjects of a kind.
+
+        :param again: names of the drivers that are asked about all
+        :returns: list of the contributors whose answers may be other ones
         """
-        if piece is not None and piece.first:
-            self._same = True
-        elif whole:
-            self._same = False
-        if piece is not None and piece.last:
-            self.proved = proves and self._same and not self.broken
+        before = self._known.get(kind, {})
+        changed = list(subjects.changes(before, present))
+        asked = []
+        for driver in self.drivers:
+            if kind not in driver.SUBJECTS:
+                continue
+            for about, _parts, gone in changed:
+                for name in gone:
+                    self._drop((driver.name, about, name))
+                    asked.append((driver.name, about, name))
+            for about, parts in (
+                    present.items() if driver.name in again else
+                    ((about, parts) for about, parts, _gone in changed)):
+                for name, subject in parts.items():
+                    contributor = driver.name, about, name
+                    self._ask(driver, contributor, subject, node)
+                    asked.append(contributor)
+            for contributor in self._broken_of(driver, kind, present, asked):
+                _driver, about, name = contributor
+                self._ask(driver, contributor, present[about][name], node)
+                asked.append(contributor)
+        return asked
 
-    def _broken_ones(self, parts, name):
-        """The parts about which a driver has raised; it is asked again."""
-        names = {about for _driver, about in self.broken}
-        return [part for part in parts if name(part) in names] if names else []
-
-    def _ask_about(self, driver, node, forwards, groups, routers):
-        """Ask a driver about everything that may have changed.
-
-        :returns: iterator of the contributors that were asked
-        """
-        phase = node.phase
-        questions = [('node', driver.for_node)]
-        if forwards is not None:
-            questions.append(('forwards', driver.for_forwards, forwards))
-        questions += [(_name_of_group(group), driver.for_group, group)
-                      for group in groups]
-        if driver.for_nats is None:
-            questions += [(router.uuid, driver.for_router, router)
-                          for router in routers]
-        for about, method, *part in questions:
-            if self._ask((driver.name, about), method, phase,
-                         (driver.settings, *part, node)):
-                yield driver.name, about
-        if driver.for_nats is not None:
-            for router in routers:
-                if self._ask_in_parts(driver, router, node):
-                    yield driver.name, router.uuid
+    def _broken_of(self, driver, kind, present, asked):
+        """The subjects that a driver raised on and was not asked about now."""
+        if not self.broken:
+            return []
+        return [contributor for contributor in self.broken.keys() - set(asked)
+                if contributor[0] == driver.name and
+                type(present.get(contributor[1], {}).get(
+                    contributor[2])) is kind]
 
     # -- one contribution -------------------------------------------------
 
-    def _again(self, contributor):
-        """Whether a comparison asks again, also about an equal input."""
-        return self._piece is not None and (
-            self._piece.first or contributor[1] not in _ONCE)
-
-    def _ask(self, contributor, method, phase, known):
-        """Make a driver contribute, unless its input is the same.
-
-        :param known: the input: the settings of the driver, and the arguments
-            of the method
-        :returns: whether the driver was asked
-        """
-        if not self._again(contributor) and (
-                self._memo.get(contributor) == known):
-            self.broken.pop(contributor, None)
-            return False
-        _settings, *arguments = known
+    def _ask(self, driver, contributor, subject, node):
         try:
-            wanted = self._understood(method(*arguments))
-        except Exception as e:
-            self._failed(contributor, e, phase)
-            return True
-        self.broken.pop(contributor, None)
-        self._take(contributor, wanted, phase)
-        self._memo[contributor] = known
-        return True
-
-    def _ask_in_parts(self, driver, router, node):
-        """Likewise about a router and its NAT rows."""
-        contributor = driver.name, router.uuid
-        known = driver.settings, router, node
-        if self._piece is None and self._memo.get(contributor) == known:
-            self.broken.pop(contributor, None)
-            return False
-        bare = dataclasses.replace(router, nats=())
-        # The agent writes default routes itself, which must not make it ask
-        # about thousands of NAT rows.
-        fixed = dataclasses.replace(bare, default_routes=())
-        given = driver.settings, fixed, node
-        divided = self._divided.setdefault(contributor, _Divided())
-        anew = divided.given != given
-        again = self._piece is not None
-        changed = divided.bare != bare
-        other = anew or again or changed
-        if not other and divided.common == _NO_NATS:
-            self._memo[contributor] = known
-            return False
-        # An exception must not lose what has come.
-        divided.given = None
-        try:
-            common = (_common(driver, bare, node) if other else
-                      divided.common)
-            if anew or common != divided.common:
-                anew = True
-                self._begin_parts(divided, common)
-            come, gone = self._changed_nats(divided, router)
-            # What differs in an equal value makes a difference to remarks
-            # alone, so those of all rows are asked for.
-            remarked = (router.nats if changed and common != _NO_NATS
-                        else come)
-            divided.common = common
-            # A part without resources may be left out of the answer.
-            parts = {_name_of_nat(nat): [] for nat in come}
-            if come:
-                for nat, found in driver.for_nats(fixed, come, node,
-                                                  *divided.common):
-                    parts[_name_of_nat(nat)] += self._understood(found)
-            parts = {name: _as_before(found, divided.answers.get(name))
-                     for name, found in parts.items()}
-            rest = None
-            if self._remarked(driver, divided, remarked, gone) or other:
-                answers = {**divided.answers, **parts}
-                names = map(_name_of_nat, router.nats)
-                # Without a function of this module: drivers call nothing
-                # above.
-                rest = self._understood(driver.for_rest(
-                    router, node, itertools.chain.from_iterable(
-                        filter(None, map(answers.get, names)))))
+            wanted = self._understood(driver.resources(subject, node))
         except Exception as e:
             self._failed(contributor, e, node.phase)
-            return True
-        self.broken.pop(contributor, None)
-        unwanted = (divided.answers.keys() - parts.keys() if anew else
-                    set(map(_name_of_nat, gone)))
-        if again:
-            unwanted |= divided.answers.keys() - set(
-                map(_name_of_nat, router.nats))
-        divided.answers.update(parts)
-        if rest is not None:
-            self._take(contributor, rest, node.phase)
-        self._take_parts(contributor, divided.answers, parts, unwanted,
-                         node.phase)
-        divided.given, divided.bare = given, bare
-        self._memo[contributor] = known
-        return True
-
-    @staticmethod
-    def _begin_parts(divided, common):
-        """Forget the parts, as each of them is to be asked for."""
-        divided.nats = identity.Parts(_name_of_nat)
-        divided.remarks = {}
-        divided.common = common
-
-    @staticmethod
-    def _changed_nats(divided, router):
-        """The NAT rows that have come and gone, two lists."""
-        if divided.common == _NO_NATS:
-            return [], []
-        return divided.nats.take(router.nats)
-
-    @staticmethod
-    def _remarked(driver, divided, come, gone):
-        """Take the remarks about NAT rows; whether there are other ones."""
-        if not divided.common:
-            return True
-        changed = False
-        for name in map(_name_of_nat, gone):
-            changed |= divided.remarks.pop(name, None) is not None
-        for nat in come:
-            name, remark = _name_of_nat(nat), driver.remark(
-                nat, *divided.common)
-            changed |= divided.remarks.get(name) != remark
-            if remark is None:
-                divided.remarks.pop(name, None)
-            else:
-                divided.remarks[name] = remark
-        return changed
-
-    def _take_parts(self, contributor, answers, parts, unwanted, phase):
-        """Take the answers about new NAT rows, and drop those of others."""
-        for name, wanted in parts.items():
-            self._take((*contributor, name), wanted, phase)
-        for name in unwanted:
-            self._take((*contributor, name), (), phase)
-            del answers[name]
+            return
+        if self.broken:
+            self.broken.pop(contributor, None)
+        self._take(contributor, wanted, node.phase)
 
     def _failed(self, contributor, error, phase):
         """Note that a driver has raised; its last contribution stays.
@@ -359,40 +169,17 @@ class Contributions:
         why = f'{type(error).__name__}: {error}'
         if self.broken.get(contributor) != why:
             # Once, though each pass asks the driver again.
-            LOG.exception('Driver %s failed on %s', *contributor)
+            LOG.exception('Driver %s failed on %s', contributor[0],
+                          ' '.join(filter(None, contributor[1:])))
         self.broken[contributor] = why
         if phase is model.Phase.STOPPED:
             del self.broken[contributor]
-            for each in self._with_parts(contributor):
-                self._take(each, self._state.contributed(each), phase)
+            self._take(contributor, self._state.contributed(contributor),
+                       phase)
 
-    def _with_parts(self, contributor):
-        """A contributor and those of its parts, a list."""
-        divided = self._divided.get(contributor)
-        return [contributor, *((*contributor, name) for name in
-                               (divided.answers if divided else ()))]
-
-    def _drop_all_but(self, snapshot):
-        present = {'node', *map(_name_of_router, snapshot.routers),
-                   *map(_name_of_group, snapshot.groups)}
-        if snapshot.forwards is not None:
-            present.add('forwards')
-        self._drop({contributor[1] for known in (
-            self._state.contributors(), self._memo, self.broken)
-            for contributor in known} - present)
-
-    def _drop(self, abouts):
-        """Drop all contributions about parts of the view that are gone.
-
-        :param abouts: iterable of their names
-        """
-        for contributor in ((driver.name, about) for about in abouts
-                            for driver in self.drivers):
-            for each in self._with_parts(contributor):
-                self._state.contribute(each, ())
-                self._problems.pop(each, None)
-            for known in (self._memo, self._divided, self.broken):
-                known.pop(contributor, None)
+    def _drop(self, contributor):
+        self._take(contributor, (), None)
+        self.broken.pop(contributor, None)
 
     def _take(self, contributor, wanted, phase):
         if phase is model.Phase.STOPPED:
@@ -401,14 +188,35 @@ class Contributions:
             # agent is left that could resolve the doubt.
             wanted = [r for r in wanted if r.kind == resources.Keep.kind
                       and r.theirs]
-        problems = tuple(
-            r for r in wanted if r.kind == resources.Problem.kind)
-        if problems:
+        problems = [r for r in wanted if r.kind == resources.Problem.kind]
+        if problems or contributor in self._problems:
+            self._problems_changed = True
             self._problems[contributor] = problems
-        else:
-            self._problems.pop(contributor, None)
+        if not contributor[2]:
+            self._take_proof(contributor[:2], [
+                r for r in wanted if r.kind == resources.Advertised.kind])
         self._state.contribute(contributor, [
-            r for r in wanted if r.kind != resources.Problem.kind])
+            r for r in wanted if r.kind not in _NOT_YET])
+
+    def _take_proof(self, about, found):
+        """Take the proof of a router, which waits for all its answers."""
+        if found:
+            self._proofs[about] = found[0]
+        elif self._proofs.pop(about, None):
+            self._state.contribute((*about, _PROOF), ())
+
+    def _complete(self, asked, addresses):
+        """Complete the proofs of routers about which drivers were asked.
+
+        :param asked: set of (driver, UUID)
+        :param addresses: dict of UUID to dict of name to address
+        """
+        for about in asked & self._proofs.keys():
+            proof = proofs.complete(
+                self._proofs[about], itertools.chain.from_iterable(
+                    self._state.contributed((*about, name)) for name
+                    in ('', *addresses.get(about[1], ()))))
+            self._state.contribute((*about, _PROOF), filter(None, (proof,)))
 
     def _understood(self, wanted):
         """The resources that a driver yields, checked, as a list.
@@ -430,56 +238,30 @@ class Contributions:
 
     def _report_problems(self):
         """Log each problem once, and once that the problem is gone."""
-        problems = frozenset(problem.text for problem in self.left_out)
-        for text in sorted(problems - self._known_problems):
+        if not self._problems_changed:
+            return
+        self._problems_changed = False
+        self._problems = {name: found for name, found
+                          in self._problems.items() if found}
+        before = {problem.text for problem in self.left_out}
+        self.left_out = merged(itertools.chain(*self._problems.values()))
+        now = {problem.text for problem in self.left_out}
+        for text in sorted(now - before):
             LOG.warning('Left out: %s', text)
-        for text in sorted(self._known_problems - problems):
+        for text in sorted(before - now):
             LOG.info('No longer left out: %s', text)
-        self._known_problems = problems
 
 
-def _as_before(found, former):
-    """The former resources of a part if the new ones are the same.
+def merged(problems):
+    """Problems of several addresses of a router become one.
 
-    After a full comparison, thousands of equal resources would otherwise be
-    there twice: in the answers and in the tracker.
-
-    :param found: list of :class:`resources.Resource`
-    :param former: likewise, or None
+    :param problems: iterable of :class:`resources.Problem`
+    :returns: tuple of :class:`resources.Problem`, sorted, each text once
     """
-    if (former is not None and len(found) == len(former) and
-            all(map(desired.same, found, former))):
-        return former
-    return found
-
-
-def _changed_parts(before, now):
-    """The names of what is another one in the common input, a text."""
-    (node, *_rest), (other, *_others) = before, now
-    fields = [f'node.{field.name}' for field in dataclasses.fields(node)
-              if getattr(node, field.name) != getattr(other, field.name)]
-    return ', '.join(fields + [name for name, old, new in zip(
-        ('forwards', 'settings'), before[1:], now[1:], strict=True)
-        if old != new]) + ' changed'
-
-
-def _common(driver, bare, node):
-    """What the answers about the NAT rows of a router have in common.
-
-    :returns: see :attr:`_Divided.common`
-    """
-    return () if driver.common is None else (driver.common(bare, node),)
-
-
-def _name_of_router(router):
-    return router.uuid
-
-
-def _name_of_group(group):
-    return f'{group.table} {group.key}'
-
-
-# All that there is of a row, in a tuple, because logical_ip may be any text.
-_name_of_nat = operator.attrgetter('external_ip', 'type', 'logical_ip',
-                                   'distributed_mac', 'resident',
-                                   'gateway_port')
+    addresses = collections.defaultdict(set)
+    for each in problems:
+        addresses[dataclasses.replace(each, addresses=())].update(
+            each.addresses)
+    by_text = {told.text: told for told in (
+        each.naming(found) for each, found in addresses.items())}
+    return tuple(by_text[text] for text in sorted(by_text))

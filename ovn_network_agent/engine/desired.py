@@ -68,8 +68,11 @@ class DesiredState:
         :param wanted: iterable of resources, empty to withdraw all
         """
         new = self._by_ref(contributor, wanted)
-        old = {resource.ref: resource for resource
-               in self._contributions.get(contributor, ())}
+        former = self._contributions.get(contributor, ())
+        if len(new) == len(former) and all(map(same, new.values(), former)):
+            # Thousands of equal resources would else be there twice.
+            return
+        old = {resource.ref: resource for resource in former}
         if new:
             self._contributions[contributor] = tuple(new.values())
         else:

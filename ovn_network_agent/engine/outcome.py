@@ -107,8 +107,8 @@ class Outcome:
         # A normal wait remains one.
         reasons = [notyet.like(why, f'{backend}: {why}')
                    for backend, why in self.unreadable.items()]
-        reasons += [f'driver {driver} on {subject}: {why}'
-                    for (driver, subject), why in self.broken.items()]
+        reasons += [f'driver {driver} on {" ".join(filter(None, about))}: '
+                    f'{why}' for (driver, *about), why in self.broken.items()]
         reasons += [notyet.like(why, f'{ref.kind} {brief(ref.key)}: {why}')
                     for ref, why in self.failures.items()]
         reasons += [self.held.text] if self.held.subjects else []

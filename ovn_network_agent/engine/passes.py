@@ -16,7 +16,6 @@ import dataclasses
 import typing
 
 from ovn_network_agent import model
-from ovn_network_agent import pieces
 from ovn_network_agent import resources
 
 
@@ -48,13 +47,8 @@ class Pass:
         a pass that withdraws
     :ivar remembers: in a full pass, ask a driver only about changed inputs
     :ivar periodic: whether a full pass has no other reason than the time that
-        has passed: then drivers are asked about everything only if one was
-        asked since the last time, and a backend may find its system unchanged
-    :ivar piece: :class:`pieces.Piece` of a periodic comparison that the
-        snapshot was made with: then drivers are asked again about all that is
-        another object, though it may be equal
-    :ivar proves: whether nothing but this comparison has changed the snapshot
-        since the first piece
+        has passed: then drivers are asked only about changed subjects, and a
+        backend may find its system unchanged
     :ivar reads: names of the backends to be read because time has passed
     :ivar has_read: names of the backends that need no reading in a periodic
         pass, because an earlier part of the same comparison had it
@@ -70,8 +64,6 @@ class Pass:
     at_once: bool = False
     remembers: bool = False
     periodic: bool = False
-    piece: pieces.Piece | None = None
-    proves: bool = False
     reads: tuple = ()
     has_read: tuple = ()
     ahead: model.Snapshot | None = None

@@ -159,11 +159,6 @@ class Reconciler:
         """Read a backend without a pass, see :meth:`actual.Backends.look`."""
         return self._backends.look(name)
 
-    @property
-    def proved(self):
-        """Whether drivers have said all that they say about the last view."""
-        return self._wanted.proved
-
     def large(self, at_most):
         """Names of the backends with more objects than some, a list."""
         return self._backends.large(at_most)
@@ -325,8 +320,7 @@ class Reconciler:
         self._backends.close()
 
     def _prepare(self, asked):
-        if asked.full and not asked.remembers and not (
-                asked.periodic and self._wanted.proved):
+        if asked.full and not asked.remembers and not asked.periodic:
             self._wanted.forget()
         if asked.retry:
             self.heed(revived=[name for name in self._backends.names
@@ -346,7 +340,7 @@ class Reconciler:
         if asked.at_once or asked.snapshot.node.phase is model.Phase.STOPPED:
             self._precedence.release()
         self._alive()
-        self._wanted.update(asked.snapshot, asked.piece, asked.proves)
+        self._wanted.update(asked.snapshot)
         self._alive()
         if self._backends.in_doubt or self.tracker.delta(
                 self._backends.looked_for):

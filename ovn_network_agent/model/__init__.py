@@ -40,6 +40,8 @@ from ovn_network_agent.model.routers import Handover
 from ovn_network_agent.model.routers import Nat
 from ovn_network_agent.model.routers import NbDefaultRoute
 from ovn_network_agent.model.routers import Router
+from ovn_network_agent.model.served import KINDS
+from ovn_network_agent.model.served import ServedAddress
 from ovn_network_agent.model.snapshot import Snapshot
 
 __all__ = (
@@ -53,6 +55,7 @@ __all__ = (
     'GatewayState',
     'GroupPort',
     'Handover',
+    'KINDS',
     'MAINTENANCE',
     'Nat',
     'NbDefaultRoute',
@@ -63,6 +66,7 @@ __all__ = (
     'Router',
     'SHUTDOWN',
     'Segment',
+    'ServedAddress',
     'Snapshot',
     'Tenure',
     'UNFIT',

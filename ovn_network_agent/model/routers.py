@@ -161,6 +161,9 @@ class Router:
         that are not announced on purpose
     :ivar routed_by_ovn: whether OVN routes the router itself, so that the
         agent leaves the router alone; it has no local port then
+    :ivar tenants: frozenset of IPv4Network that rows of SNAT translate; only
+        in the router that drivers see, likewise distributed
+    :ivar distributed: whether it has distributed floating IPs
     """
 
     uuid: str
@@ -173,6 +176,8 @@ class Router:
     label: str = ''
     withheld: tuple = ()
     routed_by_ovn: bool = False
+    tenants: frozenset = frozenset()
+    distributed: bool = False
 
     @property
     def called(self):

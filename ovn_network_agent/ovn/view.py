@@ -201,14 +201,13 @@ class View:
                                     late or None, self._held.due_in())
                     if due is not None), default=None)
 
-    def pieces(self, anyway=False):
+    def pieces(self):
         """What a comparison of all rows looks at, piece by piece.
 
-        :param anyway: also if no row has changed since the last one
         :returns: list of :class:`pieces.Piece`, one for each call of
             :meth:`snapshot`; empty when a full view takes no longer
         """
-        if self.last is None or not (anyway or self._looked is None):
+        if self.last is None or self._looked is not None:
             return []
         found = pieces.cut(self._builder.rows())
         return found if len(found) > 1 else []

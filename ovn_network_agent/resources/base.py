@@ -15,6 +15,9 @@
 import dataclasses
 import enum
 
+# The most addresses that the text of a problem names.
+_NAMED = 5
+
 
 class Stage(enum.IntEnum):
     """Order of creation; deletion runs in the reverse order."""
@@ -131,6 +134,9 @@ class Problem(Resource):
     A driver leaves nothing out silently.  The problem appears in the log once,
     in the plan, and in the state of the agent as long as the problem lasts.
 
+    Problems with the same text and router are one, with all their addresses:
+    ``{count}`` in the text becomes their number, ``{some}`` the first ones.
+
     :ivar text: for the operator: what is left out, why, and the remedy
     :ivar router: UUID of the router, text, '' without one
     :ivar addresses: tuple of str, the addresses that are left out; empty when
@@ -147,6 +153,17 @@ class Problem(Resource):
     def key(self):
         """(text,): equal texts of several drivers are one problem."""
         return (self.text,)
+
+    def naming(self, addresses):
+        """The same problem of some addresses, which its text names.
+
+        :param addresses: iterable of str
+        """
+        named = tuple(sorted(addresses))
+        return dataclasses.replace(
+            self, addresses=named, text=self.text.replace(
+                '{count}', str(len(named))).replace(
+                    '{some}', ', '.join(named[:_NAMED])))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -154,14 +154,18 @@ class Advertised(base.Resource):
 
     :ivar router: UUID of the Logical_Router row, text
     :ivar owner: :class:`ownership.Owner`, this chassis
+    :ivar version: 4 or 6, the family of the addresses; not part of the value,
+        likewise prefixes
     :ivar prefixes: tuple of '198.51.100.10/32', which have to be advertised to
-        a BGP neighbour before the proof is written; not part of the value
+        a BGP neighbour before the proof is written; the engine adds them
+        (:mod:`engine.proofs`)
     """
 
     router: str
     owner: ownership.Owner
     prefixes: tuple = dataclasses.field(
         default=(), compare=False, repr=False)
+    version: int = dataclasses.field(default=4, compare=False, repr=False)
 
     kind = 'advertised'
     stage = base.Stage.LEAD

@@ -69,7 +69,7 @@ def parts(view, reconciler):
     :returns: list of :class:`Part`; of :data:`WHOLE` alone where there is
         little to compare
     """
-    rows = view.pieces(anyway=not reconciler.proved)
+    rows = view.pieces()
     large = tuple(reconciler.large(pieces.AT_MOST))
     if not rows and not large:
         return [WHOLE]

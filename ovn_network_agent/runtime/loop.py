@@ -396,7 +396,6 @@ class Loop:
             remembers=part is not comparison.WHOLE,
             periodic=full and not self._reloaded and (
                 self._periodic or bool(part.has_read)),
-            piece=part.piece, proves=bool(part.piece) and self._view.compared,
             reads=part.reads, has_read=part.has_read,
             ahead=forerun.first_of(snapshot) if part.begins else None,
             limits=lambda: guarding.limits(self._conf, self._view,

@@ -20,6 +20,7 @@ place of a tuple is read as a tuple of letters.
 from ovn_network_agent import resources
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.engine import subjects
 
 # The kinds that no backend may have: those of statements, and the default.
 _NO_KINDS = (resources.Resource.kind, resources.Keep.kind,
@@ -44,14 +45,14 @@ def check_driver(driver):
     """
     _check_tuple('ASKS', driver.ASKS)
     _check_known('ASKS', driver.ASKS, (plugins.RANKING, plugins.ABSENCE))
-    if driver.for_nats is not None and (
-            type(driver).for_router is not drivers.Driver.for_router):
-        raise TypeError('it has for_router and for_nats, of which the agent '
-                        'would never call the first; put what for_router '
-                        'adds into for_rest and for_nats')
-    if driver.common is not None and driver.for_nats is None:
-        raise TypeError('it has common and not for_nats, to which alone the '
-                        'agent passes the result')
+    _check_tuple('SUBJECTS', driver.SUBJECTS)
+    for kind in driver.SUBJECTS:
+        if kind not in subjects.KINDS:
+            raise ValueError(f'SUBJECTS has {kind!r}, which is no kind of '
+                             'subject; see drivers.base.Driver.resources')
+    if driver.SUBJECTS and (
+            type(driver).resources is drivers.Driver.resources):
+        raise TypeError('it has SUBJECTS and no method resources')
     for watch in driver.events():
         _check_watch(watch)
 

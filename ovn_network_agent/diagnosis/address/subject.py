@@ -26,6 +26,7 @@ from ovn_network_agent import networks
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent import selection
+from ovn_network_agent import served
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.ovn import directory
@@ -170,7 +171,7 @@ def make(address, builder, nb, sb, wiring, drivers):
     found.sort(key=lambda each: not (each[3] and each[3].local or
                                      each[2] and each[2].resident))
     router, kind, nat, port = found[0]
-    wanted = _wanted(drivers, router, seen.node)
+    wanted = _wanted(drivers, router, seen.node, address)
     machine = _machine(address, nb, sb) if (
         kind in (Kind.DISTRIBUTED, Kind.FIP)) else None
     return Subject(
@@ -224,10 +225,10 @@ def without_ovn(address, device, node, drivers):
     """
     mac = next((each.mac for each in node.devices if each.name == device), '')
     segment = model.Segment('', '', '', 0, device, device, mac)
-    prefix, wanted = networks.host_prefix(address), []
+    prefix = networks.host_prefix(address)
+    wanted = [each for each in _answers(drivers, node, node)
+              if concerns(each, address)]
     for driver in drivers:
-        wanted += [each for each in driver.for_node(node)
-                   if concerns(each, address)]
         settings = driver.settings
         if driver.name == 'fip_route':
             wanted += [resources.KernelRoute(
@@ -251,9 +252,8 @@ def of_vip(vip, node, gateway, drivers):
     :returns: :class:`Subject`
     """
     forwards = port_forwards.Forwards((vip,), gateway)
-    wanted = [each for driver in drivers
-              for each in driver.for_forwards(forwards, node)]
-    way = [each for driver in drivers for each in driver.for_node(node)
+    wanted = _answers(drivers, node, forwards)
+    way = [each for each in _answers(drivers, node, node)
            if concerns(each, vip.address)]
     return Subject(
         vip.address, Kind.VIP, node, vip=vip,
@@ -316,17 +316,25 @@ def _hostname(sb, chassis):
     return directory.hostnames(sb).get(chassis) or chassis
 
 
-def _wanted(drivers, router, node):
-    return [each for driver in drivers for part in (
-        driver.for_node(node), driver.for_router(router, node))
-        for each in part]
+def _wanted(drivers, router, node, address):
+    """What drivers want for the node, the router and one of its addresses."""
+    bare, addresses = served.of(router)
+    return _answers(drivers, node, node, bare, *(
+        each for each in addresses.values() if each.address == address))
+
+
+def _answers(drivers, node, *subjects):
+    """What drivers want for some subjects, a list."""
+    return [each for driver in drivers for subject in subjects
+            if type(subject) in driver.SUBJECTS
+            for each in driver.resources(subject, node)]
 
 
 def _problems(wanted, address, router):
     """The problems of an address, those of this address alone first."""
     found = [each for each in wanted if each.kind == resources.Problem.kind
              and _mentions(each, address, router)]
-    return tuple(each.text for each in sorted(
+    return tuple(each.naming(each.addresses).text for each in sorted(
         found, key=lambda each: not each.addresses))
 
 

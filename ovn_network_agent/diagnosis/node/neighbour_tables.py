@@ -55,9 +55,9 @@ def read_neighbours(sources):
             'alone has the limits: "sysctl net.ipv4.neigh.default.gc_thresh3" '
             'on the host')
     return Neighbours(tables, collections.Counter(
-        networks.family(target.address)
+        networks.family(each.address)
         for router in sources.snapshot().routers
-        for _port, target in withheld.targets(router, sources.conf)))
+        for each in withheld.answered(router, sources.conf)))
 
 
 def judge_neighbours(found):

@@ -47,10 +47,11 @@ def read_tags(sources):
     :raises OSError: or another of :data:`context.FAILURES`, when FRR does
         not answer
     """
-    found = [(port.tag, networks.family(target.address))
+    found = [(each.port.tag, networks.family(each.address))
              for router in sources.snapshot().routers
-             for port, target in withheld.targets(router, sources.conf)
-             if port.tag and target.announced and not router.routed_by_ovn]
+             for each in withheld.answered(router, sources.conf)
+             if each.port.tag and not each.withheld and
+             not router.routed_by_ovn]
     method = sources.conf.fip_route.announce_method
     families = sorted({family for _tag, family in found})
     without = {family for family in families

@@ -13,9 +13,12 @@
 """Addresses of this node that are not announced on purpose."""
 
 import collections
+import dataclasses
 import typing
 
+from ovn_network_agent import networks
 from ovn_network_agent import selection
+from ovn_network_agent import served
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.ovn import directory
@@ -82,32 +85,24 @@ def _targets(router, conf):
     :param conf: the oslo.config ConfigOpts
     :returns: dict of address to why the address is not announced, or ''
     """
-    return {target.address: (selection.BY_OVN if router.routed_by_ovn
-                             else target.withheld)
-            for _port, target in targets(router, conf)}
+    return {each.address: (selection.BY_OVN if router.routed_by_ovn
+                           else each.withheld)
+            for each in answered(router, conf)}
 
 
-def targets(router, conf):
-    """The addresses that this node answers for, with their ports.
+def answered(router, conf):
+    """The addresses of provider networks that this node answers for.
 
-    :param router: :class:`model.Router`
+    :param router: :class:`model.Router`, which OVN itself may route
     :param conf: the oslo.config ConfigOpts
-    :returns: iterator of (:class:`model.GatewayPort`,
-        :class:`announcing.Target`)
+    :returns: iterator of :class:`model.ServedAddress`
     """
-    for port in router.ports:
-        nets = announcing.provider_networks(conf, port)
-        for target in _of_port(router, port, nets):
-            if not target.foreign:
-                yield port, target
-
-
-def _of_port(router, port, nets):
-    """The :class:`announcing.Target` of a port on this node."""
-    if port.local:
-        yield from announcing.port_targets(router, port, nets)
-    for nat in router.nats if port.hosting else ():
-        yield from announcing.machine_targets(router, port, nets, nat)
+    _bare, addresses = served.of(dataclasses.replace(
+        router, routed_by_ovn=False))
+    for each in addresses.values():
+        if each.kinds and networks.inside(
+                each.address, announcing.provider_networks(conf, each.port)):
+            yield each
 
 
 def _names(nb, table, key):

@@ -62,8 +62,8 @@ class TestKernelIpv6(base.KernelTestCase):
         found = {}
         for name in ('veth_leak', 'fip_route'):
             driver = world.driver(name, self.conf)
-            for each in (*driver.for_node(node),
-                         *driver.for_router(router, node)):
+            for each in (*driver.resources(node, node),
+                         *world.wanted(driver, router, node)):
                 found.setdefault(each.ref, each)
         return list(found.values())
 

@@ -24,8 +24,11 @@ import threading
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent import served
 from ovn_network_agent.backends import base
 from ovn_network_agent.conf import settings
+from ovn_network_agent.engine import contributions
+from ovn_network_agent.engine import proofs
 from ovn_network_agent.gateways import situation
 from ovn_network_agent.tests import configs
 
@@ -233,6 +236,21 @@ def driver(name, options, made=None, more=()):
         made = point.load()
     return made(name, settings.driver_settings(
         settings.live(options), name, made), *more)
+
+
+def wanted(made, router, node):
+    """What a driver wants for a router and its addresses, a list."""
+    bare, addresses = served.of(router)
+    found = dict.fromkeys(
+        each for subject in (bare, *addresses.values())
+        if type(subject) in made.SUBJECTS
+        for each in made.resources(subject, node))
+    told = contributions.merged(
+        each for each in found if each.kind == resources.Problem.kind)
+    return [*told, *filter(None, (
+        proofs.complete(each, found) if each.kind == resources.Advertised.kind
+        else each for each in found
+        if each.kind != resources.Problem.kind))]
 
 
 def node(**values):

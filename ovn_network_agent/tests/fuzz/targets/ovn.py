@@ -267,11 +267,11 @@ def _view(data):
 def _drivers(seen):
     for conf, drivers in _CONFIGURED:
         for driver in drivers:
-            wanted = list(driver.for_node(seen.node))
+            wanted = list(driver.resources(seen.node, seen.node))
             for group in seen.groups:
-                wanted += driver.for_group(group, seen.node)
+                wanted += driver.resources(group, seen.node)
             for router in seen.routers:
-                wanted += driver.for_router(router, seen.node)
+                wanted += world.wanted(driver, router, seen.node)
             for resource in wanted:
                 _check(conf, resource)
 

@@ -167,8 +167,8 @@ def subject_of(address, conf, values):
     node = world.node()
     wanted = [each for name in ('fip_route', 'veth_leak')
               for driver in [world.driver(name, conf)]
-              for part in (driver.for_node(node),
-                           driver.for_router(router, node))
+              for part in (driver.resources(node, node),
+                           world.wanted(driver, router, node))
               for each in part]
     return subject.Subject(
         address, subject.Kind.FIP, node, router, router.ports[0],

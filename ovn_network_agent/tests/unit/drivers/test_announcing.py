@@ -16,7 +16,7 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import announcing
+from ovn_network_agent.engine import proofs
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.drivers import fip_routes
 
@@ -108,8 +108,11 @@ class ProofTest(fip_routes.FipRouteTestCase):
         wanted = self.wants(world.router(fips=[FIP]))
         proof, = (r for r in wanted if r.kind == 'advertised')
         rest = [r for r in wanted if r is not proof]
-        self.assertEqual([proof], list(announcing.proofs(
-            world.router(fips=[FIP]), world.node(), rest)))
+        bare = dataclasses.replace(proof, prefixes=(),
+                                   requires=proof.requires[:1])
+        again = proofs.complete(bare, rest)
+        self.assertEqual((proof, proof.prefixes, proof.requires),
+                         (again, again.prefixes, again.requires))
 
     def test_what_is_proved_is_not_proved_again(self):
         """The proof stays by itself, so no address is looked at."""

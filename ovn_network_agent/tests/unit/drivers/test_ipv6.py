@@ -53,14 +53,14 @@ class Ipv6TestCase(fip_routes.FipRouteTestCase):
         found = []
         for name in DRIVERS:
             driver = world.driver(name, world.conf(**{**KERNEL, **options}))
-            found += [*driver.for_node(world.node()),
-                      *driver.for_router(of, world.node())]
+            found += [*driver.resources(world.node(), world.node()),
+                      *world.wanted(driver, of, world.node())]
         return found
 
     def leak(self, of, **options):
         driver = world.driver('veth_leak', world.conf(**{**KERNEL,
                                                          **options}))
-        return list(driver.for_router(of, world.node()))
+        return list(world.wanted(driver, of, world.node()))
 
 
 class AddressesTest(Ipv6TestCase):
@@ -163,7 +163,7 @@ class AddressesTest(Ipv6TestCase):
         found = {}
         for name in ('fip_route', 'veth_leak'):
             driver = world.driver(name, world.conf(**KERNEL))
-            found[name] = list(driver.for_group(group, world.node()))
+            found[name] = list(driver.resources(group, world.node()))
         self.assertLessEqual(
             {resources.Address('br-ex', GATEWAY6 + '/64'),
              resources.PrefixListEntry('ANNOUNCED-NETWORKS',
@@ -342,8 +342,7 @@ class RelayTest(Ipv6TestCase):
         port = world.port(networks=NETS, local=False, relay=7,
                           handover=model.Handover.FORWARD)
         driver = world.driver('gateway_drain', world.conf(**KERNEL))
-        wanted = list(driver.for_router(router(FIP6, ports=(port,)),
-                                        world.node()))
+        wanted = list(world.wanted(driver, router(FIP6, ports=(port,)), world.node()))
         flow = next(r for r in wanted if r.kind == 'flow' and
                     r.dst == FIP6 + '/128')
         self.assertEqual((6, 'ports:7,3'), (flow.family, flow.output))
@@ -359,8 +358,7 @@ class RelayTest(Ipv6TestCase):
         driver = world.driver('gateway_drain', world.conf(**KERNEL))
         self.assertIn(
             (6, '2001:db8:100::/64'),
-            {(r.family, r.dst) for r in driver.for_group(
-                group, world.node(relays=(relay,))) if r.kind == 'flow'})
+            {(r.family, r.dst) for r in driver.resources(group, world.node(relays=(relay,))) if r.kind == 'flow'})
 
 
 class WayOutTest(Ipv6TestCase):
@@ -372,8 +370,7 @@ class WayOutTest(Ipv6TestCase):
         node = world.node(devices=(
             model.Device('br-ex', world.BRIDGE_MAC, True), vrf))
         driver = world.driver('veth_leak', world.conf(**KERNEL))
-        return [each.text for each in driver.for_router(
-            router(nets=nets), node)
+        return [each.text for each in world.wanted(driver, router(nets=nets), node)
             if each.kind == 'problem' and 'way out' in each.text]
 
     def test_the_default_route_of_each_family(self):
@@ -384,7 +381,7 @@ class WayOutTest(Ipv6TestCase):
                 (six, {'default_route6': False}, ('of IPv6',)),
                 (four, {'default_route': False}, ('default route, so',)),
                 (NETS, {'default_route': False, 'default_route6': False},
-                 ('default route, so', 'of IPv6')),
+                 ('of IPv6', 'default route, so')),
                 (NETS, {}, ())):
             said = self.said(nets, **known)
             self.assertEqual(len(words), len(said), said)

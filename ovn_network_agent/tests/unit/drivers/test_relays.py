@@ -50,7 +50,7 @@ class RelayTest(base.BaseTestCase):
         return world.driver(name, world.conf(**values))
 
     def leaving(self, router, **values):
-        return list(self.driver(**values).for_router(router, world.node()))
+        return list(world.wanted(self.driver(**values), router, world.node()))
 
     def flow(self, dst, mac, output, in_port=resources.LOCAL):
         return resources.Flow('br-ex', ownership.COOKIE_RELAY,
@@ -93,7 +93,7 @@ class RelayTest(base.BaseTestCase):
             self.assertEqual([], self.leaving(router))
 
     def wanted_by(self, one, **node):
-        return list(self.driver().for_group(one, world.node(**node)))
+        return list(self.driver().resources(one, world.node(**node)))
 
     def test_a_port_to_every_live_candidate(self):
         self.assertEqual(
@@ -119,8 +119,7 @@ class RelayTest(base.BaseTestCase):
         driver = self.driver(gateway_drain__relay_candidates=count)
         by_address = {c.address: c.chassis for c in one.candidates}
         ends = [(c.chassis, by_address[r.remote]) for c in one.candidates
-                for r in only(resources.RelayPort, driver.for_group(
-                    one, world.node(chassis=c.chassis)))]
+                for r in only(resources.RelayPort, driver.resources(one, world.node(chassis=c.chassis)))]
         # A relay without its other end would never answer.
         self.assertEqual(set(ends), {(b, a) for a, b in ends})
         return {frozenset(pair) for pair in ends}
@@ -176,7 +175,7 @@ class RelayTest(base.BaseTestCase):
             self.assertEqual(['192.0.2.2'], [
                 port.remote for port in only(
                     resources.RelayPort,
-                    self.driver().for_group(one, world.node(relays=RELAYS)))])
+                    self.driver().resources(one, world.node(relays=RELAYS)))])
 
     def test_the_relay_of_one_whose_chassis_has_gone_stays(self):
         """Its ovn-controller has ended, and its agent still relays to here.
@@ -203,12 +202,12 @@ class RelayTest(base.BaseTestCase):
     def test_relays_are_optional(self):
         driver = self.driver(gateway_drain__relay=False)
         self.assertEqual([], [
-            r for r in driver.for_group(group(), world.node(relays=RELAYS))
+            r for r in driver.resources(group(), world.node(relays=RELAYS))
             if r.kind != resources.GatewayPriority.kind])
 
     def served(self, router, **values):
-        return list(self.driver('fip_route',
-                                **values).for_router(router, world.node()))
+        return list(world.wanted(self.driver('fip_route',
+                                **values), router, world.node()))
 
     def test_what_has_left_stays_announced(self):
         """Rows in OVN are the new owner's; hairpins would be dropped."""
@@ -239,10 +238,8 @@ class RelayTest(base.BaseTestCase):
     def test_a_standby_prepares_the_way_out_alone(self):
         """It attracts nothing: no route, no announcement, no hairpin."""
         wanted = [
-            *self.driver('fip_route').for_group(
-                group(), world.node()),
-            *self.driver('veth_leak').for_group(
-                group(), world.node())]
+            *self.driver('fip_route').resources(group(), world.node()),
+            *self.driver('veth_leak').resources(group(), world.node())]
         self.assertEqual({ownership.COOKIE_MAC_TWEAK}, {
             f.cookie for f in only(resources.Flow, wanted)})
         # No rule for what comes in: it would also decide the kernel's check
@@ -255,5 +252,4 @@ class RelayTest(base.BaseTestCase):
     def test_preparing_is_optional(self):
         for name in ('fip_route', 'veth_leak'):
             self.assertEqual([], list(self.driver(
-                name, fip_route__standby_prepare=False).for_group(
-                    group(), world.node())))
+                name, fip_route__standby_prepare=False).resources(group(), world.node())))

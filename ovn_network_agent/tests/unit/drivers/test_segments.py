@@ -128,8 +128,7 @@ class VlanTest(fip_routes.FipRouteTestCase):
 
     def test_a_standby_has_the_device_too(self):
         for owner in (world.CHASSIS, world.OTHER):
-            wanted = list(self.driver().for_group(group(VLAN, owner),
-                                                  world.node()))
+            wanted = list(self.driver().resources(group(VLAN, owner), world.node()))
             self.assertEqual([DEVICE], only(resources.VlanDevice, wanted))
 
     def test_without_ovn_here_the_device_stays(self):
@@ -145,7 +144,7 @@ class VlanTest(fip_routes.FipRouteTestCase):
             model.Device('br-ex.101', MAC, True, vlan=101, lower='br-ex')))
         router = world.router(ports=(world.port(segment=None),))
         for kept in (self.kept(router, node), {
-                r.of for r in self.driver().for_group(group(None), node)}):
+                r.of for r in self.driver().resources(group(None), node)}):
             self.assertIn(DEVICE.ref, kept)
             self.assertIn(resources.Address(
                 'br-ex.101', '169.254.169.254/32').ref, kept)
@@ -161,7 +160,7 @@ class VlanTest(fip_routes.FipRouteTestCase):
 class FurtherBridgeTest(fip_routes.FipRouteTestCase):
 
     def test_each_bridge_is_prepared(self):
-        wanted = list(self.driver(**TWO).for_node(world.node()))
+        wanted = list(self.driver(**TWO).resources(world.node(), world.node()))
         self.assertEqual({'br-ex', 'br-two'}, {
             r.dev for r in only(resources.LinkUp, wanted)})
         self.assertEqual({'br-ex', 'br-two'}, {
@@ -196,27 +195,25 @@ class LeakTest(base.BaseTestCase):
                 world.port(segment=segment),))
             expected = {('198.51.100.0/24', dev), ('10.1.0.0/24', dev)}
             self.assertEqual(expected, self.rules(
-                self.driver(), lambda d, r=router: d.for_router(
-                    r, world.node())))
+                self.driver(), lambda d, r=router: world.wanted(d, r, world.node())))
             self.assertEqual(expected, self.rules(
-                self.driver(), lambda d, s=segment: d.for_group(
-                    group(s), world.node())))
+                self.driver(), lambda d, s=segment: d.resources(group(s), world.node())))
 
     def test_configured_networks(self):
         driver = self.driver(network_cidr=['192.0.2.0/24'])
         self.assertEqual(
             {('192.0.2.0/24', 'br-ex'), ('192.0.2.0/24', 'br-two')},
-            self.rules(driver, lambda d: d.for_node(world.node())))
+            self.rules(driver, lambda d: d.resources(world.node(), world.node())))
         self.assertEqual(
             {('192.0.2.0/24', 'br-ex.101')},
-            self.rules(driver, lambda d: d.for_router(TAGGED, world.node())))
+            self.rules(driver, lambda d: world.wanted(d, TAGGED, world.node())))
 
     def test_in_doubt_they_stay(self):
         node = world.node(devices=(
             model.Device('br-ex', MAC, True),
             model.Device('br-ex.101', MAC, True, vlan=101, lower='br-ex')))
         router = world.router(ports=(world.port(segment=None),))
-        wanted = list(self.driver().for_router(router, node))
+        wanted = list(world.wanted(self.driver(), router, node))
         self.assertEqual(set(), self.rules(None, lambda _d: wanted))
         for dev in ('br-ex', 'br-ex.101'):
             self.assertIn(resources.Keep(resources.Rule(
@@ -225,7 +222,7 @@ class LeakTest(base.BaseTestCase):
         off = self.driver(veth_leak__veth_leak_enabled=False)
         self.assertIn(resources.Keep(resources.Rule(
             2001, 0, src='198.51.100.0/24', iif='br-ex').ref, theirs=True),
-            list(off.for_router(router, node)))
+            list(world.wanted(off, router, node)))
 
 
 class RelayTest(base.BaseTestCase):
@@ -239,7 +236,7 @@ class RelayTest(base.BaseTestCase):
         return world.driver('gateway_drain', world.conf(**TWO))
 
     def wanted(self, segment):
-        return list(self.driver().for_group(group(segment), self.NODE))
+        return list(self.driver().resources(group(segment), self.NODE))
 
     def test_each_bridge_has_its_own(self):
         """Two tunnels between two nodes need names and keys of their own."""
@@ -257,7 +254,7 @@ class RelayTest(base.BaseTestCase):
         far = dataclasses.replace(FURTHER, bridge='br-b', device='br-b')
         driver = world.driver('gateway_drain', world.conf(
             bridge_dev='br-a', further_bridges=['br-b']))
-        one, = only(resources.RelayPort, driver.for_group(group(far), there))
+        one, = only(resources.RelayPort, driver.resources(group(far), there))
         other, = only(resources.RelayPort, self.wanted(FURTHER))
         self.assertEqual((one.name, one.tunnel), (other.name, other.tunnel))
 
@@ -272,7 +269,7 @@ class RelayTest(base.BaseTestCase):
         router = dataclasses.replace(TAGGED, ports=(world.port(
             segment=VLAN, chassis=world.OTHER, local=False, relay=9,
             handover=model.Handover.ANNOUNCE),))
-        wanted = list(self.driver().for_router(router, self.NODE))
+        wanted = list(world.wanted(self.driver(), router, self.NODE))
         self.assertEqual({('br-ex', resources.LOCAL, 'ports:9,5')}, {
             (f.bridge, f.in_port, f.output)
             for f in only(resources.Flow, wanted)})

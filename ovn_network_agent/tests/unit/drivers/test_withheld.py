@@ -97,7 +97,7 @@ class WithheldTest(fip_routes.FipRouteTestCase):
             local=False, chassis=world.OTHER, relay=7,
             handover=model.Handover.ANNOUNCE),))
         wanted = {each.dst
-                  for each in driver.for_router(router, world.node())}
+                  for each in world.wanted(driver, router, world.node())}
         self.assertEqual({OWN, OTHER}, {
             text.partition('/')[0] for text in wanted})
 
@@ -115,7 +115,7 @@ class RoutedByOvnTest(fip_routes.FipRouteTestCase):
                 port = world.port(
                     local=handover is model.Handover.NONE, relay=7,
                     handover=handover)
-                self.assertEqual([], list(driver.for_router(world.router(
+                self.assertEqual([], list(world.wanted(driver, world.router(
                     fips=[FIP], ports=(port,), default_routes=(managed,),
                     routed_by_ovn=True), world.node())), (name, handover))
 
@@ -126,7 +126,7 @@ class RoutedByOvnTest(fip_routes.FipRouteTestCase):
             for routed in (False, True)]
         for name in ('fip_route', 'veth_leak'):
             driver = world.driver(name, world.conf())
-            here, left = (list(driver.for_group(model.GatewayGroup(
+            here, left = (list(driver.resources(model.GatewayGroup(
                 'Gateway_Chassis', ports=(port,)), world.node()))
                 for port in ports)
             self.assertNotEqual([], here)

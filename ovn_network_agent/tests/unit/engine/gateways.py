@@ -14,6 +14,7 @@
 
 from oslotest import base
 
+from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.conf import settings
 from ovn_network_agent.drivers import fip_route
@@ -36,22 +37,22 @@ class Counting(fip_route.FipRouteDriver):
 
     def __init__(self, name, conf):
         super().__init__(name, conf)
+        # UUIDs of routers, and addresses.
         self.asked = []
-        self.asked_nats = []
+        self.asked_addresses = []
         self.raises_for = set()
 
-    def for_rest(self, router, node, of_nats):
-        self.asked.append(router.uuid)
-        if router.uuid in self.raises_for:
+    def resources(self, subject, node):
+        name = ''
+        if isinstance(subject, model.Router):
+            name = subject.uuid
+            self.asked.append(name)
+        elif isinstance(subject, model.ServedAddress):
+            name = subject.address
+            self.asked_addresses.append(name)
+        if name in self.raises_for:
             raise RuntimeError('a bug')
-        yield from super().for_rest(router, node, of_nats)
-
-    def for_nats(self, router, nats, node, common):
-        self.asked_nats += [nat.external_ip for nat in nats]
-        for nat, wanted in super().for_nats(router, nats, node, common):
-            if nat.external_ip in self.raises_for:
-                raise RuntimeError('a bug')
-            yield nat, wanted
+        return super().resources(subject, node)
 
 
 class Gateway:

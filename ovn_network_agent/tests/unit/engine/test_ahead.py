@@ -12,6 +12,7 @@
 
 """The first routers are announced while drivers are asked about the others."""
 
+from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import passes
@@ -29,10 +30,10 @@ class Asked(gateways.Counting):
 
     at = {}
 
-    def for_nats(self, router, nats, node, common):
-        for nat in nats:
-            self.at.get(nat.external_ip, lambda: None)()
-        yield from super().for_nats(router, nats, node, common)
+    def resources(self, subject, node):
+        if isinstance(subject, model.ServedAddress):
+            self.at.get(subject.address, lambda: None)()
+        return super().resources(subject, node)
 
 
 class AheadTestCase(gateways.ReconcilerTestCase):
@@ -141,7 +142,9 @@ class AheadTest(AheadTestCase):
     def test_nobody_is_asked_twice(self):
         self.run_pass()
         self.assertEqual([FIRST.uuid, LAST.uuid], self.driver.asked)
-        self.assertEqual([gateways.FIP, LAST_FIP], self.driver.asked_nats)
+        self.assertEqual(
+            ['198.51.100.1', gateways.FIP, '198.51.100.2', LAST_FIP],
+            sorted(self.driver.asked_addresses))
 
     def test_the_end_is_the_same(self):
         """Also where two routers want another flow for the same address."""

@@ -18,7 +18,6 @@ import gc
 import fixtures
 
 from ovn_network_agent import model
-from ovn_network_agent import pieces
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.engine import contributions
@@ -45,10 +44,12 @@ class DriverTest(gateways.ReconcilerTestCase):
                    for n in range(1, 50)]
         gateway.run(*routers)
         del gateway.fip_route.asked[:], gateway.world.journal[:]
-        del gateway.world.reads[:]
+        del gateway.fip_route.asked_addresses[:], gateway.world.reads[:]
         routers[7] = worlds.router(8, ['198.51.100.108', '198.51.100.240'])
         outcome = gateway.run(*routers)
-        self.assertEqual([routers[7].uuid], gateway.fip_route.asked)
+        self.assertEqual([], gateway.fip_route.asked)
+        self.assertEqual(['198.51.100.240'],
+                         gateway.fip_route.asked_addresses)
         self.assertEqual(
             ['kernel_route', 'flow', 'announcement'],
             [ref.kind for _verb, ref in gateway.world.journal])
@@ -64,10 +65,11 @@ class DriverTest(gateways.ReconcilerTestCase):
         for wanted, asked in (
                 (nats, nats), (nats[1:], ()), (nats[1:100] + nats[101:], ()),
                 (nats, (nats[0], nats[100])), (nats, ()), ((), ())):
-            del gateway.fip_route.asked_nats[:]
+            del gateway.fip_route.asked_addresses[:]
             gateway.run(worlds.router(nats=wanted, default_routes=proved))
-            self.assertCountEqual([nat.external_ip for nat in asked],
-                                  gateway.fip_route.asked_nats)
+            own = ['198.51.100.1'] if asked is nats else []
+            self.assertCountEqual([*own, *(nat.external_ip for nat in asked)],
+                                  gateway.fip_route.asked_addresses)
             self.assertEqual(
                 {'198.51.100.1/32', *(nat.external_ip + '/32'
                                       for nat in wanted)},
@@ -84,114 +86,31 @@ class DriverTest(gateways.ReconcilerTestCase):
             each for each in gc.get_objects()
             if type(each) is resources.Flow and each.dst == f'{address}/32']))
 
-    def test_a_comparison_in_pieces_asks_about_all_of_them(self):
-        """Also about values that are equal, and other objects."""
-        gateway = self.gateway()
-        addresses = [f'198.51.100.{n}' for n in range(10, 16)]
-        nats = [worlds.fip(address) for address in addresses]
-        cut = pieces.cut([(('nb', 'NAT'), n) for n in range(6)], 2)
-
-        def compare(proves=True):
-            for number, piece in enumerate(cut):
-                del gateway.fip_route.asked_nats[:]
-                for at in range(2 * number, 2 * number + 2):
-                    nats[at] = worlds.fip(addresses[at])
-                gateway.reconciler.run(passes.Pass(
-                    worlds.snapshot(worlds.router(nats=tuple(nats))),
-                    piece=piece, proves=proves and piece.last))
-                self.assertEqual(addresses[2 * number:2 * number + 2],
-                                 sorted(gateway.fip_route.asked_nats))
-
-        gateway.run(worlds.router(nats=tuple(nats)))
-        del gateway.world.journal[:]
-        self.assertFalse(gateway.reconciler.proved)
-        compare(proves=False)
-        self.assertFalse(gateway.reconciler.proved)
-        compare()
-        self.assertTrue(gateway.reconciler.proved)
-        self.assertEqual([], gateway.world.journal)
-        # What is changed afterwards is to be compared again.
-        gateway.run(worlds.router(nats=tuple(nats[1:])))
-        self.assertFalse(gateway.reconciler.proved)
-
-    def test_a_comparison_in_pieces_finds_what_answers_have_missed(self):
-        """As a mistake of the memory, which each comparison is to find."""
-        gateway = self.gateway()
-        router = worlds.router(fips=[FIP, '198.51.100.20'])
-        gateway.run(router)
-        piece = pieces.Piece({}, first=True, last=True)
-        for divided in gateway.reconciler._wanted._divided.values():
-            divided.answers['no row'] = []
-        gateway.reconciler.run(passes.Pass(
-            worlds.snapshot(worlds.router(fips=[FIP, '198.51.100.20'])),
-            piece=piece))
-        for divided in gateway.reconciler._wanted._divided.values():
-            self.assertNotIn('no row', divided.answers)
-
-    def test_the_rest_is_asked_for_when_a_nat_row_matters_to_it(self):
-        gateway = self.gateway()
-        proved = (model.NbDefaultRoute(
-            '198.51.100.254', 'lrp-1', True, worlds.OWNER,
-            worlds.HOSTNAME),)
-        nats = [worlds.fip(FIP)]
-        gateway.run(worlds.router(nats=tuple(nats), default_routes=proved))
-        for nat, matters in (
-                (worlds.fip('198.51.100.20'), False),
-                # Outside of all networks, and distributed.
-                (worlds.fip('192.0.2.20'), True),
-                (dataclasses.replace(worlds.fip('198.51.100.21'),
-                                     distributed_mac='fa:16:3e:00:00:09'),
-                 True)):
-            for change in (nats.append, nats.remove):
-                del gateway.fip_route.asked[:]
-                change(nat)
-                gateway.run(worlds.router(nats=tuple(nats),
-                                          default_routes=proved))
-                self.assertEqual(matters, bool(gateway.fip_route.asked), nat)
-        # Without the proof, each address counts for it.
-        gateway.run(worlds.router(nats=tuple(nats)))
-        del gateway.fip_route.asked[:]
-        gateway.run(worlds.router(nats=(
-            *nats, worlds.fip('198.51.100.20'))))
-        self.assertTrue(gateway.fip_route.asked)
-
-    def test_a_driver_without_interest_is_asked_about_no_nat_row(self):
+    def test_a_driver_is_asked_about_its_kinds_alone(self):
         asked = []
 
         class Aloof(drivers.Driver):
-            def common(self, router, node):
-                return router.label or None
+            SUBJECTS = (model.GatewayGroup, model.Router)
 
-            def for_nats(self, router, nats, node, common):
-                asked.extend((common, nat.external_ip) for nat in nats)
+            def resources(self, subject, node):
+                asked.append(type(subject))
                 return ()
-
-            def for_rest(self, router, node, of_nats):
-                asked.append('rest')
-                return of_nats
 
         gateway = self.gateway()
         gateway.drivers.append(Aloof('aloof', None))
-        one, two = worlds.fip(FIP), worlds.fip('198.51.100.20')
-        for label, nats, expected in (
-                ('', (one,), ['rest']), ('', (one, two), []),
-                ('one', (one,), [('one', FIP), 'rest']),
-                ('one', (one, two), [('one', two.external_ip), 'rest']),
-                ('', (one,), ['rest'])):
-            del asked[:]
-            gateway.run(worlds.router(nats=nats, label=label))
-            self.assertEqual(expected, asked)
+        router = worlds.router(fips=[FIP])
+        gateway.run(router)
+        self.assertEqual([model.Router], asked)
 
-    def test_an_address_on_which_a_driver_raises_changes_nothing(self):
+    def test_an_address_on_which_a_driver_raises_costs_only_itself(self):
         gateway = self.gateway()
         one, two = worlds.fip(FIP), worlds.fip('198.51.100.20')
         gateway.run(worlds.router(nats=(one,)))
         gateway.fip_route.raises_for.add(two.external_ip)
         router = worlds.router(nats=(two,))
         self.assertIn('a bug', gateway.run(router).broken[
-            'fip_route', router.uuid])
-        self.assertIn(DST, gateway.addresses())
-        self.assertNotIn('198.51.100.20/32', gateway.addresses())
+            'fip_route', router.uuid, two.external_ip])
+        self.assertEqual({'198.51.100.1/32'}, gateway.addresses())
         # Nor at the end of the agent does anything stay.
         gateway.run(router, phase=model.Phase.STOPPED)
         self.assertEqual(set(), gateway.addresses())
@@ -199,6 +118,20 @@ class DriverTest(gateways.ReconcilerTestCase):
         self.assertTrue(gateway.run(router).settled)
         self.assertEqual({'198.51.100.1/32', '198.51.100.20/32'},
                          gateway.addresses())
+
+    def test_what_ovn_sends_makes_no_difference_to_other_addresses(self):
+        """It has each floating IP in nat_addresses, too."""
+        gateway = self.gateway()
+        router = worlds.router(fips=[FIP, '198.51.100.20'])
+        gateway.run(router)
+        for sent, asked in (((FIP,), []), ((FIP, '198.51.100.30'),
+                                           ['198.51.100.30']), ((), [])):
+            del gateway.fip_route.asked[:]
+            del gateway.fip_route.asked_addresses[:]
+            gateway.run(dataclasses.replace(router, ports=(
+                worlds.port(nat_addresses=sent),)))
+            self.assertEqual([], gateway.fip_route.asked)
+            self.assertEqual(asked, gateway.fip_route.asked_addresses)
 
     def test_a_default_route_makes_no_difference_to_addresses(self):
         """The agent writes it itself, and the router may have thousands."""
@@ -210,19 +143,18 @@ class DriverTest(gateways.ReconcilerTestCase):
         for advertised in ('', 'gw2', worlds.HOSTNAME, ''):
             route = model.NbDefaultRoute('198.51.100.254', 'lrp-1', True,
                                          worlds.OWNER, advertised)
-            del gateway.fip_route.asked_nats[:], gateway.fip_route.asked[:]
+            del gateway.fip_route.asked_addresses[:], gateway.fip_route.asked[:]
             gateway.run(dataclasses.replace(router, default_routes=(route,)))
             self.assertEqual([router.uuid], gateway.fip_route.asked)
-            self.assertEqual([], gateway.fip_route.asked_nats)
-            # The proof makes a difference to what counts for the rest.
+            self.assertEqual([], gateway.fip_route.asked_addresses)
             del gateway.fip_route.asked[:]
             gateway.run(dataclasses.replace(more, default_routes=(route,)))
-            self.assertEqual(advertised != worlds.HOSTNAME,
-                             bool(gateway.fip_route.asked))
-            self.assertEqual(['198.51.100.21'], gateway.fip_route.asked_nats)
+            self.assertEqual([], gateway.fip_route.asked)
+            self.assertEqual(['198.51.100.21'], gateway.fip_route.asked_addresses)
 
     def test_the_log_says_why_everything_is_asked_about(self):
-        wanted = contributions.Contributions([], tracking.Tracker(), ())
+        wanted = contributions.Contributions(
+            [drivers.Driver('one', None)], tracking.Tracker(), ())
         first = worlds.snapshot()
         wanted.update(first)
         second = dataclasses.replace(first, node=dataclasses.replace(
@@ -249,30 +181,22 @@ class DriverTest(gateways.ReconcilerTestCase):
         gateway = self.gateway()
         one, two = self.two()
         gateway.run(one, two)
-        before = gateway.world.values()
-        gateway.fip_route.raises_for.add(one.uuid)
-        changed = dataclasses.replace(one, nats=())
+        gateway.fip_route.raises_for.add(FIP)
+        moved = dataclasses.replace(one, ports=(
+            worlds.port(1, mac='fa:16:3e:00:00:77'),))
         two = worlds.router(2, fips=['198.51.100.21'])
-        outcome = gateway.run(changed, two)
-        self.assertIn('a bug',
-                      outcome.broken['fip_route', one.uuid])
+        outcome = gateway.run(moved, two)
+        self.assertIn('a bug', outcome.broken['fip_route', one.uuid, FIP])
         self.assertFalse(outcome.settled)
         self.assertIn(DST, gateway.addresses())
+        self.assertEqual(one.ports[0].mac,
+                         gateway.world.objects[HAIRPIN].set_dst)
         self.assertIn('198.51.100.21/32', gateway.addresses())
         self.assertNotIn('198.51.100.20/32', gateway.addresses())
-        self.assertLess(before - gateway.world.values(), before)
         gateway.fip_route.raises_for.clear()
-        self.assertTrue(gateway.run(changed, two).settled)
-        self.assertNotIn(DST, gateway.addresses())
-
-    def test_it_is_well_again_when_its_input_is_as_before(self):
-        gateway = self.gateway()
-        one, _two = self.two()
-        gateway.run(one)
-        gateway.fip_route.raises_for.add(one.uuid)
-        self.assertTrue(gateway.run(
-            dataclasses.replace(one, nats=())).broken)
-        self.assertEqual({}, gateway.run(one).broken)
+        self.assertTrue(gateway.run(moved, two).settled)
+        self.assertEqual('fa:16:3e:00:00:77',
+                         gateway.world.objects[HAIRPIN].set_dst)
 
     def test_its_trouble_goes_with_the_router(self):
         gateway = self.gateway()
@@ -283,25 +207,15 @@ class DriverTest(gateways.ReconcilerTestCase):
 
     def test_what_is_no_resource_costs_only_its_contribution(self):
         class Careless(drivers.Driver):
-            def for_router(self, router, node):
-                return [f'route {router.name}']
+            SUBJECTS = (model.Router,)
+
+            def resources(self, subject, node):
+                return [f'route {subject.name}']
 
         gateway = self.gateway()
         gateway.drivers.append(Careless('careless', None))
         outcome = gateway.run(worlds.router(fips=[FIP]))
         self.assertIn('is not a resource', str(outcome.broken))
-        self.assertIn(DST, gateway.addresses())
-
-    def test_an_answer_about_what_was_not_asked_costs_only_that(self):
-        class Confused(drivers.Driver):
-            def for_nats(self, router, nats, node):
-                return [(worlds.fip('198.51.100.77'), ())]
-
-        gateway = self.gateway()
-        gateway.drivers.append(Confused('confused', None))
-        outcome = gateway.run(worlds.router(fips=[FIP]))
-        self.assertEqual(['confused'], [name for name, _about
-                                        in outcome.broken])
         self.assertIn(DST, gateway.addresses())
 
     def test_what_nobody_can_make_is_reported(self):
@@ -315,7 +229,9 @@ class DriverTest(gateways.ReconcilerTestCase):
                 return (self.name,)
 
         class Dreamer(drivers.Driver):
-            def for_node(self, node):
+            SUBJECTS = (model.Node,)
+
+            def resources(self, subject, node):
                 return [Exotic('one')]
 
         gateway = self.gateway()
@@ -344,9 +260,11 @@ class DriverTest(gateways.ReconcilerTestCase):
 class Reporting(drivers.Driver):
     """Leaves routers out, and says so."""
 
-    def for_router(self, router, node):
-        if not router.nats:
-            yield resources.Problem(f'router {router.name} has no NAT')
+    SUBJECTS = (model.Router,)
+
+    def resources(self, subject, node):
+        if not subject.label:
+            yield resources.Problem(f'router {subject.name} has no label')
 
 
 class ProblemTest(gateways.ReconcilerTestCase):
@@ -360,7 +278,7 @@ class ProblemTest(gateways.ReconcilerTestCase):
         self.log = self.useFixture(fixtures.FakeLogger())
 
     def test_it_lasts_as_long_as_its_reason(self):
-        text = f'router {worlds.router().name} has no NAT'
+        text = f'router {worlds.router().name} has no label'
         for _event in range(2):
             outcome = self.made.run(worlds.router())
             self.assertEqual((text,), outcome.problems)
@@ -369,7 +287,7 @@ class ProblemTest(gateways.ReconcilerTestCase):
             self.assertTrue(outcome.settled)
             self.assertIsNone(self.made.reconciler.next_retry())
         self.assertEqual(1, self.log.output.count('Left out: ' + text))
-        outcome = self.made.run(worlds.router(fips=[FIP]))
+        outcome = self.made.run(worlds.router(label='one'))
         self.assertEqual([], outcome.degraded)
         self.assertIn('No longer left out: ' + text, self.log.output)
 

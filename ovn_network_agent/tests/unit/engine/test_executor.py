@@ -14,6 +14,7 @@
 
 import dataclasses
 
+from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.engine import executor
@@ -29,11 +30,13 @@ PROOF = gateways.PROOF
 class Wanting(drivers.Driver):
     """Wants some resources, always."""
 
+    SUBJECTS = (model.Node,)
+
     def __init__(self, name, conf, *wanted):
         super().__init__(name, conf)
         self.wanted = wanted
 
-    def for_node(self, node):
+    def resources(self, subject, node):
         return self.wanted
 
 

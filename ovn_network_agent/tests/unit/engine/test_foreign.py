@@ -17,6 +17,7 @@ import dataclasses
 import fixtures
 from oslotest import base
 
+from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.drivers import base as drivers
@@ -71,11 +72,13 @@ class Things(backends.Backend):
 class Wanting(drivers.Driver):
     """Wants what it was made with."""
 
+    SUBJECTS = (model.Node,)
+
     def __init__(self, *wanted):
         super().__init__('wanting', None)
         self._wanted = wanted
 
-    def for_node(self, node):
+    def resources(self, subject, node):
         return self._wanted
 
 

@@ -28,9 +28,9 @@ class Wanted:
         self.tracker = tracking.Tracker()
         self.made = contributions.Contributions(asked, self.tracker, KINDS)
 
-    def after(self, view, piece=None):
+    def after(self, view):
         """Everything that is wanted, also what does not count as a value."""
-        self.made.update(view, piece)
+        self.made.update(view)
         return ({resource.ref: [getattr(resource, field.name) for field
                                 in dataclasses.fields(resource)]
                  for resource in self.tracker.wanted()},

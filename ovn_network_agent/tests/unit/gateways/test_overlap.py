@@ -196,13 +196,13 @@ class OverlapTest(base.BaseTestCase):
             drivers=DRIVERS))
         self.view(group(), **DRAINING)
         self.assertEqual([resources.Overlap(('192.0.2.2',))],
-                         list(driver.for_node(self.seen.node)))
+                         list(driver.resources(self.seen.node, self.seen.node)))
         self.assertEqual([], [
-            r for r in driver.for_group(self.seen.groups[0], self.seen.node)
+            r for r in driver.resources(self.seen.groups[0], self.seen.node)
             if r.kind == resources.GatewayPriority.kind])
         stopped = dataclasses.replace(self.seen.node,
                                       phase=model.Phase.STOPPED)
-        self.assertEqual([], list(driver.for_node(stopped)))
+        self.assertEqual([], list(driver.resources(stopped, stopped)))
 
     def test_a_drain_waits_for_its_end(self):
         """Or what undoes it would be killed with the agent."""

@@ -37,7 +37,7 @@ class Pieced(view.View):
         self.cut = pieces.cut(
             [(('nb', 'NAT'), number) for number in range(5)], 2)
 
-    def pieces(self, anyway=False):
+    def pieces(self):
         return self.cut
 
     def snapshot(self, phase, full=False, again=None):

@@ -23,6 +23,7 @@ import fixtures
 from oslotest import base
 
 from ovn_network_agent import backoff
+from ovn_network_agent import model
 from ovn_network_agent import trigger
 from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.engine import reconciler
@@ -153,9 +154,10 @@ class Asked(fip_route.FipRouteDriver):
         super().__init__(*args)
         self.asked = collections.Counter()
 
-    def common(self, router, node):
-        self.asked[router.uuid] += 1
-        return super().common(router, node)
+    def resources(self, subject, node):
+        if isinstance(subject, model.Router):
+            self.asked[subject.uuid] += 1
+        return super().resources(subject, node)
 
 
 class PeriodicTest(base.BaseTestCase):

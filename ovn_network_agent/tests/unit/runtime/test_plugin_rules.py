@@ -14,6 +14,7 @@
 
 from oslotest import base
 
+from ovn_network_agent import model
 from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
@@ -64,22 +65,18 @@ class Driver(drivers.Driver):
         return self._watches
 
 
-class Both(Driver):
-    """Of its two ways to answer, the agent would take one."""
-
-    def for_nats(self, router, nats, node):
-        return ()
-
-    def for_router(self, router, node):
-        return ()
-
-
 class DriverTest(base.BaseTestCase):
 
-    def test_two_ways_to_answer(self):
-        raised = self.assertRaises(TypeError, plugin_rules.check_driver,
-                                   Both())
-        self.assertIn('it has for_router and for_nats', str(raised))
+    def test_subjects(self):
+        for kinds, error, words in (
+                (model.Router, TypeError, 'SUBJECTS is <class'),
+                ((model.Segment,), ValueError, 'SUBJECTS has <class'),
+                ((model.Router,), TypeError, 'no method resources')):
+            driver = Driver()
+            driver.SUBJECTS = kinds
+            raised = self.assertRaises(error, plugin_rules.check_driver,
+                                       driver)
+            self.assertIn(words, str(raised))
 
     def refused(self, error, words, asks=(), *watches):
         raised = self.assertRaises(

@@ -46,7 +46,7 @@ class NoteDriverTest(unittest.TestCase):
                                            settings.Settings(note=own))
 
     def wanted(self, **port):
-        return list(self.driver.for_router(router(**port), NODE))
+        return list(world.wanted(self.driver, router(**port), NODE))
 
     def test_a_router_here(self):
         note, = self.wanted()

@@ -1,0 +1,59 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The proof that all addresses of a router are announced.  Pure.
+
+The former owner of a gateway port announces its addresses until the new owner
+has the proof.  So the proof is wanted only without any doubt, and requires all
+resources of the router.
+"""
+
+from collections.abc import Iterable
+import dataclasses
+
+from ovn_network_agent import networks
+from ovn_network_agent import resources
+
+
+def complete(proof: resources.Advertised,
+             wanted: Iterable[resources.Resource]
+             ) -> resources.Advertised | None:
+    """The proof with all that it requires, None if it is not wanted.
+
+    There is no proof while a resource of the router is only kept as found, or
+    while an address of its family is reachable and not announced.
+
+    :param wanted: all resources that the driver wants for the router
+    """
+    addresses: set[str] = set()
+    announced: dict[str, resources.Ref] = {}
+    following: list[resources.Ref] = []
+    for resource in wanted:
+        if resource.kind == resources.Keep.kind:
+            return None
+        subject = resource.subject
+        if (not subject or resource.kind == resources.DefaultRoute.kind or
+                networks.family_of_valid(subject) != proof.version):
+            continue
+        if resource.follows:
+            following.append(resource.ref)
+        if resource.stage is resources.Stage.ANNOUNCE:
+            announced[subject] = resource.ref
+        elif resource.kind != resources.Flow.kind:
+            addresses.add(subject)
+    if not addresses <= announced.keys():
+        return None
+    prefixes = tuple(sorted(announced))
+    return dataclasses.replace(
+        proof, prefixes=prefixes, requires=(
+            *proof.requires, *map(announced.__getitem__, prefixes),
+            *sorted(set(following), key=str)))

@@ -1,0 +1,44 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""An address that this chassis answers for."""
+
+import dataclasses
+
+from ovn_network_agent.model.routers import GatewayPort
+
+# Where an address comes from: NAT rows of the types dnat_and_snat, snat and
+# dnat, the port itself, or a virtual IP of a load balancer.
+KINDS = ('fip', 'snat', 'dnat', 'router', 'vip')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ServedAddress:
+    """One address of a router, and the port that answers for it here."""
+
+    # UUID of the Logical_Router row.
+    router: str
+    # The name of the router that a person knows.
+    called: str
+    address: str
+    # Of the router port, or external_mac of a distributed floating IP.
+    mac: str
+    # With its segment and tag.
+    port: GatewayPort
+    # Some of KINDS, in this order; empty if the gateway does not answer.
+    kinds: tuple[str, ...]
+    # Whether this is a distributed floating IP of a machine on this chassis.
+    resident: bool = False
+    # Why the address is not announced on purpose, or ''.
+    withheld: str = ''
+    # Why the gateway does not answer for the address of a load balancer.
+    unanswered: str = ''

@@ -276,7 +276,6 @@ def _drivers(seen):
                 _check(conf, resource)
 
 
-
 def _check(conf, resource):
     """No row can make the agent want something that takes all traffic."""
     hash(resource.ref)

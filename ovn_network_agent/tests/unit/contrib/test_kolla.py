@@ -331,7 +331,8 @@ class SysctlTest(base.BaseTestCase):
     def wanted(self, conf):
         return {(resource.path, resource.value)
                 for name in ('fip_route', 'veth_leak')
-                for resource in world.driver(name, conf).resources(world.node(), world.node())
+                for resource in world.driver(name, conf).resources(
+                    world.node(), world.node())
                 if resource.kind == 'sysctl'}
 
     def test_all_that_the_drivers_want(self):
@@ -375,7 +376,9 @@ class SysctlTest(base.BaseTestCase):
             with self.subTest(devices=devices):
                 self.assertEqual(
                     {(r.path, r.value) for r in world.driver(
-                        'port_forward', world.conf()).resources(port_forwards.Forwards(
-                                (golden.vip(),), True, tuple(devices)), world.node()) if r.kind == 'sysctl'},
+                        'port_forward', world.conf()).resources(
+                            port_forwards.Forwards(
+                                (golden.vip(),), True, tuple(devices)),
+                            world.node()) if r.kind == 'sysctl'},
                     self.lines(ovn_network_agent_port_forwards={'any': []},
                                **variables) - self.lines())

@@ -33,7 +33,8 @@ class FipRouteTestCase(base.BaseTestCase):
 
     def wants(self, router, node=None, **options):
         """What the driver wants for a router, a list."""
-        return list(world.wanted(self.driver(**options), router, node or world.node()))
+        return list(world.wanted(
+            self.driver(**options), router, node or world.node()))
 
     def kind(self, kind, *args, **options):
         """The same, of one resource class."""

@@ -130,7 +130,8 @@ class PlanesTest(fip_routes.FipRouteTestCase):
 
         def wants(port, **options):
             group = model.GatewayGroup('HA_Chassis_Group', ports=(port,))
-            return [r.kind for r in self.driver(**options).resources(group, world.node())]
+            return [r.kind for r in self.driver(**options).resources(
+                group, world.node())]
 
         self.assertEqual(['flow', 'flow', 'prefix_list_entry'], wants(port))
         self.assertEqual(['flow', 'flow'], wants(
@@ -142,7 +143,8 @@ class PlanesTest(fip_routes.FipRouteTestCase):
 
     def test_the_node(self):
         def wants(**options):
-            return list(self.driver(**options).resources(world.node(), world.node()))
+            return list(self.driver(**options).resources(
+                world.node(), world.node()))
 
         sysctls = {r.path: r.value for r in wants() if r.kind == 'sysctl'}
         self.assertEqual({'net/ipv4/conf/br-ex/proxy_arp': '1',

@@ -150,7 +150,8 @@ class LeakTest(fip_routes.FipRouteTestCase):
         driver = world.driver('veth_leak', world.conf())
 
         def rules(port):
-            return {(rule.src, rule.dst) for rule in world.wanted(driver, world.router(ports=(port,)), world.node())
+            return {(rule.src, rule.dst) for rule in world.wanted(
+                driver, world.router(ports=(port,)), world.node())
                 if isinstance(rule, resources.Rule)}
         self.assertTrue(rules(hosting()))
         self.assertEqual(rules(world.port()), rules(hosting()))

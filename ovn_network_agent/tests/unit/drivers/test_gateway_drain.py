@@ -58,7 +58,8 @@ class GatewayDrainTest(base.BaseTestCase):
                 'gateway_drain__' + key: value
                 for key, value in options.items()}))
         node = world.node(phase=phase, drains=frozenset(drains))
-        self.found = [r for r in driver.resources(world.settled(one, node, driver.settings, held), node)
+        self.found = [r for r in driver.resources(
+            world.settled(one, node, driver.settings, held), node)
             if r.kind == 'gateway_priority']
         return {r.chassis: r.priority for r in self.found}
 
@@ -80,9 +81,8 @@ class GatewayDrainTest(base.BaseTestCase):
                 (timers, phases.RUNNING, '', []),
                 ({}, phases.RUNNING, world.CHASSIS, [])):
             driver = world.driver('gateway_drain', world.conf(**options))
-            self.assertEqual(found, list(driver.resources(world.node(
-                phase=phase, chassis=chassis), world.node(
-                phase=phase, chassis=chassis))))
+            node = world.node(phase=phase, chassis=chassis)
+            self.assertEqual(found, list(driver.resources(node, node)))
 
     def test_the_active_chassis_takes_the_lead(self):
         # Rows DRN-09 and DRN-12, trap T10.

@@ -75,7 +75,8 @@ class Group:
         before = dict(self.rows)
         node = world.node(chassis=name, phase=self.phases[name],
                           drains=self.drains[name])
-        for wanted in self.driver.resources(world.settled(seen, node, self.driver.settings), node):
+        for wanted in self.driver.resources(
+                world.settled(seen, node, self.driver.settings), node):
             if wanted.kind != 'gateway_priority':
                 continue
             assert not wanted.owned or self.owner == name

@@ -342,7 +342,8 @@ class RelayTest(Ipv6TestCase):
         port = world.port(networks=NETS, local=False, relay=7,
                           handover=model.Handover.FORWARD)
         driver = world.driver('gateway_drain', world.conf(**KERNEL))
-        wanted = list(world.wanted(driver, router(FIP6, ports=(port,)), world.node()))
+        wanted = list(world.wanted(
+            driver, router(FIP6, ports=(port,)), world.node()))
         flow = next(r for r in wanted if r.kind == 'flow' and
                     r.dst == FIP6 + '/128')
         self.assertEqual((6, 'ports:7,3'), (flow.family, flow.output))
@@ -358,7 +359,8 @@ class RelayTest(Ipv6TestCase):
         driver = world.driver('gateway_drain', world.conf(**KERNEL))
         self.assertIn(
             (6, '2001:db8:100::/64'),
-            {(r.family, r.dst) for r in driver.resources(group, world.node(relays=(relay,))) if r.kind == 'flow'})
+            {(r.family, r.dst) for r in driver.resources(
+                group, world.node(relays=(relay,))) if r.kind == 'flow'})
 
 
 class WayOutTest(Ipv6TestCase):
@@ -370,7 +372,8 @@ class WayOutTest(Ipv6TestCase):
         node = world.node(devices=(
             model.Device('br-ex', world.BRIDGE_MAC, True), vrf))
         driver = world.driver('veth_leak', world.conf(**KERNEL))
-        return [each.text for each in world.wanted(driver, router(nets=nets), node)
+        return [each.text for each in world.wanted(
+            driver, router(nets=nets), node)
             if each.kind == 'problem' and 'way out' in each.text]
 
     def test_the_default_route_of_each_family(self):

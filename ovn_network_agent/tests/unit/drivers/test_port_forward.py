@@ -36,7 +36,8 @@ class PortForwardTest(base.BaseTestCase):
         return world.driver('port_forward', world.conf(**options))
 
     def forwards(self, *vips, gateway=True, node=None, **options):
-        return list(self.driver(**options).resources(port_forwards.Forwards(vips, gateway), node or world.node()))
+        return list(self.driver(**options).resources(
+            port_forwards.Forwards(vips, gateway), node or world.node()))
 
     def only(self, kind, wanted):
         return [r for r in wanted if r.kind == kind.kind]
@@ -86,7 +87,9 @@ class PortForwardTest(base.BaseTestCase):
 
     def test_a_vip_has_no_flow(self):
         # Row OVS-03: it is no address of a router.
-        wanted = [*self.forwards(golden.vip()), *world.wanted(self.driver(), world.router(), world.node(extent=port_forwards.Extent((4,))))]
+        wanted = [*self.forwards(golden.vip()), *world.wanted(
+            self.driver(), world.router(),
+            world.node(extent=port_forwards.Extent((4,))))]
         self.assertEqual([], self.only(resources.Flow, wanted))
 
     def test_other_numbers_and_names(self):
@@ -281,7 +284,8 @@ class PortForwardTest(base.BaseTestCase):
     # -- what follows the routers -----------------------------------------
 
     def elements(self, router, extent, **options):
-        return {r.key for r in world.wanted(self.driver(**options), router, world.node(extent=extent))}
+        return {r.key for r in world.wanted(
+            self.driver(**options), router, world.node(extent=extent))}
 
     def test_nothing_of_routers_without_vips(self):
         router = world.router(fips=('198.51.100.10',))
@@ -311,7 +315,8 @@ class PortForwardTest(base.BaseTestCase):
         group = model.GatewayGroup('HA_Chassis_Group', ports=tuple(ports))
 
         def wants(versions, **options):
-            return {r.key for r in self.driver(**options).resources(group, world.node(extent=versions and port_forwards.Extent(
+            return {r.key for r in self.driver(**options).resources(
+                group, world.node(extent=versions and port_forwards.Extent(
                     versions)))}
 
         four = {('ip', 'provider_networks', '198.51.100.0/24')}
@@ -339,10 +344,11 @@ class PortForwardTest(base.BaseTestCase):
         options = {'network_cidr': ['203.0.113.0/25', '203.0.113.128/25']}
         self.assertEqual(set(), self.elements(
             world.router(), port_forwards.Extent((4,)), **options))
+        node = world.node(extent=port_forwards.Extent((4,)))
         self.assertEqual(
             {('ip', 'provider_networks', '203.0.113.0/24'),
              ('ip', 'guarded', 'veth-default')},
-            {r.key for r in self.driver(**options).resources(world.node(extent=port_forwards.Extent((4,))), world.node(extent=port_forwards.Extent((4,))))})
+            {r.key for r in self.driver(**options).resources(node, node)})
 
     def test_snat_addresses(self):
         # Row PF-30: not those of floating IPs.

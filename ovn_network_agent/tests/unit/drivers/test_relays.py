@@ -119,7 +119,8 @@ class RelayTest(base.BaseTestCase):
         driver = self.driver(gateway_drain__relay_candidates=count)
         by_address = {c.address: c.chassis for c in one.candidates}
         ends = [(c.chassis, by_address[r.remote]) for c in one.candidates
-                for r in only(resources.RelayPort, driver.resources(one, world.node(chassis=c.chassis)))]
+                for r in only(resources.RelayPort, driver.resources(
+                    one, world.node(chassis=c.chassis)))]
         # A relay without its other end would never answer.
         self.assertEqual(set(ends), {(b, a) for a, b in ends})
         return {frozenset(pair) for pair in ends}
@@ -206,8 +207,8 @@ class RelayTest(base.BaseTestCase):
             if r.kind != resources.GatewayPriority.kind])
 
     def served(self, router, **values):
-        return list(world.wanted(self.driver('fip_route',
-                                **values), router, world.node()))
+        return list(world.wanted(
+            self.driver('fip_route', **values), router, world.node()))
 
     def test_what_has_left_stays_announced(self):
         """Rows in OVN are the new owner's; hairpins would be dropped."""
@@ -252,4 +253,5 @@ class RelayTest(base.BaseTestCase):
     def test_preparing_is_optional(self):
         for name in ('fip_route', 'veth_leak'):
             self.assertEqual([], list(self.driver(
-                name, fip_route__standby_prepare=False).resources(group(), world.node())))
+                name, fip_route__standby_prepare=False).resources(
+                    group(), world.node())))

@@ -128,7 +128,8 @@ class VlanTest(fip_routes.FipRouteTestCase):
 
     def test_a_standby_has_the_device_too(self):
         for owner in (world.CHASSIS, world.OTHER):
-            wanted = list(self.driver().resources(group(VLAN, owner), world.node()))
+            wanted = list(self.driver().resources(
+                group(VLAN, owner), world.node()))
             self.assertEqual([DEVICE], only(resources.VlanDevice, wanted))
 
     def test_without_ovn_here_the_device_stays(self):
@@ -195,18 +196,22 @@ class LeakTest(base.BaseTestCase):
                 world.port(segment=segment),))
             expected = {('198.51.100.0/24', dev), ('10.1.0.0/24', dev)}
             self.assertEqual(expected, self.rules(
-                self.driver(), lambda d, r=router: world.wanted(d, r, world.node())))
+                self.driver(), lambda d, r=router: world.wanted(
+                    d, r, world.node())))
             self.assertEqual(expected, self.rules(
-                self.driver(), lambda d, s=segment: d.resources(group(s), world.node())))
+                self.driver(), lambda d, s=segment: d.resources(
+                    group(s), world.node())))
 
     def test_configured_networks(self):
         driver = self.driver(network_cidr=['192.0.2.0/24'])
         self.assertEqual(
             {('192.0.2.0/24', 'br-ex'), ('192.0.2.0/24', 'br-two')},
-            self.rules(driver, lambda d: d.resources(world.node(), world.node())))
+            self.rules(driver, lambda d: d.resources(
+                world.node(), world.node())))
         self.assertEqual(
             {('192.0.2.0/24', 'br-ex.101')},
-            self.rules(driver, lambda d: world.wanted(d, TAGGED, world.node())))
+            self.rules(driver, lambda d: world.wanted(
+                d, TAGGED, world.node())))
 
     def test_in_doubt_they_stay(self):
         node = world.node(devices=(

@@ -29,10 +29,12 @@ class VethLeakTest(base.BaseTestCase):
         return world.driver('veth_leak', world.conf(**options))
 
     def node(self, **options):
-        return list(self.driver(**options).resources(world.node(), world.node()))
+        return list(self.driver(**options).resources(
+            world.node(), world.node()))
 
     def router(self, router, node=None, **options):
-        return list(world.wanted(self.driver(**options), router, node or world.node()))
+        return list(world.wanted(
+            self.driver(**options), router, node or world.node()))
 
     def test_the_pair_and_what_it_needs(self):
         wanted = self.node()
@@ -140,10 +142,12 @@ class VethLeakTest(base.BaseTestCase):
                  {('10.1.0.0/24', 'br-ex')}),
                 ({'fip_route__standby_prepare': False}, set()),
                 ({'veth_leak__veth_leak_enabled': False}, set())):
-            wanted = list(self.driver(**options).resources(group, world.node()))
+            wanted = list(self.driver(**options).resources(
+                group, world.node()))
             self.assertEqual(tenants, self.dropped(wanted), options)
         here = dataclasses.replace(port, chassis=world.CHASSIS)
-        self.assertEqual([], list(self.driver().resources(dataclasses.replace(group, ports=(here,)), world.node())))
+        self.assertEqual([], list(self.driver().resources(
+            dataclasses.replace(group, ports=(here,)), world.node())))
 
     def test_networks_by_hand_need_no_router(self):
         options = {'network_cidr': ['192.0.2.0/24']}

@@ -219,7 +219,8 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
         assert wanted <= present, wanted - present
         kept = {k.of for r in self.routers.values()
                 for driver in fresh.drivers
-                for k in worlds.wanted(driver, r, worlds.node(**self.node)) if k.kind == 'keep'}
+                for k in worlds.wanted(
+                    driver, r, worlds.node(**self.node)) if k.kind == 'keep'}
         surplus = {r.ref for r in present - wanted if not r.retained}
         assert surplus <= kept, surplus - kept
         # And a full recompute has nothing to do.

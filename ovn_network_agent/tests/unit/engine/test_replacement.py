@@ -164,5 +164,6 @@ class MethodTest(gateways.ReconcilerTestCase):
 
 def fip_announcements(gateway):
     """What fip_route announces for the routers of MethodTest."""
-    return [r for r in worlds.wanted(gateway.fip_route, worlds.router(fips=MethodTest.FIPS), worlds.node())
+    return [r for r in worlds.wanted(
+        gateway.fip_route, worlds.router(fips=MethodTest.FIPS), worlds.node())
         if r.kind in ('announcement', 'announced_route')]

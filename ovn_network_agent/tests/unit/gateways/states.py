@@ -100,7 +100,8 @@ class Node:
 
     def wanted(self):
         """What is wanted of the candidates, by chassis."""
-        return {r.chassis: r for r in self.driver.resources(self.group, self.node) if r.kind == 'gateway_priority'}
+        return {r.chassis: r for r in self.driver.resources(
+            self.group, self.node) if r.kind == 'gateway_priority'}
 
 
 class Places:

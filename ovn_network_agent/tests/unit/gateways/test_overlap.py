@@ -195,8 +195,9 @@ class OverlapTest(base.BaseTestCase):
         driver = world.driver('gateway_drain', world.conf(
             drivers=DRIVERS))
         self.view(group(), **DRAINING)
-        self.assertEqual([resources.Overlap(('192.0.2.2',))],
-                         list(driver.resources(self.seen.node, self.seen.node)))
+        self.assertEqual(
+            [resources.Overlap(('192.0.2.2',))],
+            list(driver.resources(self.seen.node, self.seen.node)))
         self.assertEqual([], [
             r for r in driver.resources(self.seen.groups[0], self.seen.node)
             if r.kind == resources.GatewayPriority.kind])

@@ -271,7 +271,8 @@ class PortTest(base.BaseTestCase):
         for state, wants in transitions.PORT.wants.items():
             router = world.router(1, ['198.51.100.11'], ports=(world.port(
                 1, chassis=OTHER, local=False, handover=state),))
-            kinds = {r.kind for r in world.wanted(driver, router, world.node())}
+            kinds = {r.kind for r in world.wanted(
+                driver, router, world.node())}
             self.assertEqual(wants.announce, bool(kinds & {
                 resources.Announcement.kind, resources.AnnouncedRoute.kind}))
             self.assertEqual(wants.forward,

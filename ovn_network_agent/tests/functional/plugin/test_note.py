@@ -104,19 +104,21 @@ class NoteTest(running.RunningTestCase):
 
     def test_from_start_to_stop(self):
         self.install(BACKEND)
-        uuid = self.router('r1', '198.51.100.1/24')
+        uuid, fip = self.router('r1', '198.51.100.1/24'), '198.51.100.10'
 
-        def text(greeting, number):
-            return (f'{greeting} gw1.example.org: 198.51.100.1/24 with '
-                    f'{number} floating IPs')
+        def texts(greeting):
+            return {'node': f'{greeting} gw1.example.org',
+                    uuid: f'{greeting} gw1.example.org: 198.51.100.1/24'}
+
+        def of_fip(greeting):
+            return {fip: f'{greeting} gw1.example.org: '
+                         'floating IP of r1'}
 
         self.start(self.configure())
+        self.eventually(lambda: self.notes() == texts('served by'))
+        self.cloud.add_nat('r1', fip)
         self.eventually(lambda: self.notes() == {
-            'node': 'served by gw1.example.org',
-            uuid: text('served by', 0)})
-        self.cloud.add_nat('r1', '198.51.100.10')
-        self.eventually(
-            lambda: self.notes()[uuid] == text('served by', 1))
+            **texts('served by'), **of_fip('served by')})
         # The table that the driver watches puts the notes in doubt.
         os.unlink(os.path.join(self.folder, uuid))
         self.cloud.nb.transact(ovsdb.insert('Address_Set', name='any'))
@@ -128,11 +130,13 @@ class NoteTest(running.RunningTestCase):
         self.configure('on')
         self.agent.send_signal(signal.SIGHUP)
         self.eventually(lambda: self.notes() == {
-            'node': 'on gw1.example.org', uuid: text('on', 1)})
+            **texts('on'), **of_fip('on')})
         self.cloud.move('lrp-r1', cloud.OTHER)
         self.eventually(lambda: list(self.notes()) == ['node'])
         self.cloud.move('lrp-r1', cloud.CHASSIS)
-        self.eventually(lambda: uuid in self.notes())
+        self.eventually(lambda: {uuid, fip} <= self.notes().keys())
+        self.cloud.remove_nat('r1', fip)
+        self.eventually(lambda: self.notes() == texts('on'))
         self.stop()
         self.assertEqual([], os.listdir(self.folder))
         self.assertNotIn('text=no number', self.log())
@@ -180,7 +184,7 @@ class NoteTest(running.RunningTestCase):
                 if 'note' in line]
         self.assertEqual(
             [f'+ note name={uuid} text=served by gw1.example.org: '
-             '198.51.100.1/24 with 0 floating IPs',
+             '198.51.100.1/24',
              '+ note name=node text=served by gw1.example.org'],
             plan, ended.stderr)
         self.assertEqual([], os.listdir(self.folder))

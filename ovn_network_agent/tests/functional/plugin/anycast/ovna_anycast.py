@@ -18,6 +18,7 @@ address; BGP may then announce it as it does any connected network.
 
 from oslo_config import cfg
 
+from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import base
 
@@ -31,6 +32,7 @@ class AnycastDriver(base.Driver):
         cfg.StrOpt('address', required=True,
                    help='The address with its prefix length.'),
     ]
+    SUBJECTS = (model.Router,)
 
     def __init__(self, name, conf):
         super().__init__(name, conf)
@@ -41,7 +43,7 @@ class AnycastDriver(base.Driver):
         # The agent watches the routers anyhow; this is a table of our own.
         yield base.Watch('nb', 'Address_Set', ('name', 'addresses'))
 
-    def for_router(self, router, node):
-        if router.local_ports:
+    def resources(self, subject, node):
+        if subject.local_ports:
             yield resources.Address(self.settings.anycast.device,
                                     self.settings.anycast.address)

@@ -10,12 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A driver of another project: a note for the node and for each router."""
+"""A driver of another project: notes about the node and what it serves."""
 
 import dataclasses
 
 from oslo_config import cfg
 
+from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import base
 
@@ -44,7 +45,7 @@ class Note(resources.Resource):
 
 
 class NoteDriver(base.Driver):
-    """Wants a note for the node, and one for each router served here."""
+    """Wants a note for the node, each router and each floating IP here."""
 
     CONFIG_OPTS = (
         cfg.StrOpt('greeting', default='served by', mutable=True,
@@ -52,6 +53,7 @@ class NoteDriver(base.Driver):
         cfg.IntOpt('width', default=200, min=20, mutable=True,
                    help='Number of characters of the longest note.'),
     )
+    SUBJECTS = (model.Node, model.Router, model.ServedAddress)
 
     @classmethod
     def runs_without_ovn(cls, settings):
@@ -61,15 +63,20 @@ class NoteDriver(base.Driver):
         yield base.Watch('nb', 'Address_Set', ('name', 'addresses'),
                          stale=(CHANGED,))
 
-    def for_node(self, node):
-        yield self._note('node', node)
+    def resources(self, subject, node):
+        match subject:
+            case model.Node():
+                yield self._note('node', node)
+            case model.Router():
+                yield from self._router(subject, node)
+            case model.ServedAddress():
+                yield from self._address(subject, node)
 
-    def for_router(self, router, node):
+    def _router(self, router, node):
         if router.local_ports:
             yield from self._served(router, node)
         elif router.served_ports:
-            # The next owner takes over; this note stays as found until then.
-            yield resources.Keep(resources.Ref(Note.kind, (router.uuid,)))
+            yield self._kept(router.uuid)
 
     def _served(self, router, node):
         for port in router.local_ports:
@@ -81,20 +88,22 @@ class NoteDriver(base.Driver):
                     router=router.uuid)
         networks = [network for port in router.local_ports if port.segment
                     for network in port.networks]
-        yield self._note(router.uuid, node,
-                         f': {" ".join(networks)} with '
-                         f'{len(floating_ips(router))} floating IPs')
+        yield self._note(router.uuid, node, f': {" ".join(networks)}')
+
+    def _address(self, served, node):
+        if 'fip' not in served.kinds or served.resident:
+            return
+        if served.port.local:
+            yield self._note(served.address, node,
+                             f': floating IP of {served.called}')
+        else:
+            yield self._kept(served.address)
+
+    def _kept(self, name):
+        """The next owner takes over; the note stays as found until then."""
+        return resources.Keep(resources.Ref(Note.kind, (name,)))
 
     def _note(self, name, node, rest=''):
         own = self.settings.note
         text = f'{own.greeting} {node.hostname}{rest}'
         return Note(name, text[:own.width])
-
-
-def floating_ips(router):
-    """Addresses of the centralised floating IPs of a router, a list.
-
-    :param router: :class:`ovn_network_agent.model.Router`
-    """
-    return [nat.external_ip for nat in router.nats
-            if nat.type == 'dnat_and_snat' and not nat.distributed_mac]

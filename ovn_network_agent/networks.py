@@ -22,8 +22,6 @@ VERSIONS = (4, 6)
 # A driver reads each address several times, and parsing would take a third of
 # the driver's time.
 _REMEMBERED = 4096
-# The most addresses of some networks that are remembered.
-_MOST = 65536
 _parsed = functools.lru_cache(_REMEMBERED)(iptext.address)
 
 
@@ -146,32 +144,6 @@ def inside(address, networks):
     return any(ip in network for network in networks)
 
 
-@functools.lru_cache(_REMEMBERED)
-def _known_inside(networks):
-    """The addresses that are known to be in networks, a set that grows."""
-    return set()
-
-
-def outside(addresses, networks):
-    """The addresses that :func:`inside` is false for.
-
-    A driver asks again after each change of one of thousands of addresses.
-    So the addresses that were inside are remembered.
-
-    :param addresses: set of IP addresses, text
-    :param networks: iterable of IPv4Network
-    :returns: set
-    """
-    known = _known_inside(tuple(networks))
-    unknown = addresses - known
-    found = {address for address in unknown
-             if not inside(address, networks)}
-    if len(known) > _MOST:
-        known.clear()
-    known |= unknown - found
-    return found
-
-
 def owner_of(nat, ports):
     """The gateway port that answers for a NAT row.
 
@@ -187,17 +159,6 @@ def owner_of(nat, ports):
     named = next((port for port in ports if port.lrp == nat.gateway_port),
                  None)
     return named or owner(nat.external_ip, ports)
-
-
-def same_port(port, other):
-    """Whether two gateway ports are the same one.
-
-    A driver may have an equal port of an earlier view, so the identity of the
-    objects says nothing.
-
-    :param port: :class:`model.GatewayPort` or None, likewise other
-    """
-    return port is other or port == other
 
 
 def owner(address, ports):

@@ -38,7 +38,7 @@ def of(router: model.Router) -> tuple[model.Router, Addresses]:
     """A router as drivers see it, and its addresses."""
     made = _Router()
     made.update(router)
-    return made.bare, made.addresses
+    return made.alone[''], made.addresses
 
 
 class Routers:
@@ -48,14 +48,18 @@ class Routers:
         self._routers: dict[str, _Router] = {}
 
     def update(self, routers: Iterable[model.Router]) -> tuple[
-            dict[str, model.Router], dict[str, Addresses]]:
-        """The routers as drivers see them, and their addresses, by UUID."""
+            dict[str, dict[str, model.Router]], dict[str, Addresses]]:
+        """The routers as drivers see them, and their addresses, by UUID.
+
+        A router is alone in a dict.  A dict that is the same as before has
+        not changed.
+        """
         known, self._routers = self._routers, {}
         for router in routers:
             made = known.get(router.uuid) or _Router()
             made.update(router)
             self._routers[router.uuid] = made
-        return ({uuid: made.bare for uuid, made in self._routers.items()},
+        return ({uuid: made.alone for uuid, made in self._routers.items()},
                 {uuid: made.addresses
                  for uuid, made in self._routers.items()})
 
@@ -73,11 +77,12 @@ class _Claim(typing.NamedTuple):
 class _Router:
     """The addresses of one router.
 
-    ``bare`` is the router without what belongs to single addresses.
+    ``alone`` has the router without what belongs to single addresses.
     """
 
     def __init__(self) -> None:
-        self.bare = self._last = self._frame = model.Router('', '')
+        self._last = self._frame = model.Router('', '')
+        self.alone = {'': self._last}
         self.addresses: Addresses = {}
         # The sources by address; nat_addresses by port.
         self._nats: dict[str, tuple[model.Nat, ...]] = {}
@@ -113,12 +118,14 @@ class _Router:
                        *(each.address for each in self.addresses.values())}
         if touched:
             self._build(touched)
-        self.bare = dataclasses.replace(
+        bare = dataclasses.replace(
             self._frame, default_routes=router.default_routes, balanced=(),
             withheld=(), tenants=frozenset(filter(None, (
                 networks.translated(nat.logical_ip)
                 for nat in self._translating))),
             distributed=self._distributed > 0)
+        if bare != self.alone['']:
+            self.alone = {'': bare}
 
     def _take_sent(self, ports: Iterable[model.GatewayPort]) -> set[str]:
         """Take note of nat_addresses; returns those of a changed port."""

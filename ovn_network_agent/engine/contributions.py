@@ -17,18 +17,30 @@ contribution stays, and the other contributions are not affected.
 """
 
 import collections
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
 import dataclasses
 import itertools
 
 from oslo_log import log as logging
 
 from ovn_network_agent import model
+from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
+from ovn_network_agent import served
 from ovn_network_agent.engine import desired
 from ovn_network_agent.engine import proofs
-from ovn_network_agent.engine import subjects
 
 LOG = logging.getLogger(__name__)
+
+#: All kinds of subjects, in the order in which drivers are asked.
+KINDS = (model.Node, port_forwards.Forwards, model.GatewayGroup, model.Router,
+         model.ServedAddress)
+
+# By what a subject belongs to and by what is left of its name, '' for most.
+Parts = Mapping[str, object]
+Subjects = Mapping[str, Parts]
 
 # The most contributions that a line of the debug log names.
 _NAMED = 10
@@ -45,7 +57,8 @@ class Contributions:
     """Asks the drivers and keeps the merged desired state current.
 
     A contributor is a tuple: name of the driver, and name of the subject in
-    two parts (:mod:`engine.subjects`).
+    two parts: what it belongs to (the UUID of a router, for example), and
+    what is left of the name, '' for most.
 
     :param drivers: list of :class:`drivers.base.Driver`
     :param tracker: :class:`tracking.Tracker` that takes the desired state
@@ -60,7 +73,7 @@ class Contributions:
         self.drivers = drivers
         self._kinds = kinds
         self._state = desired.DesiredState(tracker)
-        self._view = subjects.View()
+        self._routers = served.Routers()
         # The subjects that have been asked about, by kind; the settings and
         # the node of all answers, by driver.
         self._known = {}
@@ -85,7 +98,7 @@ class Contributions:
 
         :param snapshot: :class:`model.Snapshot`
         """
-        view = self._view.subjects(snapshot)
+        view = self._subjects(snapshot)
         node = view[model.Node]['node']['']
         given = {driver.name: (driver.settings, node)
                  for driver in self.drivers}
@@ -93,7 +106,7 @@ class Contributions:
                  if self._given.get(name) != known}
         self._tell_why(node)
         asked = []
-        for kind in subjects.KINDS:
+        for kind in KINDS:
             asked += self._update(kind, view[kind], again, node)
         self._complete({(driver, about) for driver, about, _name in asked},
                        view[model.ServedAddress])
@@ -101,6 +114,21 @@ class Contributions:
         self._report_problems()
         LOG.debug('Asked drivers %d times: %s', len(asked), ', '.join(
             ' '.join(filter(None, each)) for each in asked[:_NAMED]))
+
+    def _subjects(self, snapshot: model.Snapshot) -> dict[type, Subjects]:
+        """The subjects of a view, by their kinds."""
+        node, forwards = snapshot.node, snapshot.forwards
+        if forwards is not None:
+            node = dataclasses.replace(
+                node, extent=port_forwards.extent(forwards))
+        routers, addresses = self._routers.update(snapshot.routers)
+        return {
+            model.Node: {'node': {'': node}},
+            port_forwards.Forwards: (
+                {} if forwards is None else {'forwards': {'': forwards}}),
+            model.GatewayGroup: {f'{group.table} {group.key}': {'': group}
+                                 for group in snapshot.groups},
+            model.Router: routers, model.ServedAddress: addresses}
 
     def _tell_why(self, node):
         known = next(iter(self._given.values()), None)
@@ -117,7 +145,7 @@ class Contributions:
         :returns: list of the contributors whose answers may be other ones
         """
         before = self._known.get(kind, {})
-        changed = list(subjects.changes(before, present))
+        changed = list(_changes(before, present))
         asked = []
         for driver in self.drivers:
             if kind not in driver.SUBJECTS:
@@ -208,10 +236,13 @@ class Contributions:
     def _complete(self, asked, addresses):
         """Complete the proofs of routers about which drivers were asked.
 
+        A driver that has raised has not said what it wants for the router.
+
         :param asked: set of (driver, UUID)
         :param addresses: dict of UUID to dict of name to address
         """
-        for about in asked & self._proofs.keys():
+        doubtful = {contributor[:2] for contributor in self.broken}
+        for about in (asked & self._proofs.keys()) - doubtful:
             proof = proofs.complete(
                 self._proofs[about], itertools.chain.from_iterable(
                     self._state.contributed((*about, name)) for name
@@ -250,6 +281,24 @@ class Contributions:
             LOG.warning('Left out: %s', text)
         for text in sorted(before - now):
             LOG.info('No longer left out: %s', text)
+
+
+def _changes(before: Subjects, now: Subjects) -> Iterator[
+        tuple[str, Parts, Iterable[str]]]:
+    """What differs between two views of one kind.
+
+    :returns: (what subjects belong to, those that are new or have another
+        value, the names of those that are gone)
+    """
+    for about, parts in now.items():
+        former = before.get(about, {})
+        if parts is not former:
+            yield about, {
+                name: subject for name, subject in parts.items()
+                if (known := former.get(name)) is not subject and
+                known != subject}, former.keys() - parts.keys()
+    for about in before.keys() - now.keys():
+        yield about, {}, before[about].keys()
 
 
 def merged(problems):

@@ -123,7 +123,7 @@ class View:
         self._looked = None
         # Likewise of the first piece of the comparison that is being made;
         # whether the last view has ended one during which nothing changed.
-        self._compared, self.compared = None, False
+        self._compared = None
         # Whether the views since the last complete one differ from it in the
         # addresses of routers alone; what was known of the health of nodes.
         self._alike, self._health = False, None
@@ -294,9 +294,9 @@ class View:
         self._registered |= self._builder.own_chassis() is not None
         self._whole = self._whole or self._builder.whole
         self._alike = self._alike and self._builder.alike
-        self.compared = (again is not None and again.last and
-                         self._compared is not None)
-        if (settled and again is None) or self._builder.whole or self.compared:
+        compared = (again is not None and again.last and
+                    self._compared is not None)
+        if (settled and again is None) or self._builder.whole or compared:
             self._looked = looked
         return now
 

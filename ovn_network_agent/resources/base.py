@@ -155,11 +155,13 @@ class Problem(Resource):
         return (self.text,)
 
     def naming(self, addresses):
-        """The same problem of some addresses, which its text names.
+        """The same problem of some addresses, which its text may name.
 
         :param addresses: iterable of str
         """
         named = tuple(sorted(addresses))
+        if not named:
+            return self
         return dataclasses.replace(
             self, addresses=named, text=self.text.replace(
                 '{count}', str(len(named))).replace(

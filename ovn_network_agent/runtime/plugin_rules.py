@@ -20,7 +20,7 @@ place of a tuple is read as a tuple of letters.
 from ovn_network_agent import resources
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base as drivers
-from ovn_network_agent.engine import subjects
+from ovn_network_agent.engine import contributions
 
 # The kinds that no backend may have: those of statements, and the default.
 _NO_KINDS = (resources.Resource.kind, resources.Keep.kind,
@@ -47,12 +47,14 @@ def check_driver(driver):
     _check_known('ASKS', driver.ASKS, (plugins.RANKING, plugins.ABSENCE))
     _check_tuple('SUBJECTS', driver.SUBJECTS)
     for kind in driver.SUBJECTS:
-        if kind not in subjects.KINDS:
+        if kind not in contributions.KINDS:
             raise ValueError(f'SUBJECTS has {kind!r}, which is no kind of '
                              'subject; see drivers.base.Driver.resources')
-    if driver.SUBJECTS and (
-            type(driver).resources is drivers.Driver.resources):
-        raise TypeError('it has SUBJECTS and no method resources')
+    answers = type(driver).resources is not drivers.Driver.resources
+    if bool(driver.SUBJECTS) is not answers:
+        raise TypeError('it has no SUBJECTS for its method resources'
+                        if answers else
+                        'it has SUBJECTS and no method resources')
     for watch in driver.events():
         _check_watch(watch)
 

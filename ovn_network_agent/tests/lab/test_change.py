@@ -38,7 +38,7 @@ LOOK = 4
 FEW = MANY // 2
 
 # Two lines of the debug log of a pass.
-_ASKED = re.compile(r'Computed \d+ of \d+ contributions: (.*)|'
+_ASKED = re.compile(r'Asked drivers \d+ times: (.*)|'
                     r'Pass for .* ms( \(full\))?: ')
 
 

@@ -50,7 +50,7 @@ class Outage:
                 self.wait_said('gw1', f'{name} is not connected', mark)
             mark = self.mark('gw1')
             nodes.wait_until('three passes without OVN', lambda: self.said(
-                'gw1', mark).count('Computed') >= 3, base.SETTLE)
+                'gw1', mark).count('Asked drivers') >= 3, base.SETTLE)
             self.assertEqual([], self.changes('gw1', mark))
             self.assertEqual([], dump.difference(before,
                                                  self.state('gw1')))

@@ -47,7 +47,7 @@ class Passes(logging.Handler):
         logger.setLevel(logging.DEBUG)
 
     def emit(self, record):
-        if record.msg.startswith('Computed'):
+        if record.msg.startswith('Asked drivers'):
             self.times.append(time.monotonic())
 
 

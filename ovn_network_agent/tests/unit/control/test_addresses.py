@@ -210,7 +210,7 @@ class StateTest(AddressesTestCase):
             self.state('198.51.100.200'))
 
     def test_a_driver_that_raises(self):
-        self.made.fip_route.raises_for.add(R1)
+        self.made.fip_route.raises_for.add(FIP)
         self.passed()
         self.assertEqual(
             ('failed', 'driver fip_route: RuntimeError: a bug'),

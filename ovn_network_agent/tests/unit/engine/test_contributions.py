@@ -119,6 +119,17 @@ class DriverTest(gateways.ReconcilerTestCase):
         self.assertEqual({'198.51.100.1/32', '198.51.100.20/32'},
                          gateway.addresses())
 
+    def test_no_proof_while_a_driver_raises(self):
+        """The former owner goes on announcing the address."""
+        gateway = self.gateway()
+        gateway.fip_route.raises_for.add(FIP)
+        router = worlds.router(fips=[FIP])
+        gateway.run(router)
+        self.assertNotIn(gateways.PROOF, gateway.world.objects)
+        gateway.fip_route.raises_for.clear()
+        gateway.run(router)
+        self.assertIn(gateways.PROOF, gateway.world.objects)
+
     def test_what_ovn_sends_makes_no_difference_to_other_addresses(self):
         """It has each floating IP in nat_addresses, too."""
         gateway = self.gateway()
@@ -143,14 +154,16 @@ class DriverTest(gateways.ReconcilerTestCase):
         for advertised in ('', 'gw2', worlds.HOSTNAME, ''):
             route = model.NbDefaultRoute('198.51.100.254', 'lrp-1', True,
                                          worlds.OWNER, advertised)
-            del gateway.fip_route.asked_addresses[:], gateway.fip_route.asked[:]
+            del gateway.fip_route.asked[:]
+            del gateway.fip_route.asked_addresses[:]
             gateway.run(dataclasses.replace(router, default_routes=(route,)))
             self.assertEqual([router.uuid], gateway.fip_route.asked)
             self.assertEqual([], gateway.fip_route.asked_addresses)
             del gateway.fip_route.asked[:]
             gateway.run(dataclasses.replace(more, default_routes=(route,)))
             self.assertEqual([], gateway.fip_route.asked)
-            self.assertEqual(['198.51.100.21'], gateway.fip_route.asked_addresses)
+            self.assertEqual(['198.51.100.21'],
+                             gateway.fip_route.asked_addresses)
 
     def test_the_log_says_why_everything_is_asked_about(self):
         wanted = contributions.Contributions(

@@ -147,4 +147,4 @@ class UnchangedTest(gateways.ReconcilerTestCase):
         self.made.fip_route.raises_for.clear()
         self.made.fip_route.asked_addresses.clear()
         self.periodic()
-        self.assertEqual([gateways.FIP], self.made.fip_route.asked_addresses)
+        self.assertIn(gateways.FIP, self.made.fip_route.asked_addresses)

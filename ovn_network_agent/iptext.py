@@ -30,11 +30,9 @@ FOUR = r'\.'.join([_OCTET] * 4)
 _FOUR = re.compile(FOUR)
 
 
-def address(text):
+def address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     """An address.
 
-    :param text: str
-    :returns: IPv4Address or IPv6Address
     :raises ValueError: when it is none, or has a zone
     """
     if isinstance(text, str) and _FOUR.fullmatch(text):

@@ -12,6 +12,10 @@
 
 """The times at which failed work is tried again."""
 
+from collections.abc import Callable
+from collections.abc import Hashable
+from collections.abc import Iterable
+from collections.abc import Set
 import random
 import time
 
@@ -19,11 +23,11 @@ FIRST = 1.0
 LAST = 60.0
 
 
-def spread(longest):
+def spread(longest: float) -> float:
     """A random pause, for work that all agents would repeat at once.
 
     :param longest: seconds, or any other unit
-    :returns: between half of that and all of that, float
+    :returns: between half of that and all of that
     """
     return random.SystemRandom().uniform(longest / 2, longest)
 
@@ -31,28 +35,28 @@ def spread(longest):
 class Retries:
     """The back-off of each name: 1 s, doubled up to 60 s, until a success.
 
-    A name is any hashable value.
-
-    :param clock: function that returns monotonic seconds
+    :param clock: returns monotonic seconds
     :param first: seconds until the first retry
     :param last: most seconds until a retry
     """
 
-    def __init__(self, clock=time.monotonic, first=FIRST, last=LAST):
+    def __init__(self, clock: Callable[[], float] = time.monotonic,
+                 first: float = FIRST, last: float = LAST) -> None:
         self._clock = clock
         self._first = first
         self._last = last
-        self._delay = {}
-        self._due = {}
+        self._delay: dict[Hashable, float] = {}
+        self._due: dict[Hashable, float] = {}
 
-    def note(self, troubled, everything):
+    def note(self, troubled: Set[Hashable],
+             everything: Set[Hashable]) -> None:
         """Note the result of a pass.
 
         A name that already waits keeps its time: passes for other reasons
         neither hurry nor postpone the next attempt.
 
-        :param troubled: set of names that failed
-        :param everything: set of all names
+        :param troubled: names that failed
+        :param everything: all names
         """
         for name in everything - troubled:
             self._delay.pop(name, None)
@@ -62,7 +66,7 @@ class Retries:
             self._delay[name] = min(delay, self._last)
             self._due[name] = self._clock() + self._delay[name]
 
-    def due_in(self, name=None):
+    def due_in(self, name: Hashable = None) -> float | None:
         """Seconds until a name is due (0 when past), None without a wait.
 
         :param name: a name, None for the earliest of all names
@@ -71,30 +75,30 @@ class Retries:
                self._due.get(name))
         return None if due is None else max(0.0, due - self._clock())
 
-    def waiting(self, name):
+    def waiting(self, name: Hashable) -> bool:
         """Whether a name failed and is not due yet."""
         return self._due.get(name, 0.0) > self._clock()
 
-    def forget(self, names):
+    def forget(self, names: Iterable[Hashable]) -> None:
         """Treat names as if they had never failed."""
         for name in names:
             self._delay.pop(name, None)
             self._due.pop(name, None)
 
-    def hasten(self, names):
+    def hasten(self, names: Iterable[Hashable]) -> None:
         """Make names due; the wait after a further failure is longer."""
         for name in names:
             self._due.pop(name, None)
 
-    def copy(self):
+    def copy(self) -> 'Retries':
         """The same times, for another thread."""
         made = Retries(self._clock)
         made._delay.update(self._delay)
         made._due.update(self._due)
         return made
 
-    def take_due(self):
-        """The names that are due, a list; they count as tried then."""
+    def take_due(self) -> list[Hashable]:
+        """The names that are due; they count as tried then."""
         now = self._clock()
         names = [name for name, due in self._due.items() if due <= now]
         for name in names:

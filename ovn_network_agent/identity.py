@@ -16,19 +16,27 @@ An event changes one of thousands of values, and each unchanged value is the
 same object as before.  A set would hash and compare all of them.
 """
 
+from collections.abc import Callable
+from collections.abc import Hashable
+from collections.abc import Iterable
+from collections.abc import Sequence
 import itertools
 import operator
+from typing import Generic
+from typing import TypeVar
+
+_T = TypeVar('_T')
 
 
-def difference(before, now):
+def difference(before: Sequence[_T],
+               now: Sequence[_T]) -> tuple[list[_T], list[_T]]:
     """The objects that one of two sequences has and the other does not.
 
     The cost is a comparison of identities for each object outside of the
     shortest part that has all changes, and several times as much within it.
 
-    :param before: tuple or list of objects, each once; likewise now
-    :returns: (list of the objects of BEFORE alone, list of the objects of NOW
-        alone)
+    :param before: objects, each once; likewise now
+    :returns: the objects of BEFORE alone, the objects of NOW alone
     """
     if before is now:
         return [], []
@@ -41,45 +49,41 @@ def difference(before, now):
             [new[each] for each in new.keys() - old.keys()])
 
 
-def _alike(one, other, at_most):
-    """How many pairs at the begin are the same object.
-
-    :param one: iterable of objects; likewise other
-    :param at_most: number of the pairs to look at
-    """
+def _alike(one: Iterable[object], other: Iterable[object],
+           at_most: int) -> int:
+    """How many of the first pairs, AT_MOST, are the same object."""
     pairs = itertools.islice(map(operator.is_not, one, other), at_most)
     return next(itertools.compress(itertools.count(), pairs), at_most)
 
 
-def _by_identity(values):
+def _by_identity(values: Sequence[_T]) -> dict[int, _T]:
     """Values by the identity of their objects, a dict."""
     return dict(zip(map(id, values), values, strict=True))
 
 
-class Parts:
+class Parts(Generic[_T]):
     """Remembers the parts of a view.
 
-    :param name: function(part) that returns its name, hashable
+    :param name: gives the name of a part
     """
 
-    def __init__(self, name):
+    def __init__(self, name: Callable[[_T], Hashable]) -> None:
         self._name = name
         # They stay alive, so no other object gets the identity of one.
-        self._known = ()
+        self._known: Sequence[_T] = ()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._known)
 
-    def forget(self):
+    def forget(self) -> None:
         """Take all parts for new the next time."""
         self._known = ()
 
-    def take(self, parts):
+    def take(self, parts: Sequence[_T]) -> tuple[list[_T], list[_T]]:
         """Take note of the present parts.
 
-        :param parts: tuple of objects
-        :returns: (list of the parts that are not the same objects as before,
-            list of the former parts whose names have no part any more)
+        :returns: the parts that are not the same objects as before, the former
+            parts whose names have no part any more
         """
         before, self._known = self._known, parts
         gone, come = difference(before, parts)

@@ -22,6 +22,12 @@ A unit test makes sure that nobody else turns a text into such a value.
 
 import ipaddress
 import re
+import typing
+
+Address: typing.TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network: typing.TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+Interface: typing.TypeAlias = (ipaddress.IPv4Interface |
+                               ipaddress.IPv6Interface)
 
 _OCTET = '(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])'
 #: Pattern of an IPv4 address in the usual notation, which is the only one that
@@ -30,11 +36,9 @@ FOUR = r'\.'.join([_OCTET] * 4)
 _FOUR = re.compile(FOUR)
 
 
-def address(text):
+def address(text: str) -> Address:
     """An address.
 
-    :param text: str
-    :returns: IPv4Address or IPv6Address
     :raises ValueError: when it is none, or has a zone
     """
     if isinstance(text, str) and _FOUR.fullmatch(text):
@@ -46,11 +50,10 @@ def address(text):
     return ipaddress.ip_address(_without_zone(text))
 
 
-def canonical(text):
+def canonical(text: str) -> str:
     """The usual notation of an address.
 
-    :param text: str
-    :returns: str, the same object for an IPv4 address
+    :returns: the same object for an IPv4 address
     :raises ValueError: as :func:`address`
     """
     if isinstance(text, str) and _FOUR.fullmatch(text):
@@ -58,28 +61,26 @@ def canonical(text):
     return str(address(text))
 
 
-def network(text, strict=True):
+def network(text: str, strict: bool = True) -> Network:
     """A network, or the one of a single address.
 
-    :param text: str, 'address' or 'address/length'
+    :param text: 'address' or 'address/length'
     :param strict: False to cut host bits off
-    :returns: IPv4Network or IPv6Network
     :raises ValueError: when it is none, or has a zone
     """
     return ipaddress.ip_network(_without_zone(text), strict)
 
 
-def interface(text):
+def interface(text: str) -> Interface:
     """An address with the network that it is in.
 
-    :param text: str, 'address' or 'address/length'
-    :returns: IPv4Interface or IPv6Interface
+    :param text: 'address' or 'address/length'
     :raises ValueError: when it is none, or has a zone
     """
     return ipaddress.ip_interface(_without_zone(text))
 
 
-def _without_zone(text):
+def _without_zone(text: object) -> str:
     # Numbers and bytes are addresses, too, to the library.
     if not isinstance(text, str):
         raise ValueError(f'{text!r} is no text')

@@ -12,9 +12,14 @@
 
 """Addresses and provider networks of a router: pure functions."""
 
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Sequence
 import functools
+import ipaddress
 
 from ovn_network_agent import iptext
+from ovn_network_agent import model
 from ovn_network_agent import ownership
 
 VERSIONS = (4, 6)
@@ -26,30 +31,28 @@ _parsed = functools.lru_cache(_REMEMBERED)(iptext.address)
 
 
 @functools.lru_cache(_REMEMBERED)
-def parse_interface(text):
-    """Parse 'address/len'.
-
-    :returns: IPv4Interface or IPv6Interface, or None when malformed
-    """
+def parse_interface(text: str) -> iptext.Interface | None:
+    """Parse 'address/len', None when malformed."""
     try:
         return iptext.interface(text)
     except ValueError:
         return None
 
 
-def translated(text):
+def translated(text: str) -> ipaddress.IPv4Network | None:
     """The IPv4 network that a row of type 'snat' translates.
 
     :param text: ``logical_ip`` of the row, an address or 'address/len'
-    :returns: IPv4Network; None when malformed, of IPv6, or everything
+    :returns: None when malformed, of IPv6, or everything
     """
     source = parse_interface(text)
-    if source is None or source.version != 4 or not source.network.prefixlen:
+    if (not isinstance(source, ipaddress.IPv4Interface) or
+            not source.network.prefixlen):
         return None
     return source.network
 
 
-def host_prefix(address):
+def host_prefix(address: str) -> str:
     """The host prefix of an address: '198.51.100.10/32', or /128 for IPv6.
 
     :raises ValueError: when the text is no address
@@ -57,7 +60,7 @@ def host_prefix(address):
     return f'{address}/{_parsed(address).max_prefixlen:d}'
 
 
-def family(address):
+def family(address: str) -> int:
     """The IP version of an address or prefix, 4 or 6.
 
     :raises ValueError: when the text is no address
@@ -65,7 +68,7 @@ def family(address):
     return _parsed(address.partition('/')[0]).version
 
 
-def family_of_valid(address):
+def family_of_valid(address: str) -> int:
     """As :func:`family`, of a text that is known to be an address or prefix.
 
     A driver asks about all addresses of a router, and beyond some thousands of
@@ -74,25 +77,21 @@ def family_of_valid(address):
     return 6 if ':' in address else 4
 
 
-def sort_key(address):
-    """The key by which addresses are in the order of their numbers.
-
-    :param address: IP address, text
-    """
+def sort_key(address: str) -> tuple[int, int]:
+    """The key by which addresses are in the order of their numbers."""
     ip = _parsed(address)
     return ip.version, int(ip)
 
 
-def virtual_gateway(networks, version=4):
+def virtual_gateway(networks: Iterable[str], version: int = 4) -> str | None:
     """The virtual gateway of a family, None if no network has room for one.
 
     For IPv4, the last host address of the first network.  A network of length
     31 or 32 has no room, so the function skips it.  For IPv6, the link-local
     address of the segment's device, which is in no network.
 
-    :param networks: iterable of 'address/len'
+    :param networks: 'address/len'
     :param version: 4 or 6
-    :returns: address as text, or None
     """
     if version == 6:
         return (ownership.SEGMENT_LINK_LOCAL if of_version(6, networks)
@@ -105,27 +104,28 @@ def virtual_gateway(networks, version=4):
     return None
 
 
-def provider_networks(networks, manual=()):
+def provider_networks(networks: Collection[str], manual: Collection[str] = ()
+                      ) -> tuple[iptext.Network, ...]:
     """Provider networks of a gateway port, of both families.
 
-    :param networks: iterable of 'address/len', the column of the router port
+    :param networks: 'address/len', the column of the router port
     :param manual: configured networks, which replace those of the port, of
         both families
-    :returns: tuple of IPv4Network and IPv6Network, those of IPv4 first, each
-        family sorted
+    :returns: those of IPv4 first, each family sorted
     """
     return tuple(network for version in VERSIONS
                  for network in of_version(version, manual or networks))
 
 
-def of_version(version, networks):
+def of_version(version: int,
+               networks: Iterable[str]) -> tuple[iptext.Network, ...]:
     """The networks of one address family, without link-local ones of IPv6.
 
     :param version: 4 or 6
-    :param networks: iterable of 'address/len'
-    :returns: sorted tuple of IPv4Network or IPv6Network
+    :param networks: 'address/len'
+    :returns: sorted
     """
-    found = set()
+    found: set[iptext.Network] = set()
     for text in networks:
         interface = parse_interface(text)
         if (interface is not None and interface.version == version and
@@ -134,24 +134,19 @@ def of_version(version, networks):
     return tuple(sorted(found))
 
 
-def inside(address, networks):
-    """Whether an address is in one of the networks.
-
-    :param address: IP address, text
-    :param networks: iterable of IPv4Network and IPv6Network
-    """
+def inside(address: str, networks: Iterable[iptext.Network]) -> bool:
+    """Whether an address is in one of the networks."""
     ip = _parsed(address)
     return any(ip in network for network in networks)
 
 
-def owner_of(nat, ports):
+def owner_of(nat: model.Nat, ports: Sequence[model.GatewayPort]
+             ) -> model.GatewayPort | None:
     """The gateway port that answers for a NAT row.
 
     As in ovn-northd, gateway_port of the row decides, and else the networks
     of the ports (ovn-nb(5), table NAT).
 
-    :param nat: :class:`model.Nat`
-    :param ports: sequence of :class:`model.GatewayPort`
     :returns: one of the ports, None without ports
     """
     if not ports:
@@ -161,11 +156,11 @@ def owner_of(nat, ports):
     return named or owner(nat.external_ip, ports)
 
 
-def owner(address, ports):
+def owner(address: str,
+          ports: Sequence[model.GatewayPort]) -> model.GatewayPort:
     """The gateway port that answers for a NAT address.
 
-    :param address: IP address, text
-    :param ports: sequence of :class:`model.GatewayPort`, not empty
+    :param ports: not empty
     :returns: the first port with a network that contains the address, or the
         first port if no network contains it
     """

@@ -31,22 +31,19 @@ class Reason(str):
     """The reason for a normal wait: it is logged, and is no warning."""
 
 
-def reason(error, text=None):
+def reason(error: BaseException, text: str | None = None) -> str:
     """The text of an error, a :class:`Reason` if it or its cause is a wait.
 
-    :param error: exception, which may have been raised from another one
     :param text: text that has that of the error, None for that of the error
-    :returns: str
     """
     waits = any(isinstance(each, NotYet)
                 for each in (error, error.__cause__))
     return (Reason if waits else str)(error if text is None else text)
 
 
-def like(why, text):
+def like(why: str, text: str) -> str:
     """A text that has a reason in it, a :class:`Reason` if that is one.
 
     :param why: the reason
-    :returns: str
     """
     return (Reason if isinstance(why, Reason) else str)(text)

@@ -10,13 +10,17 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The marks by which an agent recognises its objects, in one table.
+"""The marks by which an agent recognises its objects, and its numbers.
 
 After a start, an agent recognises the objects of a former run by these marks
 alone.  The marks equal the identifiers of the Go program, the older program
 of the same name.  So an agent can replace the Go program on a node, and a
 cloud may run both.  A changed mark needs a migration, or objects with the old
 mark would never be removed.
+
+A number that must not be used twice on a node is claimed here, also the
+default of an option.  An import fails when two drivers use one number.
+Modules of other projects claim their numbers by the same objects.
 """
 
 from collections.abc import Mapping
@@ -25,36 +29,117 @@ import zlib
 
 from ovn_network_agent import iptext
 
+_Numbers = typing.TypeVar('_Numbers', int, range)
+
+
+class Claims:
+    """The numbers of one kind that are used on a node, with their owners.
+
+    :param kind: such as 'flow cookie'
+    :param form: format of a number in messages
+    """
+
+    def __init__(self, kind: str, form: str = 'd') -> None:
+        self._kind = kind
+        self._form = form
+        self._claimed: list[tuple[range, str]] = []
+
+    def claim(self, numbers: _Numbers, owner: str) -> _Numbers:
+        """Reserve a number, or all numbers of a range.
+
+        :param owner: the driver, and the purpose if the driver has several
+        :returns: the numbers
+        :raises ValueError: when they clash with those of an earlier claim
+        """
+        wanted = (numbers if isinstance(numbers, range) else
+                  range(numbers, numbers + 1))
+        for taken, other in self._claimed:
+            if self._clash(wanted, taken):
+                raise ValueError(
+                    f'{self._kind} {self._text(wanted)} of {owner} clashes '
+                    f'with {self._text(taken)} of {other}; choose another')
+        self._claimed.append((wanted, owner))
+        return numbers
+
+    def _clash(self, one: range, other: range) -> bool:
+        return one.start < other.stop and other.start < one.stop
+
+    def _text(self, numbers: range) -> str:
+        ends = dict.fromkeys((numbers[0], numbers[-1]))
+        return ' to '.join(format(end, self._form) for end in ends)
+
+
+class _Masks(Claims):
+    """Numbers that clash if they share a bit."""
+
+    def _clash(self, one: range, other: range) -> bool:
+        return bool(one.start & other.start)
+
+
+# One number marks routes, rules, addresses and neighbours.
+PROTOCOLS = Claims('kernel protocol')
+TABLES = Claims('routing table')
+RULE_PRIORITIES = Claims('rule priority')
+# A policy rule compares the bits of its mark alone.
+MARKS = _Masks('packet mark', '#x')
+ZONES = Claims('connection tracking zone')
+COOKIES = Claims('flow cookie', '#x')
+# Of two flows with one priority that both match, OVS may take either.
+FLOW_PRIORITIES = Claims('flow priority')
+TUNNEL_KEYS = Claims('tunnel key', '#x')
+# Of routes in FRR, also as metrics of kernel routes.
+ROUTE_TAGS = Claims('route tag')
+
 # Kernel routes: rtm_protocol.  The number is free in the kernel's rt_protos;
 # the Go program uses it, too.
-ROUTE_PROTOCOL = 44
+ROUTE_PROTOCOL = PROTOCOLS.claim(44, 'ovn-network-agent')
 # Policy rules carry the same number in FRA_PROTOCOL (kernel >= 4.17).
-RULE_PROTOCOL = 44
+RULE_PROTOCOL = ROUTE_PROTOCOL
 # Addresses carry the number in IFA_PROTO (kernel >= 5.18), and neighbours in
 # NDA_PROTOCOL (kernel >= 5.0).  Older kernels ignore these attributes, and the
 # Go program does not set them.  Then the agent's objects are the configured
 # ones.
-ADDRESS_PROTOCOL = 44
-NEIGHBOUR_PROTOCOL = 44
+ADDRESS_PROTOCOL = ROUTE_PROTOCOL
+NEIGHBOUR_PROTOCOL = ROUTE_PROTOCOL
+
+# Defaults of options.  The default of route_table_id is the main table, and
+# the kernel's rule for VRFs has the priority 1000, too.
+ROUTE_RULE_PRIORITY = RULE_PRIORITIES.claim(1000, 'fip_route')
+LEAK_TABLE = TABLES.claim(200, 'veth_leak')
+REPLY_TABLE = TABLES.claim(201, 'port_forward')
+FORWARD_ZONE = ZONES.claim(64000, 'port_forward')
+LEAK_RULE_PRIORITY = 2000
+
+
+def leak_priorities(priority: int) -> range:
+    """The priorities of all rules of the veth leak.
+
+    :param priority: the option veth_leak_rule_priority
+    """
+    return range(priority - 3, priority + 2)
+
+
+RULE_PRIORITIES.claim(leak_priorities(LEAK_RULE_PRIORITY), 'veth_leak')
 
 # OVS flow cookies on the provider bridge.
-COOKIE_MAC_TWEAK = 0x999
-COOKIE_HAIRPIN = 0x998
-COOKIE_RELAY = 0x997
+COOKIE_MAC_TWEAK = COOKIES.claim(0x999, 'fip_route: MAC-tweak')
+COOKIE_HAIRPIN = COOKIES.claim(0x998, 'fip_route: hairpin')
+COOKIE_RELAY = COOKIES.claim(0x997, 'gateway_drain: relay')
 FLOW_COOKIES = (COOKIE_MAC_TWEAK, COOKIE_HAIRPIN, COOKIE_RELAY)
 # A hairpin flow must win over a MAC-tweak flow, or the kernel would send the
 # packet back to the bridge.
-PRIORITY_MAC_TWEAK = 900
-PRIORITY_HAIRPIN = 910
-PRIORITY_RELAY = 920
+PRIORITY_MAC_TWEAK = FLOW_PRIORITIES.claim(900, 'fip_route: MAC-tweak')
+PRIORITY_HAIRPIN = FLOW_PRIORITIES.claim(910, 'fip_route: hairpin')
+PRIORITY_RELAY = FLOW_PRIORITIES.claim(920, 'gateway_drain: relay')
 
 # Relays: the prefix of their names, and their tunnel key (VNI).  OVN uses the
 # same UDP port, and gives its switches and routers keys from 1 up.
 RELAY_PREFIX = 'ona-'
-RELAY_KEY = 0xffff44
+RELAY_KEY = TUNNEL_KEYS.claim(0xffff44, 'gateway_drain: relay')
 # Further bridges have relays with keys of their own, which both ends derive
-# from the physical network: this number, and 16 bits more.
-_FURTHER_RELAY_KEY = 0xfe0000
+# from the physical network: the range has 16 bits.
+_FURTHER_RELAY_KEYS = TUNNEL_KEYS.claim(
+    range(0xfe0000, 0xff0000), 'gateway_drain: relays of further bridges')
 
 # Sequence numbers of the agent's lines in FRR's prefix list.  Each network
 # has a few numbers of this range (:func:`prefix_list_numbers`).  FRR gives a
@@ -109,12 +194,12 @@ NFT_LEAVING = 'leaving_targets'
 NFT_LOADED = 'loaded'
 # Packet marks on the way to a destination and back, and the priorities of the
 # policy rules that match them.
-MARK_FORWARD = 0x100
-MARK_REPLY = 0x200
-PRIORITY_FORWARD = 150
-PRIORITY_REPLY = 151
-# Directly behind PRIORITY_REPLY, so that no other rule comes in between.
-PRIORITY_REPLY_GUARD = 152
+MARK_FORWARD = MARKS.claim(0x100, 'port_forward: to a destination')
+MARK_REPLY = MARKS.claim(0x200, 'port_forward: back')
+# The guard is directly behind PRIORITY_REPLY, so that no other rule comes in
+# between.
+FORWARD_PRIORITIES = RULE_PRIORITIES.claim(range(150, 153), 'port_forward')
+PRIORITY_FORWARD, PRIORITY_REPLY, PRIORITY_REPLY_GUARD = FORWARD_PRIORITIES
 
 # external_ids of Logical_Router_Static_Route rows.  They must not start with
 # "neutron": Neutron's database sync deletes rows that carry such keys.
@@ -157,15 +242,11 @@ EXT_ID_TAG = 'ovn-network-agent:tag'
 # The tags that routes of the agent may have in FRR.  A static route with such
 # a tag and with the next hop of the agent is the agent's.  FRR takes the lower
 # 24 bits of a kernel route's metric for its metric, so the tags have 23 bits.
-TAGS = range(4_400_000, 4_500_000)
+TAGS = ROUTE_TAGS.claim(range(4_400_000, 4_500_000), 'announced routes')
 
 
-def tag(text):
-    """The tag that a text names.
-
-    :param text: text of a row, an option, or FRR
-    :returns: int, one of :data:`TAGS`; None for another text
-    """
+def tag(text: str) -> int | None:
+    """The tag that a text of a row, an option, or FRR names, if any."""
     digits = len(str(TAGS.start))
     if len(text) != digits or not (text.isascii() and text.isdigit()):
         return None
@@ -204,22 +285,17 @@ def marks(of: Owner) -> dict[str, str]:
             EXT_ID_OWNER: f'{of.chassis}@{of.hostname}'}
 
 
-def is_managed(external_ids):
-    """Whether an NB row carries the mark of an agent (of any node).
-
-    :param external_ids: mapping of str to str, the column of the row
-    :returns: bool
-    """
+def is_managed(external_ids: Mapping[str, str]) -> bool:
+    """Whether an NB row carries the mark of an agent (of any node)."""
     return external_ids.get(EXT_ID_MANAGED) == EXT_ID_MANAGED_VALUE
 
 
-def relay_name(address, network=''):
-    """Name of the relay to another chassis.
+def relay_name(address: str, network: str = '') -> str:
+    """Name of the port to another chassis, at most 15 characters (IFNAMSIZ).
 
-    :param address: IP address of the other chassis' tunnel, text
+    :param address: IP address of the other chassis' tunnel
     :param network: physical network of a further bridge, '' for the default
         bridge
-    :returns: name of a port, at most 15 characters (IFNAMSIZ)
     """
     ip = iptext.address(address)
     if network:
@@ -229,21 +305,20 @@ def relay_name(address, network=''):
     return RELAY_PREFIX + digits
 
 
-def relay_key(network=''):
+def relay_key(network: str = '') -> int:
     """Tunnel key (VNI) of the relays of a bridge.
 
     :param network: as for :func:`relay_name`
-    :returns: int, 24 bits
     """
-    return (_FURTHER_RELAY_KEY | zlib.crc32(network.encode()) & 0xffff
+    return (_FURTHER_RELAY_KEYS[zlib.crc32(network.encode()) & 0xffff]
             if network else RELAY_KEY)
 
 
-def prefix_list_numbers(network):
+def prefix_list_numbers(network: str) -> list[int]:
     """The sequence numbers that the agent's line for a network may have.
 
-    :param network: text such as '198.51.100.0/24'
-    :returns: list of int, the preferred number first
+    :param network: such as '198.51.100.0/24'
+    :returns: the preferred number first
     """
     size = PREFIX_LIST_LAST - PREFIX_LIST_FIRST + 1
     begin = zlib.crc32(network.encode())

@@ -18,9 +18,16 @@ the values, the agent adds its own findings: the health of destinations, the
 present addresses and the local gateways.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
 import dataclasses
+import typing
 
 from ovn_network_agent import iptext
+
+if typing.TYPE_CHECKING:
+    # The model imports this module.
+    from ovn_network_agent import model
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,7 +44,7 @@ class HealthCheck:
     :ivar port: TCP port to check, 0 for the port of the destination
     :ivar path: of the HTTP request, '/health'
     :ivar host: its Host header, '' for the address of the destination
-    :ivar statuses: tuple of (first, last), the good status codes
+    :ivar statuses: (first, last) of the good status codes
     """
 
     kind: str
@@ -48,7 +55,7 @@ class HealthCheck:
     port: int = 0
     path: str = '/'
     host: str = ''
-    statuses: tuple = ((200, 399),)
+    statuses: tuple[tuple[int, int], ...] = ((200, 399),)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,22 +83,21 @@ class Rule:
     :ivar proto: 'tcp' or 'udp'
     :ivar port: destination port of the client's packets
     :ivar dest_port: port of the destinations, never 0
-    :ivar destinations: tuple of :class:`Destination` in the order of the file
+    :ivar destinations: in the order of the file
     :ivar masquerade: whether destinations see an address of this node instead
         of the client's, by the rule or else by its VIP
-    :ivar check: :class:`HealthCheck` or None
     """
 
     proto: str
     port: int
     dest_port: int
-    destinations: tuple
+    destinations: tuple[Destination, ...]
     masquerade: bool = False
     check: HealthCheck | None = None
 
     @property
-    def usable(self):
-        """The destinations that get clients, a tuple of Destination.
+    def usable(self) -> tuple[Destination, ...]:
+        """The destinations that get clients.
 
         If no destination is alive, these are all destinations with a weight: a
         refusal tells a client more than silence.
@@ -110,7 +116,7 @@ class Vip:
     :ivar hairpin_masquerade: masquerade packets from provider networks
     :ivar router_masquerade: masquerade packets from the SNAT addresses of the
         active routers of this node
-    :ivar rules: tuple of :class:`Rule` in the order of the file, not empty
+    :ivar rules: in the order of the file, not empty
     :ivar present: whether the node has the address from another source than
         the agent; False for a managed VIP
     :ivar taken: name of a router on this node with the address, or ''
@@ -120,17 +126,17 @@ class Vip:
     managed: bool = False
     hairpin_masquerade: bool = False
     router_masquerade: bool = False
-    rules: tuple = ()
+    rules: tuple[Rule, ...] = ()
     present: bool = False
     taken: str = ''
 
     @property
-    def version(self):
+    def version(self) -> int:
         """4 or 6."""
         return iptext.address(self.address).version
 
     @property
-    def dead(self):
+    def dead(self) -> bool:
         """Whether no destination is left, so that the VIP has to be withdrawn.
 
         One live destination of one rule keeps the VIP.
@@ -143,47 +149,46 @@ class Vip:
 class Forwards:
     """All port forwards of the node.
 
-    :ivar vips: tuple of :class:`Vip` in the order of the file
+    :ivar vips: in the order of the file
     :ivar gateway: whether this node forwards for the gateway of a router,
         also during its handover; None before the answer of OVN
-    :ivar links: tuple of str, sorted: the devices of this node that share a
-        link with a destination of IPv4, see :mod:`forward.neighbours`
+    :ivar links: the devices of this node that share a link with a destination
+        of IPv4, sorted; see :mod:`forward.neighbours`
     """
 
-    vips: tuple = ()
+    vips: tuple[Vip, ...] = ()
     gateway: bool | None = None
-    links: tuple = ()
+    links: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Extent:
     """The part of the rules that routers need; this part seldom changes.
 
-    :ivar versions: tuple of 4 and 6, the families with a VIP
+    :ivar versions: 4 and 6, the families with a VIP
     :ivar routers: the same, the families with a router_masquerade
     """
 
-    versions: tuple = ()
-    routers: tuple = ()
+    versions: tuple[int, ...] = ()
+    routers: tuple[int, ...] = ()
 
 
-def extent(forwards):
-    """The :class:`Extent` of :class:`Forwards`."""
+def extent(forwards: Forwards) -> Extent:
+    """The part that routers need."""
     vips = [vip for vip in forwards.vips if not vip.taken]
     return Extent(
         tuple(sorted({vip.version for vip in vips})),
         tuple(sorted({vip.version for vip in vips if vip.router_masquerade})))
 
 
-def taken(vips, routers):
+def taken(vips: Iterable[Vip],
+          routers: 'Iterable[model.Router]') -> frozenset[tuple[str, str]]:
     """The VIPs that are addresses of routers on this node.
 
     The router keeps such an address, because the operator must not use the
     address of a tenant.
 
-    :param vips: iterable of :class:`Vip`
-    :param routers: iterable of :class:`model.Router`
-    :returns: frozenset of (address, name of the router)
+    :returns: (address, name of the router)
     """
     addresses = {vip.address for vip in vips}
     return frozenset(
@@ -192,7 +197,7 @@ def taken(vips, routers):
         for address in _addresses(router) if address in addresses)
 
 
-def _addresses(router):
+def _addresses(router: 'model.Router') -> Iterator[str]:
     for nat in router.nats:
         if nat.resident or router.served_ports and not nat.distributed_mac:
             yield nat.external_ip

@@ -17,8 +17,10 @@ before the rows of its router and of its network.  So a row can make an
 exception of any rule.
 """
 
+from collections.abc import Iterable
 import dataclasses
 import re
+import typing
 
 from ovn_network_agent import iptext
 
@@ -60,26 +62,26 @@ class Subject:
 
     Rows without a statement are in none of the tuples.
 
-    :ivar address: IPv4 address, text
-    :ivar own: tuple of :class:`Word` from the external_ids of rows of the
-        address: NAT rows, load balancers, the router port
+    :ivar address: IPv4 address
+    :ivar own: from the external_ids of rows of the address: NAT rows, load
+        balancers, the router port
     :ivar router: likewise of the router
     :ivar network: likewise of the provider network
     :ivar native: likewise from OVN's own options of rows of the address
-    :ivar router_names: frozenset of all names of the router
-    :ivar network_names: frozenset of all names of the provider network,
-        empty while the network is unknown
+    :ivar router_names: all names of the router
+    :ivar network_names: all names of the provider network, empty while the
+        network is unknown
     :ivar left_out: the reason why OVN does not advertise the address of a
         router that OVN routes, or ''
     """
 
     address: str
-    own: tuple = ()
-    router: tuple = ()
-    network: tuple = ()
-    native: tuple = ()
-    router_names: frozenset = frozenset()
-    network_names: frozenset = frozenset()
+    own: tuple[Word, ...] = ()
+    router: tuple[Word, ...] = ()
+    network: tuple[Word, ...] = ()
+    native: tuple[Word, ...] = ()
+    router_names: frozenset[str] = frozenset()
+    network_names: frozenset[str] = frozenset()
     left_out: str = ''
 
 
@@ -90,44 +92,42 @@ class Selection:
     An empty inclusion includes everything, and an exclusion wins over an
     inclusion.
 
-    :ivar include_cidrs: tuple of IPv4Network, likewise exclude_cidrs
-    :ivar include_routers: frozenset of names of routers, likewise
-        exclude_routers
-    :ivar include_networks: frozenset of names of provider networks, likewise
+    :ivar include_cidrs: of IPv4, likewise exclude_cidrs
+    :ivar include_networks: names of provider networks, likewise
         exclude_networks
-    :ivar router_tags: tuple of (name of a router, tag), sorted; likewise
-        network_tags of provider networks
+    :ivar router_tags: (name of a router, tag), sorted; likewise network_tags
+        of provider networks
     :ivar advertised_routes: whether the agent announces the routers that OVN
         routes, as far as OVN advertises them
     """
 
-    include_cidrs: tuple = ()
-    exclude_cidrs: tuple = ()
-    include_routers: frozenset = frozenset()
-    exclude_routers: frozenset = frozenset()
-    include_networks: frozenset = frozenset()
-    exclude_networks: frozenset = frozenset()
-    router_tags: tuple = ()
-    network_tags: tuple = ()
+    include_cidrs: tuple[iptext.Network, ...] = ()
+    exclude_cidrs: tuple[iptext.Network, ...] = ()
+    include_routers: frozenset[str] = frozenset()
+    exclude_routers: frozenset[str] = frozenset()
+    include_networks: frozenset[str] = frozenset()
+    exclude_networks: frozenset[str] = frozenset()
+    router_tags: tuple[tuple[str, int], ...] = ()
+    network_tags: tuple[tuple[str, int], ...] = ()
     advertised_routes: bool = False
 
     @property
-    def routers(self):
-        """All names of routers in the options, a frozenset."""
+    def routers(self) -> frozenset[str]:
+        """All names of routers in the options."""
         return (self.include_routers | self.exclude_routers |
                 {name for name, _tag in self.router_tags})
 
-    def tag(self, router, network, router_names, network_names):
+    def tag(self, router: Iterable[Tag], network: Iterable[Tag],
+            router_names: frozenset[str],
+            network_names: frozenset[str]) -> Tag:
         """The tag of the routes of a router in a provider network.
 
         The nearest wins, as in :meth:`objection`: the row of the router, the
         row of the network, the options.
 
-        :param router: tuple of :class:`Tag` of the router's row
+        :param router: tags of the router's row
         :param network: likewise of the row of the network
-        :param router_names: frozenset of all names of the router; likewise
-            network_names
-        :returns: :class:`Tag`
+        :param router_names: all names of the router; likewise network_names
         """
         for found in (*router, *network):
             return found
@@ -139,14 +139,13 @@ class Selection:
                     return Tag(number, f'[announce] {option} has {name}')
         return Tag(0, '')
 
-    def objection(self, subject):
+    def objection(self, subject: Subject) -> str:
         """The reason why an address is not announced.
 
         Of contradictory rows with the same rank, the row wins that wants the
         announcement: nothing is withdrawn in doubt.
 
-        :param subject: :class:`Subject`
-        :returns: text, '' when the address is announced
+        :returns: '' when the address is announced
         """
         for words in (subject.own, subject.router, subject.network):
             if any(word.announce for word in words):
@@ -165,7 +164,7 @@ class Selection:
                 _by_name('network', subject.network_names,
                          self.include_networks, self.exclude_networks))
 
-    def _by_cidr(self, address):
+    def _by_cidr(self, address: str) -> str:
         ip = iptext.address(address)
         for network in self.exclude_cidrs:
             if ip in network:
@@ -176,48 +175,49 @@ class Selection:
         return ''
 
 
-def read(options):
+def read(options: typing.Any) -> Selection:
     """The selection of the options.
 
-    :param options: the options of section [announce], by attributes
-    :returns: :class:`Selection`
+    :param options: the options of section [announce], by attributes, which
+        oslo.config makes at run time
     """
     return Selection(
-        *(tuple(map(iptext.network, cidrs))
-          for cidrs in (options.include_cidrs, options.exclude_cidrs)),
-        *map(frozenset, (options.include_routers, options.exclude_routers,
-                         options.include_networks,
-                         options.exclude_networks)),
-        *map(tags, (options.router_tags, options.network_tags)),
-        options.advertised_routes)
+        include_cidrs=tuple(map(iptext.network, options.include_cidrs)),
+        exclude_cidrs=tuple(map(iptext.network, options.exclude_cidrs)),
+        include_routers=frozenset(options.include_routers),
+        exclude_routers=frozenset(options.exclude_routers),
+        include_networks=frozenset(options.include_networks),
+        exclude_networks=frozenset(options.exclude_networks),
+        router_tags=tags(options.router_tags),
+        network_tags=tags(options.network_tags),
+        advertised_routes=options.advertised_routes)
 
 
-def tags(given):
+def tags(given: Iterable[str]) -> tuple[tuple[str, int], ...]:
     """The tags of an option.
 
-    :param given: iterable of text like 'name:4400001'
-    :returns: sorted tuple of (name, tag)
+    :param given: texts like 'name:4400001'
+    :returns: (name, tag), sorted
     """
     parts = (text.rpartition(':') for text in given)
     return tuple(sorted((name, int(number)) for name, _colon, number in parts))
 
 
-def names(prefix, uuid, row, label):
+def names(prefix: str, uuid: str, row: str, label: str) -> frozenset[str]:
     """All names by which an operator may know a router or network.
 
     :param prefix: the text that Neutron puts before the UUID in the name of
         a row
-    :param uuid: UUID of the row, text
+    :param uuid: UUID of the row
     :param row: name of the row
     :param label: name in Neutron, perhaps ''; see :func:`is_free`
-    :returns: frozenset of str
     """
     return frozenset({
         uuid, row, row.removeprefix(prefix),
         label if is_free(prefix, label) else ''}) - {''}
 
 
-def is_free(prefix, label):
+def is_free(prefix: str, label: str) -> bool:
     """Whether a name in Neutron cannot be taken for the UUID of another row.
 
     A tenant chooses this name.  A router with the UUID of another router as
@@ -229,11 +229,12 @@ def is_free(prefix, label):
     return not _UUID.fullmatch(label.removeprefix(prefix))
 
 
-def _by_name(kind, known, include, exclude):
+def _by_name(kind: str, known: frozenset[str], include: frozenset[str],
+             exclude: frozenset[str]) -> str:
     """The reason from the options about routers or networks, '' for none.
 
     :param kind: 'router' or 'network'
-    :param known: frozenset of names; nothing is decided about an unknown one
+    :param known: names; nothing is decided about an unknown one
     """
     if not known:
         return ''

@@ -110,9 +110,9 @@ class _Router:
             self._balanced = {each.address: each for each in router.balanced}
             self._own = {}
             for port in frame.served_ports:
-                for text in port.networks:
-                    self._own.setdefault(str(networks.parse_interface(
-                        text).ip), []).append(port)
+                for found in map(networks.parse_interface, port.networks):
+                    if found is not None:
+                        self._own.setdefault(str(found.ip), []).append(port)
             touched = {*self._nats, *self._own, *self._balanced,
                        *itertools.chain(*self._sent.values()),
                        *(each.address for each in self.addresses.values())}
@@ -207,6 +207,8 @@ def _of_nat(router: model.Router, nat: model.Nat) -> Iterator[_Claim]:
     """The port or the machine here that answers for a NAT row."""
     port = (router.ports[0] if len(router.ports) == 1 else
             networks.owner_of(nat, router.ports))
+    if port is None:
+        return
     if nat.distributed_mac:
         if nat.resident and port.hosting:
             yield _Claim(port, nat.distributed_mac, 'fip', True)

@@ -12,28 +12,25 @@
 
 """The names of the kernel devices of provider segments."""
 
+from collections.abc import Collection
+
 # The kernel's limit of the name of a device (IFNAMSIZ), without the NUL.
 LONGEST = 15
 # The tags that the kernel gives to a device; IEEE 802.1Q reserves 0 and 4095.
 TAGS = range(1, 4095)
 
 
-def device(bridge, vlan):
+def device(bridge: str, vlan: int) -> str:
     """Name of the device of a segment.
 
-    :param bridge: name of the provider bridge
     :param vlan: VLAN tag, 0 for a flat segment
-    :returns: text, which may be longer than :data:`LONGEST`
+    :returns: a name that may be longer than :data:`LONGEST`
     """
     return f'{bridge}.{vlan:d}' if vlan else bridge
 
 
-def is_device(name, bridges):
-    """Whether a device has the name of a segment on one of some bridges.
-
-    :param name: name of the device
-    :param bridges: collection of names of bridges
-    """
+def is_device(name: str, bridges: Collection[str]) -> bool:
+    """Whether a device has the name of a segment on one of some bridges."""
     if name in bridges:
         return True
     bridge, _dot, tag = name.rpartition('.')

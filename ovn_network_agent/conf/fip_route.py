@@ -14,6 +14,7 @@
 
 from oslo_config import cfg
 
+from ovn_network_agent import ownership
 from ovn_network_agent.conf import types
 
 GROUP = 'fip_route'
@@ -41,7 +42,8 @@ OPTS = [
              'default) is the main table. 1 to 252 is a separate table, with '
              'one policy rule for each address at route_rule_priority.'),
     cfg.Opt(
-        'route_rule_priority', type=types.Integer(1, 32765), default=1000,
+        'route_rule_priority', type=types.Integer(1, 32765),
+        default=ownership.ROUTE_RULE_PRIORITY,
         help='Priority of the policy rules that a route_table_id other than '
              '0 needs. The default is also the priority of the kernel\'s rule '
              'for VRFs ("l3mdev"). Of two rules with the same priority the '

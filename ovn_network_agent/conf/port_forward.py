@@ -14,6 +14,7 @@
 
 from oslo_config import cfg
 
+from ovn_network_agent import ownership
 from ovn_network_agent.conf import types
 
 GROUP = 'port_forward'
@@ -33,13 +34,15 @@ OPTS = [
              'VRF is set. The device must exist when the agent starts with '
              'port forwards.'),
     cfg.Opt(
-        'port_forward_table_id', type=types.Integer(1, 252), default=201,
+        'port_forward_table_id', type=types.Integer(1, 252),
+        default=ownership.REPLY_TABLE,
         help='Routing table with the way back of replies, through the veth '
              'pair. While the table has no route, replies are dropped. The '
              'table must differ from [veth_leak] veth_leak_table_id and '
              '[fip_route] route_table_id.'),
     cfg.Opt(
-        'port_forward_ct_zone', type=types.Integer(1, 65535), default=64000,
+        'port_forward_ct_zone', type=types.Integer(1, 65535),
+        default=ownership.FORWARD_ZONE,
         help='Connection tracking zone of forwarded connections. Nothing '
              'else on the node may use this zone; ovn-controller numbers its '
              'zones from 1 up.'),

@@ -97,13 +97,35 @@ def _tables(conf):
 def _priorities(conf):
     if not conf.fip_route.route_table_id or not veth_leak.enabled(conf):
         return
-    first = conf.veth_leak.veth_leak_rule_priority - 3
+    first, *_ = ownership.leak_priorities(
+        conf.veth_leak.veth_leak_rule_priority)
     if conf.fip_route.route_rule_priority >= first:
         yield say('[fip_route] route_rule_priority',
                   str(conf.fip_route.route_rule_priority),
                   'does not come before the rules of the veth leak, which '
                   f'begin at {first:d}, so what arrives there would never '
                   'find its route; choose a lower number')
+
+
+def _forward_priorities(conf):
+    """Check that no other rule has a priority of the rules of marks."""
+    if not (conf.port_forward.rules_file and conf.frr.vrf_name):
+        return
+    fixed = ownership.FORWARD_PRIORITIES
+    fips = conf.fip_route.route_rule_priority
+    if conf.fip_route.route_table_id and fips in fixed:
+        yield _taken('[fip_route] route_rule_priority', fips)
+    leak = conf.veth_leak.veth_leak_rule_priority
+    # Some of these rules belong to port_forward, and need no veth_leak.
+    if set(fixed) & set(ownership.leak_priorities(leak)):
+        yield _taken('[veth_leak] veth_leak_rule_priority', leak)
+
+
+def _taken(option, priority):
+    fixed = ownership.FORWARD_PRIORITIES
+    return say(option, str(priority),
+               f'the rules of port forwards have the priorities {fixed[0]} to '
+               f'{fixed[-1]}; choose a higher number')
 
 
 def _pair(conf):
@@ -239,6 +261,6 @@ def _selections(conf):
                   f'{",".join(conf.network_cidr)}')
 
 
-RULES = (_devices, _vip_device, _tables, _reply_table, _priorities, _pair,
-         _pair_overlaps, _networks, _no_time_to_drain,
-         _silent_before_missing, _bfd_timers, _selections)
+RULES = (_devices, _vip_device, _tables, _reply_table, _priorities,
+         _forward_priorities, _pair, _pair_overlaps, _networks,
+         _no_time_to_drain, _silent_before_missing, _bfd_timers, _selections)

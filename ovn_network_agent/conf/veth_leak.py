@@ -16,6 +16,7 @@ import ipaddress
 
 from oslo_config import cfg
 
+from ovn_network_agent import ownership
 from ovn_network_agent.conf import types
 
 GROUP = 'veth_leak'
@@ -39,11 +40,13 @@ OPTS = [
         help='Address of the end in the VRF, "veth-provider". Empty (the '
              'default) means the address after veth_nexthop.'),
     cfg.Opt(
-        'veth_leak_table_id', type=types.Integer(1, 252), default=200,
+        'veth_leak_table_id', type=types.Integer(1, 252),
+        default=ownership.LEAK_TABLE,
         help='Routing table with the default route towards the VRF. The '
              'table must differ from [fip_route] route_table_id.'),
     cfg.Opt(
-        'veth_leak_rule_priority', type=types.Integer(4, 32764), default=2000,
+        'veth_leak_rule_priority', type=types.Integer(4, 32764),
+        default=ownership.LEAK_RULE_PRIORITY,
         help='Priority of the policy rules that send packets from a provider '
              'network to veth_leak_table_id. The agent also uses the three '
              'priorities below: one rule keeps packets from the pair from '

@@ -12,6 +12,7 @@
 
 """Gateway groups: the chassis that may have gateway ports."""
 
+from collections.abc import Sequence
 import dataclasses
 import enum
 import operator
@@ -98,7 +99,7 @@ class Candidate:
         highest priority is active
     :ivar known: whether SB has this chassis; False for a removed chassis
     :ivar address: IP address of its tunnels (SB Encap), '' when unknown
-    :ivar further: tuple of further addresses of its tunnels
+    :ivar further: further addresses of its tunnels
     :ivar encap: type of the tunnels of ``address``, 'geneve' or 'vxlan', ''
         when unknown
     :ivar drained: the reason why an agent has lowered the priority to 0:
@@ -121,16 +122,16 @@ class Candidate:
     earlier: int = 0
     silent: bool = False
     dead: bool = False
-    further: tuple = ()
+    further: tuple[str, ...] = ()
     applied: int | None = None
 
     @property
-    def lowered(self):
+    def lowered(self) -> bool:
         """Whether the priority is 0, as far as known in OVN SB, too."""
         return not self.priority and not self.applied
 
     @property
-    def rank(self):
+    def rank(self) -> tuple[int, str]:
         """The order of OVN: of equal priorities, the last name wins.
 
         Decision record 0009.
@@ -138,8 +139,8 @@ class Candidate:
         return self.priority, self.chassis
 
     @property
-    def addresses(self):
-        """All addresses of its tunnels, a tuple."""
+    def addresses(self) -> tuple[str, ...]:
+        """All addresses of its tunnels."""
         return (self.address, *self.further) if self.address else ()
 
 
@@ -150,19 +151,19 @@ class GroupPort:
     :ivar redirect: name of its chassisredirect port
     :ivar chassis: name of the chassis of that port, '' when unbound
     :ivar lrp: name of the Logical_Router_Port
-    :ivar networks: tuple of 'address/len', as in the row, valid ones only
-    :ivar segment: :class:`Segment` or None when it cannot be resolved
-    :ivar tenants: tuple of IPv4 networks of tenants that the router translates
-        (SNAT), text, sorted
+    :ivar networks: 'address/len', as in the row, valid ones only
+    :ivar segment: None when it cannot be resolved
+    :ivar tenants: IPv4 networks of tenants that the router translates (SNAT),
+        sorted
     :ivar routed_by_ovn: see :class:`model.Router`
     """
 
     redirect: str
     chassis: str
     lrp: str = ''
-    networks: tuple = ()
+    networks: tuple[str, ...] = ()
     segment: Segment | None = None
-    tenants: tuple = ()
+    tenants: tuple[str, ...] = ()
     routed_by_ovn: bool = False
 
 
@@ -174,28 +175,25 @@ class GatewayGroup:
     HA_Chassis_Group.
 
     :ivar table: 'Gateway_Chassis' or 'HA_Chassis_Group'
-    :ivar key: UUID of the Logical_Router_Port or of the group, text
+    :ivar key: UUID of the Logical_Router_Port or of the group
     :ivar name: name of that row, for messages
-    :ivar candidates: tuple of :class:`Candidate`, sorted by chassis name
-    :ivar ports: tuple of :class:`GroupPort`, sorted by name
-    :ivar routers: tuple of UUIDs of the routers of these ports, text, sorted
-    :ivar facts: frozenset of :class:`Fact`
-    :ivar state: :class:`GatewayState` of this chassis
-    :ivar tenure: :class:`Tenure` of this chassis
+    :ivar candidates: sorted by chassis name
+    :ivar ports: sorted by name
+    :ivar routers: UUIDs of the routers of these ports, sorted
     """
 
     table: str
     key: str = ''
     name: str = ''
-    candidates: tuple = ()
-    ports: tuple = ()
-    routers: tuple = ()
-    facts: frozenset = frozenset()
+    candidates: tuple[Candidate, ...] = ()
+    ports: tuple[GroupPort, ...] = ()
+    routers: tuple[str, ...] = ()
+    facts: frozenset[Fact] = frozenset()
     state: GatewayState = GatewayState.UNDECIDED
     tenure: Tenure = Tenure.NEW
 
     @property
-    def held(self):
+    def held(self) -> bool:
         """Whether this chassis will leave, but the order stays for now.
 
         This follows from the state.
@@ -203,62 +201,61 @@ class GatewayGroup:
         return self.state in (GatewayState.HELD, GatewayState.OVERLAPPING)
 
     @property
-    def moving(self):
+    def moving(self) -> bool:
         """Whether OVN may be about to move the ports, by the tenure."""
         return self.tenure in (Tenure.OUTRANKED, Tenure.CONTESTED,
                                Tenure.LINGERING)
 
     @property
-    def restore(self):
+    def restore(self) -> bool:
         """Whether :attr:`Fact.ZERO_SINCE_START` is known."""
         return Fact.ZERO_SINCE_START in self.facts
 
     @property
-    def unfit(self):
+    def unfit(self) -> bool:
         """Whether :attr:`Fact.UNFIT` is known."""
         return Fact.UNFIT in self.facts
 
     @property
-    def fixed(self):
+    def fixed(self) -> bool:
         """Whether :attr:`Fact.FIXED` is known."""
         return Fact.FIXED in self.facts
 
     @property
-    def late(self):
+    def late(self) -> bool:
         """Whether :attr:`Fact.LATE` is known."""
         return Fact.LATE in self.facts
 
     @property
-    def abandoned(self):
+    def abandoned(self) -> bool:
         """Whether :attr:`Fact.ABANDONED` is known."""
         return Fact.ABANDONED in self.facts
 
-    def bridges(self, served):
+    def bridges(self, served: Sequence[str]) -> tuple[str, ...]:
         """The provider bridges that need the relays of the group.
 
-        :param served: names of the bridges that the agent serves, the default
-            bridge first
-        :returns: tuple of the served bridges that the ports are on; the
-            default bridge as long as there is none
+        :param served: the bridges that the agent serves, the default first
+        :returns: the served bridges that the ports are on; the default bridge
+            as long as there is none
         """
         used = {port.segment.bridge for port in self.ports if port.segment}
         return tuple(b for b in served if b in used) or tuple(served[:1])
 
-    def candidate(self, chassis):
-        """The :class:`Candidate` of that chassis, or None."""
+    def candidate(self, chassis: str) -> Candidate | None:
+        """The candidate with that name, None without one."""
         return next((c for c in self.candidates if c.chassis == chassis),
                     None)
 
-    def peers(self, chassis):
-        """The other candidates that SB has, a tuple of Candidate.
+    def peers(self, chassis: str) -> tuple[Candidate, ...]:
+        """The other candidates that SB has.
 
         A removed chassis takes nothing over.
         """
         return tuple(c for c in self.candidates
                      if c.chassis != chassis and c.known)
 
-    def takers(self, chassis):
-        """The candidates to take over from that chassis, a tuple of Candidate.
+    def takers(self, chassis: str) -> tuple[Candidate, ...]:
+        """The candidates to take over from that chassis.
 
         Drained candidates are none, because OVN goes by the name if all
         priorities are 0.
@@ -266,8 +263,8 @@ class GatewayGroup:
         return tuple(c for c in self.peers(chassis)
                      if c.priority > 0 and not c.silent)
 
-    def hopes(self, chassis):
-        """The candidates that may yet take over, a tuple of Candidate.
+    def hopes(self, chassis: str) -> tuple[Candidate, ...]:
+        """The candidates that may yet take over.
 
         Such a candidate does not answer right now.  Or its agent has lowered
         the priority and will raise it without being asked, when the agent has
@@ -277,7 +274,7 @@ class GatewayGroup:
         return tuple(c for c in self.peers(chassis) if not c.dead and (
             c.silent if c.priority else c.drained in (UNFIT, SHUTDOWN)))
 
-    def near(self, count):
+    def near(self, count: int) -> frozenset[str]:
         """The names of the candidates that the ports may go to next.
 
         These are the owners, and the first candidates in the order.  A drained
@@ -286,7 +283,6 @@ class GatewayGroup:
         has a taker.  All agents find the same names.
 
         :param count: number of the first candidates, 2 or more
-        :returns: frozenset of names of chassis
         """
         order = sorted((c for c in self.candidates if c.known), reverse=True,
                        key=lambda c: (c.priority or c.earlier, c.chassis))
@@ -296,18 +292,16 @@ class GatewayGroup:
             *order[:count], *takers[:2])) | {
                 port.chassis for port in self.ports} - {''}
 
-    def depends_on(self, chassis):
+    def depends_on(self, chassis: str) -> bool:
         """Whether that standby alone could take over from the owner."""
         owners = {port.chassis for port in self.ports}
         return chassis not in owners and all(
             c.chassis in owners for c in self.takers(chassis))
 
-    def heirs(self, chassis):
+    def heirs(self, chassis: str) -> tuple[Candidate, ...]:
         """The candidates that are to get the ports of that chassis.
 
         Those of :meth:`takers` and :meth:`hopes`, dead or alive.
-
-        :returns: tuple of :class:`Candidate`
         """
         return tuple(c for c in self.peers(chassis)
                      if c.priority or c.drained in (UNFIT, SHUTDOWN))

@@ -36,7 +36,6 @@ ALL = 'all'
 class Device:
     """A kernel network device.
 
-    :ivar name: interface name
     :ivar mac: MAC address, lower case with colons, '' without one
     :ivar up: administratively up
     :ivar vrf_table: routing table of a VRF, else 0
@@ -56,7 +55,7 @@ class Device:
     lower: str = ''
     default_route6: bool | None = None
 
-    def has_default(self, version):
+    def has_default(self, version: int) -> bool | None:
         """Whether this VRF has a default route, None when nobody knows.
 
         :param version: 4 or 6
@@ -99,7 +98,6 @@ class Relay:
     :ivar bridge: provider bridge
     :ivar address: IP address of the tunnels of the other chassis
     :ivar port: its OpenFlow port number
-    :ivar name: name of the port
     :ivar alive: whether the other end answers (BFD, RFC 5880), so that packets
         arrive there.  Not part of the value: else the death of a chassis would
         cost a computation of all routers, at the moment when some of them are
@@ -119,17 +117,14 @@ class Node:
 
     :ivar chassis: chassis name (external_ids:system-id)
     :ivar hostname: host name as in the SB Chassis row
-    :ivar phase: :class:`Phase`
-    :ivar devices: tuple of :class:`Device`, sorted by name
-    :ivar bridge_mappings: tuple of (physical network, bridge), sorted
-    :ivar relays: tuple of the present :class:`Relay`, sorted
-    :ivar drains: frozenset of the routers that an operator wants to be
-        drained: UUIDs, text, or :data:`ALL`
-    :ivar extent: :class:`port_forwards.Extent` of the port forwards, None
-        without them
+    :ivar devices: sorted by name
+    :ivar bridge_mappings: (physical network, bridge), sorted
+    :ivar relays: those that are present, sorted
+    :ivar drains: the routers that an operator wants to be drained: UUIDs, or
+        :data:`ALL`
+    :ivar extent: None without port forwards
     :ivar overlap: addresses of the tunnels of the gateways that are to take
-        over while this chassis still serves, a tuple; see
-        :mod:`gateways.overlap`
+        over while this chassis still serves; see :mod:`gateways.overlap`
     :ivar overlapping: whether an overlap is under way, or being undone
     :ivar namesakes: names of other chassis with the same host name, sorted
     """
@@ -137,12 +132,12 @@ class Node:
     chassis: str
     hostname: str
     phase: Phase
-    devices: tuple = ()
-    bridge_mappings: tuple = ()
-    relays: tuple = ()
-    drains: frozenset = frozenset()
+    devices: tuple[Device, ...] = ()
+    bridge_mappings: tuple[tuple[str, str], ...] = ()
+    relays: tuple[Relay, ...] = ()
+    drains: frozenset[str] = frozenset()
     extent: port_forwards.Extent | None = None
-    overlap: tuple = ()
+    overlap: tuple[str, ...] = ()
     overlapping: bool = False
     namesakes: tuple[str, ...] = ()
 
@@ -162,6 +157,6 @@ class Node:
         return frozenset((self.owner,) if self.namesakes else (
             self.owner, ownership.Owner(self.hostname)))
 
-    def device(self, name):
-        """The :class:`Device` of that name, or None."""
+    def device(self, name: str) -> Device | None:
+        """The device of that name, None without one."""
         return next((d for d in self.devices if d.name == name), None)

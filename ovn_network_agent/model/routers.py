@@ -14,6 +14,7 @@
 
 import dataclasses
 import enum
+import ipaddress
 
 from ovn_network_agent import ownership
 from ovn_network_agent.model.node import Segment
@@ -97,11 +98,11 @@ class GatewayPort:
 
     lrp: str
     mac: str
-    networks: tuple
+    networks: tuple[str, ...]
     chassis: str
     local: bool
     segment: Segment | None
-    nat_addresses: tuple = ()
+    nat_addresses: tuple[str, ...] = ()
     nexthop_used: bool = False
     handover: Handover = Handover.NONE
     relay: int = 0
@@ -109,7 +110,7 @@ class GatewayPort:
     tag: int | None = None
 
     @property
-    def served(self):
+    def served(self) -> bool:
         """Whether this chassis forwards what the port itself answers for.
 
         The port is active here, or its handover is under way.
@@ -168,36 +169,36 @@ class Router:
 
     uuid: str
     name: str
-    ports: tuple = ()
-    nats: tuple = ()
-    default_routes: tuple = ()
-    problems: tuple = ()
-    balanced: tuple = ()
+    ports: tuple[GatewayPort, ...] = ()
+    nats: tuple[Nat, ...] = ()
+    default_routes: tuple[NbDefaultRoute, ...] = ()
+    problems: tuple[str, ...] = ()
+    balanced: tuple[BalancedAddress, ...] = ()
     label: str = ''
-    withheld: tuple = ()
+    withheld: tuple[tuple[str, str], ...] = ()
     routed_by_ovn: bool = False
-    tenants: frozenset = frozenset()
+    tenants: frozenset[ipaddress.IPv4Network] = frozenset()
     distributed: bool = False
 
     @property
-    def called(self):
+    def called(self) -> str:
         """The name that a person knows: Neutron's, else that of the row."""
         return self.label or self.name
 
     @property
-    def both_names(self):
+    def both_names(self) -> str:
         """The name that a person knows, and that of the row."""
         return (f'{self.label} ({self.name})' if self.label
                 else self.name)
 
     @property
-    def local_ports(self):
+    def local_ports(self) -> tuple[GatewayPort, ...]:
         """The gateway ports that are active on this chassis."""
         return () if self.routed_by_ovn else tuple(
             p for p in self.ports if p.local)
 
     @property
-    def served_ports(self):
+    def served_ports(self) -> tuple[GatewayPort, ...]:
         """The gateway ports that this chassis forwards for.
 
         These are the ports that are active here, and the ports that have left
@@ -207,14 +208,14 @@ class Router:
             p for p in self.ports if p.served)
 
     @property
-    def hosting_ports(self):
+    def hosting_ports(self) -> tuple[GatewayPort, ...]:
         """The gateway ports with distributed floating IPs on this chassis.
         """
         return () if self.routed_by_ovn else tuple(
             p for p in self.ports if p.hosting)
 
     @property
-    def used_ports(self):
+    def used_ports(self) -> tuple[GatewayPort, ...]:
         """The gateway ports whose packets pass this chassis."""
         return () if self.routed_by_ovn else tuple(
             p for p in self.ports if p.served or p.hosting)

@@ -15,7 +15,9 @@
 import dataclasses
 
 from ovn_network_agent import port_forwards
+from ovn_network_agent.model.gateways import GatewayGroup
 from ovn_network_agent.model.node import Node
+from ovn_network_agent.model.routers import Router
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Snapshot:
     """
 
     node: Node
-    routers: tuple = ()
-    groups: tuple = ()
-    problems: tuple = ()
+    routers: tuple[Router, ...] = ()
+    groups: tuple[GatewayGroup, ...] = ()
+    problems: tuple[str, ...] = ()
     forwards: port_forwards.Forwards | None = None

@@ -28,33 +28,32 @@ class Wiring:
 
     :ivar chassis: external_ids:system-id
     :ivar hostname: external_ids:hostname, or the name of the host
-    :ivar mappings: tuple of (physical network, bridge)
-    :ivar patch_ports: tuple of (bridge, localnet port, OpenFlow port)
-    :ivar devices: tuple of :class:`node.Device`
+    :ivar mappings: (physical network, bridge)
+    :ivar patch_ports: (bridge, localnet port, OpenFlow port)
     :ivar drains: see :class:`node.Node`
-    :ivar problems: tuple of str: the malformed parts that are left out
-    :ivar relays: tuple of :class:`node.Relay`
+    :ivar problems: the malformed parts that are left out
     :ivar overlapping: see :class:`node.Node`
-    :ivar addresses: tuple of the tunnel addresses (ovn-encap-ip), text
-    :ivar held: frozenset of the router ports and machines' ports that this
-        chassis had when SB lost the row of this chassis; while no chassis has
-        such a port, this chassis has it
+    :ivar addresses: the tunnel addresses (ovn-encap-ip)
+    :ivar held: the router ports and machines' ports that this chassis had when
+        SB lost the row of this chassis; while no chassis has such a port, this
+        chassis has it
     """
 
     chassis: str = ''
     hostname: str = ''
-    mappings: tuple = ()
-    patch_ports: tuple = ()
-    devices: tuple = ()
-    drains: frozenset = frozenset()
-    problems: tuple = ()
-    relays: tuple = ()
+    mappings: tuple[tuple[str, str], ...] = ()
+    patch_ports: tuple[tuple[str, str, int], ...] = ()
+    devices: tuple[node.Device, ...] = ()
+    drains: frozenset[str] = frozenset()
+    problems: tuple[str, ...] = ()
+    relays: tuple[node.Relay, ...] = ()
     overlapping: bool = False
     addresses: tuple[str, ...] = ()
     held: frozenset[str] = frozenset()
 
-    def segment(self, datapath, localnet, network, vlan):
-        """The :class:`node.Segment` of a localnet port on this node."""
+    def segment(self, datapath: str, localnet: str, network: str,
+                vlan: int) -> node.Segment:
+        """The segment of a localnet port on this node."""
         bridge = dict(self.mappings).get(network, '')
         device = vlans.device(bridge, vlan)
         found = {d.name: d for d in self.devices

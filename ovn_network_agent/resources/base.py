@@ -12,8 +12,14 @@
 
 """The base of all resources, and the statements of a driver."""
 
+from collections.abc import Hashable
+from collections.abc import Iterable
 import dataclasses
 import enum
+import typing
+
+#: The items differ with the kind.
+Key: typing.TypeAlias = tuple[Hashable, ...]
 
 # The most addresses that the text of a problem names.
 _NAMED = 5
@@ -43,13 +49,14 @@ class Ref:
     """A reference to a resource: its kind and key."""
 
     kind: str
-    key: tuple
+    key: Key
 
 
 class _Referred:
     """Keeps the reference to a resource, which is no field of its value."""
 
     __slots__ = ('_ref',)
+    _ref: Ref
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,33 +64,36 @@ class Resource(_Referred):
     """Base of all resources.
 
     :cvar kind: name of the kind, as in logs and plans
-    :cvar stage: :class:`Stage` of the kind
     :cvar retained: True when the object stays in the system although nothing
         wants the object any more (a sysctl, whose earlier value is unknown)
-    :ivar requires: tuple of :class:`Ref` that have to be in place before this
-        resource is created; not part of the value
+    :ivar requires: what has to be in place before this resource is created;
+        not part of the value
     """
 
-    requires: tuple = dataclasses.field(
+    requires: tuple[Ref, ...] = dataclasses.field(
         default=(), compare=False, repr=False, kw_only=True)
 
-    kind = 'resource'
-    stage = Stage.LINK
-    retained = False
-
-    #: What the object does, where another object of the kind can do the
-    #: same; it stays until the other is in place.  None where none can.
-    place = None
+    kind: typing.ClassVar[str] = 'resource'
+    stage: typing.ClassVar[Stage] = Stage.LINK
+    retained: typing.ClassVar[bool] = False
 
     @property
-    def key(self):
-        """The key of the object in its system, a tuple."""
+    def place(self) -> Key | None:
+        """What the object does, if another object of the kind can do the same.
+
+        The object stays until the other is in place.
+        """
+        return None
+
+    @property
+    def key(self) -> Key:
+        """The key of the object in its system."""
         raise NotImplementedError(f'the class {type(self).__name__} has no '
                                   'property key')
 
     @property
-    def ref(self):
-        """:class:`Ref` of this resource, the same object each time.
+    def ref(self) -> Ref:
+        """The reference to this resource, the same object each time.
 
         So the many places that refer to a resource share one reference and
         one key.
@@ -98,7 +108,7 @@ class Resource(_Referred):
         return self._ref
 
     @property
-    def follows(self):
+    def follows(self) -> bool:
         """Whether no packet from outside needs the object.
 
         When a gateway has moved here, such objects come after the
@@ -107,7 +117,7 @@ class Resource(_Referred):
         return self.stage > Stage.ANNOUNCE
 
     @property
-    def leaves_early(self):
+    def leaves_early(self) -> bool:
         """Whether the object goes before the announcement of its address.
 
         True only for an object without which packets from outside and from
@@ -116,7 +126,7 @@ class Resource(_Referred):
         return False
 
     @property
-    def subject(self):
+    def subject(self) -> str | None:
         """The address of the resource ('198.51.100.10/32'), or None.
 
         Resources with the same subject depend on each other in the order of
@@ -138,27 +148,24 @@ class Problem(Resource):
     ``{count}`` in the text becomes their number, ``{some}`` the first ones.
 
     :ivar text: for the operator: what is left out, why, and the remedy
-    :ivar router: UUID of the router, text, '' without one
-    :ivar addresses: tuple of str, the addresses that are left out; empty when
-        the problem is not about single addresses
+    :ivar router: UUID of the router, '' without one
+    :ivar addresses: the addresses that are left out; empty when the problem
+        is not about single addresses
     """
 
     text: str
     router: str = ''
-    addresses: tuple = ()
+    addresses: tuple[str, ...] = ()
 
     kind = 'problem'
 
     @property
-    def key(self):
+    def key(self) -> tuple[str]:
         """(text,): equal texts of several drivers are one problem."""
         return (self.text,)
 
-    def naming(self, addresses):
-        """The same problem of some addresses, which its text may name.
-
-        :param addresses: iterable of str
-        """
+    def naming(self, addresses: Iterable[str]) -> 'Problem':
+        """The same problem of some addresses, which its text may name."""
         named = tuple(sorted(addresses))
         if not named:
             return self
@@ -176,8 +183,7 @@ class Keep(Resource):
     that another chassis is about to take over, or about a segment that cannot
     be resolved.
 
-    :ivar of: :class:`Ref` of the resource that is neither created, changed
-        nor deleted
+    :ivar of: the resource that is neither created, changed nor deleted
     :ivar theirs: whether the object belongs to somebody else, or is about to.
         Such an object stays at the end of the agent, too; an object that was
         kept in doubt goes
@@ -189,6 +195,6 @@ class Keep(Resource):
     kind = 'keep'
 
     @property
-    def key(self):
+    def key(self) -> tuple[Ref]:
         """(of,): one statement for each kept object."""
         return (self.of,)

@@ -14,34 +14,33 @@
 
 import dataclasses
 
+from ovn_network_agent.resources import base
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Delta:
-    """The changes for one backend in one stage.
+    """The changes for one backend in one stage."""
 
-    :ivar create: tuple of resources
-    :ivar update: tuple of (old, new) pairs with equal keys
-    :ivar delete: tuple of resources, as they were read or written
-    """
+    create: tuple[base.Resource, ...] = ()
+    # (old, new) with equal keys.
+    update: tuple[tuple[base.Resource, base.Resource], ...] = ()
+    # As they were read or written.
+    delete: tuple[base.Resource, ...] = ()
 
-    create: tuple = ()
-    update: tuple = ()
-    delete: tuple = ()
-
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return bool(self.create or self.update or self.delete)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.create) + len(self.update) + len(self.delete)
 
     @property
-    def wanted(self):
+    def wanted(self) -> list[base.Resource]:
         """The resources to write: created ones, new values of updates."""
         return [*self.create, *(new for _old, new in self.update)]
 
     @property
-    def steps(self):
-        """The changes in words, a list of (verb, resource)."""
+    def steps(self) -> list[tuple[str, base.Resource]]:
+        """The changes in words: (verb, resource)."""
         return ([('created', r) for r in self.create] +
                 [('updated', new) for _old, new in self.update] +
                 [('deleted', r) for r in self.delete])

@@ -33,12 +33,12 @@ class PrefixListEntry(base.Resource):
     stage = base.Stage.FILTER
 
     @property
-    def key(self):
+    def key(self) -> tuple[str, str, int, int]:
         """(name, network, ge, le): the entry without the sequence number."""
         return (self.name, self.network, self.ge, self.le)
 
     @property
-    def place(self):
+    def place(self) -> tuple[str, int, int]:
         """The same in another list, after a change of frr_prefix_list."""
         return (self.network, self.ge, self.le)
 
@@ -62,11 +62,11 @@ class Announcement(base.Resource):
     stage = base.Stage.ANNOUNCE
 
     @property
-    def key(self):
+    def key(self) -> tuple[str, str]:
         """(vrf, prefix); another next hop or tag is an update."""
         return (self.vrf, self.prefix)
 
     @property
-    def subject(self):
-        """The prefix, text."""
+    def subject(self) -> str:
+        """The prefix."""
         return self.prefix

@@ -22,13 +22,13 @@ class GatewayPriority(base.Resource):
     """The priority of a candidate in a gateway group, in OVN NB.
 
     :ivar table: 'Gateway_Chassis' or 'HA_Chassis_Group'
-    :ivar group: UUID of the Logical_Router_Port or HA_Chassis_Group, text
+    :ivar group: UUID of the Logical_Router_Port or HA_Chassis_Group
     :ivar chassis: name of the candidate
     :ivar priority: 0..32767
     :ivar owned: names of chassisredirect ports that have to be on this
         chassis when the priority is written; not part of the value
-    :ivar before: the priorities of the group at the decision, tuple of
-        (chassis, priority); not part of the value
+    :ivar before: (chassis, priority) of the group at the decision; not part
+        of the value
     :ivar after: likewise the wanted priorities of the group
     :ivar drained: the reason of an agent that has lowered the priority, as in
         :class:`model.Candidate`, else ''
@@ -41,9 +41,12 @@ class GatewayPriority(base.Resource):
     priority: int
     drained: str = ''
     earlier: int = 0
-    owned: tuple = dataclasses.field(default=(), compare=False, repr=False)
-    before: tuple = dataclasses.field(default=(), compare=False, repr=False)
-    after: tuple = dataclasses.field(default=(), compare=False, repr=False)
+    owned: tuple[str, ...] = dataclasses.field(
+        default=(), compare=False, repr=False)
+    before: tuple[tuple[str, int], ...] = dataclasses.field(
+        default=(), compare=False, repr=False)
+    after: tuple[tuple[str, int], ...] = dataclasses.field(
+        default=(), compare=False, repr=False)
 
     kind = 'gateway_priority'
     stage = base.Stage.LEAD
@@ -51,25 +54,23 @@ class GatewayPriority(base.Resource):
     retained = True
 
     @property
-    def key(self):
+    def key(self) -> tuple[str, str, str]:
         """(table, group, chassis): the place of the candidate's row."""
         return (self.table, self.group, self.chassis)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Overlap(base.Resource):
-    """A moment in which this chassis and others have the same gateways.
+    """A moment in which this chassis and others have the same gateways."""
 
-    :ivar addresses: IP addresses of the tunnels of the others, a tuple
-    """
-
-    addresses: tuple
+    # IP addresses of the tunnels of the others.
+    addresses: tuple[str, ...]
 
     kind = 'overlap'
     # Packets have to be relayed to the chassis that takes over.
     stage = base.Stage.LEAD
 
     @property
-    def key(self):
+    def key(self) -> tuple[()]:
         """The empty tuple, because a chassis has at most one overlap."""
         return ()

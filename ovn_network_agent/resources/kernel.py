@@ -28,20 +28,18 @@ class LinkUp(base.Resource):
     retained = True
 
     @property
-    def key(self):
+    def key(self) -> tuple[str]:
         """(dev,)."""
         return (self.dev,)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VethPair(base.Resource):
-    """A veth pair, both ends up, the peer enslaved to a VRF.
+    """A veth pair, both ends up, the peer enslaved to a VRF."""
 
-    :ivar name: end in the default VRF
-    :ivar peer: end in ``vrf``
-    """
-
+    # End in the default VRF.
     name: str
+    # End in ``vrf``.
     peer: str
     vrf: str
 
@@ -49,7 +47,7 @@ class VethPair(base.Resource):
     stage = base.Stage.LINK
 
     @property
-    def key(self):
+    def key(self) -> tuple[str]:
         """(name,); another VRF is an update."""
         return (self.name,)
 
@@ -61,7 +59,6 @@ class VlanDevice(base.Resource):
     :ivar name: name of the device, see :func:`vlans.device`
     :ivar bridge: name of the bridge's own device, '' for a found device that
         is not as wanted
-    :ivar vlan: VLAN tag
     """
 
     name: str
@@ -72,7 +69,7 @@ class VlanDevice(base.Resource):
     stage = base.Stage.LINK
 
     @property
-    def key(self):
+    def key(self) -> tuple[str]:
         """(name,); another bridge or tag is an update."""
         return (self.name,)
 
@@ -94,7 +91,7 @@ class Sysctl(base.Resource):
     retained = True
 
     @property
-    def key(self):
+    def key(self) -> tuple[str]:
         """(path,)."""
         return (self.path,)
 
@@ -110,7 +107,7 @@ class Address(base.Resource):
     stage = base.Stage.ADDRESS
 
     @property
-    def key(self):
+    def key(self) -> tuple[str, str]:
         """(dev, address); the address has its prefix length."""
         return (self.dev, self.address)
 
@@ -126,8 +123,8 @@ class VipAddress(Address):
     stage = base.Stage.ANNOUNCE
 
     @property
-    def subject(self):
-        """The address with its prefix length, text."""
+    def subject(self) -> str:
+        """The address with its prefix length."""
         return self.address
 
 
@@ -135,12 +132,10 @@ class VipAddress(Address):
 class Neighbour(base.Resource):
     """A permanent neighbour entry.
 
-    :ivar dev: device of the entry
     :ivar dst: IP address of the neighbour
     :ivar lladdr_of: name of the local device whose MAC the neighbour has; the
         backend looks the MAC up when it writes or compares the entry; '' with
         ``lladdr``
-    :ivar lladdr: MAC address, or None
     """
 
     dev: str
@@ -152,7 +147,7 @@ class Neighbour(base.Resource):
     stage = base.Stage.NEIGHBOUR
 
     @property
-    def key(self):
+    def key(self) -> tuple[str, str]:
         """(dev, dst), as in the kernel; another MAC address is an update."""
         return (self.dev, self.dst)
 
@@ -184,13 +179,13 @@ class KernelRoute(base.Resource):
     stage = base.Stage.ROUTE
 
     @property
-    def key(self):
+    def key(self) -> tuple[int, str]:
         """(table, dst); all other fields are the value."""
         return (self.table, self.dst)
 
     @property
-    def subject(self):
-        """The destination of a host route, text; None for another route."""
+    def subject(self) -> str | None:
+        """The destination of a host route; None for another route."""
         return self.dst if self.dst.endswith(('/32', '/128')) else None
 
 
@@ -218,12 +213,12 @@ class Rule(base.Resource):
     """A policy rule: priority, selectors, table.
 
     :ivar table: routing table to look in, or :data:`BLACKHOLE`
-    :ivar src: source prefix or None
-    :ivar dst: destination prefix or None
-    :ivar iif: incoming device or None
-    :ivar fwmark: (mark, mask) or None
+    :ivar src: source prefix
+    :ivar dst: destination prefix
+    :ivar iif: incoming device
+    :ivar fwmark: (mark, mask)
     :ivar suppress: ignore routes of the table with a prefix of this length
-        or a shorter one (0: the default route), or None
+        or a shorter one (0: the default route)
     :ivar ipv6: True for a rule of IPv6 without a prefix, else None
     """
 
@@ -240,7 +235,8 @@ class Rule(base.Resource):
     stage = base.Stage.RULE
 
     @property
-    def key(self):
+    def key(self) -> tuple[int, str | None, str | None, str | None,
+                           tuple[int, int] | None, str | None]:
         """(priority, src, dst, iif, fwmark, 'ipv6' or None).
 
         The table is the value, so a rule with another table is an update.  The
@@ -250,6 +246,6 @@ class Rule(base.Resource):
                 'ipv6' if self.ipv6 else None)
 
     @property
-    def subject(self):
-        """The destination prefix, text, or None."""
+    def subject(self) -> str | None:
+        """The destination prefix."""
         return self.dst

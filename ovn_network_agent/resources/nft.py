@@ -26,23 +26,24 @@ class NftTable(base.Resource):
         that was read has the digest of the text that was loaded, or 'altered'
         when the table differs from that text
     :ivar content: :class:`nft.values.Table`, from which the text is made; not
-        part of the value, and None in a table that was read
-    :ivar targets: the destinations of connections, a sorted tuple of (proto,
-        VIP, port, destination, its port); not part of the value
+        part of the value, and None in a table that was read.  This package
+        does not import nft, which is above it
+    :ivar targets: the destinations of connections, sorted: (proto, VIP, port,
+        destination, its port); not part of the value
     """
 
     family: str
     digest: str
     content: object = dataclasses.field(
         default=None, compare=False, repr=False)
-    targets: tuple = dataclasses.field(
+    targets: tuple[tuple[str, str, int, str, int], ...] = dataclasses.field(
         default=(), compare=False, repr=False)
 
     kind = 'nft_table'
     stage = base.Stage.TRANSLATION
 
     @property
-    def key(self):
+    def key(self) -> tuple[str]:
         """(family,): one table in each family."""
         return (self.family,)
 
@@ -64,6 +65,6 @@ class NftElement(base.Resource):
     stage = base.Stage.TRANSLATION
 
     @property
-    def key(self):
+    def key(self) -> tuple[str, str, str]:
         """(family, set, element): all of the element."""
         return (self.family, self.set, self.element)

@@ -22,10 +22,10 @@ from ovn_network_agent.resources import base
 class DefaultRoute(base.Resource):
     """A default route of a gatewayless router, in OVN NB.
 
-    :ivar router: UUID of the Logical_Router row, text
+    :ivar router: UUID of the Logical_Router row
     :ivar lrp: name of the gateway Logical_Router_Port
     :ivar nexthop: the virtual gateway
-    :ivar owner: :class:`ownership.Owner`, the mark on the row
+    :ivar owner: the mark on the row
     :ivar outdated: host name of another chassis in the mark of the proof, or
         None; only found, and never wanted
     :ivar prefix: '0.0.0.0/0' or '::/0'
@@ -42,13 +42,13 @@ class DefaultRoute(base.Resource):
     stage = base.Stage.NORTHBOUND
 
     @property
-    def follows(self):
+    def follows(self) -> bool:
         """True, although the stage comes before the announcements."""
         # The route of the former owner is there, or the router is new.
         return True
 
     @property
-    def key(self):
+    def key(self) -> tuple[str, str]:
         """(router, prefix): one default route of each family on a router."""
         return (self.router, self.prefix)
 
@@ -71,10 +71,9 @@ class StaleRoute(base.Resource):
 
     Such a resource is only found, and never wanted.
 
-    :ivar router: UUID of the Logical_Router row, text
+    :ivar router: UUID of the Logical_Router row
     :ivar lrp: name of the gateway Logical_Router_Port
     :ivar nexthop: the virtual gateway
-    :ivar owner: :class:`ownership.Owner` on the row
     """
 
     router: str
@@ -86,7 +85,7 @@ class StaleRoute(base.Resource):
     stage = base.Stage.NORTHBOUND
 
     @property
-    def key(self):
+    def key(self) -> tuple[str, str, str, ownership.Owner]:
         """(router, lrp, nexthop, owner): all of the route."""
         return (self.router, self.lrp, self.nexthop, self.owner)
 
@@ -103,13 +102,13 @@ class MacBinding(base.Resource):
     stage = base.Stage.NORTHBOUND
 
     @property
-    def follows(self):
+    def follows(self) -> bool:
         """True, although the stage comes before the announcements."""
         # The MAC-tweak flow takes packets for the MAC of a former owner.
         return True
 
     @property
-    def key(self):
+    def key(self) -> tuple[str, str]:
         """(lrp, ip), as in the index of the table."""
         return (self.lrp, self.ip)
 
@@ -140,7 +139,7 @@ class BfdTimers(base.Resource):
     stage = base.Stage.LEAD
 
     @property
-    def key(self):
+    def key(self) -> tuple[str]:
         """(chassis,): one request of each chassis."""
         return (self.chassis,)
 
@@ -152,18 +151,18 @@ class Advertised(base.Resource):
     The mark ``ovn-network-agent-advertised`` on its managed default route,
     which the former owner waits for.
 
-    :ivar router: UUID of the Logical_Router row, text
-    :ivar owner: :class:`ownership.Owner`, this chassis
+    :ivar router: UUID of the Logical_Router row
+    :ivar owner: this chassis
     :ivar version: 4 or 6, the family of the addresses; not part of the value,
         likewise prefixes
-    :ivar prefixes: tuple of '198.51.100.10/32', which have to be advertised to
-        a BGP neighbour before the proof is written; the engine adds them
+    :ivar prefixes: '198.51.100.10/32', which have to be advertised to a BGP
+        neighbour before the proof is written; the engine adds them
         (:mod:`engine.proofs`)
     """
 
     router: str
     owner: ownership.Owner
-    prefixes: tuple = dataclasses.field(
+    prefixes: tuple[str, ...] = dataclasses.field(
         default=(), compare=False, repr=False)
     version: int = dataclasses.field(default=4, compare=False, repr=False)
 
@@ -173,6 +172,6 @@ class Advertised(base.Resource):
     retained = True
 
     @property
-    def key(self):
+    def key(self) -> tuple[str]:
         """(router,): one proof on the default route of each router."""
         return (self.router,)

@@ -22,8 +22,7 @@ from ovn_network_agent.resources import base
 class RelayPort(base.Resource):
     """A tunnel port on a provider bridge, towards another gateway.
 
-    :ivar bridge: provider bridge
-    :ivar name: name of the port, see :func:`ownership.relay_name`
+    :ivar name: see :func:`ownership.relay_name`
     :ivar remote: IP address of the tunnels of the other chassis
     :ivar encap: 'geneve' or 'vxlan'
     :ivar tunnel: tunnel key, see :func:`ownership.relay_key`
@@ -39,7 +38,7 @@ class RelayPort(base.Resource):
     stage = base.Stage.LINK
 
     @property
-    def key(self):
+    def key(self) -> tuple[str, str]:
         """(bridge, name)."""
         return (self.bridge, self.name)
 
@@ -60,8 +59,8 @@ class Flow(base.Resource):
         of a relay, or :data:`LOCAL`
     :ivar family: 4 or 6
     :ivar dst: destination prefix ('198.51.100.10/32') or None for all
-    :ivar set_src: source MAC to write, or None
-    :ivar set_dst: destination MAC to write, or None
+    :ivar set_src: source MAC to write
+    :ivar set_dst: destination MAC to write
     :ivar output: 'normal', 'in_port', or 'ports:' and the numbers of one to
         eight ports in the order in which they get the packet: 'ports:3,7'
     """
@@ -80,7 +79,7 @@ class Flow(base.Resource):
     stage = base.Stage.FLOW
 
     @property
-    def key(self):
+    def key(self) -> tuple[str, int, int, int, str | None]:
         """(bridge, priority, in_port, family, dst): the match of the flow.
 
         The cookie, the MAC addresses and the output are the value.
@@ -89,18 +88,18 @@ class Flow(base.Resource):
                 self.dst)
 
     @property
-    def follows(self):
+    def follows(self) -> bool:
         """True for a hairpin flow, which only routers of this chassis need."""
         # Meanwhile, packets from router to router on this chassis take the
         # announced route, as on every other chassis.
         return self.output == 'in_port'
 
     @property
-    def leaves_early(self):
+    def leaves_early(self) -> bool:
         """True for a hairpin flow, for the same reason."""
         return self.follows
 
     @property
-    def subject(self):
-        """The destination prefix, text, or None."""
+    def subject(self) -> str | None:
+        """The destination prefix."""
         return self.dst

@@ -152,13 +152,12 @@ def priorities(conf):
     """
     found = []
     if conf.port_forward.rules_file and conf.frr.vrf_name:
-        found += [ownership.PRIORITY_FORWARD, ownership.PRIORITY_REPLY,
-                  ownership.PRIORITY_REPLY_GUARD]
+        found += ownership.FORWARD_PRIORITIES
     if conf.fip_route.route_table_id:
         found.append(conf.fip_route.route_rule_priority)
     if veth_leak.enabled(conf):
-        leak = conf.veth_leak.veth_leak_rule_priority
-        found += range(leak - 3, leak + 2)
+        found += ownership.leak_priorities(
+            conf.veth_leak.veth_leak_rule_priority)
     return found
 
 

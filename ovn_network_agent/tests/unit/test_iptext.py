@@ -184,11 +184,18 @@ class OnePlaceTest(base.BaseTestCase):
         for name, path in sources.modules():
             with open(path) as source:
                 tree = ast.parse(source.read(), path)
-            found |= {(name, node.attr) for node in ast.walk(tree)
+            annotations = {
+                part for node in ast.walk(tree) for annotation in (
+                    getattr(node, 'annotation', None),
+                    getattr(node, 'returns', None)) if annotation
+                for part in ast.walk(annotation)}
+            found |= {(name, node.attr)
+                      for node in {*ast.walk(tree)} - annotations
                       if isinstance(node, ast.Attribute)
                       and node.attr in FACTORIES}
-        self.assertEqual({('iptext', 'ip_address'), ('iptext', 'ip_network'),
-                          ('iptext', 'ip_interface')},
-                         {one for one in found if one[0] == 'iptext'})
+        # iptext has the classes, too, in the names of its types.
+        self.assertLessEqual({
+            ('iptext', 'ip_address'), ('iptext', 'ip_network'),
+            ('iptext', 'ip_interface')}, found)
         self.assertEqual(set(), {one for one in found - OF_BYTES
                                  if one[0] != 'iptext'})

@@ -48,7 +48,7 @@ class StyleTest(base.BaseTestCase):
         self.hooks = repository['hooks']
 
     def test_a_commit_is_checked_as_tox_checks(self):
-        self.assertEqual(4, len(self.commands))
+        self.assertEqual(5, len(self.commands))
         self.assertEqual(self.commands,
                          [hook['entry'] for hook in self.hooks])
         self.assertEqual({False}, {hook['pass_filenames']

@@ -65,6 +65,23 @@ class ProblemsTest(base.ConfTestCase):
             # Nothing uses it.
             self.assertEqual([], self.problems(other))
 
+    def test_the_priorities_of_port_forwards_are_taken(self):
+        """CFG-29."""
+        fips = ('[veth_leak]\nveth_leak_rule_priority = 1500\n'
+                '[fip_route]\nroute_table_id = 100\nroute_rule_priority = ')
+        leak = '[veth_leak]\nveth_leak_rule_priority = '
+        for text, first, last in ((fips, 150, 152), (leak, 149, 155)):
+            option = text.split()[-2]
+            for number in (first, last):
+                self.check_one(f'{self.FORWARDS}{text}{number}\n',
+                               f'{option} = {number}: ', '150 to 152')
+                self.assertEqual([], self.problems(f'{text}{number}\n'))
+            for number in (first - 1, last + 1):
+                self.assertEqual([], self.problems(
+                    f'{self.FORWARDS}{text}{number}\n'))
+        self.assertEqual([], self.problems(
+            f'{self.FORWARDS}{leak}150\n[frr]\nvrf_name =\n'))
+
     def test_each_bridge_is_named_once(self):
         for text, *parts in (
                 ('further_bridges = br-two, br-two', 'twice'),

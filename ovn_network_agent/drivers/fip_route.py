@@ -31,6 +31,7 @@ from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import gatewayless
+from ovn_network_agent.drivers import relays
 from ovn_network_agent.drivers import segments
 
 # Ports whose services are remembered.
@@ -204,6 +205,8 @@ class FipRouteDriver(base.Driver):
             yield self._hairpin(served)
         if served.withheld or not inside:
             return
+        if served.port.relay and not served.resident:
+            yield from relays.leaving(served, self._bridges())
         if service.passable:
             yield from self._reachable(served, service, node)
         elif service.announced:

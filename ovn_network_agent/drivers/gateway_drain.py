@@ -46,15 +46,12 @@ class GatewayDrainDriver(base.Driver):
                      'gateway_drain.restore',
                      'gateway_drain.drain_on_shutdown', 'ovn.bfd_min_rx',
                      'ovn.bfd_min_tx', 'ovn.bfd_mult', announcing.METHOD)
-    SUBJECTS = (model.Node, model.ServedAddress, model.GatewayGroup)
+    SUBJECTS = (model.Node, model.GatewayGroup)
 
     def resources(self, subject, node):
-        """Overlap and timers; relays of leaving addresses, and of groups."""
-        match subject:
-            case model.Node():
-                return self._node(node)
-            case model.ServedAddress():
-                return self._leaving(subject)
+        """Overlap and timers; priorities and relays of groups."""
+        if isinstance(subject, model.Node):
+            return self._node(node)
         return self._group(subject, node)
 
     def _node(self, node):
@@ -67,14 +64,6 @@ class GatewayDrainDriver(base.Driver):
         if timers.bfd_mult and node.chassis:
             yield resources.BfdTimers(node.chassis, timers.bfd_min_rx,
                                       timers.bfd_min_tx, timers.bfd_mult)
-
-    def _leaving(self, served):
-        """The flow that relays the packets of an address that leaves."""
-        port = served.port
-        if port.relay and served.kinds and not served.resident:
-            yield from relays.leaving(
-                served, announcing.provider_networks(self.settings, port),
-                self._bridges())
 
     def _group(self, group, node):
         """The wanted priorities of a group, and the relays of its ports.

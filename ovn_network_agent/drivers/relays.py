@@ -145,17 +145,16 @@ def arriving(group, node, bridge, nets):
                     output=f'ports:{segment.patch_port:d}')
 
 
-def leaving(served, nets, bridges):
+def leaving(served, bridges):
     """The resources that send the packets of an address to both chassis.
 
-    :param served: :class:`model.ServedAddress` of a port with a relay
-    :param nets: provider networks of the port
+    :param served: an announced :class:`model.ServedAddress` of a port with a
+        relay
     :param bridges: names of the bridges that the agent serves
     :returns: iterable of :class:`resources.Resource`
     """
     port, segment = served.port, served.port.segment
-    if (served.withheld or not segments.located(segment, bridges) or
-            not networks.inside(served.address, nets)):
+    if not segments.located(segment, bridges):
         return
     # The relay first: as long as OVN here takes the packet, the datapath
     # translates its destination in place (NAT), also for the next output.

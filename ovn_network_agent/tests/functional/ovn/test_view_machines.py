@@ -137,6 +137,7 @@ class MachinesTest(view_base.ViewTestCase):
             ovsdb.insert('Chassis', name=HERE, hostname=cloud.HOSTNAME,
                          encaps=['named-uuid', 'encap']))
         self.cloud.move_machine('vm-1', HERE)
+        self.eventually(lambda: not eyes.look().problems, 'the row is back')
         self.become(eyes, {FIP})
 
     def test_after_a_restart_of_the_server(self):

@@ -341,11 +341,11 @@ class RelayTest(Ipv6TestCase):
     def test_packets_to_both_chassis(self):
         port = world.port(networks=NETS, local=False, relay=7,
                           handover=model.Handover.FORWARD)
-        driver = world.driver('gateway_drain', world.conf(**KERNEL))
+        driver = world.driver('fip_route', world.conf(**KERNEL))
         wanted = list(world.wanted(
             driver, router(FIP6, ports=(port,)), world.node()))
         flow = next(r for r in wanted if r.kind == 'flow' and
-                    r.dst == FIP6 + '/128')
+                    r.dst == FIP6 + '/128' and r.in_port == resources.LOCAL)
         self.assertEqual((6, 'ports:7,3'), (flow.family, flow.output))
         self.assertIn(resources.Neighbour('br-ex', FIP6, '', lladdr=port.mac),
                       wanted)

@@ -50,7 +50,11 @@ class RelayTest(base.BaseTestCase):
         return world.driver(name, world.conf(**values))
 
     def leaving(self, router, **values):
-        return list(world.wanted(self.driver(**values), router, world.node()))
+        return [each for each in world.wanted(
+            self.driver('fip_route', **values), router, world.node())
+                if each.kind == resources.Neighbour.kind or
+                each.kind == resources.Flow.kind and
+                each.cookie == ownership.COOKIE_RELAY]
 
     def flow(self, dst, mac, output, in_port=resources.LOCAL):
         return resources.Flow('br-ex', ownership.COOKIE_RELAY,
@@ -207,8 +211,10 @@ class RelayTest(base.BaseTestCase):
             if r.kind != resources.GatewayPriority.kind])
 
     def served(self, router, **values):
-        return list(world.wanted(
-            self.driver('fip_route', **values), router, world.node()))
+        """What is wanted beside the flows of relays."""
+        return [each for each in world.wanted(
+            self.driver('fip_route', **values), router, world.node())
+                if getattr(each, 'cookie', 0) != ownership.COOKIE_RELAY]
 
     def test_what_has_left_stays_announced(self):
         """Rows in OVN are the new owner's; hairpins would be dropped."""

@@ -274,10 +274,12 @@ class RelayTest(base.BaseTestCase):
         router = dataclasses.replace(TAGGED, ports=(world.port(
             segment=VLAN, chassis=world.OTHER, local=False, relay=9,
             handover=model.Handover.ANNOUNCE),))
-        wanted = list(world.wanted(self.driver(), router, self.NODE))
+        driver = world.driver('fip_route', world.conf(**TWO))
+        wanted = list(world.wanted(driver, router, self.NODE))
         self.assertEqual({('br-ex', resources.LOCAL, 'ports:9,5')}, {
             (f.bridge, f.in_port, f.output)
-            for f in only(resources.Flow, wanted)})
+            for f in only(resources.Flow, wanted)
+            if f.cookie == ownership.COOKIE_RELAY})
         self.assertEqual({'br-ex.101'}, {
             n.dev for n in only(resources.Neighbour, wanted)})
 

@@ -49,7 +49,7 @@ CONCERNED = {
     # Every driver knows the names of the node.
     'frr_prefix_list': {*NAMES}}
 # Of the node, the port forwards, a group, a router and its two addresses.
-EACH = {'fip_route': 5, 'veth_leak': 3, 'gateway_drain': 4, 'port_forward': 6}
+EACH = {'fip_route': 5, 'veth_leak': 3, 'gateway_drain': 2, 'port_forward': 6}
 
 
 class Seen(view.View):

@@ -62,6 +62,8 @@ class Driver(abc.ABC):
         own section and :data:`conf.settings.NODE`, as ``section.option``
     :cvar SUBJECTS: tuple of the classes of the subjects that the driver
         answers about, see :meth:`resources`
+    :cvar SOURCES: tuple of the classes of :class:`drivers.source.Source` that
+        make subjects of kinds that the core does not have
     :cvar ASKS: services of the core for this driver, of
         :data:`conf.plugins.RANKING` and :data:`conf.plugins.ABSENCE`
     :param name: name of the entry point
@@ -72,6 +74,7 @@ class Driver(abc.ABC):
     CONFIG_OPTS = ()
     OTHER_OPTIONS = ()
     SUBJECTS = ()
+    SOURCES = ()
     ASKS = ()
 
     def __init__(self, name, settings):

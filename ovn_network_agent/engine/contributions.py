@@ -34,7 +34,7 @@ from ovn_network_agent.engine import proofs
 
 LOG = logging.getLogger(__name__)
 
-#: All kinds of subjects, in the order in which drivers are asked.
+#: The kinds of subjects that need no source of a driver.
 KINDS = (model.Node, port_forwards.Forwards, model.GatewayGroup, model.Router,
          model.ServedAddress)
 
@@ -106,8 +106,8 @@ class Contributions:
                  if self._given.get(name) != known}
         self._tell_why(node)
         asked = []
-        for kind in KINDS:
-            asked += self._update(kind, view[kind], again, node)
+        for kind, present in view.items():
+            asked += self._update(kind, present, again, node)
         self._complete({(driver, about) for driver, about, _name in asked},
                        view[model.ServedAddress])
         self._known, self._given = view, given
@@ -128,7 +128,8 @@ class Contributions:
                 {} if forwards is None else {'forwards': {'': forwards}}),
             model.GatewayGroup: {f'{group.table} {group.key}': {'': group}
                                  for group in snapshot.groups},
-            model.Router: routers, model.ServedAddress: addresses}
+            model.Router: routers, model.ServedAddress: addresses,
+            **snapshot.subjects}
 
     def _tell_why(self, node):
         known = next(iter(self._given.values()), None)

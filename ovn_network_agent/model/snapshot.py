@@ -12,6 +12,7 @@
 
 """One consistent view: the node, its routers and its gateway groups."""
 
+from collections.abc import Mapping
 import dataclasses
 
 from ovn_network_agent import port_forwards
@@ -39,3 +40,7 @@ class Snapshot:
     groups: tuple[GatewayGroup, ...] = ()
     problems: tuple[str, ...] = ()
     forwards: port_forwards.Forwards | None = None
+    # By kind and name the subjects that sources of drivers have made, each
+    # alone in a dict.
+    subjects: Mapping[type, Mapping[str, Mapping[str, object]]] = (
+        dataclasses.field(default_factory=dict))

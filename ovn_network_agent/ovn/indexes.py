@@ -12,6 +12,13 @@
 
 """The indexes by which the view finds rows, kept up row by row.  Pure."""
 
+from collections.abc import Callable
+from collections.abc import Hashable
+from collections.abc import Iterable
+from collections.abc import KeysView
+from collections.abc import Mapping
+from typing import Any
+
 from ovn_network_agent import identity
 from ovn_network_agent import iptext
 from ovn_network_agent import model
@@ -27,32 +34,28 @@ from ovn_network_agent.ovsdb import columns
 
 
 class Index:
-    """Finds the rows of one table by keys that are computed from a row.
+    """Finds the rows of one table by keys that are computed from a row."""
 
-    :param keys: function of a row, returns an iterable of hashable keys
-    """
-
-    def __init__(self, keys):
+    def __init__(self, keys: Callable[[Any], Iterable[Hashable]]) -> None:
         self._keys = keys
         # By key the UUIDs: a tuple of one, or a set.  Most keys have one row,
         # and a set takes four times the memory.
-        self._uuids = {}
-        self._keys_of = {}
+        self._uuids: dict[Hashable, tuple[Any, ...] | set[Any]] = {}
+        self._keys_of: dict[Any, tuple[Any, ...]] = {}
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._keys_of)
 
-    def update(self, uuid, row):
+    def update(self, uuid: Any, row: Any) -> set[Any]:
         """Update the index for a new, changed or deleted row.
 
-        :param uuid: UUID of the row
-        :param row: the row, or None when it is gone
-        :returns: the keys that the row has got or lost, a set
+        :param row: None when it is gone
+        :returns: the keys that the row has got or lost
         """
         before = self._keys_of.pop(uuid, ())
-        now = ()
+        now: tuple[Any, ...] = ()
         if row is not None:
-            self._keys_of[uuid] = now = self._keys_now(row)
+            self._keys_of[uuid] = now = tuple(self._keys(row))
         if not before and not now:
             # Most rows have no key in most indexes.
             return set()
@@ -63,7 +66,7 @@ class Index:
             self._add(key, uuid)
         return gone | come
 
-    def _add(self, key, uuid):
+    def _add(self, key: Hashable, uuid: Any) -> None:
         found = self._uuids.get(key)
         if found is None:
             self._uuids[key] = (uuid,)
@@ -72,57 +75,50 @@ class Index:
         else:
             found.add(uuid)
 
-    def _drop(self, key, uuid):
+    def _drop(self, key: Hashable, uuid: Any) -> None:
         found = self._uuids[key]
-        if len(found) == 1:
+        if isinstance(found, tuple) or len(found) == 1:
             del self._uuids[key]
         else:
             found.discard(uuid)
 
-    def _keys_now(self, row):
-        """The keys of a row, a tuple."""
-        return tuple(self._keys(row))
+    def _difference(self, before: tuple[Any, ...], now: tuple[Any, ...]
+                    ) -> tuple[set[Any], set[Any]]:
+        """The keys that are gone, and those that have come."""
+        return set(before) - set(now), set(now) - set(before)
 
-    def _difference(self, before, now):
-        """The keys that are gone and those that have come, two sets."""
-        before, now = set(before), set(now)
-        return before - now, now - before
-
-    def rebuild(self, rows):
-        """Make the index anew from all rows.
-
-        :param rows: dict of UUID to row
-        """
+    def rebuild(self, rows: Mapping[Any, Any]) -> None:
+        """Make the index anew from all rows."""
         self._uuids.clear()
         self._keys_of.clear()
         for uuid, row in rows.items():
             # As by update(), for a row that the index does not have.
-            self._keys_of[uuid] = now = self._keys_now(row)
+            self._keys_of[uuid] = now = tuple(self._keys(row))
             for key in set(now) if len(now) > 1 else now:
                 self._add(key, uuid)
 
-    def find(self, key):
-        """UUIDs of the rows with a key, a frozenset."""
+    def find(self, key: Hashable) -> frozenset[Any]:
+        """UUIDs of the rows with a key."""
         return frozenset(self._uuids.get(key, ()))
 
-    def first(self, key):
+    def first(self, key: Hashable) -> Any:
         """The smallest UUID of the rows with a key, or None."""
         return min(self._uuids.get(key, ()), default=None)
 
-    def keys(self):
-        """All keys of all rows, a set-like view."""
+    def keys(self) -> KeysView[Any]:
+        """All keys of all rows."""
         return self._uuids.keys()
 
-    def rows(self):
-        """UUIDs of all rows, a set-like view."""
+    def rows(self) -> KeysView[Any]:
+        """UUIDs of all rows."""
         return self._keys_of.keys()
 
-    def covers(self, uuid):
+    def covers(self, uuid: Any) -> bool:
         """Whether the index has a row."""
         return uuid in self._keys_of
 
-    def keys_of(self, uuid):
-        """The keys of a row, a tuple."""
+    def keys_of(self, uuid: Any) -> tuple[Any, ...]:
+        """The keys of a row."""
         return self._keys_of.get(uuid, ())
 
 
@@ -138,7 +134,8 @@ class References(Index):
     def __init__(self, column):
         super().__init__(lambda row: columns.referenced(row, column))
 
-    def _difference(self, before, now):
+    def _difference(self, before: tuple[Any, ...], now: tuple[Any, ...]
+                    ) -> tuple[set[Any], set[Any]]:
         gone, come = map(set, identity.difference(before, now))
         return gone - come, come - gone
 

@@ -40,6 +40,7 @@ from ovn_network_agent.ovn import held_ports
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
+from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import tunnels
 from ovn_network_agent.ovn import withdrawals
 from ovn_network_agent.ovs import wiring
@@ -85,16 +86,18 @@ class View:
         its ports), called when the local switch has changed
     :param jitter: see :class:`absence.Absence`
     :param dead_after: see :class:`tunnels.Tunnels`
+    :param made_of_rows: list of :class:`drivers.source.Source`
     """
 
     def __init__(self, conf, databases, wake=lambda reason, stale=(): None,
                  handovers=None, observers=(),
                  look_at_ports=lambda bridge, names: None, jitter=None,
-                 dead_after=tunnels.DEAD):
+                 dead_after=tunnels.DEAD, made_of_rows=()):
         self._conf = conf
         self._databases = databases
         self._builder = snapshot.Builder(conf.gateway_port,
                                          selection.read(conf.announce))
+        self._sources = sources.Sources(made_of_rows) if made_of_rows else None
         self._wiring = None
         self._kernel = devices.Devices()
         self._look_at_ports = look_at_ports
@@ -291,6 +294,12 @@ class View:
             self._builder.select(chosen)
         now = self._builder.build(nb, sb, self._wiring, self._dirty, phase,
                                   full, self._included(), again, self.chassis)
+        if self._sources is not None:
+            subjects = self._sources.update(
+                {'nb': nb, 'sb': sb}, self._dirty, self._builder.whole)
+            now = dataclasses.replace(
+                now, subjects=subjects,
+                problems=now.problems + self._sources.problems)
         self._registered |= self._builder.own_chassis() is not None
         self._whole = self._whole or self._builder.whole
         self._alike = self._alike and self._builder.alike

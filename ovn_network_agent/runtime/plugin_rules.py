@@ -46,8 +46,10 @@ def check_driver(driver):
     _check_tuple('ASKS', driver.ASKS)
     _check_known('ASKS', driver.ASKS, (plugins.RANKING, plugins.ABSENCE))
     _check_tuple('SUBJECTS', driver.SUBJECTS)
+    _check_tuple('SOURCES', driver.SOURCES)
+    kinds = {*contributions.KINDS, *(each.KIND for each in driver.SOURCES)}
     for kind in driver.SUBJECTS:
-        if kind not in contributions.KINDS:
+        if kind not in kinds:
             raise ValueError(f'SUBJECTS has {kind!r}, which is no kind of '
                              'subject; see drivers.base.Driver.resources')
     answers = type(driver).resources is not drivers.Driver.resources

@@ -24,7 +24,7 @@ from ovn_network_agent import resources
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 PAGE = (PACKAGE.parent / 'doc' / 'source' / 'contributor' / 'plugins.rst')
 PLUGINS = PACKAGE / 'tests' / 'functional' / 'plugin'
-EXAMPLES = ('note', 'note_files')
+EXAMPLES = ('note', 'note_files', 'services')
 
 ROW = re.compile(r'^   \* - ``(ovn_network_agent[\w.]+)``\n'
                  r'((?:     .+\n)+)', re.M)
@@ -84,7 +84,7 @@ class ExamplesTest(unittest.TestCase):
         """(path, syntax tree) of the modules of the examples."""
         found = [path for folder in EXAMPLES
                  for path in sorted((PLUGINS / folder).glob('*.py'))]
-        self.assertEqual(4, len(found))
+        self.assertEqual(5, len(found))
         return [(path, ast.parse(path.read_text())) for path in found]
 
     def test_they_use_stable_names_only(self):

@@ -1,0 +1,57 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The interface of a source: from rows of OVN to subjects of a new kind."""
+
+import abc
+from collections.abc import Callable
+from collections.abc import Hashable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+from typing import ClassVar
+from typing import Protocol
+
+#: A table: its database, 'nb' or 'sb', and its name.
+Place = tuple[str, str]
+
+
+class Find(Protocol):
+    """Finds the rows of a table that have a key in an index."""
+
+    def __call__(self, database: str, table: str, index: str,
+                 key: Hashable) -> list[Any]:
+        """The rows, in the order of their UUIDs."""
+
+
+class Source(abc.ABC):
+    """Turns rows of OVN into the subjects of one kind.
+
+    A source is pure, as a driver is.  The core makes a subject again when a
+    row has changed that the source has found, or would find now.
+    """
+
+    #: The class of the subjects: frozen, with ``==``.
+    KIND: ClassVar[type]
+    #: The indexes of each table: functions of a row that give its keys.
+    INDEXES: ClassVar[Mapping[Place, Mapping[
+        str, Callable[[Any], Iterable[Hashable]]]]]
+    #: Database, table and index whose keys, text, name the subjects.
+    NAMES: ClassVar[tuple[str, str, str]]
+
+    @abc.abstractmethod
+    def build(self, name: str, find: Find) -> object | None:
+        """The subject of a name, None if there is none.
+
+        The source reads rows that FIND gives, and those that they refer to
+        only if the references cannot change without the row.
+        """

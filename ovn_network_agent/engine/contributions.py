@@ -17,11 +17,14 @@ contribution stays, and the other contributions are not affected.
 """
 
 import collections
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import itertools
+import typing
 
 from oslo_log import log as logging
 
@@ -29,8 +32,10 @@ from ovn_network_agent import model
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent import served
+from ovn_network_agent.drivers import base
 from ovn_network_agent.engine import desired
 from ovn_network_agent.engine import proofs
+from ovn_network_agent.engine import tracking
 
 LOG = logging.getLogger(__name__)
 
@@ -38,9 +43,12 @@ LOG = logging.getLogger(__name__)
 KINDS = (model.Node, port_forwards.Forwards, model.GatewayGroup, model.Router,
          model.ServedAddress)
 
-# By what a subject belongs to and by what is left of its name, '' for most.
+# By what a subject belongs to (the UUID of a router, for example), and by what
+# is left of its name, '' for most.
 Parts = Mapping[str, object]
 Subjects = Mapping[str, Parts]
+# Name of the driver, and the two parts of the name of the subject.
+Contributor = tuple[str, str, str]
 
 # The most contributions that a line of the debug log names.
 _NAMED = 10
@@ -56,61 +64,55 @@ _PROOF = 'proof'
 class Contributions:
     """Asks the drivers and keeps the merged desired state current.
 
-    A contributor is a tuple: name of the driver, and name of the subject in
-    two parts: what it belongs to (the UUID of a router, for example), and
-    what is left of the name, '' for most.
-
-    :param drivers: list of :class:`drivers.base.Driver`
-    :param tracker: :class:`tracking.Tracker` that takes the desired state
-    :param kinds: set of the kinds that have a backend
-    :ivar drivers: list, which the caller may replace by drivers of the same
-        names; only drivers with changed settings are asked again
-    :ivar broken: dict of contributor to text: drivers that raised
-    :ivar left_out: tuple of :class:`resources.Problem`, sorted, each text once
+    :param tracker: takes the desired state
+    :param kinds: the kinds of resources that have a backend
     """
 
-    def __init__(self, drivers, tracker, kinds):
+    def __init__(self, drivers: Sequence[base.Driver],
+                 tracker: tracking.Tracker, kinds: Collection[str]) -> None:
+        # The caller may replace them by drivers of the same names; only
+        # drivers with changed settings are asked again.
         self.drivers = drivers
         self._kinds = kinds
         self._state = desired.DesiredState(tracker)
         self._routers = served.Routers()
         # The subjects that have been asked about, by kind; the settings and
         # the node of all answers, by driver.
-        self._known = {}
-        self._given = {}
-        # The proofs of the answers, by (driver, router).
-        self._proofs = {}
-        self._problems, self._problems_changed = {}, False
-        self.left_out = ()
-        self.broken = {}
+        self._known: Mapping[type, Subjects] = {}
+        self._inputs: dict[str, tuple[object, model.Node]] = {}
+        # The proofs of the answers, by driver and router.
+        self._proofs: dict[tuple[str, str], resources.Advertised] = {}
+        self._problems: dict[Contributor, list[resources.Problem]] = {}
+        self._problems_changed = False
+        # Sorted, each text once.
+        self.left_out: tuple[resources.Problem, ...] = ()
+        # Why drivers have raised.
+        self.broken: dict[Contributor, str] = {}
 
     @property
-    def conflicts(self):
-        """Refs that drivers do not agree about, dict of Ref to text."""
+    def conflicts(self) -> dict[resources.Ref, str]:
+        """What drivers do not agree about."""
         return self._state.conflicts
 
-    def forget(self):
+    def forget(self) -> None:
         """Ask every driver again at the next update."""
-        self._given.clear()
+        self._inputs.clear()
 
-    def update(self, snapshot):
-        """Ask the drivers about each subject that changed since the last time.
-
-        :param snapshot: :class:`model.Snapshot`
-        """
+    def update(self, snapshot: model.Snapshot) -> None:
+        """Ask drivers about each subject that changed since the last time."""
         view = self._subjects(snapshot)
-        node = view[model.Node]['node']['']
-        given = {driver.name: (driver.settings, node)
-                 for driver in self.drivers}
-        again = {name for name, known in given.items()
-                 if self._given.get(name) != known}
+        node = typing.cast(model.Node, view[model.Node]['node'][''])
+        inputs = {driver.name: (driver.settings, node)
+                  for driver in self.drivers}
+        again = {name for name, known in inputs.items()
+                 if self._inputs.get(name) != known}
         self._tell_why(node)
-        asked = []
+        asked: list[Contributor] = []
         for kind, present in view.items():
             asked += self._update(kind, present, again, node)
         self._complete({(driver, about) for driver, about, _name in asked},
                        view[model.ServedAddress])
-        self._known, self._given = view, given
+        self._known, self._inputs = view, inputs
         self._report_problems()
         LOG.debug('Asked drivers %d times: %s', len(asked), ', '.join(
             ' '.join(filter(None, each)) for each in asked[:_NAMED]))
@@ -131,23 +133,24 @@ class Contributions:
             model.Router: routers, model.ServedAddress: addresses,
             **snapshot.subjects}
 
-    def _tell_why(self, node):
-        known = next(iter(self._given.values()), None)
+    def _tell_why(self, node: model.Node) -> None:
+        known = next(iter(self._inputs.values()), None)
         if known is not None and known[1] != node:
             LOG.debug('Everything is asked about: %s changed', ', '.join(
                 f'node.{field.name}' for field in dataclasses.fields(node)
                 if getattr(node, field.name) != getattr(known[1],
                                                         field.name)))
 
-    def _update(self, kind, present, again, node):
+    def _update(self, kind: type, present: Subjects, again: Collection[str],
+                node: model.Node) -> list[Contributor]:
         """Ask about the subjects of a kind.
 
         :param again: names of the drivers that are asked about all
-        :returns: list of the contributors whose answers may be other ones
+        :returns: the contributors whose answers may be other ones
         """
         before = self._known.get(kind, {})
         changed = list(_changes(before, present))
-        asked = []
+        asked: list[Contributor] = []
         for driver in self.drivers:
             if kind not in driver.SUBJECTS:
                 continue
@@ -168,7 +171,8 @@ class Contributions:
                 asked.append(contributor)
         return asked
 
-    def _broken_of(self, driver, kind, present, asked):
+    def _broken_of(self, driver: base.Driver, kind: type, present: Subjects,
+                   asked: Iterable[Contributor]) -> list[Contributor]:
         """The subjects that a driver raised on and was not asked about now."""
         if not self.broken:
             return []
@@ -179,7 +183,8 @@ class Contributions:
 
     # -- one contribution -------------------------------------------------
 
-    def _ask(self, driver, contributor, subject, node):
+    def _ask(self, driver: base.Driver, contributor: Contributor,
+             subject: object, node: model.Node) -> None:
         try:
             wanted = self._understood(driver.resources(subject, node))
         except Exception as e:
@@ -189,7 +194,8 @@ class Contributions:
             self.broken.pop(contributor, None)
         self._take(contributor, wanted, node.phase)
 
-    def _failed(self, contributor, error, phase):
+    def _failed(self, contributor: Contributor, error: Exception,
+                phase: model.Phase) -> None:
         """Note that a driver has raised; its last contribution stays.
 
         So a bug in a driver does not withdraw what works, but for the end of
@@ -206,41 +212,42 @@ class Contributions:
             self._take(contributor, self._state.contributed(contributor),
                        phase)
 
-    def _drop(self, contributor):
+    def _drop(self, contributor: Contributor) -> None:
         self._take(contributor, (), None)
         self.broken.pop(contributor, None)
 
-    def _take(self, contributor, wanted, phase):
+    def _take(self, contributor: Contributor,
+              wanted: Sequence[resources.Resource],
+              phase: model.Phase | None) -> None:
         if phase is model.Phase.STOPPED:
             # At the end of the agent nothing is desired.  Objects of others
             # still stay.  An object that was kept in doubt goes, because no
             # agent is left that could resolve the doubt.
-            wanted = [r for r in wanted if r.kind == resources.Keep.kind
+            wanted = [r for r in wanted if isinstance(r, resources.Keep)
                       and r.theirs]
-        problems = [r for r in wanted if r.kind == resources.Problem.kind]
+        problems = [r for r in wanted if isinstance(r, resources.Problem)]
         if problems or contributor in self._problems:
             self._problems_changed = True
             self._problems[contributor] = problems
         if not contributor[2]:
             self._take_proof(contributor[:2], [
-                r for r in wanted if r.kind == resources.Advertised.kind])
+                r for r in wanted if isinstance(r, resources.Advertised)])
         self._state.contribute(contributor, [
             r for r in wanted if r.kind not in _NOT_YET])
 
-    def _take_proof(self, about, found):
+    def _take_proof(self, about: tuple[str, str],
+                    found: Sequence[resources.Advertised]) -> None:
         """Take the proof of a router, which waits for all its answers."""
         if found:
             self._proofs[about] = found[0]
         elif self._proofs.pop(about, None):
             self._state.contribute((*about, _PROOF), ())
 
-    def _complete(self, asked, addresses):
+    def _complete(self, asked: set[tuple[str, str]],
+                  addresses: Subjects) -> None:
         """Complete the proofs of routers about which drivers were asked.
 
         A driver that has raised has not said what it wants for the router.
-
-        :param asked: set of (driver, UUID)
-        :param addresses: dict of UUID to dict of name to address
         """
         doubtful = {contributor[:2] for contributor in self.broken}
         for about in (asked & self._proofs.keys()) - doubtful:
@@ -250,8 +257,9 @@ class Contributions:
                     in ('', *addresses.get(about[1], ()))))
             self._state.contribute((*about, _PROOF), filter(None, (proof,)))
 
-    def _understood(self, wanted):
-        """The resources that a driver yields, checked, as a list.
+    def _understood(self, wanted: Iterable[resources.Resource]
+                    ) -> list[resources.Resource]:
+        """The resources that a driver yields, checked.
 
         :raises ValueError: when an item is no resource, or no backend could
             make the resource
@@ -268,7 +276,7 @@ class Contributions:
                     'install the package that has this backend')
         return wanted
 
-    def _report_problems(self):
+    def _report_problems(self) -> None:
         """Log each problem once, and once that the problem is gone."""
         if not self._problems_changed:
             return
@@ -302,13 +310,13 @@ def _changes(before: Subjects, now: Subjects) -> Iterator[
         yield about, {}, before[about].keys()
 
 
-def merged(problems):
+def merged(problems: Iterable[resources.Problem]
+           ) -> tuple[resources.Problem, ...]:
     """Problems of several addresses of a router become one.
 
-    :param problems: iterable of :class:`resources.Problem`
-    :returns: tuple of :class:`resources.Problem`, sorted, each text once
+    :returns: sorted, each text once
     """
-    addresses = collections.defaultdict(set)
+    addresses: dict[resources.Problem, set[str]] = collections.defaultdict(set)
     for each in problems:
         addresses[dataclasses.replace(each, addresses=())].update(
             each.addresses)

@@ -20,26 +20,18 @@ direction of writing would show other words than there are.
 """
 
 
-def line(text):
-    """A text in one line, with escapes in the place of such characters.
-
-    :param text: str
-    :returns: str that is printable
-    """
+def line(text: str) -> str:
+    """A text in one line, with escapes in the place of such characters."""
     return text if text.isprintable() else ''.join(map(_escaped, text))
 
 
-def lines(text):
-    """A text of several lines, of which all but the first are indented.
-
-    :param text: str
-    :returns: str without other control characters than line feeds
-    """
+def lines(text: str) -> str:
+    """A text of several lines, of which all but the first are indented."""
     return text if text.isprintable() else ''.join(
         '\n  ' if character == '\n' else _escaped(character)
         for character in text)
 
 
-def _escaped(character):
+def _escaped(character: str) -> str:
     return (character if character.isprintable()
             else character.encode('unicode_escape').decode())

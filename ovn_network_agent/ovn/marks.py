@@ -17,6 +17,7 @@ and the earlier priority.  By the mark the next agent of that chassis can
 restore the priority, and the other agents know the reason.
 """
 
+from collections.abc import Mapping
 import re
 
 from ovn_network_agent import model
@@ -28,11 +29,11 @@ _PRIORITY = re.compile('[0-9]{1,5}')
 # As the schema has it.
 _HIGHEST = 32767
 
-def read(row):
-    """The mark of a row; a malformed value counts as none.
 
-    :param row: row of Gateway_Chassis or HA_Chassis
-    :returns: (reason, earlier priority); ('', 0) for a row without a mark
+def read(row: columns.Row) -> tuple[str, int]:
+    """Reason and earlier priority, ('', 0) without a mark.
+
+    A malformed value counts as none.
     """
     why = columns.entry(row, 'external_ids', ownership.EXT_ID_DRAINED)
     if why not in WHY:
@@ -43,13 +44,14 @@ def read(row):
         return why, 0
     return why, int(earlier)
 
-def marked(external_ids, why, earlier):
+
+def marked(external_ids: Mapping[str, str], why: str,
+           earlier: int) -> dict[str, str]:
     """The external_ids that a candidate's row has to have.
 
-    :param external_ids: dict, the present ones
+    Keys of other programs are kept.
+
     :param why: one of :data:`WHY`, '' for no mark
-    :param earlier: priority before the agent lowered it
-    :returns: dict, in which keys of other programs are kept
     """
     rest = {key: value for key, value in external_ids.items()
             if key not in (ownership.EXT_ID_DRAINED,

@@ -12,22 +12,26 @@
 
 """The managed default routes in a replica of NB.  Pure."""
 
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
 
 
-def managed(nb, owners=None):
-    """Managed default routes.
+def managed(nb: columns.Tables,
+            owners: Collection[ownership.Owner] | None = None
+            ) -> Iterator[tuple[str, columns.Row, model.NbDefaultRoute]]:
+    """Managed default routes: UUID of the router, row and route.
 
     python-ovs makes new objects at each reading of a column.  So the tags are
     read first, and routers only if a route has a tag.  With 2,000 routers
     this order takes a fifth of the time.
 
-    :param nb: dict of table name to dict of UUID to row
-    :param owners: set of :class:`ownership.Owner`, or None for all
-    :returns: iterable of (UUID of the router, text; the row;
-        :class:`model.NbDefaultRoute`)
+    :param owners: None for all
     """
     found = {uuid: row for uuid, row in
              nb['Logical_Router_Static_Route'].items()
@@ -40,6 +44,7 @@ def managed(nb, owners=None):
                 yield str(uuid), row, route
 
 
-def _is_of(external_ids, owners):
+def _is_of(external_ids: Mapping[str, str],
+           owners: Collection[ownership.Owner] | None) -> bool:
     return ownership.is_managed(external_ids) and (
         owners is None or ownership.owner(external_ids) in owners)

@@ -21,6 +21,8 @@ no NAT row.  Nor does ovn-northd list the address in nat_addresses, because
 Neutron sets exclude-lb-vips-from-garp.
 """
 
+from collections.abc import Iterable
+from collections.abc import Mapping
 import ipaddress
 
 from ovn_network_agent import iptext
@@ -28,6 +30,8 @@ from ovn_network_agent import model
 from ovn_network_agent import networks as parsing
 from ovn_network_agent import ownership
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
+from ovn_network_agent.ovsdb.columns import Uuid
 
 # The neutron:device_owner that Neutron's OVN driver writes for port
 # forwarding.  A load balancer of Octavia has another device_owner, or none.
@@ -37,28 +41,23 @@ _EVERYTHING = ('0.0.0.0/0', '::/0')
 OF_NETWORKS = ('chassisredirect', 'patch', 'l3gateway', 'localnet')
 
 
-def hosts(row):
+def hosts(row: Row) -> bool:
     """Whether a chassis has the port of a machine, and passes its packets.
 
     ovn-controller sets "up" when the flows of the port are installed
     (ovn-sb(5), table Port_Binding).  OVN before 21.03 does not have that
     column.
-
-    :param row: Port_Binding
     """
     return (columns.atom(row, 'type') not in OF_NETWORKS and
             bool(columns.rows(row, 'chassis')) and
-            columns.atom(row, 'up', True))
+            bool(columns.atom(row, 'up', True)))
 
 
-def networks(row):
+def networks(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The valid networks of a router port, and the problems of the others.
 
     A network of prefix length 0 is not valid: its rules and routes would
     match all traffic of this node.
-
-    :param row: Logical_Router_Port
-    :returns: (tuple of 'address/length', tuple of texts)
     """
     valid, problems = [], []
     name = columns.atom(row, 'name')
@@ -76,14 +75,11 @@ def networks(row):
     return tuple(valid), tuple(problems)
 
 
-def members(row):
-    """The rows of the candidates of a gateway port.
+def members(row: Row) -> tuple[str, Row, list[Row]]:
+    """The candidates of a gateway port: table, row that has them, their rows.
 
     An HA_Chassis_Group wins over Gateway_Chassis rows, as it does in
     ovn-northd.
-
-    :param row: Logical_Router_Port
-    :returns: (table, the row that has the candidates, list of their rows)
     """
     for ha_group in columns.rows(row, 'ha_chassis_group'):
         return ('HA_Chassis_Group', ha_group,
@@ -91,13 +87,11 @@ def members(row):
     return 'Gateway_Chassis', row, columns.rows(row, 'gateway_chassis')
 
 
-def default_route(row):
-    """:class:`model.NbDefaultRoute`, or None for a route of another kind.
+def default_route(row: Row) -> model.NbDefaultRoute | None:
+    """A default route, or None for a route of another kind.
 
     A default route has the prefix 0.0.0.0/0 or ::/0, matches by destination,
     and is in the main route table.  The agents' other routes count, too.
-
-    :param row: Logical_Router_Static_Route
     """
     # A command of a transaction may ask about a row that an earlier command
     # has inserted, and only attributes have the values of such a row.  Each
@@ -105,7 +99,7 @@ def default_route(row):
     said, prefix = row.external_ids, row.ip_prefix
     managed = ownership.is_managed(said)
     if prefix not in _EVERYTHING and not managed or (
-            getattr(row, 'route_table', '')):
+            bool(getattr(row, 'route_table', ''))):
         return None
     if columns.optional(row, 'policy', 'dst-ip') != 'dst-ip':
         return None
@@ -115,15 +109,13 @@ def default_route(row):
         said.get(ownership.EXT_ID_ADVERTISED, '') if managed else '', prefix)
 
 
-def nat_addresses(row):
-    """IPv4 addresses in nat_addresses of a router's gateway patch port.
+def nat_addresses(row: Row) -> tuple[str, ...]:
+    """Sorted IPv4 addresses in nat_addresses of a router's gateway patch port.
 
     The text is "MAC IP... [is_chassis_resident("PORT")]".  Only ports that
     Neutron made for a router gateway count.  An entry whose PORT is not a
     chassisredirect port is of a distributed floating IP, for which the
     chassis of the virtual machine answers (northd, get_nat_addresses).
-
-    :returns: sorted tuple of str
     """
     owner = columns.entry(row, 'external_ids', 'neutron:device_owner')
     if owner != 'network:router_gateway':
@@ -141,21 +133,21 @@ def nat_addresses(row):
     return tuple(sorted(found))
 
 
-def chassis_name(row):
+def chassis_name(row: Row) -> str:
     """Name of the chassis that a Port_Binding is bound to, or ''."""
     for chassis in columns.rows(row, 'chassis'):
-        return columns.atom(chassis, 'name')
+        return str(columns.atom(chassis, 'name'))
     return ''
 
 
-def order(row):
+def order(row: Row) -> tuple[dict[str, int], list[Uuid]]:
     """The order in OVN SB of the chassis for a gateway port.
 
     :param row: Port_Binding of type chassisredirect
-    :returns: (dict of name of a chassis to its priority; list of the UUIDs
-        of the rows that this was read from)
+    :returns: priority by name of the chassis; the rows that were read
     """
-    found, used = {}, []
+    found: dict[str, int] = {}
+    used = []
     for group in columns.rows(row, 'ha_chassis_group'):
         used.append(group.uuid)
         for member in columns.rows(group, 'ha_chassis'):
@@ -166,13 +158,8 @@ def order(row):
     return found, used
 
 
-def load_balancers(row):
-    """The load balancers of a router, each once.
-
-    :param row: Logical_Router
-    :returns: (dict of UUID to Load_Balancer, list of the UUIDs of the
-        groups that some of them come from)
-    """
+def load_balancers(row: Row) -> tuple[dict[Uuid, Row], list[Uuid]]:
+    """The load balancers of a router, and the groups of some of them."""
     found = {each.uuid: each for each in columns.rows(row, 'load_balancer')}
     groups = []
     for group in columns.rows(row, 'load_balancer_group'):
@@ -181,13 +168,9 @@ def load_balancers(row):
     return found, groups
 
 
-def balanced(row):
-    """The virtual IPs of a load balancer.
-
-    :param row: Load_Balancer
-    :returns: (tuple of :class:`model.BalancedAddress`; tuple of str, one for
-        each VIP that is left out, with the reason)
-    """
+def balanced(row: Row) -> tuple[
+        tuple[model.BalancedAddress, ...], tuple[str, ...]]:
+    """The virtual IPs of a load balancer, and why the others are left out."""
     floating = (row.external_ids.get('neutron:device_owner') ==
                 _PORT_FORWARDING)
     unanswered = _unanswered(row.options)
@@ -204,13 +187,13 @@ def balanced(row):
     return tuple(found), tuple(problems)
 
 
-def merged(found):
-    """Each address once: an address may have load balancers of TCP and UDP.
+def merged(found: Iterable[model.BalancedAddress]
+           ) -> tuple[model.BalancedAddress, ...]:
+    """Each address once, sorted.
 
-    :param found: iterable of :class:`model.BalancedAddress`
-    :returns: tuple of :class:`model.BalancedAddress`, sorted
+    An address may have load balancers of TCP and UDP.
     """
-    by_address = {}
+    by_address: dict[str, list[model.BalancedAddress]] = {}
     for each in found:
         by_address.setdefault(each.address, []).append(each)
     return tuple(
@@ -220,12 +203,12 @@ def merged(found):
         for address, those in sorted(by_address.items()))
 
 
-def vip_keys(row):
-    """The virtual IPs of a Load_Balancer row, a set of str, for an index."""
+def vip_keys(row: Row) -> set[str]:
+    """The virtual IPs of a Load_Balancer row, for an index."""
     return {address for key in row.vips if (address := _vip_address(key))}
 
 
-def _vip_address(key):
+def _vip_address(key: str) -> str:
     """The address in a key of the column vips, '' when there is none.
 
     A key is an address, or an address and a port.  With a port, an IPv6
@@ -240,7 +223,7 @@ def _vip_address(key):
         return ''
 
 
-def _unanswered(options):
+def _unanswered(options: Mapping[str, str]) -> str:
     """Why a gateway does not answer ARP for a VIP, '' when it answers."""
     if options.get('neighbor_responder') == 'none':
         return 'its option neighbor_responder is none'

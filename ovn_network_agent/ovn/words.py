@@ -21,6 +21,7 @@ import dataclasses
 from ovn_network_agent import ownership
 from ovn_network_agent import selection
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
 
 # The kinds of rows whose addresses may have a tag.
 ROUTER, NETWORK = TAGGED = ('router', 'network')
@@ -36,35 +37,30 @@ _READABLE = {'true': True, 'false': False}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Statement:
-    """What one row or several rows say.
+    """What one row or several rows say."""
 
-    :ivar own: tuple of :class:`selection.Word` from external_ids
-    :ivar native: likewise from OVN's own options
-    :ivar problems: tuple of str: the words that cannot be read
-    :ivar tags: tuple of at most one :class:`selection.Tag`
-    """
+    # From external_ids, and from OVN's own options.
+    own: tuple[selection.Word, ...] = ()
+    native: tuple[selection.Word, ...] = ()
+    # The words that cannot be read.
+    problems: tuple[str, ...] = ()
+    # At most one of each row.
+    tags: tuple[selection.Tag, ...] = ()
 
-    own: tuple = ()
-    native: tuple = ()
-    problems: tuple = ()
-    tags: tuple = ()
-
-    def __add__(self, other):
+    def __add__(self, other: 'Statement') -> 'Statement':
         return Statement(self.own + other.own, self.native + other.native,
                          self.problems + other.problems,
                          self.tags + other.tags)
 
 
-def statement(kind, row):
-    """The statement of a row.
+def statement(kind: str, row: Row) -> tuple[Statement, ...]:
+    """The statement of a row, at most one.
 
     In doubt, addresses are announced: an unreadable value in external_ids
     counts as true.  In the options only "false" turns the advertisement off,
     as in OVN.
 
     :param kind: what the row is, for messages
-    :param row: row of a table with external_ids
-    :returns: tuple of at most one :class:`Statement`
     """
     text = columns.entry(row, 'external_ids', ownership.EXT_ID_ANNOUNCE)
     option = columns.entry(row, 'options', _ADVERTISE)
@@ -80,7 +76,8 @@ def statement(kind, row):
     return (Statement(own, native, problems + unreadable, tags),)
 
 
-def _own(name, text):
+def _own(name: str, text: str
+         ) -> tuple[tuple[selection.Word, ...], tuple[str, ...]]:
     """The words and the problems of a value in external_ids."""
     announce = _READABLE.get(text.strip().lower())
     word = selection.Word(
@@ -92,7 +89,8 @@ def _own(name, text):
         'or remove it',)
 
 
-def _tag(kind, name, text):
+def _tag(kind: str, name: str, text: str
+         ) -> tuple[tuple[selection.Tag, ...], tuple[str, ...]]:
     """The tags and the problems of a tag in external_ids.
 
     A tag that cannot be read says nothing, so the next row or option counts.
@@ -112,14 +110,11 @@ def _tag(kind, name, text):
                                   'in its external_ids'),), ()
 
 
-def is_routed(row):
+def is_routed(row: Row) -> bool:
     """Whether OVN routes a router itself, and the agent leaves it alone.
 
     A word of the agent's own in the router's row wins, so that both can
     announce while the one replaces the other.
-
-    :param row: row of Logical_Router
-    :returns: bool
     """
     text = columns.entry(row, 'options', _ROUTES)
     return (text is not None and text.lower() == 'true' and

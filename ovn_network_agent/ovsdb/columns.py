@@ -15,14 +15,26 @@
 :mod:`private_names` lists the private names of python-ovs in use.
 """
 
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
 
-def optional(row, column, default=''):
+#: A row of python-ovs, whose attributes depend on its schema.
+Row = Any
+#: The UUID of a row, a uuid.UUID.
+Uuid = Any
+#: The rows of a replica by table and UUID.
+Tables = Mapping[str, Mapping[Uuid, Row]]
+
+
+def optional(row: Row, column: str, default: Any = '') -> Any:
     """The value of a column with at most one value, or ``default``."""
     values = getattr(row, column, None)
     return values[0] if values else default
 
 
-def atom(row, column, default=''):
+def atom(row: Row, column: str, default: Any = '') -> Any:
     """The only value of a column that refers to no row, or ``default``.
 
     An attribute of a row is converted at each use, in ten times as long.  For
@@ -34,31 +46,27 @@ def atom(row, column, default=''):
     return default
 
 
-def entry(row, column, key):
-    """The value of a key in a column that is a map.
+def entry(row: Row, column: str, key: str) -> str | None:
+    """The value of a key in a map; None, too, where the schema lacks it.
 
     The map is not converted as a whole, because a table may have many rows.
-
-    :returns: str; None without the key, and where the schema lacks the column
     """
     datum = row._data.get(column)
     if datum is not None:
         for name, value in datum.values.items():
             if name.value == key:
-                return value.value
+                return str(value.value)
     return None
 
 
-def speaks(row, places):
-    """Whether a row has one of some keys in columns that are maps.
-
-    :param places: iterable of (column, key)
+def speaks(row: Row, places: Iterable[tuple[str, str]]) -> bool:
+    """Whether a row has one of some (column, key) in columns that are maps.
     """
     return any(entry(row, column, key) is not None for column, key in places)
 
 
-def others(row, column):
-    """The atoms of all columns but one, a dict for a comparison.
+def others(row: Row, column: str) -> dict[str, list[Any]]:
+    """The atoms of all columns but one, for a comparison.
 
     python-ovs changes the value of a column in place, and keeps the atoms that
     stay.  A list compares the same objects without a look at their values.
@@ -67,7 +75,7 @@ def others(row, column):
             for name, value in row._data.items() if name != column}
 
 
-def any_of(row, columns):
+def any_of(row: Row, columns: Collection[str]) -> bool:
     """Whether a row has one of some columns, such as a row of former values.
 
     The attributes of the row would be converted for the answer, a set of
@@ -76,39 +84,34 @@ def any_of(row, columns):
     return not row._data.keys().isdisjoint(columns)
 
 
-def referenced(row, column):
+def referenced(row: Row, column: str) -> list[Uuid]:
     """UUIDs that a column refers to, also of rows that are not replicated.
 
     A row may come into the replica later, when it begins to match the
-    condition.  The rows that refer to this row do not change then.
-
-    :returns: list of UUID, empty where the schema lacks the column
+    condition.  The rows that refer to this row do not change then.  The list
+    is empty where the schema lacks the column.
     """
     if column not in row._data:
         return []
     return [atom.value for atom in row._data[column].values]
 
 
-def atoms(row, column):
-    """The values of a column that is a set and refers to no row.
-
-    :returns: list, empty where the schema lacks the column
-    """
+def atoms(row: Row, column: str) -> list[Any]:
+    """The values of a set that refers to no row; as :func:`referenced`."""
     return referenced(row, column)
 
 
-def rows(row, column):
+def rows(row: Row, column: str) -> list[Row]:
     """The replicated rows that a column refers to.
 
     An attribute of the row would make two copies of the column first.  As
     all functions here but :func:`optional`, this one does not see what a
-    transaction under way has changed or inserted.
-
-    :returns: list of rows, empty where the schema lacks the column
+    transaction under way has changed or inserted.  The list is empty where
+    the schema lacks the column.
     """
     found = referenced(row, column)
     if not found:
-        return found
+        return []
     kind = row._data[column].type.key
     rows_there = (row._uuid_to_row(uuid, kind) for uuid in found)
     return [each for each in rows_there if each is not None]

@@ -18,24 +18,26 @@ host route of an address of NAT or of a load balancer, or the network of a
 connected port.
 """
 
+from collections.abc import Iterable
+
 from ovn_network_agent import iptext
+from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import selection
+from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovsdb import columns
 
 
 class Advertised:
     """The advertised prefixes of one router.
 
-    :param find: function(database, table, name) that returns the
-        :class:`indexes.Index` of that name
-    :param bindings: dict of UUID to row of Port_Binding
-    :param ports: tuple of :class:`model.GatewayPort` of the router
-    :ivar datapaths: frozenset of the UUIDs of the datapaths of the router,
-        which is one
+    ``datapaths`` has the datapath of the router.
+
+    :param bindings: rows of Port_Binding
     """
 
-    def __init__(self, find, bindings, ports):
+    def __init__(self, find: indexes.Find, bindings: columns.Rows,
+                 ports: Iterable[model.GatewayPort]) -> None:
         redirects = (find('sb', 'Port_Binding', 'redirect').first(port.lrp)
                      for port in ports)
         self.datapaths = frozenset(
@@ -50,11 +52,8 @@ class Advertised:
                           if prefix.prefixlen < prefix.max_prefixlen]
         self._hosts = {str(prefix) for prefix in found}
 
-    def objection(self, address):
-        """Why OVN does not advertise an address, '' if OVN does.
-
-        :param address: IP address, text
-        """
+    def objection(self, address: str) -> str:
+        """Why OVN does not advertise an address, '' if OVN does."""
         if networks.host_prefix(address) in self._hosts:
             return ''
         ip = iptext.address(address)

@@ -24,10 +24,16 @@ with another value is somebody else's, and stays.
 The functions are pure.
 """
 
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import re
+from typing import Any
 
 from ovn_network_agent import ownership
+from ovn_network_agent.ovsdb.columns import Row
 
 # Milliseconds, milliseconds, packets.
 OPTIONS = ('bfd-min-rx', 'bfd-min-tx', 'bfd-mult')
@@ -39,55 +45,49 @@ _NUMBER = re.compile('[0-9]{1,9}')
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fleet:
-    """The part of NB_Global that is about BFD.
+    """The part of NB_Global that is about BFD."""
 
-    :ivar options: dict of those of :data:`OPTIONS` that are set to text
-    :ivar written: dict of option to text, the values of the mark
-    :ivar requests: dict of host name to a tuple of the numbers of
-        :data:`OPTIONS`, None for a malformed request
-    """
+    # Those of OPTIONS that are set.
+    options: dict[str, str]
+    # The values of the mark, by option.
+    written: dict[str, str]
+    # By chassis the numbers of OPTIONS, None for a malformed request.
+    requests: dict[str, tuple[int, ...] | None]
 
-    options: dict
-    written: dict
-    requests: dict
-
-    def without(self, hosts):
+    def without(self, hosts: Collection[str]) -> 'Fleet':
         """The same fleet without the requests of some hosts."""
         return dataclasses.replace(self, requests={
             host: values for host, values in self.requests.items()
             if host not in hosts})
 
-    def requesting(self, host, values):
+    def requesting(self, host: str, values: tuple[int, ...]) -> 'Fleet':
         """The same fleet with another request of a host."""
         return dataclasses.replace(
             self, requests={**self.requests, host: values})
 
     @property
-    def wanted(self):
-        """The slowest values of all requests, dict of option to text.
-
-        Empty without a request that can be read.
-        """
+    def wanted(self) -> dict[str, str]:
+        """The slowest values of all requests that can be read, by option."""
         readable = [values for values in self.requests.values() if values]
         return {option: str(max(column)) for option, column in zip(
             OPTIONS, zip(*readable, strict=True), strict=True)} if (
                 readable) else {}
 
     @property
-    def ours(self):
+    def ours(self) -> dict[str, str]:
         """The options that still have the value of the mark."""
         return {option: value for option, value in self.options.items()
                 if self.written.get(option) == value}
 
     @property
-    def foreign(self):
+    def foreign(self) -> dict[str, str]:
         """The options that other programs have set to unwanted values."""
         wanted, ours = self.wanted, self.ours
         return {option: value for option, value in self.options.items()
                 if wanted and option not in ours and
                 value != wanted[option]}
 
-    def decided(self):
+    def decided(self) -> 'Fleet':
         """The fleet with the options and the mark that follow.
 
         Without a request the agents' values go.  With a foreign value none
@@ -106,8 +106,8 @@ class Fleet:
                 if option in self.ours or option not in self.options})
 
 
-def read(row):
-    """:class:`Fleet` of a row of NB_Global."""
+def read(row: Row) -> Fleet:
+    """The part of a row of NB_Global that is about BFD."""
     prefix = ownership.EXT_ID_BFD_REQUEST
     return Fleet(
         {option: row.options[option] for option in OPTIONS
@@ -118,25 +118,20 @@ def read(row):
          if key.startswith(prefix)})
 
 
-def requesters(row):
-    """Names of the chassis with a request, for an index.
-
-    :param row: row of NB_Global
-    :returns: iterable of str
-    """
+def requesters(row: Row) -> list[str]:
+    """The chassis with a request in a row of NB_Global, for an index."""
     prefix = ownership.EXT_ID_BFD_REQUEST
     return [key.removeprefix(prefix) for key in row.external_ids
             if key.startswith(prefix)]
 
 
-def detection(values):
+def detection(values: Mapping[str, str | int]) -> int:
     """Milliseconds until a silent peer with the same timers counts as dead.
 
     The peer sends once in the larger of its own min_tx and our min_rx
     (RFC 5880, section 6.8.4).  OVS gives both ends the same multiplier.
 
-    :param values: dict of option to text or number; a missing option has the
-        default of Open vSwitch
+    :param values: by option; a missing one has the default of Open vSwitch
     :raises ValueError: when a value is no number
     """
     rx, tx, mult = (int(values.get(option) or DEFAULTS[option])
@@ -145,24 +140,21 @@ def detection(values):
 
 
 class Sessions:
-    """The question for BFD in the tunnels of the local Open vSwitch.
+    """The question for BFD in the tunnels of the local Open vSwitch."""
 
-    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
-    """
-
-    # The key 'flow' leaves out the agent's relays, which have numbers.
+    # See replica.Idl.ask.  The key 'flow' leaves out the agent's relays, which
+    # have numbers.
     operations = ({
         'op': 'select', 'table': 'Interface',
         'where': [['bfd', 'includes', ['map', [['enable', 'true']]]],
                   ['options', 'includes', ['map', [['key', 'flow']]]]],
         'columns': ['options', 'bfd', 'bfd_status']},)
 
-    def found(self, answers):
-        """The tunnels with BFD.
+    def found(self, answers: Sequence[Sequence[Any]]) -> Iterator[
+            tuple[str, dict[str, str], dict[str, str]]]:
+        """The tunnels with BFD: address of the other end, timers, bfd_status.
 
-        :param answers: list of lists of rows, one for each operation
-        :returns: iterable of (address of the other end, text; dict of option
-            of :data:`OPTIONS` to text; dict, the column bfd_status)
+        :param answers: lists of rows in JSON, one for each operation
         """
         for row in answers[0]:
             timers = dict(row['bfd'][1])
@@ -172,39 +164,35 @@ class Sessions:
                    dict(row['bfd_status'][1]))
 
 
-def _key(option):
+def _key(option: str) -> str:
     """The key of the column bfd for an option: 'bfd-min-rx' is min_rx."""
     return option.removeprefix('bfd-').replace('-', '_')
 
 
-def _request(text):
+def _request(text: str) -> tuple[int, ...] | None:
     found = _pairs(text)
     if found.keys() != set(OPTIONS):
         return None
     return tuple(int(found[option]) for option in OPTIONS)
 
 
-def _pairs(text):
-    """dict of option to text, of the words OPTION=NUMBER; others are left."""
+def _pairs(text: str) -> dict[str, str]:
+    """The words OPTION=NUMBER; other words are left out."""
     pairs = (word.partition('=') for word in text.split())
     return {option: value for option, _sign, value in pairs
             if option in OPTIONS and _NUMBER.fullmatch(value)}
 
 
-def _text(values):
+def _text(values: Mapping[str, str | int]) -> str:
     """The text of a mark or request, see :func:`_pairs`."""
     return ' '.join(f'{option}={values[option]}' for option in OPTIONS
                     if option in values)
 
 
-def external_ids(present, fleet):
+def external_ids(present: Mapping[str, str], fleet: Fleet) -> dict[str, str]:
     """The external_ids for a fleet; keys of other programs are kept.
 
     A malformed request stays as it is: its agent may be a newer one.
-
-    :param present: dict, the present ones
-    :param fleet: :class:`Fleet`
-    :returns: dict
     """
     prefix = ownership.EXT_ID_BFD_REQUEST
     found = {key: value for key, value in present.items()
@@ -220,11 +208,8 @@ def external_ids(present, fleet):
     return found
 
 
-def in_the_way(fleet):
-    """Why the options cannot get the requested values, or ''.
-
-    :param fleet: :class:`Fleet`
-    """
+def in_the_way(fleet: Fleet) -> str:
+    """Why the options cannot get the requested values, or ''."""
     if not fleet.foreign:
         return ''
     wanted = fleet.wanted

@@ -12,31 +12,35 @@
 
 """The routers that rows concern, by the indexes.  Pure."""
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
 import itertools
 
+from ovn_network_agent import ownership
+from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Uuid
 
 
 class Concerns:
     """Finds routers.
 
-    :param find: function(database, table, name) that returns the
-        :class:`indexes.Index` of that name
-    :param follows: function(name of a chassisredirect port) that returns
-        whether this agent handles the port
+    :param follows: whether this agent handles a chassisredirect port
     :param depends: see :class:`ovn.routers.Routers`
     """
 
-    def __init__(self, find, follows, depends):
+    def __init__(self, find: indexes.Find, follows: Callable[[str], bool],
+                 depends: Mapping[Uuid, set[Uuid]]) -> None:
         self._find = find
         self._follows = follows
         self._depends = depends
 
-    def bound(self, uuid):
-        """UUIDs of the routers whose ports a row of Port_Binding is about.
-
-        :param uuid: of the row
-        """
+    def bound(self, uuid: Uuid) -> Iterator[Uuid]:
+        """The routers whose ports a row of Port_Binding is about."""
         for name in ('redirect', 'peer'):
             for lrp in self._find('sb', 'Port_Binding', name).keys_of(uuid):
                 yield from self.of_port(lrp)
@@ -44,30 +48,30 @@ class Concerns:
                                         'name').find(lrp):
                     yield from self._depends.get(port, ())
 
-    def of_port(self, lrp):
-        """UUIDs of the routers with a port of that name."""
+    def of_port(self, lrp: str) -> set[Uuid]:
+        """The routers with a port of that name."""
         by_name = self._find('nb', 'Logical_Router_Port', 'name')
         by_port = self._find('nb', 'Logical_Router', 'port')
         return {router for port in by_name.find(lrp)
                 for router in by_port.find(port)}
 
-    def via(self, address):
-        """UUIDs of the routers whose virtual gateway would be an address."""
+    def via(self, address: str) -> set[Uuid]:
+        """The routers whose virtual gateway would be an address."""
         by_nexthop = self._find('nb', 'Logical_Router_Port', 'nexthop')
         by_port = self._find('nb', 'Logical_Router', 'port')
         return {router for port in by_nexthop.find(address)
                 for router in by_port.find(port)}
 
-    def here(self, bindings, wiring, marks, machines):
-        """UUIDs of the routers that concern this chassis, a set.
+    def here(self, bindings: columns.Rows, wiring: wirings.Wiring,
+             marks: Iterable[ownership.Owner],
+             machines: nats.Machines) -> set[Uuid]:
+        """The routers that concern this chassis.
 
-        :param bindings: dict of UUID to row of Port_Binding
-        :param wiring: :class:`model.wiring.Wiring`
+        :param bindings: rows of Port_Binding
         :param marks: :attr:`model.Node.marks`
-        :param machines: :class:`ovn.nats.Machines`
         """
         bound = self._find('sb', 'Port_Binding', 'bound')
-        concerned = set()
+        concerned: set[Uuid] = set()
         for uuid in bound.find(wiring.chassis):
             if self._follows(columns.atom(bindings[uuid], 'logical_port')):
                 for lrp in self._find('sb', 'Port_Binding',

@@ -18,11 +18,13 @@ The functions are pure: they work on rows that the caller passes in.
 import collections
 import dataclasses
 
+from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import printable
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
 
 NEUTRON_NAME = 'neutron:router_name'
 NETWORK_NAME = 'neutron:network_name'
@@ -31,20 +33,16 @@ NEUTRON_PREFIX = 'neutron-'
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Router:
-    """A router and the names that an operator may use for the router.
-
-    :ivar uuid: UUID of the Logical_Router row, text
-    :ivar name: name of the row; Neutron writes neutron-<Neutron's UUID>
-    :ivar label: name of the router in Neutron, see :func:`neutron_name`
-    :ivar default_routes: tuple of :class:`model.NbDefaultRoute`
-    """
+    """A router and the names that an operator may use for the router."""
 
     uuid: str
+    # Of the row; Neutron writes neutron-<Neutron's UUID>.
     name: str
+    # See neutron_name.
     label: str = ''
-    default_routes: tuple = ()
+    default_routes: tuple[model.NbDefaultRoute, ...] = ()
 
-    def is_called(self, text):
+    def is_called(self, text: str) -> bool:
         """Whether a text is one of the names of this router."""
         return text in (self.uuid, self.name) or (
             self.name == NEUTRON_PREFIX + text) or (
@@ -53,21 +51,19 @@ class Router:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Directory:
-    """The routers and chassis of OVN at one moment.
+    """The routers and chassis of OVN at one moment."""
 
-    :ivar routers: dict of UUID, text, to :class:`Router`
-    :ivar hostnames: see :func:`hostnames`
-    """
+    # By UUID.
+    routers: dict[str, Router] = dataclasses.field(default_factory=dict)
+    # See the function hostnames.
+    hostnames: dict[str, str] = dataclasses.field(default_factory=dict)
 
-    routers: dict = dataclasses.field(default_factory=dict)
-    hostnames: dict = dataclasses.field(default_factory=dict)
-
-    def hostname(self, chassis):
+    def hostname(self, chassis: str) -> str:
         """Host name of a chassis, or its chassis name without a host name.
         """
         return self.hostnames.get(chassis) or chassis
 
-    def describe(self, uuid):
+    def describe(self, uuid: str) -> str:
         """Text for a message: the best name of a router, and its UUID."""
         router = self.routers.get(uuid)
         if router is None:
@@ -75,21 +71,14 @@ class Directory:
         return f'router {router.label or router.name} ({uuid})'
 
 
-def neutron_name(row):
-    """The name of a router in Neutron, which its tenant chooses.
-
-    :param row: Logical_Router
-    :returns: printable text, '' without a name
-    """
+def neutron_name(row: Row) -> str:
+    """The name of a router in Neutron, which its tenant chooses; printable."""
     return printable.line(
         columns.entry(row, 'external_ids', NEUTRON_NAME) or '')
 
 
-def read(nb, sb):
-    """:class:`Directory` of the rows in the replicas.
-
-    :param nb: dict of table name to dict of UUID to row; likewise sb
-    """
+def read(nb: columns.Tables, sb: columns.Tables) -> Directory:
+    """The routers and chassis in the replicas."""
     routers = {}
     for row in nb['Logical_Router'].values():
         routes = filter(None, map(rows.default_route, row.static_routes))
@@ -101,13 +90,10 @@ def read(nb, sb):
     return Directory(routers, hostnames(sb))
 
 
-def hostnames(sb):
-    """The host names of all chassis, for messages.
+def hostnames(sb: columns.Tables) -> dict[str, str]:
+    """The host names of all chassis by name, printable, for messages.
 
     A host name that several chassis have comes with the name of the chassis.
-
-    :param sb: dict of table name to dict of UUID to row
-    :returns: dict of the name of a chassis to printable text
     """
     owners = [ownership.Owner(printable.line(row.hostname), row.name)
               for row in sb['Chassis'].values()]

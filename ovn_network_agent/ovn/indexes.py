@@ -15,6 +15,7 @@
 from collections.abc import Callable
 from collections.abc import Hashable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import KeysView
 from collections.abc import Mapping
 from typing import Any
@@ -27,10 +28,10 @@ from ovn_network_agent import ownership
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
-from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
 
 
 class Index:
@@ -127,11 +128,9 @@ class References(Index):
 
     A column may have thousands of references, and an event changes one of
     them.  So no reference is hashed that is the same object as before.
-
-    :param column: name of a column that is a set of references
     """
 
-    def __init__(self, column):
+    def __init__(self, column: str) -> None:
         super().__init__(lambda row: columns.referenced(row, column))
 
     def _difference(self, before: tuple[Any, ...], now: tuple[Any, ...]
@@ -140,12 +139,12 @@ class References(Index):
         return gone - come, come - gone
 
 
-def make():
-    """New empty indexes.
+#: Finds an index by its database, table and name.
+Find = Callable[[str, str, str], Index]
 
-    :returns: dict of (database, table) to dict of name to
-        :class:`Index`
-    """
+
+def make() -> dict[tuple[str, str], dict[str, Index]]:
+    """New empty indexes: by (database, table), then by name."""
     return {
         ('sb', 'Port_Binding'): {
             'redirect': Index(_redirect_keys),
@@ -218,37 +217,37 @@ def make():
     }
 
 
-def _words(kind):
+def _words(kind: str) -> dict[str, Index]:
     # Most rows say nothing, and an event changes one of thousands.
     return {'words': Index(lambda r: words.statement(kind, r)
                            if columns.speaks(r, words.SPOKEN) else ())}
 
 
-def _label_keys(row):
+def _label_keys(row: Row) -> Iterable[str]:
     label = directory.neutron_name(row)
     return [label] if label and selection.is_free(
         directory.NEUTRON_PREFIX, label) else ()
 
 
-def _network_names(row):
+def _network_names(row: Row) -> Iterable[str]:
     return selection.names(
         directory.NEUTRON_PREFIX, str(row.uuid), row.name,
         columns.entry(row, 'external_ids', directory.NETWORK_NAME) or '')
 
 
-def _redirect_keys(row):
+def _redirect_keys(row: Row) -> Iterator[str]:
     if columns.atom(row, 'type') == 'chassisredirect':
         yield columns.atom(row, 'logical_port').removeprefix(model.REDIRECT)
 
 
-def _peer_keys(row):
+def _peer_keys(row: Row) -> Iterator[str]:
     if columns.atom(row, 'type') == 'patch':
         peer = columns.entry(row, 'options', 'peer')
         if peer is not None:
             yield peer
 
 
-def _prefix_keys(row):
+def _prefix_keys(row: Row) -> Iterable[iptext.Network]:
     try:
         return [iptext.network(row.ip_prefix)]
     except ValueError:
@@ -256,37 +255,37 @@ def _prefix_keys(row):
         return ()
 
 
-def _localnet_keys(row):
+def _localnet_keys(row: Row) -> Iterator[columns.Uuid]:
     if columns.atom(row, 'type') == 'localnet':
         yield from columns.referenced(row, 'datapath')
 
 
-def _tag_keys(row):
+def _tag_keys(row: Row) -> Iterator[ownership.Owner]:
     if ownership.is_managed(row.external_ids):
         yield ownership.owner(row.external_ids)
 
 
-def _nexthop_keys(row):
+def _nexthop_keys(row: Row) -> Iterator[str]:
     nexthop = networks.virtual_gateway(
         sorted(columns.atoms(row, 'networks')))
     if nexthop is not None:
         yield nexthop
 
 
-def _machine_keys(row):
-    machine = nats.machine_of(row)
+def _machine_keys(row: Row) -> Iterator[str]:
+    machine = rows.machine_of(row)
     if machine:
         yield machine
 
 
-def _tenant_keys(row):
+def _tenant_keys(row: Row) -> Iterator[str]:
     if columns.atom(row, 'type') == 'snat':
         tenant = networks.translated(columns.atom(row, 'logical_ip'))
         if tenant is not None:
             yield str(tenant)
 
 
-def _address_keys(row):
+def _address_keys(row: Row) -> Iterator[str]:
     for text in columns.atoms(row, 'networks'):
         interface = networks.parse_interface(text)
         if interface is not None:

@@ -20,22 +20,29 @@ in.
 
 import bisect
 import collections
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
 import re
 
 from ovn_network_agent import identity
 from ovn_network_agent import iptext
 from ovn_network_agent import model
+from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
+from ovn_network_agent.ovsdb.columns import Uuid
 
-_FLOATING = 'dnat_and_snat'
 _MAC = re.compile('[0-9a-f]{2}(:[0-9a-f]{2}){5}')
+_Key = tuple[str, str, str, str, bool, str]
 
 
-def nat(row, resident=lambda port: False):
-    """:class:`model.Nat` of a NAT row.
+def nat(row: Row,
+        resident: Callable[[str], bool] = lambda port: False) -> model.Nat:
+    """The value of a NAT row.
 
-    :param resident: function(name of a logical port) that returns whether the
-        port is on this chassis
+    :param resident: whether a logical port is on this chassis
     :raises ValueError: when external_ip is no IP address, or external_mac is
         no MAC address; the text names the row and the value
     """
@@ -52,7 +59,7 @@ def nat(row, resident=lambda port: False):
     port = (columns.optional(row, 'gateway_port', None)
             if columns.atom(row, 'gateway_port') else None)
     gateway_port = port.name if port else ''
-    machine = machine_of(row)
+    machine = rows.machine_of(row)
     if not machine:
         return model.Nat(kind, external, logical, gateway_port=gateway_port)
     mac = columns.atom(row, 'external_mac').lower()
@@ -64,93 +71,78 @@ def nat(row, resident=lambda port: False):
                      gateway_port)
 
 
-def machine_of(row):
-    """The logical port of a distributed floating IP, '' for another row.
-
-    :param row: NAT
-    """
-    if (columns.atom(row, 'type') != _FLOATING or
-            not columns.atom(row, 'external_mac')):
-        return ''
-    return columns.atom(row, 'logical_port')
-
-
 class Nats:
     """The NAT rows of all routers.
 
-    :param resident: function(name of a logical port) that returns whether the
-        port is on this chassis; a caller says with :meth:`changed` that the
-        answer for a row is another one
+    :param resident: see :func:`nat`; a caller says with :meth:`changed` that
+        the answer for a row is another one
     """
 
-    def __init__(self, resident=lambda port: False):
+    def __init__(self, resident: Callable[[str], bool] = lambda port: False
+                 ) -> None:
         self._resident = resident
-        self._routers = {}
+        self._routers: dict[Uuid, _Router] = {}
 
-    def forget(self):
+    def forget(self) -> None:
         """Read everything anew the next time."""
         self._routers.clear()
 
-    def changed(self, uuid, routers):
+    def changed(self, uuid: Uuid, routers: Iterable[Uuid]) -> None:
         """Note a new, deleted or changed row of NAT.
 
-        :param uuid: UUID of the row
-        :param routers: UUIDs of the routers whose values depend on the row
+        :param routers: those whose values depend on the row
         """
         for router in routers:
             if router in self._routers:
                 self._routers[router].changed.add(uuid)
 
-    def drop(self, router):
+    def drop(self, router: Uuid) -> None:
         """Forget a router that is gone."""
         self._routers.pop(router, None)
 
-    def of_router(self, uuid, references, table):
+    def of_router(self, uuid: Uuid, references: tuple[Uuid, ...],
+                  table: columns.Rows
+                  ) -> tuple[tuple[model.Nat, ...], list[str], set[Uuid]]:
         """The present NAT rows of a router.
 
-        :param uuid: UUID of the router
-        :param references: tuple of the UUIDs of its rows, the same objects as
-            before for the same rows
-        :param table: dict of UUID to row of NAT
-        :returns: (sorted tuple of :class:`model.Nat`, each once; list of str:
-            rows left out because they are malformed; set of the UUIDs of the
-            rows that were read now)
+        :param references: the UUIDs of its rows, the same objects as before
+            for the same rows
+        :returns: the values, sorted, each once; why malformed rows are left
+            out; the rows that were read now
         """
         if uuid not in self._routers:
             self._routers[uuid] = _Router(self._resident)
         return self._routers[uuid].read(references, table)
 
-    def residents(self, uuid):
-        """The rows of distributed floating IPs with a machine here.
+    def residents(self, uuid: Uuid) -> set[model.Nat]:
+        """The distributed floating IPs of a router with a machine here.
 
-        :param uuid: UUID of a router, after :meth:`of_router`
-        :returns: set of :class:`model.Nat`
+        :meth:`of_router` comes before.
         """
         return self._routers[uuid].residents
 
 
 class _Router:
-    """The NAT rows of one router.
+    """The NAT rows of one router."""
 
-    :param resident: see :class:`Nats`
-    :ivar changed: UUIDs of the rows that are to be read again, a set
-    :ivar residents: see :meth:`Nats.residents`
-    """
-
-    def __init__(self, resident):
+    def __init__(self, resident: Callable[[str], bool]) -> None:
         self._resident = resident
-        self.changed = set()
-        self.residents = set()
+        # The rows that are to be read again.
+        self.changed: set[Uuid] = set()
+        # See Nats.residents.
+        self.residents: set[model.Nat] = set()
         # By UUID of each of the references the value or None, and the reason
         # why a row has none.
-        self._references = ()
-        self._values = {}
-        self._bad = {}
+        self._references: tuple[Uuid, ...] = ()
+        self._values: dict[Uuid, model.Nat | None] = {}
+        self._bad: dict[Uuid, str] = {}
         # How many rows have a value, and the values with their sort keys.
-        self._counts = collections.Counter()
-        self._keys, self._sorted = [], []
+        self._counts: collections.Counter[model.Nat] = collections.Counter()
+        self._keys: list[_Key] = []
+        self._sorted: list[model.Nat] = []
 
-    def read(self, references, table):
+    def read(self, references: tuple[Uuid, ...], table: columns.Rows
+             ) -> tuple[tuple[model.Nat, ...], list[str], set[Uuid]]:
         """See :meth:`Nats.of_router`."""
         gone, come = map(set, identity.difference(self._references,
                                                   references))
@@ -164,7 +156,7 @@ class _Router:
         self.changed = set()
         return tuple(self._sorted), sorted(self._bad.values()), come
 
-    def _add(self, uuid, row):
+    def _add(self, uuid: Uuid, row: Row) -> None:
         """Read a row that is not known yet; None for a row that is to come."""
         try:
             self._values[uuid] = value = row and nat(
@@ -183,7 +175,7 @@ class _Router:
             if value.resident:
                 self.residents.add(value)
 
-    def _remove(self, uuid):
+    def _remove(self, uuid: Uuid) -> bool:
         """Forget a row; returns whether the row was known."""
         if uuid not in self._values:
             return False
@@ -193,7 +185,7 @@ class _Router:
             self._uncount(value)
         return True
 
-    def _uncount(self, value):
+    def _uncount(self, value: model.Nat) -> None:
         self._counts[value] -= 1
         if not self._counts[value]:
             del self._counts[value]
@@ -202,8 +194,8 @@ class _Router:
             self.residents.discard(value)
 
 
-def _key(nat):
-    """Sort key of a :class:`model.Nat`; no two different ones are equal."""
+def _key(nat: model.Nat) -> _Key:
+    """Sort key; no two different values have the same."""
     return (nat.external_ip, nat.type, nat.logical_ip, nat.distributed_mac,
             nat.resident, nat.gateway_port)
 
@@ -213,37 +205,31 @@ class Machines:
 
     OVN answers for a distributed floating IP on the chassis that has the
     logical port of its NAT row.
-
-    :param find: function(database, table, name) that returns the
-        :class:`indexes.Index` of that name
-    :ivar chassis: name of this chassis
-    :ivar held: see :class:`model.wiring.Wiring`
     """
 
-    def __init__(self, find):
+    def __init__(self, find: indexes.Find) -> None:
         self._find = find
-        self.chassis, self.held = '', frozenset()
+        # As in model.wiring.Wiring.
+        self.chassis = ''
+        self.held: frozenset[str] = frozenset()
 
     @property
-    def wanted(self):
+    def wanted(self) -> bool:
         """Whether the cloud has distributed floating IPs."""
         return bool(self._find('nb', 'NAT', 'machine').keys())
 
-    def is_here(self, port):
-        """Whether the port of a machine is on this chassis, and up.
-
-        :param port: name of a logical port
-        """
+    def is_here(self, port: str) -> bool:
+        """Whether the port of a machine is on this chassis, and up."""
         hosted = self._find('sb', 'Port_Binding', 'hosted')
         bindings = self._find('sb', 'Port_Binding', 'machine').find(port)
         if not bindings:
             return port in self.held
         return any(self.chassis in hosted.keys_of(uuid) for uuid in bindings)
 
-    def routers_here(self, bindings):
-        """UUIDs of the routers with a floating IP of a machine here.
+    def routers_here(self, bindings: columns.Rows) -> Iterator[Uuid]:
+        """The routers with a floating IP of a machine here.
 
-        :param bindings: dict of UUID to row of Port_Binding
+        :param bindings: rows of Port_Binding
         """
         if not self.wanted:
             return
@@ -257,19 +243,13 @@ class Machines:
             for nat in machines.find(port):
                 yield from by_nat.find(nat)
 
-    def nat_rows(self, binding):
-        """UUIDs of the NAT rows for the port of a machine.
-
-        :param binding: UUID of a row of Port_Binding
-        """
+    def nat_rows(self, binding: Uuid) -> Iterator[Uuid]:
+        """The NAT rows for the port of a machine in a Port_Binding row."""
         for port in self._find('sb', 'Port_Binding',
                                'machine').keys_of(binding):
             yield from self._find('nb', 'NAT', 'machine').find(port)
 
-    def any_of(self, nat_rows):
-        """Whether one of some NAT rows is a distributed floating IP.
-
-        :param nat_rows: iterable of UUIDs
-        """
+    def any_of(self, nat_rows: Iterable[Uuid]) -> bool:
+        """Whether one of some NAT rows is a distributed floating IP."""
         by_machine = self._find('nb', 'NAT', 'machine')
         return any(by_machine.keys_of(uuid) for uuid in nat_rows)

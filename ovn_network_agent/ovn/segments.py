@@ -17,11 +17,18 @@ addresses of a provider network, too.  So a row counts as a user only if its
 router has a port on that provider network.
 """
 
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
+from typing import Any
 
 from ovn_network_agent import model
+from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Uuid
 
 _ROUTER = 'Logical_Router'
 _PORT = 'Logical_Router_Port'
@@ -33,16 +40,14 @@ _REFERENCES = ('nat', 'balancer', 'group')
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Located:
-    """The place where a gateway port meets the provider network.
+    """The place where a gateway port meets the provider network."""
 
-    :ivar segment: :class:`model.Segment`, or None while it is unknown
-    :ivar nat_addresses: tuple of IPv4 text from SB nat_addresses
-    :ivar depends: UUIDs of the Port_Binding rows that this was read from
-    """
-
+    # None while it is unknown.
     segment: model.Segment | None = None
-    nat_addresses: tuple = ()
-    depends: tuple = ()
+    # See rows.nat_addresses.
+    nat_addresses: tuple[str, ...] = ()
+    # The Port_Binding rows that this was read from.
+    depends: tuple[Uuid, ...] = ()
 
 
 class Segments:
@@ -50,24 +55,19 @@ class Segments:
 
     A result depends on the rows in ``Located.depends``, on the wiring, and
     on every localnet port.
-
-    :param find: function(database, table, name) that returns the
-        :class:`indexes.Index` of that name
     """
 
-    def __init__(self, find):
+    def __init__(self, find: indexes.Find) -> None:
         self._find = find
 
-    def locate(self, bindings, wiring, lrp):
+    def locate(self, bindings: columns.Rows, wiring: wirings.Wiring,
+               lrp: str) -> Located:
         """Find the segment of a gateway port.
 
         The patch port of the switch names the router port as its peer.  The
         localnet port is on the datapath of this patch port.
 
-        :param bindings: dict of UUID to row of Port_Binding
-        :param wiring: :class:`model.wiring.Wiring`
-        :param lrp: name of the Logical_Router_Port
-        :returns: :class:`Located`
+        :param bindings: rows of Port_Binding
         """
         patch = self._find('sb', 'Port_Binding', 'peer').first(lrp)
         if patch is None:
@@ -83,8 +83,9 @@ class Segments:
             _physical_network(row), columns.atom(row, 'tag', 0))
         return Located(segment, addresses, (patch, localnet))
 
-    def _localnet(self, bindings, wiring, datapath):
-        """UUID of the localnet port of a switch, or None.
+    def _localnet(self, bindings: columns.Rows, wiring: wirings.Wiring,
+                  datapath: Uuid) -> Uuid | None:
+        """The localnet port of a switch.
 
         A network of several segments has a localnet port for each segment.
         The localnet port of a physical network of this node comes first.
@@ -101,25 +102,21 @@ class Users:
     A result depends on the rows that :meth:`find_user` names, on rows that
     get the address, and on routers and groups that come to refer to such rows
     (:meth:`concerned`).
-
-    :param find: function(database, table, name) that returns the
-        :class:`indexes.Index` of that name
     """
 
-    def __init__(self, find):
+    def __init__(self, find: indexes.Find) -> None:
         self._find = find
 
-    def find_user(self, bindings, lrp, address):
+    def find_user(self, bindings: columns.Rows, lrp: str,
+                  address: str | None) -> tuple[bool, set[Uuid]]:
         """Whether an address on the provider network of a port is in use.
 
-        :param bindings: dict of UUID to row of Port_Binding
-        :param lrp: name of the Logical_Router_Port
-        :param address: IP address, text
-        :returns: (whether a NAT row, a load balancer or a router port has the
-            address; set of the UUIDs of the NB rows that this was read from)
+        :param bindings: rows of Port_Binding
+        :returns: whether a NAT row, a load balancer or a router port has the
+            address; the NB rows that this was read from
         """
         network = self._network(bindings, lrp)
-        depends = set()
+        depends: set[Uuid] = set()
         for table in ('NAT', 'Load_Balancer', _PORT):
             for row in self._find('nb', table, 'address').find(address):
                 groups = self._groups(row)
@@ -132,18 +129,17 @@ class Users:
                     return True, depends
         return False, depends
 
-    def claimant(self, bindings, lrps, address, own):
+    def claimant(self, bindings: columns.Rows, lrps: Iterable[str],
+                 address: str, own: Uuid) -> tuple[Uuid | None, set[Uuid]]:
         """Another router on the provider networks with a NAT row's address.
 
-        :param bindings: dict of UUID to row of Port_Binding
-        :param lrps: names of the gateway ports of a router
-        :param address: IP address, text
-        :param own: UUID of this router
-        :returns: (UUID of the other router, None without one; set of the
-            UUIDs of the NB rows that this was read from)
+        :param bindings: rows of Port_Binding
+        :param lrps: names of the gateway ports of the router ``own``
+        :returns: the other router; the NB rows that this was read from
         """
         places = {self._network(bindings, lrp) for lrp in lrps} - {None}
-        depends, by_port = set(), self._find('nb', _ROUTER, 'port')
+        by_port = self._find('nb', _ROUTER, 'port')
+        depends: set[Uuid] = set()
         for nat in sorted(self._find('nb', 'NAT', 'address').find(address)):
             depends.add(nat)
             for router in sorted(self._find('nb', _ROUTER, 'nat').find(nat)):
@@ -154,8 +150,8 @@ class Users:
                     return router, depends
         return None, depends
 
-    def balancing(self, address):
-        """UUIDs of the routers with a load balancer of an address."""
+    def balancing(self, address: str) -> set[Uuid]:
+        """The routers with a load balancer of an address."""
         return {router for row in self._find(
                     'nb', 'Load_Balancer', 'address').find(address)
                 for name, uuids in (('balancer', (row,)),
@@ -163,49 +159,46 @@ class Users:
                 for uuid in uuids
                 for router in self._find('nb', _ROUTER, name).find(uuid)}
 
-    def concerned(self, table, row, changed):
-        """Rows whose users may differ after a change of a row.
+    def concerned(self, table: str, row: Uuid,
+                  changed: Mapping[str, set[Any]]) -> set[Uuid]:
+        """Rows whose users may differ after a change of a row of NB.
 
-        :param table: name of a table of NB
-        :param row: UUID
-        :param changed: dict of the name of each index of the table to the
-            set of keys that the row has got or lost
-        :returns: set of UUID
+        :param changed: by name of an index of the table the keys that the row
+            has got or lost
         """
         names = {_ROUTER: _REFERENCES,
                  'Load_Balancer_Group': ('balancer',)}.get(table, ())
-        found = set().union(*(changed[name] for name in names))
+        found = set[Uuid]().union(*(changed[name] for name in names))
         if changed.get('port'):
             # Its references are in use in other networks now.
             found.update(*(self._find('nb', table, name).keys_of(row)
                            for name in names))
         return found
 
-    def _groups(self, row):
-        """UUIDs of the groups that a load balancer is in."""
+    def _groups(self, row: Uuid) -> frozenset[Uuid]:
+        """The groups that a load balancer is in."""
         return self._find('nb', 'Load_Balancer_Group', 'balancer').find(row)
 
-    def _ports(self, found):
-        """UUIDs of the ports of all routers that refer to a found row."""
+    def _ports(self, found: Collection[Uuid]) -> set[Uuid]:
+        """The ports of all routers that refer to a found row."""
         by_port = self._find('nb', _ROUTER, 'port')
         return {port for name in _REFERENCES for row in found
                 for router in self._find('nb', _ROUTER, name).find(row)
                 for port in by_port.keys_of(router)}
 
-    def _names(self, port):
+    def _names(self, port: Uuid) -> tuple[str, ...]:
         return self._find('nb', _PORT, 'name').keys_of(port)
 
-    def _network(self, bindings, lrp):
-        """UUID of the datapath on the other side of a port, or None."""
+    def _network(self, bindings: columns.Rows, lrp: str) -> Uuid | None:
+        """The datapath on the other side of a port."""
         patch = self._find('sb', 'Port_Binding', 'peer').first(lrp)
         return None if patch is None else _datapath(bindings[patch])
 
 
-def _datapath(row):
-    """UUID of the datapath of a row of Port_Binding, or None."""
+def _datapath(row: columns.Row) -> Uuid | None:
     return next(iter(columns.referenced(row, 'datapath')), None)
 
 
-def _physical_network(row):
+def _physical_network(row: columns.Row) -> str:
     """The name of the physical network of a localnet port, or ''."""
     return columns.entry(row, 'options', 'network_name') or ''

@@ -15,89 +15,83 @@
 The addresses that are not announced on purpose, and the tags of the routes.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import dataclasses
 
+from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import advertised
 from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
+from ovn_network_agent.ovsdb.columns import Uuid
 
 _SWITCH = 'logical-switch'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Judgement:
-    """The outcome for one router.
+    """The outcome for one router."""
 
-    :ivar withheld: see :class:`model.Router`
-    :ivar ports: tuple of :class:`model.GatewayPort` with their tags
-    :ivar routed_by_ovn: whether the router is left to OVN
-    :ivar problems: tuple of str: words of rows that cannot be read
-    :ivar depends: frozenset of the UUIDs of the rows of provider networks
-        that this was read from, of the UUIDs, text, of Logical_Switch rows,
-        and of the UUID of the datapath whose advertised routes were read
-    :ivar silent: whether neither a row nor an option says anything about an
-        address, so that the outcome does not depend on the addresses
-    """
-
-    withheld: tuple = ()
-    ports: tuple = ()
+    # See model.Router.
+    withheld: tuple[tuple[str, str], ...] = ()
+    # With their tags.
+    ports: tuple[model.GatewayPort, ...] = ()
+    # Whether the router is left to OVN.
     routed_by_ovn: bool = False
-    problems: tuple = ()
-    depends: frozenset = frozenset()
+    # Words of rows that cannot be read.
+    problems: tuple[str, ...] = ()
+    # The rows of provider networks that this was read from, Logical_Switch
+    # rows by the text of their UUIDs, and the datapath whose advertised routes
+    # were read.
+    depends: frozenset[Uuid] = frozenset()
+    # Whether neither a row nor an option says anything about an address, so
+    # that the outcome does not depend on the addresses.
     silent: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Network:
-    """The provider network on the other side of a gateway port.
-
-    :ivar said: :class:`words.Statement`
-    :ivar names: frozenset of names, empty while the network is unknown
-    :ivar depends: see :class:`Judgement`
-    """
+    """The provider network on the other side of a gateway port."""
 
     said: words.Statement = words.Statement()
-    names: frozenset = frozenset()
-    depends: frozenset = frozenset()
+    # Empty while the network is unknown.
+    names: frozenset[str] = frozenset()
+    # See Judgement.
+    depends: frozenset[Uuid] = frozenset()
 
 
 class Withholding:
-    """Judges the addresses and the ports of routers.
+    """Judges the addresses and the ports of routers."""
 
-    :param find: function(database, table, name) that returns the
-        :class:`indexes.Index` of that name
-    :ivar selection: :class:`selection.Selection`; a new one counts for the
-        routers that are judged afterwards
-    :ivar has_advertised: whether SB has the table Advertised_Route, and the
-        replica, too
-    """
-
-    def __init__(self, find):
+    def __init__(self, find: indexes.Find) -> None:
         self._find = find
+        # A new one counts for the routers that are judged afterwards.
         self.selection = selection.Selection()
+        # Whether SB and the replica have the table Advertised_Route.
         self.has_advertised = False
 
-    def _is_routed(self, router):
+    def _is_routed(self, router: Uuid) -> bool:
         return bool(self._find('nb', 'Logical_Router',
                                'routed').keys_of(router))
 
-    def leaves(self):
+    def leaves(self) -> bool:
         """Whether the routers that OVN routes are left to OVN."""
         return not (self.has_advertised and self.selection.advertised_routes)
 
-    def judge(self, bindings, row, ports, addresses):
+    def judge(self, bindings: columns.Rows, row: Row,
+              ports: tuple[model.GatewayPort, ...],
+              addresses: Iterable[str]) -> Judgement:
         """Judge all addresses of a router.
 
-        :param bindings: dict of UUID to row of Port_Binding
-        :param row: Logical_Router
-        :param ports: tuple of :class:`model.GatewayPort` of the router
-        :param addresses: iterable of the addresses that do not belong to a
-            port alone, IP addresses, text
-        :returns: :class:`Judgement`
+        :param bindings: rows of Port_Binding
+        :param addresses: those that do not belong to a port alone
         """
         own, problems = self._speaking(row)
         router = self._said('Logical_Router', row.uuid)
@@ -105,7 +99,8 @@ class Withholding:
                   for port in ports}
         for said in (router, *(each.said for each in places.values())):
             problems += said.problems
-        withheld, by_ovn = (), None
+        withheld: Iterable[tuple[str, str]] = ()
+        by_ovn = None
         routed = self._is_routed(row.uuid)
         if routed and self.selection.advertised_routes:
             if self.has_advertised:
@@ -133,18 +128,20 @@ class Withholding:
         return Judgement(
             tuple(withheld), ports, routed and self.leaves(),
             tuple(dict.fromkeys(problems)),
-            frozenset().union(by_ovn.datapaths if by_ovn else (), *(
+            frozenset[Uuid]().union(by_ovn.datapaths if by_ovn else (), *(
                 each.depends for each in places.values())), silent)
 
-    def _withheld(self, own, router, names, by_ovn, placed):
+    def _withheld(self, own: dict[str, words.Statement],
+                  router: tuple[selection.Word, ...], names: frozenset[str],
+                  by_ovn: advertised.Advertised | None,
+                  placed: Iterable[tuple[str, _Network]]
+                  ) -> Iterator[tuple[str, str]]:
         """The withheld addresses of a router with the reasons.
 
-        :param own: dict of address to :class:`words.Statement`
+        :param own: the statements about single addresses
         :param router: words of the router
         :param names: names of the router
-        :param by_ovn: :class:`advertised.Advertised`, or None for a router
-            that OVN does not route
-        :param placed: iterable of (address, :class:`_Network`)
+        :param by_ovn: None for a router that OVN does not route
         """
         for address, network in placed:
             about = own.get(address, words.Statement())
@@ -155,29 +152,28 @@ class Withholding:
             if reason:
                 yield address, reason
 
-    def _tagged(self, port, router, names, network):
-        """A port with the tag of its routes.
+    def _tagged(self, port: model.GatewayPort,
+                router: tuple[selection.Tag, ...], names: frozenset[str],
+                network: _Network) -> model.GatewayPort:
+        """A port with the tag of its routes; the same port without a tag.
 
         :param router: tags of the router
         :param names: names of the router
-        :param network: :class:`_Network` of the port
-        :returns: :class:`model.GatewayPort`, the same without a tag
         """
         tag = self.selection.tag(router, network.said.tags, names,
                                  network.names).number
         return dataclasses.replace(port, tag=tag) if tag else port
 
-    def _speaking(self, row):
-        """The rows of single addresses.
-
-        :returns: (dict of address to :class:`words.Statement`; tuple of
-            problems)
-        """
-        found, problems = {}, ()
-        for table, uuids in (
-                ('NAT', columns.referenced(row, 'nat')),
-                ('Load_Balancer', rows.load_balancers(row)[0]),
-                ('Logical_Router_Port', columns.referenced(row, 'ports'))):
+    def _speaking(self, row: Row) -> tuple[
+            dict[str, words.Statement], tuple[str, ...]]:
+        """What the rows of single addresses say, and the problems."""
+        found: dict[str, words.Statement] = {}
+        problems: tuple[str, ...] = ()
+        tables: tuple[tuple[str, Iterable[Uuid]], ...] = (
+            ('NAT', columns.referenced(row, 'nat')),
+            ('Load_Balancer', rows.load_balancers(row)[0]),
+            ('Logical_Router_Port', columns.referenced(row, 'ports')))
+        for table, uuids in tables:
             said = self._find('nb', table, 'words')
             if not said.keys():
                 # The common case does not look at ten thousand rows.
@@ -191,13 +187,13 @@ class Withholding:
                             address, words.Statement()) + part
         return found, problems
 
-    def _said(self, table, key):
-        """The :class:`words.Statement` of a row."""
+    def _said(self, table: str, key: Uuid) -> words.Statement:
+        """The statement of a row."""
         return next(iter(self._find('nb', table, 'words').keys_of(key)),
                     words.Statement())
 
-    def _network(self, bindings, lrp):
-        """The :class:`_Network` of a gateway port."""
+    def _network(self, bindings: columns.Rows, lrp: str) -> _Network:
+        """The provider network of a gateway port."""
         patch = self._find('sb', 'Port_Binding', 'peer').first(lrp)
         if patch is None:
             return _Network()
@@ -213,17 +209,16 @@ class Withholding:
                         frozenset(names), frozenset({*depends, text}))
 
 
-def _owners(ports, addresses):
-    """The gateway port of each address of a router.
-
-    :returns: dict of address to the name of the port; empty without a port
-    """
+def _owners(ports: Sequence[model.GatewayPort],
+            addresses: Iterable[str]) -> dict[str, str]:
+    """The name of the gateway port by address; empty without a port."""
     if not ports:
         return {}
     found = {address: networks.owner(address, ports).lrp
              for address in addresses}
     for port in ports:
-        for text in port.networks:
-            found[str(networks.parse_interface(text).ip)] = port.lrp
+        for interface in map(networks.parse_interface, port.networks):
+            if interface is not None:
+                found[str(interface.ip)] = port.lrp
         found.update(dict.fromkeys(port.nat_addresses, port.lrp))
     return found

@@ -24,8 +24,9 @@ from typing import Any
 Row = Any
 #: The UUID of a row, a uuid.UUID.
 Uuid = Any
-#: The rows of a replica by table and UUID.
-Tables = Mapping[str, Mapping[Uuid, Row]]
+Rows = Mapping[Uuid, Row]
+#: The rows of a replica by table.
+Tables = Mapping[str, Rows]
 
 
 def optional(row: Row, column: str, default: Any = '') -> Any:

@@ -21,10 +21,15 @@ anew.
 No I/O; the only memory is since when each chassis has been missing.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
 import random
 import time
 
 from oslo_log import log as logging
+
+from ovn_network_agent import ownership
 
 LOG = logging.getLogger(__name__)
 
@@ -36,30 +41,31 @@ JITTER = 30.0
 class Absence:
     """Remembers since when each chassis has been missing in SB.
 
-    :param clock: function that returns monotonic seconds
     :param jitter: seconds on top of the grace, or None to draw them
-    :ivar dead: frozenset of :class:`ownership.Owner` that are gone for good
     """
 
-    def __init__(self, clock=time.monotonic, jitter=None):
+    def __init__(self, clock: Callable[[], float] = time.monotonic,
+                 jitter: float | None = None) -> None:
         self._clock = clock
         self._jitter = (random.SystemRandom().uniform(0, JITTER)
                         if jitter is None else jitter)
-        self._since = {}
-        self._session = None
-        self._due = None
-        self.dead = frozenset()
+        self._since: dict[ownership.Owner, float] = {}
+        self._session: object = None
+        self._due: float | None = None
+        # Those that are gone for good.
+        self.dead: frozenset[ownership.Owner] = frozenset()
 
-    def look(self, tags, present, session, grace):
+    def look(self, tags: Iterable[ownership.Owner],
+             present: Collection[ownership.Owner], session: object,
+             grace: float) -> bool:
         """Compare the tags on managed routes with the chassis in SB.
 
-        :param tags: iterable of :class:`ownership.Owner`, the marks of
-            managed rows; an empty mark names no chassis
-        :param present: set of :class:`ownership.Owner`, those of SB
+        :param tags: the marks of managed rows; an empty mark names no chassis
+        :param present: the chassis of SB
         :param session: a value that differs after each loss of SB, None
             while SB is not to be trusted
         :param grace: seconds that a host may be missing, 0: for ever
-        :returns: True when :attr:`dead` has changed
+        :returns: whether :attr:`dead` has changed
         """
         if session is None or session != self._session or not grace:
             self._since.clear()
@@ -77,13 +83,13 @@ class Absence:
         self._due = min(rest, default=None)
         return self.dead != before
 
-    def due_in(self):
-        """Seconds until the next chassis counts as gone for good, or None.
-        """
+    def due_in(self) -> float | None:
+        """Seconds until the next chassis counts as gone for good."""
         return (None if self._due is None else
                 max(0.0, self._due - self._clock()))
 
-    def _note(self, missing, now, limit):
+    def _note(self, missing: set[ownership.Owner], now: float,
+              limit: float) -> None:
         for tag in sorted(self._since.keys() - missing):
             del self._since[tag]
             LOG.info('Chassis %s is there again, or has nothing left here',
@@ -96,7 +102,8 @@ class Absence:
                 '%.0f s, they are removed', tag, limit)
 
 
-def known(tag, present):
+def known(tag: ownership.Owner,
+          present: Collection[ownership.Owner]) -> bool:
     """Whether a mark is that of a chassis.
 
     A mark without the name of a chassis goes by the host name.  The Go program
@@ -104,9 +111,7 @@ def known(tag, present):
     whose host name begins with it, and a long one matches a chassis with the
     short host name.
 
-    :param tag: :class:`ownership.Owner`
-    :param present: set of :class:`ownership.Owner`, those of SB
-    :returns: bool
+    :param present: the chassis of SB
     """
     if tag.chassis:
         return tag in present or any(

@@ -12,10 +12,14 @@
 
 """The command that writes the timers of BFD into OVN NB."""
 
+from collections.abc import Collection
+from typing import Any
+
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovsdb import command
+from ovn_network_agent.ovsdb.columns import Row
 
 
 class Request(commands.NorthboundCommand):
@@ -27,23 +31,19 @@ class Request(commands.NorthboundCommand):
     many agents that start at once would refuse each other's requests.  If the
     options have changed meanwhile, the row is astray, and is repaired.
 
-    :param chassis: name of this chassis
-    :param values: tuple of the numbers of :data:`bfd.OPTIONS`, None for no
-        request
+    :param values: the numbers of :data:`bfd.OPTIONS`, None for no request
     :param gone: names of chassis whose requests are removed as well
     """
 
-    def __init__(self, api, chassis, values, gone=frozenset()):
+    def __init__(self, api: Any, chassis: str, values: tuple[int, ...] | None,
+                 gone: Collection[str] = frozenset()) -> None:
         super().__init__(api)
         self._chassis = chassis
         self._values = values
         self._gone = gone
 
-    def run_idl(self, txn):
-        """Change the only row of NB_Global; without the row, refuse a request.
-
-        :param txn: see :class:`ovsdb.command.Command`
-        """
+    def run_idl(self, txn: Any) -> None:
+        """Change the only row of NB_Global; without it, refuse a request."""
         self.refused = ''
         for row in self.rows('NB_Global').values():
             self._change(txn, row)
@@ -51,7 +51,7 @@ class Request(commands.NorthboundCommand):
         if self._values:
             self.refused = 'the Northbound database has no row NB_Global'
 
-    def _change(self, txn, row):
+    def _change(self, txn: Any, row: Row) -> None:
         before = bfd.read(row)
         fleet = before.without({self._chassis, *self._gone})
         if self._values:
@@ -75,6 +75,6 @@ class Request(commands.NorthboundCommand):
             row.external_ids = marks
 
 
-def _verify(txn, row):
+def _verify(txn: Any, row: Row) -> None:
     for column in ('options', 'external_ids'):
         command.verify(txn, row, column)

@@ -19,45 +19,46 @@ command is built again.  A command that must not act sets ``refused`` and adds
 nothing, so that the other commands of the transaction still succeed.
 """
 
+from typing import Any
+from typing import Generic
+from typing import TypeVar
 import uuid
 
+from ovn_network_agent import model
 from ovn_network_agent import notyet
 from ovn_network_agent import ownership
+from ovn_network_agent import resources
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import command
+from ovn_network_agent.ovsdb.columns import Row
+
+_Wanted = TypeVar('_Wanted', bound=resources.Resource)
 
 
 class NorthboundCommand(command.Command):
     """Base of the commands that write to OVN NB."""
 
-    def router(self, key):
-        """The row of a router, or None.
-
-        :param key: UUID of the Logical_Router row, text
-        """
+    def router(self, key: str) -> Row:
+        """The row of the router with a UUID, None without it."""
         return self.rows('Logical_Router').get(uuid.UUID(key))
 
-    def mac_bindings(self, txn):
+    def mac_bindings(self, txn: Any) -> dict[tuple[str, str], Row]:
         """The rows of Static_MAC_Binding by their port and IP address.
 
         All commands of a transaction have the same dict, and note in it which
         rows they insert and delete.  A search of each command would look at
         the rows of all other routers.
-
-        :param txn: see :class:`ovsdb.command.Command`
-        :returns: dict of (name of the Logical_Router_Port, text) to row
         """
         return self.shared(txn, 'Static_MAC_Binding', lambda: {
             (columns.atom(row, 'logical_port'), columns.atom(row, 'ip')): row
             for row in self.rows('Static_MAC_Binding').values()})
 
-    def managed_routes(self, key):
-        """The managed default routes of a router.
+    def managed_routes(self, key: str
+                       ) -> list[tuple[Row, model.NbDefaultRoute]]:
+        """The managed default routes of a router; none without the router.
 
-        :param key: UUID of the Logical_Router row, text
-        :returns: list of (row, :class:`model.NbDefaultRoute`); an empty list
-            without the router
+        :param key: UUID of the router
         """
         router = self.router(key)
         found = [(row, rows.default_route(row))
@@ -66,33 +67,27 @@ class NorthboundCommand(command.Command):
                 if route is not None and route.managed]
 
 
-class TakeOverCommand(NorthboundCommand):
+class TakeOverCommand(NorthboundCommand, Generic[_Wanted]):
     """Base of the commands that may take a row over from another chassis.
 
-    :param wanted: the resource that the row is to be
     :param doubt: the reason why this chassis must not take a row over now,
         or ''
     """
 
-    def __init__(self, api, wanted, doubt=''):
+    def __init__(self, api: Any, wanted: _Wanted, doubt: str = '') -> None:
         super().__init__(api)
         self.wanted = wanted
         self._doubt = doubt
 
 
-class SetDefaultRoute(TakeOverCommand):
-    """Give the managed default route of a router the tag of this chassis.
+class SetDefaultRoute(TakeOverCommand[resources.DefaultRoute]):
+    """Give the managed default route of a router the tag of this chassis."""
 
-    ``wanted`` is a :class:`resources.DefaultRoute`.
-    """
-
-    def run_idl(self, txn):
+    def run_idl(self, txn: Any) -> None:
         """Take over the managed route of the router, or insert a row.
 
         Refused without the router, beside a route of somebody else, and in
         doubt.
-
-        :param txn: see :class:`ovsdb.command.Command`
         """
         self.refused = ''
         router = self.router(self.wanted.router)
@@ -127,11 +122,11 @@ class SetDefaultRoute(TakeOverCommand):
         ours.verify('external_ids')
         self._fill(ours)
 
-    def rows_table(self, name):
+    def rows_table(self, name: str) -> Any:
         """The table object of that name, for an insertion."""
         return self.api.idl.tables[name]
 
-    def _fill(self, row):
+    def _fill(self, row: Row) -> None:
         values = {
             'ip_prefix': self.wanted.prefix, 'nexthop': self.wanted.nexthop,
             'output_port': self.wanted.lrp}
@@ -153,15 +148,12 @@ class SetDefaultRoute(TakeOverCommand):
 class RemoveDefaultRoute(NorthboundCommand):
     """Remove a managed default route that still has this chassis' tag."""
 
-    def __init__(self, api, unwanted):
+    def __init__(self, api: Any, unwanted: resources.DefaultRoute) -> None:
         super().__init__(api)
         self.unwanted = unwanted
 
-    def run_idl(self, txn):
-        """Delete the managed routes of the family with this chassis' tag.
-
-        :param txn: see :class:`ovsdb.command.Command`
-        """
+    def run_idl(self, txn: Any) -> None:
+        """Delete the managed routes of the family with this chassis' tag."""
         router = self.router(self.unwanted.router)
         for row, route in self.managed_routes(self.unwanted.router):
             if (route.prefix == self.unwanted.prefix and
@@ -176,21 +168,17 @@ class SetAdvertised(NorthboundCommand):
 
     The route must be managed and have the tag of this chassis.  The server
     refuses the command when another agent takes the route over meanwhile.
-
-    :param wanted: :class:`resources.Advertised`
     """
 
-    def __init__(self, api, wanted):
+    def __init__(self, api: Any, wanted: resources.Advertised) -> None:
         super().__init__(api)
         self.wanted = wanted
 
-    def run_idl(self, txn):
+    def run_idl(self, txn: Any) -> None:
         """Write the proof; refused without a managed route of this chassis.
 
         Another gateway may have taken the route over, or Neutron may have
         removed the router, before this agent sees the change: a normal wait.
-
-        :param txn: see :class:`ovsdb.command.Command`
         """
         routes = self.managed_routes(self.wanted.router)
         if self.router(self.wanted.router) is None:
@@ -206,28 +194,25 @@ class SetAdvertised(NorthboundCommand):
                 self.refused = ''
                 self._mark(row)
 
-    def _mark(self, row):
+    def _mark(self, row: Row) -> None:
         row.verify('external_ids')
         mark = {ownership.EXT_ID_ADVERTISED: self.wanted.owner.hostname}
         if not mark.items() <= row.external_ids.items():
             row.external_ids = {**row.external_ids, **mark}
 
 
-class SetMacBinding(TakeOverCommand):
+class SetMacBinding(TakeOverCommand[resources.MacBinding]):
     """Bind the virtual gateway of a router port to the MAC of this node.
 
     The binding overrides the bindings that OVN learned: these outlive a move
-    of the gateway port and name the MAC of the former owner.  ``wanted`` is a
-    :class:`resources.MacBinding`.
+    of the gateway port and name the MAC of the former owner.
     """
 
-    def run_idl(self, txn):
+    def run_idl(self, txn: Any) -> None:
         """Correct the row of (port, address), or insert one.
 
         Refused with an OVN that lacks the table, and in doubt if the row has
         another MAC address.
-
-        :param txn: see :class:`ovsdb.command.Command`
         """
         if 'Static_MAC_Binding' not in self.api.idl.tables:
             self.refused = ('this version of OVN has no table '
@@ -249,7 +234,7 @@ class SetMacBinding(TakeOverCommand):
             row.verify('mac')
             self._fill(row)
 
-    def _fill(self, row):
+    def _fill(self, row: Row) -> None:
         row.override_dynamic_mac = True
         row.mac = self.wanted.mac
 
@@ -257,15 +242,12 @@ class SetMacBinding(TakeOverCommand):
 class RemoveMacBinding(NorthboundCommand):
     """Remove the virtual gateway's binding if it has this node's MAC."""
 
-    def __init__(self, api, unwanted):
+    def __init__(self, api: Any, unwanted: resources.MacBinding) -> None:
         super().__init__(api)
         self.unwanted = unwanted
 
-    def run_idl(self, txn):
-        """Delete the row, also one that does not override learned bindings.
-
-        :param txn: see :class:`ovsdb.command.Command`
-        """
+    def run_idl(self, txn: Any) -> None:
+        """Delete the row, also one that does not override learned bindings."""
         bindings, place = self.mac_bindings(txn), (self.unwanted.lrp,
                                                    self.unwanted.ip)
         row = bindings.get(place)

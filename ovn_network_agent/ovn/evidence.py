@@ -17,23 +17,26 @@ the same in both databases.  An address may be gone by a wish of somebody, or
 because a database was emptied, restored or is being filled again.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+
+from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovsdb.columns import Uuid
+
 
 class Evidence:
     """Questions about addresses to the indexes of one view.
 
-    :param index: function(database, table, name) that returns an
-        :class:`ovn.indexes.Index`
-    :param chassis: name of this chassis
-    :param confirmed: frozenset of subjects whose loss both servers have
-        confirmed
+    :param confirmed: the subjects whose loss both servers have confirmed
     """
 
-    def __init__(self, index, chassis, confirmed):
+    def __init__(self, index: indexes.Find, chassis: str,
+                 confirmed: frozenset[str]) -> None:
         self._index = index
         self._chassis = chassis
         self.confirmed = confirmed
 
-    def elsewhere(self, subject):
+    def elsewhere(self, subject: str) -> bool:
         """Whether a gateway port on another chassis has an address.
 
         Where the machine of a distributed floating IP is, only its chassis
@@ -44,15 +47,16 @@ class Evidence:
         return bool(self._owners(subject) - {'', self._chassis})
 
     @property
-    def emptied(self):
+    def emptied(self) -> bool:
         """Whether the Northbound database has no router at all."""
         return not len(self._index('nb', 'Logical_Router', 'port'))
 
-    def doubts(self, subjects):
+    def doubts(self, subjects: Iterable[str]) -> Iterator[str]:
         """The reasons to believe that the addresses are not gone for good.
 
+        Each is the middle of a sentence.
+
         :param subjects: addresses that are not elsewhere
-        :returns: iterable of str, the middle of a sentence each
         """
         if self.emptied:
             yield 'the Northbound database has no router at all'
@@ -67,27 +71,25 @@ class Evidence:
             yield (f'the gateway ports of {unbound:d} addresses are on no '
                    'chassis')
 
-    def _without_router(self):
-        """Names of the ports here that no router in NB has, a set."""
+    def _without_router(self) -> set[str]:
+        """Names of the ports here that no router in NB has."""
         bound = self._index('sb', 'Port_Binding', 'bound')
         redirect = self._index('sb', 'Port_Binding', 'redirect')
         return {lrp for uuid in bound.find(self._chassis)
                 for lrp in redirect.keys_of(uuid)
                 if not self._routers_of_port(lrp)}
 
-    def _routers_of_port(self, lrp):
+    def _routers_of_port(self, lrp: str) -> set[Uuid]:
         return {router
                 for port in self._index('nb', 'Logical_Router_Port',
                                         'name').find(lrp)
                 for router in self._index('nb', 'Logical_Router',
                                           'port').find(port)}
 
-    def _owners(self, subject):
-        """Names of the chassis that an address is on.
+    def _owners(self, subject: str) -> set[str]:
+        """The chassis that an address is on; empty if OVN does not have it.
 
         The name '' stands for a gateway port that is on no chassis.
-
-        :returns: set of str, empty when OVN does not have the address
         """
         address = subject.partition('/')[0]
         ports = set(self._index('nb', 'Logical_Router_Port',
@@ -98,8 +100,8 @@ class Evidence:
         return {chassis for port in ports for chassis in self._chassis_of(
             port)}
 
-    def _routers_with(self, address):
-        """UUIDs of the routers that translate or balance an address."""
+    def _routers_with(self, address: str) -> Iterator[Uuid]:
+        """The routers that translate or balance an address."""
         for nat in self._index('nb', 'NAT', 'address').find(address):
             if self._index('nb', 'NAT', 'machine').keys_of(nat):
                 continue
@@ -113,11 +115,8 @@ class Evidence:
                 yield from self._index('nb', 'Logical_Router',
                                        'group').find(group)
 
-    def _chassis_of(self, port):
-        """Names of the chassis of a router port; none if it is no gateway.
-
-        :param port: UUID of the Logical_Router_Port
-        """
+    def _chassis_of(self, port: Uuid) -> Iterator[str]:
+        """Names of the chassis of a router port; none if it is no gateway."""
         (lrp,) = self._index('nb', 'Logical_Router_Port',
                              'name').keys_of(port) or ('',)
         redirect = self._index('sb', 'Port_Binding', 'redirect').find(lrp)

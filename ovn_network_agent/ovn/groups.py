@@ -17,14 +17,23 @@ rows that it was built from, and is built again only when such a row changed.
 """
 
 import collections
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
 import dataclasses
 import functools
 
 from ovn_network_agent import iptext
 from ovn_network_agent import model
+from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import segments as located_segments
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
+from ovn_network_agent.ovsdb.columns import Tables
+from ovn_network_agent.ovsdb.columns import Uuid
 
 # Types of tunnels between chassis, the preferred type first.
 _ENCAPS = ('geneve', 'vxlan')
@@ -32,40 +41,42 @@ _ENCAPS = ('geneve', 'vxlan')
 _MEMBERS = ('Logical_Router_Port', 'Gateway_Chassis', 'HA_Chassis_Group',
             'HA_Chassis')
 _DRAINED = frozenset({model.Fact.ZERO_SINCE_START})
+# Table and UUID of the row with the members.
+_Key = tuple[str, Uuid]
+# Address and type.
+_Tunnel = tuple[str, str]
 
 
 class Groups:
     """Keeps the gateway groups of this chassis up to date.
 
-    :param find: function(database, table, name) that returns the
-        :class:`indexes.Index` of that name
-    :param follows: function(name of a chassisredirect port) that returns
-        whether this agent handles the port
-    :param segments: :class:`ovn.segments.Segments`
-    :param leaves: function that returns whether the routers that OVN routes
-        are left to OVN
+    :param follows: whether this agent handles a chassisredirect port
+    :param leaves: whether the routers that OVN routes are left to OVN
     """
 
-    def __init__(self, find, follows, segments, leaves):
+    def __init__(self, find: indexes.Find, follows: Callable[[str], bool],
+                 segments: located_segments.Segments,
+                 leaves: Callable[[], bool]) -> None:
         self._find = find
         self._follows = follows
         self._segments = segments
         self._leaves = leaves
-        self._wiring = None
-        self._keys = None
-        self._built = {}
+        self._wiring = wirings.Wiring()
+        self._keys: list[_Key] | None = None
+        self._built: dict[_Key, model.GatewayGroup] = {}
         # The last result, None while a group is to be built.
-        self._found = None
+        self._found: tuple[model.GatewayGroup, ...] | None = None
         # From the UUID of a row, or the name of a chassis or router port, to
         # the keys of the groups that were built from it.
-        self._depends = collections.defaultdict(set)
-        self._router_ports = {}
+        self._depends: dict[Uuid | str, set[_Key]] = (
+            collections.defaultdict(set))
+        self._router_ports: dict[Uuid, frozenset[tuple[Uuid, bool]]] = {}
         # NAT rows of tenants' networks that no router had yet.
-        self._loose = set()
+        self._loose: set[Uuid] = set()
         self._first = True
-        self._drained = set()
+        self._drained: set[_Key] = set()
 
-    def forget(self):
+    def forget(self) -> None:
         """Build everything anew the next time."""
         self._keys = self._found = None
         self._built.clear()
@@ -73,13 +84,10 @@ class Groups:
         self._router_ports.clear()
         self._loose.clear()
 
-    def changed(self, table, uuid):
+    def changed(self, table: str, uuid: Uuid) -> None:
         """Forget the groups that a new, deleted or changed row concerns.
 
         The caller calls this before and after the update of the indexes.
-
-        :param table: name of the table
-        :param uuid: UUID of the row
         """
         if table in _MEMBERS:
             self._keys = self._found = None
@@ -100,7 +108,7 @@ class Groups:
             self._built.pop(key, None)
             self._found = None
 
-    def _of_binding(self, uuid):
+    def _of_binding(self, uuid: Uuid) -> set[_Key]:
         if self._find('sb', 'Port_Binding', 'localnet').keys_of(uuid):
             return set(self._built)
         return {group for name in ('redirect', 'peer')
@@ -108,7 +116,7 @@ class Groups:
                                       name).keys_of(uuid)
                 for group in self._depends.get(lrp, ())}
 
-    def _of_router(self, uuid):
+    def _of_router(self, uuid: Uuid) -> set[_Key]:
         """Groups of ports that a router or OVN has got or lost.
 
         A router's row changes with every floating IP, its ports do not.
@@ -125,17 +133,17 @@ class Groups:
         return {group for port, _routed in changed
                 for group in self._depends.get(port, ())}
 
-    def _ports_of(self, router):
-        """The ports of a router, and whether OVN routes each, a frozenset."""
+    def _ports_of(self, router: Uuid) -> frozenset[tuple[Uuid, bool]]:
+        """The ports of a router, and whether OVN routes each."""
         routed = self._is_left(router)
         return frozenset((port, routed) for port in self._find(
             'nb', 'Logical_Router', 'port').keys_of(router))
 
-    def _is_left(self, router):
+    def _is_left(self, router: Uuid) -> bool:
         return bool(self._find('nb', 'Logical_Router', 'routed').keys_of(
             router)) and self._leaves()
 
-    def _of_nat(self, uuid):
+    def _of_nat(self, uuid: Uuid) -> set[_Key]:
         """Groups of the router that has got a network of a tenant.
 
         The row of the router may follow.
@@ -151,13 +159,12 @@ class Groups:
                                        'port').keys_of(router)
                 for group in self._depends.get(port, ())}
 
-    def candidate_groups(self, nb, sb, wiring):
+    def candidate_groups(self, nb: Tables, sb: Tables,
+                         wiring: wirings.Wiring
+                         ) -> tuple[model.GatewayGroup, ...]:
         """The groups that this chassis is a candidate of.
 
-        :param nb: dict of table name to dict of UUID to row; likewise sb
-        :param wiring: :class:`model.wiring.Wiring`
-        :returns: tuple of :class:`model.GatewayGroup`; the same one as the
-            last time while no group is another one
+        It is the same tuple as the last time while no group has changed.
         """
         if wiring != self._wiring:
             self.forget()
@@ -166,7 +173,8 @@ class Groups:
             self._found = self._current(nb, sb, wiring)
         return self._found
 
-    def _current(self, nb, sb, wiring):
+    def _current(self, nb: Tables, sb: Tables, wiring: wirings.Wiring
+                 ) -> tuple[model.GatewayGroup, ...]:
         found = []
         if self._keys is None:
             self._keys = sorted(set(self._find_keys(nb, wiring.chassis)))
@@ -176,7 +184,8 @@ class Groups:
             if key not in self._built:
                 self._built[key] = self._build(nb, sb, key, tunnels)
             group = self._built[key]
-            if group.candidate(wiring.chassis).priority > 0:
+            mine = group.candidate(wiring.chassis)
+            if mine is not None and mine.priority > 0:
                 self._drained.discard(key)
             elif self._first:
                 self._drained.add(key)
@@ -187,8 +196,7 @@ class Groups:
         self._first = False
         return tuple(found)
 
-    def _find_keys(self, nb, chassis):
-        """Keys of the groups: (table, UUID of the row with the members)."""
+    def _find_keys(self, nb: Tables, chassis: str) -> Iterator[_Key]:
         ports = self._find('nb', 'Logical_Router_Port', 'member')
         for uuid in self._find('nb', 'Gateway_Chassis',
                                'chassis').find(chassis):
@@ -201,13 +209,15 @@ class Groups:
             for group in shared.find(uuid):
                 yield 'HA_Chassis_Group', group
 
-    def _build(self, nb, sb, key, tunnels):
+    def _build(self, nb: Tables, sb: Tables, key: _Key,
+               tunnels: Callable[[str], list[_Tunnel]]
+               ) -> model.GatewayGroup:
         table, uuid = key
         if table == 'HA_Chassis_Group':
             owner = nb[table][uuid]
             members = columns.rows(owner, 'ha_chassis')
-            ports = self._find('nb', 'Logical_Router_Port',
-                               'group').find(uuid)
+            ports: Collection[Uuid] = self._find(
+                'nb', 'Logical_Router_Port', 'group').find(uuid)
         else:
             owner = nb['Logical_Router_Port'][uuid]
             members = columns.rows(owner, 'gateway_chassis')
@@ -230,13 +240,14 @@ class Groups:
                          key=lambda port: port.redirect)),
             tuple(sorted(str(router) for router in routers)))
 
-    def _applied(self, nb, sb, key, ports):
-        """The order in SB: dict of name of a chassis to its priority.
+    def _applied(self, nb: Tables, sb: Tables, key: _Key,
+                 ports: Collection[Uuid]) -> dict[str, int]:
+        """The order in SB: priority by name of the chassis.
 
         Until ovn-northd has copied the order of all ports, the ports may have
         different ones; the highest priority of a chassis counts.
         """
-        applied = {}
+        applied: dict[str, int] = {}
         for uuid in ports:
             redirect = self._find('sb', 'Port_Binding', 'redirect').first(
                 columns.atom(nb['Logical_Router_Port'][uuid], 'name'))
@@ -248,25 +259,25 @@ class Groups:
                 applied[name] = max(priority, applied.get(name, 0))
         return applied
 
-    def _candidate(self, name, member, applied, tunnels):
+    def _candidate(self, name: str, member: Row, applied: dict[str, int],
+                   tunnels: list[_Tunnel]) -> model.Candidate:
         known = self._find('sb', 'Chassis', 'name').first(name)
         address, encap = tunnels[0] if tunnels else ('', '')
         return model.Candidate(
             name, columns.atom(member, 'priority'), known is not None,
-            address, encap,
-            *marks.read(member), applied=applied.get(name),
+            address, encap, *marks.read(member), applied=applied.get(name),
             further=tuple(each for each, _encap in tunnels[1:]))
 
-    def _tunnels(self, sb, chassis):
-        """(address, type) of a chassis' tunnels, the preferred tunnel first.
-        """
+    def _tunnels(self, sb: Tables, chassis: str) -> list[_Tunnel]:
+        """The tunnels of a chassis, the preferred one first."""
         found = [sb['Encap'][uuid] for uuid in self._find(
             'sb', 'Encap', 'name').find(chassis)]
         return sorted(((row.ip, row.type) for row in found
                        if row.type in _ENCAPS and _is_address(row.ip)),
                       key=_preference)
 
-    def _ports(self, nb, sb, group, ports):
+    def _ports(self, nb: Tables, sb: Tables, group: _Key,
+               ports: Collection[Uuid]) -> Iterator[model.GroupPort]:
         redirects = self._find('sb', 'Port_Binding', 'redirect')
         for uuid in ports:
             row = nb['Logical_Router_Port'][uuid]
@@ -288,12 +299,12 @@ class Groups:
                 any(map(self._is_left, self._find(
                     'nb', 'Logical_Router', 'port').find(uuid))))
 
-    def _tenants(self, group, port):
+    def _tenants(self, group: _Key, port: Uuid) -> tuple[str, ...]:
         """Networks of tenants that the router of a port translates."""
         by_port = self._find('nb', 'Logical_Router', 'port')
         nats = self._find('nb', 'Logical_Router', 'nat')
         tenants = self._find('nb', 'NAT', 'tenant')
-        found = set()
+        found: set[str] = set()
         for router in by_port.find(port):
             for nat in nats.keys_of(router):
                 if tenants.keys_of(nat):
@@ -302,7 +313,7 @@ class Groups:
         return tuple(sorted(found))
 
 
-def _is_address(text):
+def _is_address(text: str) -> bool:
     """Whether a text is an address that a relay could lead to."""
     try:
         iptext.address(text)
@@ -311,8 +322,8 @@ def _is_address(text):
     return True
 
 
-def _preference(tunnels):
+def _preference(tunnel: _Tunnel) -> tuple[int, int, int]:
     """Sort key of a tunnel: type, IP version, then address as a number."""
-    address, encap = tunnels
+    address, encap = tunnel
     ip = iptext.address(address)
     return (_ENCAPS.index(encap), ip.version, int(ip))

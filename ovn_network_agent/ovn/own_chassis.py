@@ -16,14 +16,12 @@ row with the same tunnel address, so after another system-id the former row
 stays, and OVN goes on forwarding by the former row.  See decision record 0037.
 """
 
-from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Mapping
 import dataclasses
-from typing import Any
 
 from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovsdb import columns
 
 _SET = '"ovs-vsctl set Open_vSwitch . external_ids:system-id={}"'
 
@@ -34,15 +32,12 @@ class Unknown(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OwnChassis:
-    """The chassis that this node is.
+    """The chassis that this node is."""
 
-    :ivar name: '' if the row with the system-id is another node's, or if there
-        is no system-id, and no other row is this node's
-    :ivar problem: what is wrong, '' in a healthy cloud
-    :ivar remedy: what an operator can do
-    """
-
+    # '' if the row with the system-id is another node's, or if there is no
+    # system-id, and no other row is this node's.
     name: str
+    # What is wrong, '' in a healthy cloud, and what an operator can do.
     problem: str = ''
     remedy: str = ''
 
@@ -53,15 +48,13 @@ class OwnChassis:
                 if self.problem else '')
 
 
-def find(index: Callable[[str, str, str], indexes.Index],
-         chassis: Mapping[Any, Any], wiring: wirings.Wiring,
+def find(index: indexes.Find, chassis: columns.Rows, wiring: wirings.Wiring,
          former: str = '') -> OwnChassis:
     """The chassis of this node.
 
     A node stays the chassis that it was while SB has that row.
 
-    :param index: the index of (database, table, name)
-    :param chassis: rows of SB's Chassis by UUID
+    :param chassis: rows of SB's Chassis
     :param former: name of this chassis until now
     """
     hosts = _Hosts(index, chassis, wiring)
@@ -80,7 +73,7 @@ def find(index: Callable[[str, str, str], indexes.Index],
     return OwnChassis('' if known else former or name, *said)
 
 
-def of_rows(sb: Mapping[str, Mapping[Any, Any]], wiring: wirings.Wiring,
+def of_rows(sb: columns.Tables, wiring: wirings.Wiring,
             former: str = '') -> OwnChassis:
     """As :func:`find`, from the rows of Chassis and Encap alone."""
     found = indexes.make()
@@ -94,8 +87,8 @@ def of_rows(sb: Mapping[str, Mapping[Any, Any]], wiring: wirings.Wiring,
 class _Hosts:
     """The chassis of SB, by what this node knows of itself."""
 
-    def __init__(self, index: Callable[[str, str, str], indexes.Index],
-                 chassis: Mapping[Any, Any], wiring: wirings.Wiring) -> None:
+    def __init__(self, index: indexes.Find, chassis: columns.Rows,
+                 wiring: wirings.Wiring) -> None:
         self._index = index
         self._chassis = chassis
         self._wiring = wiring

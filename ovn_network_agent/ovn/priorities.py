@@ -10,9 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Priorities of gateway candidates: reading them, and writing one."""
 
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+from typing import Any
 import uuid
 
 from ovn_network_agent import resources
@@ -21,16 +24,20 @@ from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import command
+from ovn_network_agent.ovsdb.columns import Row
+from ovn_network_agent.ovsdb.columns import Tables
+
+# Table, row that has the candidates, and their rows.
+_Group = tuple[str, Row, list[Row]]
 
 
-def gateway_priorities(nb, chassis, groups=None):
+def gateway_priorities(nb: Tables, chassis: str,
+                       groups: Collection[tuple[str, str]] | None = None
+                       ) -> Iterator[resources.GatewayPriority]:
     """Priorities of all candidates in the groups of a chassis.
 
-    :param nb: dict of table name to dict of UUID to row
-    :param chassis: name of the chassis
-    :param groups: (table, UUID as text) of the groups to look at; None to
-        search the whole database
-    :returns: iterable of :class:`resources.GatewayPriority`
+    :param groups: (table, UUID) of the groups to look at; None to search the
+        whole database
     """
     seen = set()
     for table, owner, members in (
@@ -45,13 +52,12 @@ def gateway_priorities(nb, chassis, groups=None):
                 columns.atom(member, 'priority'), *marks.read(member))
 
 
-def _all_groups(nb):
-    """(table, row with the candidates, rows of these) of all router ports."""
+def _all_groups(nb: Tables) -> Iterable[_Group]:
     return map(rows.members, nb['Logical_Router_Port'].values())
 
 
-def _groups(nb, groups):
-    """The same for the groups of these keys that are there."""
+def _groups(nb: Tables, groups: Collection[tuple[str, str]]
+            ) -> Iterator[_Group]:
     for table, key in sorted(groups):
         row = nb['Logical_Router_Port' if table == 'Gateway_Chassis'
                  else table].get(uuid.UUID(key))
@@ -72,20 +78,19 @@ class SetPriority(commands.NorthboundCommand):
     decision was based on.  The server refuses the transaction when one of
     these priorities changes meanwhile.
 
-    :param wanted: :class:`resources.GatewayPriority`
     :param whole: whether a refusal makes the whole transaction fail
     """
 
-    def __init__(self, api, wanted, whole=False):
+    def __init__(self, api: Any, wanted: resources.GatewayPriority,
+                 whole: bool = False) -> None:
         super().__init__(api)
         self.wanted = wanted
         self._whole = whole
         self._before = dict(wanted.before)
 
-    def run_idl(self, txn):
+    def run_idl(self, txn: Any) -> None:
         """Write the priority if the group is as it was at the decision.
 
-        :param txn: see :class:`ovsdb.command.Command`
         :raises RuntimeError: with the reason, in place of a refusal, if the
             whole transaction has to fail
         """
@@ -105,7 +110,7 @@ class SetPriority(commands.NorthboundCommand):
         if self.refused and self._whole:
             raise RuntimeError(self.refused)
 
-    def _set(self, member):
+    def _set(self, member: Row) -> None:
         if member.priority != self.wanted.priority:
             member.priority = self.wanted.priority
         wanted = (self.wanted.drained, self.wanted.earlier)
@@ -116,7 +121,7 @@ class SetPriority(commands.NorthboundCommand):
         if member.priority != self.wanted.priority:
             self.refused = f'OVN takes no priority {self.wanted.priority:d}'
 
-    def _decided_on(self, members):
+    def _decided_on(self, members: Iterable[Row]) -> bool:
         """Whether the candidates have the priorities of the decision.
 
         A candidate may also have the priority that an earlier command of
@@ -128,9 +133,8 @@ class SetPriority(commands.NorthboundCommand):
             now[name] in (priority, after.get(name, priority))
             for name, priority in self._before.items())
 
-    def _members(self):
-        """(row that has the candidates, its column, rows of the candidates).
-        """
+    def _members(self) -> tuple[Row, str, list[Row]]:
+        """The row that has the candidates, its column, and their rows."""
         table = ('Logical_Router_Port'
                  if self.wanted.table == 'Gateway_Chassis'
                  else self.wanted.table)

@@ -16,57 +16,56 @@ This part of :mod:`ovn.snapshot` is pure.  An event on a NAT row leaves it as
 it is.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
+from ovn_network_agent.ovsdb.columns import Uuid
 
 
 class Routers:
     """Builds routers, and notes the rows that they are built from.
 
-    :param find: function(database, table, name) that returns the
-        :class:`indexes.Index` of that name
-    :param follows: function(name of a chassisredirect port) that returns
-        whether this agent handles the port
-    :param located: :class:`segments.Segments`
-    :param depends: dict of the UUID of a row to the set of the UUIDs of the
-        routers that were built from the row, to add to
+    :param follows: whether this agent handles a chassisredirect port
+    :param depends: by row the routers that were built from it, to add to
     """
 
-    def __init__(self, find, follows, located, depends):
+    def __init__(self, find: indexes.Find, follows: Callable[[str], bool],
+                 located: segments.Segments,
+                 depends: dict[Uuid, set[Uuid]]) -> None:
         self._find = find
         self._follows = follows
         self._segments = located
         self._users = segments.Users(find)
         self._depends = depends
-        self._balanced = {}
+        self._balanced: dict[Uuid, tuple[
+            tuple[model.BalancedAddress, ...], tuple[str, ...]]] = {}
 
-    def forget(self):
+    def forget(self) -> None:
         """Read everything anew the next time."""
         self._balanced.clear()
 
-    def changed(self, uuid):
-        """Note that a row is new, deleted or changed.
-
-        :param uuid: UUID of the row
-        """
+    def changed(self, uuid: Uuid) -> None:
+        """Note that a row is new, deleted or changed."""
         self._balanced.pop(uuid, None)
 
-    def build(self, bindings, wiring, uuid, row):
+    def build(self, bindings: columns.Rows, wiring: wirings.Wiring,
+              uuid: Uuid, row: Row) -> model.Router:
         """A router without its NAT rows, and without what words say.
 
-        :param bindings: dict of UUID to row of Port_Binding
-        :param wiring: :class:`model.wiring.Wiring`
-        :param uuid: UUID of the router
-        :param row: its row of Logical_Router
-        :returns: :class:`model.Router`
+        :param bindings: rows of Port_Binding
         """
-        problems = []
+        problems: list[str] = []
         ports = [port for lrp in columns.rows(row, 'ports')
                  for port in self._gateway_ports(
                      bindings, wiring, uuid, lrp, problems)]
@@ -80,8 +79,9 @@ class Routers:
             problems=tuple(problems),
             label=directory.neutron_name(row))
 
-    def _router_balanced(self, router, row, problems):
-        found = []
+    def _router_balanced(self, router: Uuid, row: Row, problems: list[str]
+                         ) -> tuple[model.BalancedAddress, ...]:
+        found: list[model.BalancedAddress] = []
         by_uuid, used_groups = rows.load_balancers(row)
         for used in (*by_uuid, *used_groups):
             self._depends[used].add(router)
@@ -93,7 +93,9 @@ class Routers:
             problems.extend(bad)
         return rows.merged(found)
 
-    def _claimed(self, balanced, bindings, ports, router):
+    def _claimed(self, balanced: model.BalancedAddress,
+                 bindings: columns.Rows, ports: Sequence[model.GatewayPort],
+                 router: Uuid) -> model.BalancedAddress:
         """A virtual IP that no other router has as the address of a NAT row.
 
         See decision record 0039.
@@ -106,7 +108,8 @@ class Routers:
             balanced, unanswered='it is the address of a NAT row of router '
             f'{other}')
 
-    def _default_routes(self, router, row):
+    def _default_routes(self, router: Uuid, row: Row
+                        ) -> tuple[model.NbDefaultRoute, ...]:
         found = set()
         for route_row in columns.rows(row, 'static_routes'):
             self._depends[route_row.uuid].add(router)
@@ -115,11 +118,12 @@ class Routers:
                 found.add(route)
         return tuple(sorted(found, key=lambda r: (r.nexthop, r.output_port)))
 
-    def _gateway_ports(self, bindings, wiring, router, lrp, problems):
+    def _gateway_ports(self, bindings: columns.Rows, wiring: wirings.Wiring,
+                       router: Uuid, lrp: Row, problems: list[str]
+                       ) -> Iterator[model.GatewayPort]:
         self._depends[lrp.uuid].add(router)
         name = columns.atom(lrp, 'name')
-        redirect = self._find('sb', 'Port_Binding',
-                               'redirect').first(name)
+        redirect = self._find('sb', 'Port_Binding', 'redirect').first(name)
         _table, owner, members = rows.members(lrp)
         self._depends[owner.uuid].add(router)
         if redirect is None and not members:
@@ -131,8 +135,7 @@ class Routers:
             follows = self._follows(columns.atom(binding, 'logical_port'))
         nets, bad = rows.networks(lrp)
         problems.extend(bad)
-        located = self._segments.locate(bindings, wiring,
-                                        name)
+        located = self._segments.locate(bindings, wiring, name)
         used, rows_of_users = self._users.find_user(
             bindings, name, networks.virtual_gateway(nets))
         for row in (*located.depends, *rows_of_users):

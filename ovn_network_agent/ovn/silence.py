@@ -23,43 +23,40 @@ changes.
 No I/O; the only memory is since when each chassis has lagged.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
 import dataclasses
 import time
 
 from oslo_log import log as logging
 
 from ovn_network_agent import ownership
+from ovn_network_agent.ovsdb import columns
 
 LOG = logging.getLogger(__name__)
+
+# nb_cfg, and milliseconds since the epoch by the clock of that chassis.
+_Report = tuple[int, int]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Facts:
-    """The chassis in SB and the nb_cfg that each has reported.
+    """The chassis in SB and the nb_cfg that each has reported."""
 
-    :ivar own: name of this chassis
-    :ivar target: SB_Global's nb_cfg, 0 when unknown
-    :ivar hosts: dict of name of a chassis to its host name
-    :ivar reports: dict of name to (nb_cfg, milliseconds since the epoch by
-        the clock of that chassis)
-    :ivar gateways: collection of names of chassis with a gateway port
-    """
-
+    # The name of this chassis.
     own: str = ''
+    # SB_Global's nb_cfg, 0 when unknown.
     target: int = 0
-    hosts: dict = dataclasses.field(default_factory=dict)
-    reports: dict = dataclasses.field(default_factory=dict)
-    gateways: frozenset = frozenset()
+    # Host names and reports by name of the chassis.
+    hosts: dict[str, str] = dataclasses.field(default_factory=dict)
+    reports: dict[str, _Report] = dataclasses.field(default_factory=dict)
+    # The chassis with a gateway port.
+    gateways: Collection[str] = frozenset()
 
 
-def read(sb, own, gateways):
-    """:class:`Facts` from the replica.
-
-    :param sb: dict of table name to dict of UUID to row
-    :param own: name of this chassis
-    :param gateways: collection of names of chassis with a gateway port
-    :returns: :class:`Facts`, or None when the schema has no such reports
-    """
+def read(sb: columns.Tables, own: str,
+         gateways: Collection[str]) -> Facts | None:
+    """The facts in the replica, None when the schema has no such reports."""
     if 'Chassis_Private' not in sb or 'SB_Global' not in sb:
         return None
     return Facts(
@@ -69,12 +66,10 @@ def read(sb, own, gateways):
          for row in sb['Chassis_Private'].values()}, gateways)
 
 
-def behind(facts):
+def behind(facts: Facts) -> dict[str, _Report]:
     """The reports of other chassis that lag and have no gateway port.
 
     A chassis without a report is left out: its first report may be under way.
-
-    :returns: dict like :attr:`Facts.reports`
     """
     return {name: (number, when)
             for name, (number, when) in facts.reports.items()
@@ -83,13 +78,12 @@ def behind(facts):
             number < facts.target}
 
 
-def outdated(facts, limit):
+def outdated(facts: Facts, limit: float) -> set[str]:
     """Chassis that lag and whose reports are older than the newest report.
 
     The set is empty when this chassis itself lags.
 
     :param limit: seconds by which a report has to be older
-    :returns: set of names of chassis
     """
     number, when = facts.reports.get(facts.own, (0, 0))
     if not when or facts.own not in facts.hosts:
@@ -103,34 +97,29 @@ def outdated(facts, limit):
             if then <= oldest}
 
 
-def owners(facts, names):
-    """These chassis, a frozenset of :class:`ownership.Owner`.
-
-    :param names: collection of names of chassis
-    """
+def owners(facts: Facts, names: Collection[str]
+           ) -> frozenset[ownership.Owner]:
+    """The chassis of these names."""
     return frozenset(ownership.Owner(facts.hosts[name], name)
                      for name in names)
 
 
 class Silence:
-    """Remembers since when the nb_cfg of each chassis has lagged.
+    """Remembers since when the nb_cfg of each chassis has lagged."""
 
-    :param clock: function that returns monotonic seconds
-    :ivar silent: frozenset of :class:`ownership.Owner`, the silent chassis
-    """
-
-    def __init__(self, clock=time.monotonic):
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._since = {}
-        self._session = None
-        self._due = None
+        self._since: dict[str, tuple[_Report, float]] = {}
+        self._session: object = None
+        self._due: float | None = None
         self._warned = False
-        self.silent = frozenset()
+        self.silent: frozenset[ownership.Owner] = frozenset()
 
-    def look(self, facts, session, limit):
+    def look(self, facts: Facts | None, session: object,
+             limit: float) -> frozenset[ownership.Owner]:
         """Compare the reports of the chassis with the former reports.
 
-        :param facts: :class:`Facts`, or None when the schema has no reports
+        :param facts: None when the schema has no reports
         :param session: a value that differs after each loss of SB, None
             while SB is not to be trusted or the caller wants no result
         :param limit: seconds that a chassis may lag, both by the clock of
@@ -155,15 +144,16 @@ class Silence:
                         default=None)
         over = {name for name, end in ends.items() if end <= now}
         self._tell(owners(facts, over & outdated(facts, limit))
-                   if over else frozenset(), limit)
+                   if facts and over else frozenset(), limit)
         return self.silent
 
-    def due_in(self):
-        """Seconds until the next chassis may count as silent, or None."""
+    def due_in(self) -> float | None:
+        """Seconds until the next chassis may count as silent."""
         return (None if self._due is None else
                 max(0.0, self._due - self._clock()))
 
-    def _tell(self, silent, limit):
+    def _tell(self, silent: frozenset[ownership.Owner],
+              limit: float) -> None:
         for chassis in sorted(silent - self.silent):
             LOG.warning('Chassis %s has no gateway and has not answered OVN '
                         'for %.0f s; it counts as missing', chassis, limit)
@@ -171,7 +161,7 @@ class Silence:
             LOG.info('Chassis %s does not count as silent any more', chassis)
         self.silent = silent
 
-    def _warn(self):
+    def _warn(self) -> None:
         if not self._warned:
             self._warned = True
             LOG.warning('[gateway_drain] silent_chassis_limit has no effect: '

@@ -12,20 +12,23 @@
 
 """Managed routes of chassis that are gone for good: finding and removing."""
 
+from collections.abc import Collection
+from collections.abc import Iterator
+from typing import Any
+
+from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import routes
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovsdb import columns
 
 
-def stale_routes(nb, dead):
-    """Managed default routes of chassis that are gone for good.
-
-    :param nb: dict of table name to dict of UUID to row
-    :param dead: set of :class:`ownership.Owner` that are gone for good
-    :returns: iterable of :class:`resources.StaleRoute`
-    """
+def stale_routes(nb: columns.Tables, dead: Collection[ownership.Owner]
+                 ) -> Iterator[resources.StaleRoute]:
+    """Managed default routes of chassis that are gone for good."""
     for router, _row, route in routes.managed(nb, dead) if dead else ():
         yield resources.StaleRoute(router, route.output_port, route.nexthop,
                                    route.owner)
@@ -37,21 +40,16 @@ class RemoveStaleRoute(commands.NorthboundCommand):
     The command removes the MAC binding of the next hop, too, unless a living
     chassis has a managed route through the same port.  The server refuses the
     transaction when another agent takes the route over meanwhile.
-
-    :param unwanted: :class:`resources.StaleRoute`
-    :param dead: set of :class:`ownership.Owner` that are gone for good
     """
 
-    def __init__(self, api, unwanted, dead):
+    def __init__(self, api: Any, unwanted: resources.StaleRoute,
+                 dead: Collection[ownership.Owner]) -> None:
         super().__init__(api)
         self.unwanted = unwanted
         self._dead = dead
 
-    def run_idl(self, txn):
-        """Delete the route, and the binding that nobody else needs.
-
-        :param txn: see :class:`ovsdb.command.Command`
-        """
+    def run_idl(self, txn: Any) -> None:
+        """Delete the route, and the binding that nobody else needs."""
         router, removed = self.router(self.unwanted.router), False
         for row, route in self.managed_routes(self.unwanted.router):
             if self._is_meant(route):
@@ -63,11 +61,11 @@ class RemoveStaleRoute(commands.NorthboundCommand):
         if removed and not self._in_use():
             self._remove_binding(txn)
 
-    def _is_meant(self, route):
+    def _is_meant(self, route: model.NbDefaultRoute) -> bool:
         return (route.owner, route.output_port, route.nexthop) == (
             self.unwanted.owner, self.unwanted.lrp, self.unwanted.nexthop)
 
-    def _in_use(self):
+    def _in_use(self) -> bool:
         """Whether a living chassis has such a route through the port."""
         family = networks.family(self.unwanted.nexthop)
         routes_left = map(rows.default_route, self.rows(
@@ -77,7 +75,7 @@ class RemoveStaleRoute(commands.NorthboundCommand):
                    networks.family(route.prefix) == family and
                    route.owner not in self._dead for route in routes_left)
 
-    def _remove_binding(self, txn):
+    def _remove_binding(self, txn: Any) -> None:
         row = self.mac_bindings(txn).pop(
             (self.unwanted.lrp, self.unwanted.nexthop), None)
         if row is not None:

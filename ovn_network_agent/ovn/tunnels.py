@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The other candidates whose tunnels are down, for the agent's drain.
 
 SB keeps the chassis of a node that has lost its power.  BFD in the tunnels
@@ -25,10 +24,16 @@ candidate, which has been silent for long.  Without an answer of the database,
 or without BFD, no candidate is silent.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
 import threading
 import time
+from typing import Any
 
 from ovn_network_agent.ovn import questions
+from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
 
 # Seconds from one question to the next.
@@ -42,42 +47,42 @@ _PATIENCE = 1.0
 # The diagnostic of a session whose packets no longer arrive, in the words of
 # ovs-vswitchd for diagnostic 1 of RFC 5880, section 4.1.
 _EXPIRED = 'Control Detection Time Expired'
+# The addresses of the tunnels of one candidate.
+_Peer = tuple[str, ...]
+# A column bfd_status.
+_Status = Mapping[str, str]
 
 
 class Tunnels:
     """Remembers since when tunnels are down.
 
-    :param database: :class:`ovsdb.connection.Database` of Open_vSwitch
-    :param clock: function that returns monotonic seconds
-    :param dead_after: seconds after which a BFD session that is down means a
-        dead chassis
-    :ivar silent: frozenset of candidates that do not answer, each a tuple of
-        the addresses of its tunnels
-    :ivar dead: frozenset of candidates that have been down for
-        ``dead_after`` seconds, likewise
+    ``silent`` has the candidates that do not answer, and ``dead`` those that
+    have been down for ``dead_after`` seconds.
+
+    :param database: that of Open_vSwitch
+    :param dead_after: see :data:`DEAD`
     """
 
-    def __init__(self, database, clock=time.monotonic, dead_after=DEAD):
+    def __init__(self, database: connection.Database,
+                 clock: Callable[[], float] = time.monotonic,
+                 dead_after: float = DEAD) -> None:
         self._database = database
         self._clock = clock
         self._dead_after = dead_after
         self._answered = threading.Event()
-        self._answer = {}
-        self._down = {}
-        self._due = None
-        self.silent = self.dead = frozenset()
+        self._answer: dict[str, list[dict[str, str]]] = {}
+        self._down: dict[_Peer, float] = {}
+        self._due: float | None = None
+        self.silent: frozenset[_Peer] = frozenset()
+        self.dead: frozenset[_Peer] = frozenset()
 
-    def due_in(self):
+    def due_in(self) -> float | None:
         """Seconds until the next question, None outside of a drain."""
         return (None if self._due is None else
                 max(0.0, self._due - self._clock()))
 
-    def look(self, peers):
-        """Find the silent and the dead candidates.
-
-        :param peers: set of tuples, each the addresses (text) of the tunnels
-            of one candidate
-        """
+    def look(self, peers: Collection[_Peer]) -> None:
+        """Find the silent and the dead candidates."""
         if not peers:
             self._due = None
             self.silent = self.dead = frozenset()
@@ -90,10 +95,11 @@ class Tunnels:
                            for status in self._answer.get(address, ())]
                     for peer in peers}, now)
 
-    def _ask(self, addresses):
+    def _ask(self, addresses: Iterable[str]) -> None:
         question = questions.Tunnels(sorted(addresses))
 
-        def told(answers, _tables):
+        def told(answers: list[list[Any]] | None,
+                 _tables: columns.Tables) -> None:
             if answers is not None:
                 self._answer = question.statuses(answers)
             self._answered.set()
@@ -105,11 +111,10 @@ class Tunnels:
             return
         self._answered.wait(_PATIENCE)
 
-    def judge(self, statuses, now):
+    def judge(self, statuses: Mapping[_Peer, Collection[_Status]],
+              now: float) -> None:
         """Derive ``silent`` and ``dead`` from the states of BFD.
 
-        :param statuses: dict of a candidate's tuple of addresses to list of
-            dict, each a ``bfd_status``
         :param now: monotonic seconds
         """
         down = {peer: found for peer, found in statuses.items()

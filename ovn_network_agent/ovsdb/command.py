@@ -12,12 +12,21 @@
 
 """The base of all writes to an OVSDB server: refusal and verification."""
 
+from collections.abc import Callable
+from collections.abc import MutableMapping
+from typing import Any
+from typing import TypeVar
+from typing import cast
 import weakref
 
 from ovsdbapp.backend.ovs_idl import command
 
+from ovn_network_agent.ovsdb import columns
+
+_T = TypeVar('_T')
+
 # By transaction the values of Command.shared.
-_SHARED = weakref.WeakKeyDictionary()
+_SHARED: MutableMapping[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
 
 
 class Command(command.BaseCommand):
@@ -28,35 +37,33 @@ class Command(command.BaseCommand):
     method runs on the IDL thread when the transaction is built, and again
     whenever the transaction has to be built again.
 
-    :ivar refused: reason as text, '' when the command acted or had nothing
-        to do
     """
 
-    refused = ''
+    # The reason, '' when the command acted or had nothing to do.
+    refused: str = ''
 
-    def rows(self, table):
-        """The rows of a table, dict of UUID to row."""
-        table = self.api.idl.tables.get(table)
-        return table.rows if table else {}
+    def rows(self, table: str) -> columns.Rows:
+        """The rows of a table."""
+        found = self.api.idl.tables.get(table)
+        return found.rows if found else {}
 
     @staticmethod
-    def shared(txn, name, make):
+    def shared(txn: Any, name: str, make: Callable[[], _T]) -> _T:
         """A value that all commands of a transaction have in common.
 
         The value ends with the transaction.  A repetition after a conflict is
         another transaction.
 
         :param txn: ovs.db.idl.Transaction
-        :param name: text
-        :param make: function that returns the value, for the first command
+        :param make: makes the value, for the first command
         """
         values = _SHARED.setdefault(txn, {})
         if name not in values:
             values[name] = make()
-        return values[name]
+        return cast(_T, values[name])
 
 
-def verify(txn, row, column):
+def verify(txn: Any, row: columns.Row, column: str) -> None:
     """Make the server refuse a transaction if a column has changed.
 
     Row.verify() alone has no effect on a row that the transaction does not
@@ -65,8 +72,6 @@ def verify(txn, row, column):
     private name (:mod:`private_names`).
 
     :param txn: ovs.db.idl.Transaction
-    :param row: ovs.db.idl.Row
-    :param column: name of the column
     """
     row.verify(column)
     txn._txn_rows[row.uuid] = row

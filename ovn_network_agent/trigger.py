@@ -16,6 +16,8 @@ An event carries no data into the agent.  It says that something may have
 changed, which cached state is in doubt, and whether the change is urgent.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 import dataclasses
 import threading
 import time
@@ -23,22 +25,19 @@ import time
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wake:
-    """The reasons of one wake-up of the loop.
+    """The reasons of one wake-up of the loop."""
 
-    :ivar reasons: tuple of str, each once, in the order of the events
-    :ivar stale: frozenset of words of :mod:`ovn_network_agent.notices`, or
-        names of backends, to be read again
-    :ivar urgent: True when a gateway port moved
-    :ivar revived: likewise, for systems that have come back: to be read again
-        without a back-off
-    :ivar since: monotonic seconds of the first urgent event, or of the first
-        event if none is urgent; None without an event
-    """
-
-    reasons: tuple = ()
-    stale: frozenset = frozenset()
+    # Each once, in the order of the events.
+    reasons: tuple[str, ...] = ()
+    # Words of ovn_network_agent.notices, or names of backends, to be read
+    # again.
+    stale: frozenset[str] = frozenset()
+    # Whether a gateway port moved.
     urgent: bool = False
-    revived: frozenset = frozenset()
+    # As stale, for systems that have come back: read without a back-off.
+    revived: frozenset[str] = frozenset()
+    # Monotonic seconds of the first urgent event, or of the first event if
+    # none is urgent; None without an event.
     since: float | None = None
 
 
@@ -51,24 +50,25 @@ class Trigger:
 
     :param coalesce: seconds between two passes under load; an urgent event,
         or an event after a quiet time, wakes the loop at once
-    :param clock: function that returns monotonic seconds
     """
 
-    def __init__(self, coalesce, clock=time.monotonic):
+    def __init__(self, coalesce: float,
+                 clock: Callable[[], float] = time.monotonic) -> None:
         self._coalesce = coalesce
         self._clock = clock
         self._condition = threading.Condition()
-        self._reasons = {}
-        self._stale = set()
-        self._revived = set()
+        self._reasons: dict[str, None] = {}
+        self._stale: set[str] = set()
+        self._revived: set[str] = set()
         self._urgent = False
         self._asked = False
         # Whether a question was the last wake-up.
         self._answered = False
         self._not_before = 0.0
-        self._since = None
+        self._since: float | None = None
 
-    def fire(self, reason, urgent=False, stale=(), revived=()):
+    def fire(self, reason: str, urgent: bool = False,
+             stale: Iterable[str] = (), revived: Iterable[str] = ()) -> None:
         """Wake the loop; never blocks, may be called from any thread.
 
         :param reason: short text for the log
@@ -86,7 +86,7 @@ class Trigger:
             self._urgent = self._urgent or urgent
             self._condition.notify_all()
 
-    def ask(self):
+    def ask(self) -> None:
         """Wake the loop for a question; never blocks, on any thread.
 
         A question is no event, and no event is coalesced with a question.
@@ -97,7 +97,7 @@ class Trigger:
             self._asked = True
             self._condition.notify_all()
 
-    def wait(self, timeout):
+    def wait(self, timeout: float) -> Wake | None:
         """Wait for a wake-up.
 
         :param timeout: seconds, at the most
@@ -124,7 +124,7 @@ class Trigger:
                     return None
                 self._condition.wait(max(0.0, until - now))
 
-    def _take(self, now):
+    def _take(self, now: float) -> Wake:
         wake = Wake(tuple(self._reasons), frozenset(self._stale),
                     self._urgent, frozenset(self._revived), self._since)
         self._reasons, self._stale, self._urgent = {}, set(), False

@@ -45,11 +45,11 @@ class Watch:
 
     database: str
     table: str
-    columns: tuple
-    conditions: tuple = ()
-    events: tuple = ALL_EVENTS
+    columns: tuple[str, ...]
+    conditions: tuple[tuple[str, str, object], ...] = ()
+    events: tuple[str, ...] = ALL_EVENTS
     urgent: bool = False
-    stale: tuple = ()
+    stale: tuple[str, ...] = ()
 
 
 class Driver(abc.ABC):

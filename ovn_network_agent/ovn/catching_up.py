@@ -21,41 +21,43 @@ drivers know of the move with the next view, so the answer counts from that
 view on.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
 import functools
 import threading
 import time
 
+from ovn_network_agent import resources
 from ovn_network_agent.ovn import questions
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb.columns import Tables
+from ovn_network_agent.ovsdb.question import Answers
 
 
 class CatchingUp:
     """Holds what was lost in NB until a view is newer than SB's answer.
 
-    :param sb: :class:`connection.Database`
-    :param wake: function without arguments, called when SB has answered; on
-        the thread of the connection
+    :param wake: called when SB has answered, on the thread of the connection
     """
 
-    def __init__(self, sb, wake):
+    def __init__(self, sb: connection.Database,
+                 wake: Callable[[], object]) -> None:
         self._sb = sb
         self._wake = wake
         self._lock = threading.Lock()
         # Each ref, and the number of the last question after its loss.
-        self._asked = {}
+        self._asked: dict[resources.Ref, int] = {}
         self._number = 0
         # The numbers of the answered questions, and the monotonic seconds of
         # each answer, until a view is newer.
-        self._answers = {}
+        self._answers: dict[int, float] = {}
 
-    def ask(self, refs):
+    def ask(self, refs: Collection[resources.Ref]) -> None:
         """Ask SB, and hold these refs.
 
         Without a connection there is no question: the reason is in
         :attr:`connection.Database.trouble`, and after the connection the
         replica is new.
-
-        :param refs: set of :class:`resources.Ref`
         """
         try:
             with self._sb.rows():
@@ -67,11 +69,10 @@ class CatchingUp:
         except connection.Unavailable:
             pass
 
-    def held(self, viewed):
+    def held(self, viewed: float) -> frozenset[resources.Ref]:
         """The refs whose loss the present view may not explain.
 
         :param viewed: monotonic seconds at which the present view was built
-        :returns: frozenset of :class:`resources.Ref`
         """
         with self._lock:
             settled = max((number for number, moment in self._answers.items()
@@ -82,7 +83,8 @@ class CatchingUp:
                            if number > settled}
             return frozenset(self._asked)
 
-    def _answered(self, number, _answers, _tables):
+    def _answered(self, number: int, _answers: Answers | None,
+                  _tables: Tables) -> None:
         with self._lock:
             self._answers[number] = time.monotonic()
         self._wake()

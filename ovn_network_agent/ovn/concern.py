@@ -20,29 +20,32 @@ The functions run on the thread of the connection, and look at values that the
 loop has finished.
 """
 
+from collections.abc import Callable
+
+from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.ovsdb.columns import Row
 
 
 class Concern:
     """Judges rows by the last view.
 
-    :param last: function() that returns the last :class:`model.Snapshot`,
-        None before the first one
-    :param dead: function() that returns the :class:`ownership.Owner` that are
-        gone for good, a frozenset
+    :param last: the last view, None before the first one
+    :param dead: the chassis that are gone for good
     """
 
-    def __init__(self, last, dead):
+    def __init__(self, last: Callable[[], model.Snapshot | None],
+                 dead: Callable[[], frozenset[ownership.Owner]]) -> None:
         self._last = last
         self._dead = dead
         # Of the snapshot that they were made from.
-        self._ports = self._macs = frozenset()
-        self._made_from = None
+        self._ports: frozenset[str] = frozenset()
+        self._macs: frozenset[str] = frozenset()
+        self._made_from: model.Snapshot | None = None
 
-    def route(self, row, old):
+    def route(self, row: Row, old: Row) -> bool:
         """Whether a route was or is of this chassis, of a dead one or nobody.
 
-        :param row: row of Logical_Router_Static_Route
         :param old: row with the former values of changed columns, or None
         """
         last = self._last()
@@ -52,10 +55,9 @@ class Concern:
         return any(_owner(part) in owners for part in (row, old)
                    if hasattr(part, 'external_ids'))
 
-    def binding(self, row, old):
+    def binding(self, row: Row, old: Row) -> bool:
         """Whether a binding may be of this chassis, by its port and its MAC.
 
-        :param row: row of Static_MAC_Binding
         :param old: see :meth:`route`
         """
         last = self._last()
@@ -71,7 +73,7 @@ class Concern:
             if hasattr(part, 'mac'))
 
 
-def _owner(row):
+def _owner(row: Row) -> ownership.Owner:
     """The mark on a managed route, an empty one on another route."""
     if not ownership.is_managed(row.external_ids):
         return ownership.Owner()

@@ -19,37 +19,44 @@ agent removes nothing until the servers have confirmed the loss.  The question
 names only the few rows that decide, and no thread waits for the answer.
 """
 
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
 import functools
 
+from ovn_network_agent import model
 from ovn_network_agent.ovn import questions
 from ovn_network_agent.ovn import rounds
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb.columns import Tables
+from ovn_network_agent.ovsdb.columns import Uuid
+from ovn_network_agent.ovsdb.question import Answers
 
 
 class Confirmation(rounds.Rounds):
     """Whether something may be removed because the view lacks it.
 
-    :param databases: dict of name to :class:`connection.Database`
-    :param wake: function(reason), called once the loss is confirmed
-    :ivar given: True when nothing is left to confirm
+    :param wake: called with the reason once the loss is confirmed
     """
 
-    def __init__(self, databases, wake):
+    def __init__(self, databases: Mapping[str, connection.Database],
+                 wake: Callable[[str], object]) -> None:
         super().__init__(databases)
         self._wake = wake
-        self._lost = set()
-        self._candidates = ()
+        self._lost: set[str] = set()
+        self._candidates: Sequence[tuple[str, Uuid]] = ()
         # The databases that have yet to confirm; the first view needs SB.
         self._missing = {'sb'}
+        # Whether nothing is left to confirm.
         self.given = False
 
-    def consider(self, nb, sb, before, now, whole, machines=False):
+    def consider(self, nb: Tables, sb: Tables, before: model.Snapshot | None,
+                 now: model.Snapshot, whole: bool,
+                 machines: bool = False) -> None:
         """Compare a new view with the former view, and ask if need be.
 
         This runs on the loop thread, with the locks of both replicas held.
 
-        :param nb: dict of table name to dict of UUID to row; likewise sb
-        :param before: the former :class:`model.Snapshot`, or None
-        :param now: the new :class:`model.Snapshot`
         :param whole: whether the new view was built from whole tables
         :param machines: whether SB has the ports of machines here
         """
@@ -65,38 +72,36 @@ class Confirmation(rounds.Rounds):
             self.given = not self._missing
         elif self.given or self._round is not None:
             return
-        asked = {'sb': questions.Bound(sb, now.node.chassis, machines)}
+        asked: dict[str, rounds.Question] = {
+            'sb': questions.Bound(sb, now.node.chassis, machines)}
         if 'nb' in self._missing:
             asked['nb'] = questions.Routers(nb, self._lost,
                                             self._candidates)
         self._ask(asked)
 
     @staticmethod
-    def loses(nb, before, now):
-        """Whether a new view lacks what the former view had.
-
-        :param nb: see :meth:`consider`; likewise before and now
-        """
+    def loses(nb: Tables, before: model.Snapshot | None,
+              now: model.Snapshot) -> bool:
+        """Whether a new view lacks what the former view had."""
         gateways, routers = _lost(before, now, nb)
         return gateways or bool(routers)
 
-    def repeat(self, sb, chassis, machines):
+    def repeat(self, sb: Tables, chassis: str, machines: bool) -> None:
         """Ask SB once more about a view in which nothing has changed.
 
-        :param sb: dict of table name to dict of UUID to row
-        :param chassis: name of this chassis
         :param machines: whether SB has the ports of machines here
         """
         self._ask({'sb': questions.Bound(sb, chassis, machines)})
 
-    def _ask(self, asked):
+    def _ask(self, asked: Mapping[str, rounds.Question]) -> None:
         self._round = this = object()
         for name, question in asked.items():
             self._databases[name].ask(
                 question.operations,
                 functools.partial(self._answered, this, name, question))
 
-    def _answered(self, this, name, question, answers, tables):
+    def _answered(self, this: object, name: str, question: rounds.Question,
+                  answers: Answers | None, tables: Tables) -> None:
         """Judge the answers of a server, see :meth:`_confirmed`."""
         if (self._confirmed(this, name, question, answers, tables) and
                 name in self._missing):
@@ -109,14 +114,15 @@ class Confirmation(rounds.Rounds):
                 self._wake('confirmed')
 
 
-def _lost(before, now, nb):
+def _lost(before: model.Snapshot | None, now: model.Snapshot,
+          nb: Tables) -> tuple[bool, set[str]]:
     """The gateways and routers that a view lacks and the former view had.
 
-    :returns: (whether a gateway port or machine of this chassis is gone, set
-        of UUIDs of routers that lost a port, network or address according to
-        NB)
+    :returns: whether a gateway port or machine of this chassis is gone; UUIDs
+        of routers that lost a port, network or address according to NB
     """
-    gateways, routers = False, set()
+    gateways = False
+    routers: set[str] = set()
     present = {router.uuid: router for router in now.routers}
     for router in before.routers if before else ():
         new = present.get(router.uuid)
@@ -140,10 +146,10 @@ def _lost(before, now, nb):
     return gateways, routers
 
 
-def _machines(router):
+def _machines(router: model.Router) -> set[str]:
     return {nat.external_ip for nat in router.nats if nat.resident}
 
 
-def _addresses(router):
+def _addresses(router: model.Router) -> set[str]:
     return ({nat.external_ip for nat in router.nats} |
             {each.address for each in router.balanced})

@@ -12,15 +12,20 @@
 
 """RowEvents that do nothing but wake the loop."""
 
+from collections.abc import Callable
 import dataclasses
+from typing import Any
 
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
+from ovn_network_agent import trigger as triggers
 from ovn_network_agent.drivers import base
+from ovn_network_agent.ovn import concern as concerning
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
 
 
 class WakeEvent(ovsdb_event.RowEvent):
@@ -31,15 +36,13 @@ class WakeEvent(ovsdb_event.RowEvent):
 
     :param owner: name of the driver; without this part of the key, equal
         events of two drivers would be one event
-    :param watch: the :class:`drivers.base.Watch`
-    :param trigger: :class:`trigger.Trigger`
-    :cvar blind: the event runs without the row, see
-        :class:`ovsdb.replica.Handler`
     """
 
+    # The event runs without the row, see ovsdb.replica.Handler.
     blind = True
 
-    def __init__(self, owner, watch, trigger):
+    def __init__(self, owner: str, watch: base.Watch,
+                 trigger: triggers.Trigger) -> None:
         super().__init__(watch.events, watch.table, watch.conditions)
         self._owner = owner
         self._watch = watch
@@ -47,37 +50,33 @@ class WakeEvent(ovsdb_event.RowEvent):
         self._reason = f'{watch.database}:{watch.table}'
 
     @property
-    def key(self):
+    def key(self) -> tuple[type, str, base.Watch]:
         """(class, owner, watch); ovsdbapp keeps one event of each key."""
         return (self.__class__, self._owner, self._watch)
 
-    def matches(self, event, row, old=None):
+    def matches(self, event: str, row: Row, old: Row | None = None) -> bool:
         """The library's method, without a debug text for each row.
 
         This text would be most of the cost of the first load.
         """
         return (event in self.events and row._table.name == self.table and
-                self.base_match(event, row, old) and
+                bool(self.base_match(event, row, old)) and
                 self.match_fn(event, row, old))
 
-    def match_fn(self, event, row, old):
+    def match_fn(self, event: str, row: Row, old: Row | None) -> bool:
         """Whether one of the watched columns has changed.
 
         :param event: 'create', 'update' or 'delete'; only an update needs a
             change
-        :param row: ovs.db.idl.Row
-        :param old: ovs.db.idl.Row with the former values of the changed
-            columns; None without an update
+        :param old: row with the former values of the changed columns; None
+            without an update
         """
         if event != self.ROW_UPDATE:
             return True
         return columns.any_of(old, self._watch.columns)
 
-    def run(self, event, row, old):
-        """Fire the trigger; nothing of the row is passed on.
-
-        :param event: not needed, as the other parameters
-        """
+    def run(self, event: str, row: Row, old: Row | None) -> None:
+        """Fire the trigger; nothing of the row is passed on."""
         self._trigger.fire(self._reason, urgent=self._watch.urgent,
                            stale=self._watch.stale)
 
@@ -85,25 +84,26 @@ class WakeEvent(ovsdb_event.RowEvent):
 class ConcernedEvent(WakeEvent):
     """A :class:`WakeEvent` for the rows that concern this chassis.
 
-    :param concerns: function(row, old), see :class:`ovn.concern.Concern`
+    :param concerns: a method of :class:`ovn.concern.Concern`
     """
 
-    def __init__(self, owner, watch, trigger, concerns):
+    def __init__(self, owner: str, watch: base.Watch,
+                 trigger: triggers.Trigger,
+                 concerns: Callable[[Row, Row | None], bool]) -> None:
         super().__init__(owner, watch, trigger)
         self._concerns = concerns
 
-    def match_fn(self, event, row, old):
+    def match_fn(self, event: str, row: Row, old: Row | None) -> bool:
         """As of :class:`WakeEvent`, for a row that concerns this chassis."""
         return (super().match_fn(event, row, old) and
                 self._concerns(row, old))
 
 
-def of_watch(owner, watch, concern, trigger):
+def of_watch(owner: str, watch: base.Watch, concern: concerning.Concern,
+             trigger: triggers.Trigger) -> list[WakeEvent]:
     """The events of a watch: changes of others put no backend in doubt.
 
-    :param owner: see :class:`WakeEvent`, likewise watch and trigger
-    :param concern: :class:`ovn.concern.Concern`
-    :returns: list of events
+    :param owner: see :class:`WakeEvent`
     """
     concerns = {'Logical_Router_Static_Route': concern.route,
                 'Static_MAC_Binding': concern.binding}.get(watch.table)
@@ -211,21 +211,16 @@ CONDITIONS = (
 )
 
 
-def of_view(conf):
-    """The watches that the view needs.
-
-    :param conf: the oslo.config ConfigOpts
-    :returns: tuple of :class:`drivers.base.Watch`
-    """
+def of_view(conf: Any) -> tuple[base.Watch, ...]:
+    """The watches that the view needs, by the oslo.config ConfigOpts."""
     return (VIEW +
             (SILENCE if conf.gateway_drain.silent_chassis_limit else ()) +
             (_ADVERTISED if conf.announce.advertised_routes else ()))
 
 
-def bound_to(chassis):
+def bound_to(chassis: columns.Uuid) -> list[list[Any]]:
     """The clauses for all ports that are bound to a chassis.
 
-    :param chassis: UUID of its row in SB
     :returns: see :meth:`ovsdb.connection.Database.also`
     """
     return [['chassis', '==', ['uuid', str(chassis)]]]

@@ -26,14 +26,14 @@ RECONNECT = 9.0
 BLIND = 20.0
 
 
-def late_for(connected, changed_at, now):
-    """Seconds for which some chassis may not follow a new order.
+def late_for(connected: bool, changed_at: float | None,
+             now: float) -> float:
+    """Seconds for which some chassis may not follow a new order, else 0.
 
     :param connected: whether the Southbound database is connected
     :param changed_at: monotonic seconds at which the connection was lost or
         came back, None without any loss
     :param now: monotonic seconds
-    :returns: float, 0.0 when all chassis have had time to connect
     """
     if changed_at is None:
         return 0.0

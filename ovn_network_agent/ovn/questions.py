@@ -14,26 +14,36 @@
 
 A question uses the connection that feeds the replica, and a server sends all
 updates before the answer.  So at the moment of the answer, the answer and the
-replica have to agree exactly.
+replica have to agree exactly.  Each question has ``operations`` to send.
 """
 
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
 import uuid
 
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
+from ovn_network_agent.ovsdb.columns import Tables
+from ovn_network_agent.ovsdb.columns import Uuid
+from ovn_network_agent.ovsdb.question import Answers
+from ovn_network_agent.ovsdb.question import Operation
+
+# Table and UUID of a row.
+_Place = tuple[str, Uuid]
 
 
 class Bound:
     """The question which ports of gateways are bound to a chassis.
 
-    :param sb: dict of table name to dict of UUID to row
-    :param chassis: name of the chassis
     :param machines: whether to ask for all its ports, those of machines, too
-    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
     """
 
-    def __init__(self, sb, chassis, machines=False):
+    def __init__(self, sb: Tables, chassis: str,
+                 machines: bool = False) -> None:
         self._name, self._machines = chassis, machines
         self._uuids = _named(sb, chassis)
         kinds = [] if machines else [['type', '==', 'chassisredirect']]
@@ -43,12 +53,10 @@ class Bound:
                 'Port_Binding', *kinds,
                 ['chassis', '==', ['uuid', str(each)]]))
 
-    def wrong(self, answers, sb):
-        """The first difference of the replica from the answers.
+    def wrong(self, answers: Answers, sb: Tables) -> str:
+        """The first difference of the replica from the answers, or ''.
 
-        :param answers: list of lists of rows, one for each operation
         :param sb: the replica at this moment
-        :returns: text that names the row, '' without a difference
         """
         if _uuids(answers[0]) != _named(sb, self._name):
             return f'Chassis {self._name}'
@@ -66,10 +74,7 @@ class Bound:
 class Routers:
     """The question for the ports, NAT rows and load balancers of routers.
 
-    :param nb: dict of table name to dict of UUID to row
-    :param routers: UUIDs of the routers, text
-    :param others: further rows to ask for, (table, UUID) pairs
-    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
+    :param others: further rows to ask for
     """
 
     # From a table to the columns that decide about announcements.
@@ -87,7 +92,8 @@ class Routers:
                'HA_Chassis_Group': ('ha_chassis',),
                'HA_Chassis': ('chassis_name', 'priority')}
 
-    def __init__(self, nb, routers, others=()):
+    def __init__(self, nb: Tables, routers: Iterable[str],
+                 others: Iterable[_Place] = ()) -> None:
         self._rows = list(others)
         for router in sorted(uuid.UUID(text) for text in routers):
             self._rows.append(('Logical_Router', router))
@@ -101,11 +107,10 @@ class Routers:
                     columns=('_uuid', *self._columns[table]))
             for table, each in self._rows]
 
-    def wrong(self, answers, nb):
-        """The first difference of the replica; see :meth:`Bound.wrong`.
-        """
+    def wrong(self, answers: Answers, nb: Tables) -> str:
+        """The first difference of the replica; see :meth:`Bound.wrong`."""
         for (table, each), answer in zip(self._rows, answers, strict=True):
-            row = nb[table].get(each)
+            row: Row = nb[table].get(each)
             if bool(answer) != (row is not None):
                 found = 'missing' if answer else 'there no more'
                 return f'{table} {each} is {found}'
@@ -117,24 +122,19 @@ class Routers:
 
 
 class Whole:
-    """The question for all rows that decide about announcements.
-
-    :param nb: dict of table name to dict of UUID to row
-    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
-    """
+    """The question for all rows that decide about announcements."""
 
     TABLES = ('Logical_Router', 'Logical_Router_Port', 'NAT',
               'Load_Balancer', 'Load_Balancer_Group', 'Logical_Switch')
 
-    def __init__(self, nb):
+    def __init__(self, nb: Tables) -> None:
         self._columns = {table: _columns(nb, table, Routers.COLUMNS[table])
                          for table in self.TABLES if table in nb}
         self.operations = [_select(table, columns=('_uuid', *columns_of))
                            for table, columns_of in self._columns.items()]
 
-    def wrong(self, answers, nb):
-        """The first difference of the replica; see :meth:`Bound.wrong`.
-        """
+    def wrong(self, answers: Answers, nb: Tables) -> str:
+        """The first difference of the replica; see :meth:`Bound.wrong`."""
         for (table, columns_of), answer in zip(self._columns.items(), answers,
                                                strict=True):
             if _uuids(answer) != nb[table].keys():
@@ -150,25 +150,17 @@ class Whole:
 
 
 class Owners:
-    """The question which chassis own some gateway ports.
+    """The question which chassis own some chassisredirect ports."""
 
-    :param ports: list of names of chassisredirect ports
-    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
-    """
-
-    def __init__(self, ports):
+    def __init__(self, ports: Sequence[str]) -> None:
         self._ports = ports
         self.operations = [_select('Chassis', columns=('_uuid', 'name'))]
         self.operations += [
             _select('Port_Binding', ['logical_port', '==', port],
                     columns=('chassis',)) for port in ports]
 
-    def owners(self, answers):
-        """The owners of the ports.
-
-        :param answers: list of lists of rows, one for each operation
-        :returns: dict of port to name of its chassis, '' without an owner
-        """
+    def owners(self, answers: Answers) -> dict[str, str]:
+        """By port the name of its chassis, '' without an owner."""
         chassis, *bindings = answers
         names = {row['_uuid'][1]: row['name'] for row in chassis}
         return {port: ''.join(names.get(row['chassis'][1], '')
@@ -180,11 +172,10 @@ class Owners:
 class Tunnels:
     """The question for the state of BFD in OVN's tunnels.
 
-    :param addresses: IP addresses of the other ends, text
-    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
+    :param addresses: those of the other ends
     """
 
-    def __init__(self, addresses):
+    def __init__(self, addresses: Collection[str]) -> None:
         self._addresses = addresses
         # The key 'flow' leaves out the agent's relays, which have numbers.
         self.operations = [_select(
@@ -192,12 +183,8 @@ class Tunnels:
                 ['remote_ip', address], ['key', 'flow']]]],
             columns=('bfd_status',)) for address in addresses]
 
-    def statuses(self, answers):
-        """The BFD states of the tunnels; a tunnel without BFD has none.
-
-        :param answers: list of lists of rows, one for each operation
-        :returns: dict of address to list of dict, each a bfd_status
-        """
+    def statuses(self, answers: Answers) -> dict[str, list[dict[str, str]]]:
+        """By address the column bfd_status of each tunnel with BFD."""
         return {address: [
             status for row in answer
             if 'state' in (status := dict(row['bfd_status'][1]))]
@@ -206,39 +193,28 @@ class Tunnels:
 
 
 class Moment:
-    """A question whose answer matters only for the moment of the answer.
+    """A question whose answer matters only for the moment of the answer."""
 
-    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
-    """
-
-    def __init__(self):
+    def __init__(self) -> None:
         # No chassis has this name.
         self.operations = [_select('Chassis', ['name', '==', ''])]
 
 
 class AllChassis:
-    """The question for the names and host names of all chassis.
+    """The question for the names and host names of all chassis."""
 
-    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
-    """
+    operations: Sequence[Operation] = [
+        {'op': 'select', 'table': 'Chassis', 'where': [],
+         'columns': ['name', 'hostname']}]
 
-    operations = [{'op': 'select', 'table': 'Chassis', 'where': [],
-                   'columns': ['name', 'hostname']}]
-
-    def owners(self, answers):
-        """All chassis, a set of :class:`ownership.Owner`.
-
-        :param answers: list of lists of rows, one for each operation
-        """
+    def owners(self, answers: Answers) -> set[ownership.Owner]:
+        """All chassis."""
         return {ownership.Owner(row['hostname'], row['name'])
                 for row in answers[0]}
 
 
 class Reports(AllChassis):
-    """The question for all chassis and the nb_cfg that each has reported.
-
-    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
-    """
+    """The question for all chassis and the nb_cfg that each has reported."""
 
     operations = [
         {'op': 'select', 'table': table, 'where': where, 'columns': columns}
@@ -249,12 +225,8 @@ class Reports(AllChassis):
             ('Port_Binding', [['type', '==', 'chassisredirect']],
              ['chassis']))]
 
-    def facts(self, answers, own):
-        """:class:`silence.Facts` of an answer.
-
-        :param answers: list of lists of rows, one for each operation
-        :param own: name of this chassis
-        """
+    def facts(self, answers: Answers, own: str) -> silence.Facts:
+        """The facts of an answer, for the chassis of that name."""
         chassis, reports, globals_, ports = answers
         bound = {row['chassis'][1] for row in ports
                  if row['chassis'][0] == 'uuid'}
@@ -267,28 +239,25 @@ class Reports(AllChassis):
                       if row['_uuid'][1] in bound))
 
 
-def has_router(nb, router):
-    """Whether a replica has a router.
-
-    :param router: UUID, text
-    """
+def has_router(nb: Tables, router: str) -> bool:
+    """Whether a replica has the router with a UUID."""
     return uuid.UUID(router) in nb['Logical_Router']
 
 
-def torn(nb, router):
+def torn(nb: Tables, router: str) -> bool:
     """Whether a router refers to rows that the replica does not have.
 
     A server has each row that another row refers to, and these tables are
     replicated as a whole.  So a missing row is a fault of the replica.
 
-    :param router: UUID, text
+    :param router: UUID
     """
     row = nb['Logical_Router'][uuid.UUID(router)]
     return any(each not in nb[table] for table, each in _had(nb, row))
 
 
-def _had(nb, router):
-    """The rows that a Logical_Router refers to, a list of (table, UUID)."""
+def _had(nb: Tables, router: Row) -> list[_Place]:
+    """The rows that a Logical_Router refers to."""
     found = [(table, each)
              for column, table in (
                  ('nat', 'NAT'), ('ports', 'Logical_Router_Port'),
@@ -303,7 +272,8 @@ def _had(nb, router):
     return found
 
 
-def _columns(nb, table, wanted):
+def _columns(nb: Tables, table: str,
+             wanted: Iterable[str]) -> tuple[str, ...]:
     """The wanted columns that the schema has.
 
     A row shows the columns.  A table without rows needs no comparison.
@@ -313,13 +283,11 @@ def _columns(nb, table, wanted):
         column for column in wanted if column in row._data)
 
 
-def torn_groups(nb):
+def torn_groups(nb: Tables) -> list[_Place]:
     """Rows that gateway groups refer to and that the replica lacks.
 
     The agent would outrank a candidate whose row is missing, or never drain
     the candidate.
-
-    :returns: list of (table, UUID)
     """
     return [(table, each)
             for owner, column, table in (
@@ -333,20 +301,21 @@ def torn_groups(nb):
             if each not in nb.get(table, {})]
 
 
-def _named(sb, chassis):
+def _named(sb: Tables, chassis: str) -> set[Uuid]:
     return {key for key, row in sb['Chassis'].items() if row.name == chassis}
 
 
-def _select(table, *where, columns=('_uuid',)):
+def _select(table: str, *where: Sequence[Any],
+            columns: Iterable[str] = ('_uuid',)) -> Operation:
     return {'op': 'select', 'table': table, 'where': list(where),
             'columns': list(columns)}
 
 
-def _uuids(answer):
+def _uuids(answer: Sequence[Any]) -> set[Uuid]:
     return {uuid.UUID(row['_uuid'][1]) for row in answer}
 
 
-def _atoms(value):
+def _atoms(value: Any) -> set[str]:
     """The members of a column's value in JSON; a single member has no set.
     """
     if isinstance(value, list) and value[0] in ('set', 'map'):

@@ -12,19 +12,37 @@
 
 """Rounds of questions to the servers, one round at a time."""
 
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Protocol
+
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb.columns import Tables
+from ovn_network_agent.ovsdb.question import Answers
+from ovn_network_agent.ovsdb.question import Operation
+
+
+class Question(Protocol):
+    """A question of :mod:`ovn.questions` about a replica."""
+
+    @property
+    def operations(self) -> Sequence[Operation]:
+        """What to send."""
+
+    def wrong(self, answers: Answers, tables: Tables, /) -> str:
+        """See :meth:`questions.Bound.wrong`."""
+
 
 class Rounds:
-    """Base of the classes that have the servers confirm their replicas.
+    """Base of the classes that have the servers confirm their replicas."""
 
-    :param databases: dict of name to :class:`connection.Database`
-    """
-
-    def __init__(self, databases):
+    def __init__(self, databases: Mapping[str, connection.Database]) -> None:
         self._databases = databases
         # The open round, any object; None when no answer is awaited.
-        self._round = None
+        self._round: object = None
 
-    def _confirmed(self, this, name, question, answers, tables):
+    def _confirmed(self, this: object, name: str, question: Question,
+                   answers: Answers | None, tables: Tables) -> bool:
         """Whether an answer of the open round has confirmed a replica.
 
         An answer that confirms nothing ends the round, and the next pass asks
@@ -33,9 +51,7 @@ class Rounds:
 
         :param this: the round of the answer
         :param name: name of the database that was asked
-        :param question: a question of :mod:`ovn.questions`
-        :param answers: list of lists of rows, None when the connection was
-            lost
+        :param answers: None when the connection was lost
         :param tables: the replica at this moment
         """
         if this is not self._round:

@@ -18,6 +18,9 @@ database that lacks a needed column is much older, or is not of OVN.  The agent
 then concludes nothing from this database.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovsdb import connection
 
@@ -45,13 +48,15 @@ _OPTIONAL_COLUMNS = {
 }
 
 
-def objection(database, required, tables):
-    """Why a database with this schema cannot be used.
+# By table the columns that are to be replicated.
+_Required = Mapping[str, set[str]]
 
-    :param database: 'nb', 'sb' or 'ovs'
-    :param required: see :func:`lacking`
-    :param tables: see :func:`lacking`
-    :returns: text, '' when the database can be used
+
+def objection(database: str, required: _Required,
+              tables: Mapping[str, Any]) -> str:
+    """Why a database with this schema cannot be used, or ''.
+
+    See :func:`lacking`.
     """
     missing = lacking(database, required, tables)
     if not missing:
@@ -60,18 +65,15 @@ def objection(database, required, tables):
             f'it is of an OVN older than {OLDEST}, or of none')
 
 
-def lacking(database, required, tables):
-    """The required tables and columns that the schema lacks.
+def lacking(database: str, required: _Required,
+            tables: Mapping[str, Any]) -> list[str]:
+    """The required tables and columns that the schema lacks, sorted.
 
     Optional tables and columns do not count.
 
-    :param database: 'nb', 'sb' or 'ovs'
-    :param required: dict of table to set of columns that are to be
-        replicated
-    :param tables: the tables of the schema, as JSON types
-    :returns: sorted list of texts, each names a table or column
+    :param tables: the tables of the schema, in JSON
     """
-    found = set()
+    found: set[str] = set()
     for watch in events.VIEW:
         if watch.database != database or watch.table not in required or (
                 watch.table in _OPTIONAL_TABLES):

@@ -30,11 +30,11 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import threading
 import time
-from typing import Any
 
 from ovn_network_agent.ovn import questions
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb.question import Answers
 
 # Seconds from one question to the next.
 INTERVAL = 1.0
@@ -98,7 +98,7 @@ class Tunnels:
     def _ask(self, addresses: Iterable[str]) -> None:
         question = questions.Tunnels(sorted(addresses))
 
-        def told(answers: list[list[Any]] | None,
+        def told(answers: Answers | None,
                  _tables: columns.Tables) -> None:
             if answers is not None:
                 self._answer = question.statuses(answers)

@@ -19,6 +19,8 @@ for them.
 """
 
 import collections
+from collections.abc import Callable
+from collections.abc import Sequence
 import contextlib
 import gc
 import queue
@@ -34,6 +36,7 @@ from ovsdbapp.backend.ovs_idl import idlutils
 from ovn_network_agent import backoff
 from ovn_network_agent import ovsdb
 from ovn_network_agent.ovsdb import bounded
+from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import question
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.ovsdb import streams
@@ -355,24 +358,22 @@ class Database(replica.Lent):
             raise self.unusable()
         return self._connection
 
-    def ask(self, operations, answered):
+    def ask(self, operations: Sequence[question.Operation],
+            answered: Callable[[question.Answers | None, columns.Tables],
+                               object]) -> None:
         """Ask the server, inside of :meth:`rows`, without a wait.
 
-        :param operations: see :func:`question.ask`
-        :param answered: function(list of lists of rows or None, tables as
-            in :meth:`rows`), called on the thread of the connection
+        :param answered: see :func:`question.ask`; the tables are those of
+            :meth:`rows`
         """
         idl = self._connection.idl
 
-        def told(answers):
+        def told(answers: question.Answers | None) -> None:
             answered(answers, replica.tables(idl))
         question.ask(idl, operations, told)
 
-    def distrust(self, reason):
-        """Load everything anew; :meth:`rows` raises until then.
-
-        :param reason: text
-        """
+    def distrust(self, reason: str) -> None:
+        """Load everything anew; :meth:`rows` raises until then."""
         self._connection.idl.distrust(reason)
 
     def hurry(self, wanted):

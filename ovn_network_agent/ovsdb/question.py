@@ -15,22 +15,32 @@
 :mod:`private_names` lists the private names of python-ovs in use.
 """
 
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
 from oslo_log import log as logging
 from ovs import jsonrpc
 
 LOG = logging.getLogger(__name__)
 
+#: A select operation (RFC 7047, 5.2.2).
+Operation = Mapping[str, Any]
+#: For each operation its rows, in JSON.
+Answers = Sequence[Sequence[Any]]
 
-def ask(idl, operations, answered):
+
+def ask(idl: Any, operations: Sequence[Operation],
+        answered: Callable[[Answers | None], object]) -> None:
     """Send a read-only transaction, without a wait.
 
     The caller holds the connection's lock.  The server sends all earlier
     updates before the answer.
 
     :param idl: :class:`replica.Idl`
-    :param operations: list of RFC 7047 5.2.2 select operations
-    :param answered: function(list of lists of rows, or None), called on the
-        IDL thread with the lock held
+    :param answered: called on the IDL thread with the lock held; with None
+        when the server does not answer
     """
     message = jsonrpc.Message.create_request(
         'transact', [idl._db.name, *operations])
@@ -40,16 +50,12 @@ def ask(idl, operations, answered):
 
 
 class _Question:
-    """A question, in the place of a transaction that waits for its reply.
+    """A question, in the place of a transaction that waits for its reply."""
 
-    :param answered: function(list of lists of rows, or None when the
-        server does not answer)
-    """
-
-    def __init__(self, answered):
+    def __init__(self, answered: Callable[[Answers | None], object]) -> None:
         self._answered = answered
 
-    def _process_reply(self, message):
+    def _process_reply(self, message: Any) -> None:
         answers = None
         if message.type == jsonrpc.Message.T_REPLY and all(
                 'rows' in (result or ()) for result in message.result):
@@ -58,7 +64,7 @@ class _Question:
             LOG.warning('A question was not answered: %s', message)
         self._answered(answers)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, value)
         if name == '_status':
             # The IDL gives up the transaction after a loss of the connection.

@@ -20,8 +20,10 @@ decide anything from it.
 """
 
 import collections
+from collections.abc import Iterator
 import contextlib
 import threading
+from typing import Any
 import uuid
 
 from oslo_log import log as logging
@@ -32,6 +34,7 @@ from ovsdbapp.backend.ovs_idl import idlutils
 from ovn_network_agent import backoff
 from ovn_network_agent import notyet
 from ovn_network_agent import ovsdb
+from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import complaints
 from ovn_network_agent.ovsdb import rpc
 from ovn_network_agent.ovsdb import values
@@ -459,12 +462,11 @@ class Lent:
                 self._connection.idl._session.get_seqno())
 
     @contextlib.contextmanager
-    def rows(self, timeout=1.0):
+    def rows(self, timeout: float = 1.0) -> Iterator[columns.Tables]:
         """The tables of the replica, which does not change in this context.
 
         :param timeout: seconds to wait for the lock, which the IDL thread
             holds while it applies updates
-        :returns: context with a dict of table name to dict of UUID to row
         :raises Unavailable: before the first load, or when the replica is
             busy for longer than the timeout
         """
@@ -482,6 +484,6 @@ class Lent:
             connection.lock.release()
 
 
-def tables(idl):
-    """The tables of a replica, dict of name to dict of UUID to row."""
+def tables(idl: Any) -> columns.Tables:
+    """The tables of a replica."""
     return {name: table.rows for name, table in idl.tables.items()}

@@ -32,11 +32,9 @@ class Advertised:
     """The advertised prefixes of one router.
 
     ``datapaths`` has the datapath of the router.
-
-    :param bindings: rows of Port_Binding
     """
 
-    def __init__(self, find: indexes.Find, bindings: columns.Rows,
+    def __init__(self, find: indexes.Find, bindings: indexes.Bindings,
                  ports: Iterable[model.GatewayPort]) -> None:
         redirects = (find('sb', 'Port_Binding', 'redirect').first(port.lrp)
                      for port in ports)

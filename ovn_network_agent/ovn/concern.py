@@ -56,10 +56,7 @@ class Concern:
                    if hasattr(part, 'external_ids'))
 
     def binding(self, row: Row, old: Row) -> bool:
-        """Whether a binding may be of this chassis, by its port and its MAC.
-
-        :param old: see :meth:`route`
-        """
+        """Whether a binding may be of this chassis, by its port and MAC."""
         last = self._last()
         if last is None:
             return True

@@ -62,12 +62,11 @@ class Concerns:
         return {router for port in by_nexthop.find(address)
                 for router in by_port.find(port)}
 
-    def here(self, bindings: columns.Rows, wiring: wirings.Wiring,
+    def here(self, bindings: indexes.Bindings, wiring: wirings.Wiring,
              marks: Iterable[ownership.Owner],
              machines: nats.Machines) -> set[Uuid]:
         """The routers that concern this chassis.
 
-        :param bindings: rows of Port_Binding
         :param marks: :attr:`model.Node.marks`
         """
         bound = self._find('sb', 'Port_Binding', 'bound')

@@ -59,8 +59,7 @@ class Directory:
     hostnames: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def hostname(self, chassis: str) -> str:
-        """Host name of a chassis, or its chassis name without a host name.
-        """
+        """Host name of a chassis, or its chassis name without a host name."""
         return self.hostnames.get(chassis) or chassis
 
     def describe(self, uuid: str) -> str:

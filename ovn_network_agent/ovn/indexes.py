@@ -141,6 +141,8 @@ class References(Index):
 
 #: Finds an index by its database, table and name.
 Find = Callable[[str, str, str], Index]
+#: The rows of Port_Binding.
+Bindings = columns.Rows
 
 
 def make() -> dict[tuple[str, str], dict[str, Index]]:

@@ -226,11 +226,8 @@ class Machines:
             return port in self.held
         return any(self.chassis in hosted.keys_of(uuid) for uuid in bindings)
 
-    def routers_here(self, bindings: columns.Rows) -> Iterator[Uuid]:
-        """The routers with a floating IP of a machine here.
-
-        :param bindings: rows of Port_Binding
-        """
+    def routers_here(self, bindings: indexes.Bindings) -> Iterator[Uuid]:
+        """The routers with a floating IP of a machine here."""
         if not self.wanted:
             return
         machines = self._find('nb', 'NAT', 'machine')

@@ -316,8 +316,7 @@ def _uuids(answer: Sequence[Any]) -> set[Uuid]:
 
 
 def _atoms(value: Any) -> set[str]:
-    """The members of a column's value in JSON; a single member has no set.
-    """
+    """The members of a column's value in JSON; a single member has no set."""
     if isinstance(value, list) and value[0] in ('set', 'map'):
         return {str(member) for member in value[1]}
     return {str(value)}

@@ -59,12 +59,9 @@ class Routers:
         """Note that a row is new, deleted or changed."""
         self._balanced.pop(uuid, None)
 
-    def build(self, bindings: columns.Rows, wiring: wirings.Wiring,
+    def build(self, bindings: indexes.Bindings, wiring: wirings.Wiring,
               uuid: Uuid, row: Row) -> model.Router:
-        """A router without its NAT rows, and without what words say.
-
-        :param bindings: rows of Port_Binding
-        """
+        """A router without its NAT rows, and without what words say."""
         problems: list[str] = []
         ports = [port for lrp in columns.rows(row, 'ports')
                  for port in self._gateway_ports(
@@ -94,7 +91,8 @@ class Routers:
         return rows.merged(found)
 
     def _claimed(self, balanced: model.BalancedAddress,
-                 bindings: columns.Rows, ports: Sequence[model.GatewayPort],
+                 bindings: indexes.Bindings,
+                 ports: Sequence[model.GatewayPort],
                  router: Uuid) -> model.BalancedAddress:
         """A virtual IP that no other router has as the address of a NAT row.
 
@@ -118,9 +116,9 @@ class Routers:
                 found.add(route)
         return tuple(sorted(found, key=lambda r: (r.nexthop, r.output_port)))
 
-    def _gateway_ports(self, bindings: columns.Rows, wiring: wirings.Wiring,
-                       router: Uuid, lrp: Row, problems: list[str]
-                       ) -> Iterator[model.GatewayPort]:
+    def _gateway_ports(self, bindings: indexes.Bindings,
+                       wiring: wirings.Wiring, router: Uuid, lrp: Row,
+                       problems: list[str]) -> Iterator[model.GatewayPort]:
         self._depends[lrp.uuid].add(router)
         name = columns.atom(lrp, 'name')
         redirect = self._find('sb', 'Port_Binding', 'redirect').first(name)

@@ -60,14 +60,12 @@ class Segments:
     def __init__(self, find: indexes.Find) -> None:
         self._find = find
 
-    def locate(self, bindings: columns.Rows, wiring: wirings.Wiring,
+    def locate(self, bindings: indexes.Bindings, wiring: wirings.Wiring,
                lrp: str) -> Located:
         """Find the segment of a gateway port.
 
         The patch port of the switch names the router port as its peer.  The
         localnet port is on the datapath of this patch port.
-
-        :param bindings: rows of Port_Binding
         """
         patch = self._find('sb', 'Port_Binding', 'peer').first(lrp)
         if patch is None:
@@ -83,7 +81,7 @@ class Segments:
             _physical_network(row), columns.atom(row, 'tag', 0))
         return Located(segment, addresses, (patch, localnet))
 
-    def _localnet(self, bindings: columns.Rows, wiring: wirings.Wiring,
+    def _localnet(self, bindings: indexes.Bindings, wiring: wirings.Wiring,
                   datapath: Uuid) -> Uuid | None:
         """The localnet port of a switch.
 
@@ -107,11 +105,10 @@ class Users:
     def __init__(self, find: indexes.Find) -> None:
         self._find = find
 
-    def find_user(self, bindings: columns.Rows, lrp: str,
+    def find_user(self, bindings: indexes.Bindings, lrp: str,
                   address: str | None) -> tuple[bool, set[Uuid]]:
         """Whether an address on the provider network of a port is in use.
 
-        :param bindings: rows of Port_Binding
         :returns: whether a NAT row, a load balancer or a router port has the
             address; the NB rows that this was read from
         """
@@ -129,11 +126,10 @@ class Users:
                     return True, depends
         return False, depends
 
-    def claimant(self, bindings: columns.Rows, lrps: Iterable[str],
+    def claimant(self, bindings: indexes.Bindings, lrps: Iterable[str],
                  address: str, own: Uuid) -> tuple[Uuid | None, set[Uuid]]:
         """Another router on the provider networks with a NAT row's address.
 
-        :param bindings: rows of Port_Binding
         :param lrps: names of the gateway ports of the router ``own``
         :returns: the other router; the NB rows that this was read from
         """
@@ -189,7 +185,7 @@ class Users:
     def _names(self, port: Uuid) -> tuple[str, ...]:
         return self._find('nb', _PORT, 'name').keys_of(port)
 
-    def _network(self, bindings: columns.Rows, lrp: str) -> Uuid | None:
+    def _network(self, bindings: indexes.Bindings, lrp: str) -> Uuid | None:
         """The datapath on the other side of a port."""
         patch = self._find('sb', 'Port_Binding', 'peer').first(lrp)
         return None if patch is None else _datapath(bindings[patch])

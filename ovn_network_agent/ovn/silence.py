@@ -119,12 +119,10 @@ class Silence:
              limit: float) -> frozenset[ownership.Owner]:
         """Compare the reports of the chassis with the former reports.
 
-        :param facts: None when the schema has no reports
         :param session: a value that differs after each loss of SB, None
             while SB is not to be trusted or the caller wants no result
         :param limit: seconds that a chassis may lag, both by the clock of
             this node and by the age of the chassis' last report
-        :returns: :attr:`silent`
         """
         if facts is None and session is not None:
             self._warn()

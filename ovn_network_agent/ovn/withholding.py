@@ -85,12 +85,11 @@ class Withholding:
         """Whether the routers that OVN routes are left to OVN."""
         return not (self.has_advertised and self.selection.advertised_routes)
 
-    def judge(self, bindings: columns.Rows, row: Row,
+    def judge(self, bindings: indexes.Bindings, row: Row,
               ports: tuple[model.GatewayPort, ...],
               addresses: Iterable[str]) -> Judgement:
         """Judge all addresses of a router.
 
-        :param bindings: rows of Port_Binding
         :param addresses: those that do not belong to a port alone
         """
         own, problems = self._speaking(row)
@@ -140,7 +139,7 @@ class Withholding:
 
         :param own: the statements about single addresses
         :param router: words of the router
-        :param names: names of the router
+        :param names: likewise
         :param by_ovn: None for a router that OVN does not route
         """
         for address, network in placed:
@@ -158,7 +157,7 @@ class Withholding:
         """A port with the tag of its routes; the same port without a tag.
 
         :param router: tags of the router
-        :param names: names of the router
+        :param names: likewise
         """
         tag = self.selection.tag(router, network.said.tags, names,
                                  network.names).number
@@ -192,7 +191,7 @@ class Withholding:
         return next(iter(self._find('nb', table, 'words').keys_of(key)),
                     words.Statement())
 
-    def _network(self, bindings: columns.Rows, lrp: str) -> _Network:
+    def _network(self, bindings: indexes.Bindings, lrp: str) -> _Network:
         """The provider network of a gateway port."""
         patch = self._find('sb', 'Port_Binding', 'peer').first(lrp)
         if patch is None:

@@ -112,6 +112,9 @@ def _on_link(version, router, node, usable, nets):
     done = set()
     for port in router.local_ports if version in _ASKED else ():
         nexthop = _virtual_gateway(port, version)
+        # Networks of network_cidr may be of a family that the port lacks.
+        if nexthop is None:
+            continue
         for network in nets(port):
             if (network.version != version or network in done or
                     network.prefixlen == network.max_prefixlen):

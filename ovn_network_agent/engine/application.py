@@ -90,7 +90,7 @@ class Application:
 
     def __init__(self, backends: actual.Backends, tracker: tracking.Tracker,
                  entries: ledger.Ledger, beside: executor.Beside,
-                 hurry: Precedence, removals: removal.Removals,
+                 precedence: Precedence, removals: removal.Removals,
                  alive: Callable[[], object]) -> None:
         self._alive = alive
         self._backends = backends
@@ -98,7 +98,7 @@ class Application:
         self._ledger = entries
         self._beside = beside
         self._removals = removals
-        self._precedence = hurry
+        self._precedence = precedence
         self._untold: list[tuple[str, resources.Resource]] = []
         # The refusals that are logged, as long as there is something to do.
         self._refusals: dict[resources.Ref, str] = {}

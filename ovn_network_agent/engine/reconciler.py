@@ -128,8 +128,7 @@ class Reconciler:
             len(self._work.applied), failures,
             self._backends.unreadable, dict(self._wanted.broken),
             (*self._beside.jobs, *(['announcing'] if self.announcing else ())),
-            self._wanted.left_out,
-            tuple(self._work.applied),
+            self._wanted.left_out, tuple(self._work.applied),
             (('drivers and reading', prepared), *self._work.seconds),
             tuple(self._backends.readings), tuple(self._backends.lost),
             self._backends.streaks, self._guard.held, tuple(touched),
@@ -161,19 +160,16 @@ class Reconciler:
         return tuple(self._backends.names)
 
     def release(self) -> int:
-        """Let the next pass withdraw what the withdrawal guard holds.
-
-        :returns: number of the held addresses
-        """
+        """Let the next pass withdraw the held addresses; their number."""
         return self._guard.release()
 
     def _table(self) -> tables.Table:
-        return tables.Table(self.tracker, self._ledger, self._moments,
-                           self._wanted.conflicts, self._backends.owner,
-                           self._backends.kinds,
-                           tuple(self._beside.jobs), self._wanted.left_out,
-                           self._wanted.broken, self._backends.unreadable,
-                           self._guard.held.text)
+        return tables.Table(
+            self.tracker, self._ledger, self._moments, self._wanted.conflicts,
+            self._backends.owner, self._backends.kinds,
+            tuple(self._beside.jobs), self._wanted.left_out,
+            self._wanted.broken, self._backends.unreadable,
+            self._guard.held.text)
 
     def _note_moments(self, touched: list[resources.Ref]) -> None:
         """Note the resources whose state this pass has changed."""

@@ -99,7 +99,7 @@ class Application:
         self._beside = beside
         self._removals = removals
         self._precedence = precedence
-        self._untold: list[tuple[str, resources.Resource]] = []
+        self._unlogged: list[tuple[str, resources.Resource]] = []
         # The refusals that are logged, as long as there is something to do.
         self._refusals: dict[resources.Ref, str] = {}
         self.begin()
@@ -362,7 +362,7 @@ class Application:
         for verb, resource in delta.steps:
             if resource.ref in failures:
                 continue
-            self._untold.append((verb, resource))
+            self._unlogged.append((verb, resource))
             self.applied.append((verb, resource))
             if self._ledger.entries:
                 self._ledger.reached(resource.ref)
@@ -408,8 +408,8 @@ class Application:
 
         No change waits for its line, because the lines take time.
         """
-        untold, self._untold = self._untold, []
-        telling.tell(untold)
+        unlogged, self._unlogged = self._unlogged, []
+        telling.tell(unlogged)
 
 
 def _checked(failures: object) -> dict[resources.Ref, str]:

@@ -240,19 +240,21 @@ class Reconciler:
             for verb, changed in (
                     ('create', delta.create),
                     ('update', [new for _old, new in delta.update])):
-                steps += [('unknown' if self._blind(backend.name, r) else verb,
-                           r) for r in changed]
+                steps += [
+                    ('unknown' if self._is_unknown(backend.name, r) else verb,
+                     r) for r in changed]
         gone = [r for _stage, _backend, kinds in self._backends.order_down
                 for r in self.tracker.delta(kinds).delete]
-        steps += [('unknown' if self._removals.blind_under(r) else 'delete',
-                   r) for r in sorted(gone, key=lambda r: not r.leaves_early)]
+        gone.sort(key=lambda r: not r.leaves_early)
+        steps += [('unknown' if self._removals.announcement_unknown(r) else
+                   'delete', r) for r in gone]
         self._backends.end()
         return steps, outcome.Outcome(
             0, self._wanted.conflicts, self._backends.unreadable,
             dict(self._wanted.broken), (), self._wanted.left_out,
             held=self._guard.held)
 
-    def _blind(self, name: str, resource: resources.Resource) -> bool:
+    def _is_unknown(self, name: str, resource: resources.Resource) -> bool:
         """Whether a resource's or prerequisite's backend was never read."""
         return any(self._backends.unread(owner) for owner in {
             name, *(self._backends.owner(ref.kind)

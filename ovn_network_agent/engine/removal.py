@@ -64,7 +64,7 @@ class Removals:
         held, holder = self._successors.keep(resource)
         failed = [ref for ref in self._ledger.beside(resource, ledger.FAILING)
                   if not self._leaves_early(ref)]
-        if not held and (failed or self.blind_under(resource)):
+        if not held and (failed or self.announcement_unknown(resource)):
             held = (f'stays while what announces {resource.subject} could not '
                     'be withdrawn')
             holder = failed[0] if failed else None
@@ -76,7 +76,7 @@ class Removals:
         resource = self._tracker.existing(ref) or self._tracker.desired(ref)
         return resource is not None and resource.leaves_early
 
-    def blind_under(self, resource: resources.Resource) -> bool:
+    def announcement_unknown(self, resource: resources.Resource) -> bool:
         """Whether an announcement that needs a resource may be unseen.
 
         The state of announcements is unknown while their backend cannot be

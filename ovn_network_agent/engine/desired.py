@@ -33,7 +33,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.engine import tracking
 
 #: Name of a driver, and of the subject that it was asked about, in two parts.
-Contributor: typing.TypeAlias = tuple[str, ...]
+Contributor: typing.TypeAlias = tuple[str, str, str]
 _Claim: typing.TypeAlias = tuple[Contributor, resources.Resource]
 _Claims: typing.TypeAlias = dict[Contributor, resources.Resource]
 

@@ -21,8 +21,12 @@ every reconcile interval.
 """
 
 import abc
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
 import dataclasses
 import functools
+import typing
 
 from ovn_network_agent import resources
 
@@ -63,7 +67,8 @@ class Context:
     viewed: object = functools.partial(float, 'inf')
 
 
-def doubted(backends, words):
+def doubted(backends: 'Iterable[Backend]',
+            words: Collection[str]) -> set[str]:
     """Names of the backends whose state some words put in doubt.
 
     :param backends: iterable of :class:`Backend`
@@ -74,7 +79,7 @@ def doubted(backends, words):
             if not {b.name, *b.doubted_by}.isdisjoint(words)}
 
 
-def doubted_kinds(backends, word):
+def doubted_kinds(backends: 'Collection[Backend]', word: str) -> set[str]:
     """Names of the kinds of resources that a word puts in doubt, a set.
 
     :param backends: iterable of :class:`Backend`
@@ -85,7 +90,8 @@ def doubted_kinds(backends, word):
             for kind in b.kinds}
 
 
-def revived(backends, words):
+def revived(backends: 'Iterable[Backend]',
+            words: Collection[str]) -> set[str]:
     """Names of the backends whose system has come back, a set.
 
     :param backends: iterable of :class:`Backend`
@@ -124,46 +130,46 @@ class Backend(abc.ABC):
     CONFIG_OPTS = ()
     #: entry point name, used in logs and by "ovn-network-agent-ctl status";
     #: '' for the name of the entry point
-    name = ''
+    name: str = ''
     #: resource classes this backend is responsible for
-    kinds = ()
+    kinds: tuple[type[resources.Resource], ...] = ()
     #: names of backends whose cached state is void after a change by this
     #: backend (the kernel removes routes and addresses with a link)
-    invalidates = ()
+    invalidates: tuple[str, ...] = ()
     #: words of :mod:`ovn_network_agent.notices` that put the cached state in
     #: doubt, so that the next pass reads it again
-    doubted_by = ()
+    doubted_by: tuple[str, ...] = ()
     #: words for the return of the system, after which failed changes are
     #: tried again without a back-off
-    revived_by = ()
+    revived_by: tuple[str, ...] = ()
     #: True when read() finds wanted objects alone; then the engine looks for a
     #: newly wanted object before the object is made
-    finds_wanted_only = False
+    finds_wanted_only: bool = False
     #: False when read() does not look at ``known``
-    uses_known = True
+    uses_known: bool = True
     #: database that the backend writes: 'nb', 'sb', 'ovs', or '' for none; a
     #: stop does not wait for one that the agent has never reached
-    database = ''
+    database: str = ''
     #: True when apply() runs beside the loop, because a remote database must
     #: not delay the other backends
-    concurrent = False
+    concurrent: bool = False
     #: name of a system that may hang, or ''; with a name, read() and apply()
     #: run beside the loop, which waits only for a moment, and only one of the
     #: backends of a system makes changes at a time
-    system = ''
+    system: str = ''
     #: seconds that the loop waits for apply() of a backend with a
     #: :attr:`system`, None for :data:`engine.executor.PATIENCE`; longer work
     #: is a warning only without a number here
-    patience = None
+    patience: float | None = None
     #: most changes in one call of apply() that the loop waits for at all, None
     #: for any number; more of them take their time in a system that is well
-    awaited_at_most = None
+    awaited_at_most: int | None = None
 
-    def __init__(self, conf):
+    def __init__(self, conf: typing.Any) -> None:
         self.conf = conf
 
     @classmethod
-    def runs_without_ovn(cls, conf):
+    def runs_without_ovn(cls, conf: typing.Any) -> bool:
         """Whether the port-forward-only mode has a use for this backend.
 
         :param conf: the oslo.config ConfigOpts
@@ -171,7 +177,7 @@ class Backend(abc.ABC):
         """
         return False
 
-    def check(self):
+    def check(self) -> list[str]:
         """Check the prerequisites before any change.
 
         :returns: list of str, one message for each missing prerequisite
@@ -179,14 +185,15 @@ class Backend(abc.ABC):
         """
         return []
 
-    def attach(self, context):
+    def attach(self, context: Context) -> None:
         """Receive the parts of the running agent; called once, early.
 
         :param context: :class:`Context`
         """
 
     @abc.abstractmethod
-    def read(self, known):
+    def read(self, known: frozenset[resources.Ref]
+             ) -> list[resources.Resource]:
         """Read the actual state: all objects of the agent, and no others.
 
         :param known: frozenset of :class:`resources.Ref` that are desired
@@ -197,7 +204,9 @@ class Backend(abc.ABC):
             then keeps the last known state and tries again
         """
 
-    def reread(self, known, mark):
+    def reread(self, known: Callable[[], frozenset[resources.Ref]],
+               mark: typing.Any
+               ) -> tuple[list[resources.Resource] | None, typing.Any]:
         """Read the actual state, unless it is the same as at a reading.
 
         The engine passes a mark only in a periodic pass, and only if nothing
@@ -218,7 +227,7 @@ class Backend(abc.ABC):
         return self.read(known()), None
 
     @abc.abstractmethod
-    def apply(self, delta):
+    def apply(self, delta: Delta) -> dict[resources.Ref, str]:
         """Make the changes, additions before deletions.
 
         The method is idempotent: the creation of an existing object, and the
@@ -232,7 +241,8 @@ class Backend(abc.ABC):
         :raises BackendError: when nothing could be applied
         """
 
-    def in_effect(self, announced):
+    def in_effect(self, announced: list[resources.Resource]
+                  ) -> set[resources.Ref]:
         """The announcements that FRR knows already.
 
         The engine asks when announcements replace others of another kind,
@@ -245,7 +255,7 @@ class Backend(abc.ABC):
         """
         return {resource.ref for resource in announced}
 
-    def taken_over(self, lost):
+    def taken_over(self, lost: list[resources.Ref]) -> set[resources.Ref]:
         """The lost objects that the agent of another node has now.
 
         This is no drift: a gateway may have moved, and the view of this agent
@@ -257,5 +267,5 @@ class Backend(abc.ABC):
         """
         return set()
 
-    def close(self):
+    def close(self) -> None:
         """Close connections; called once at the end."""

@@ -12,8 +12,10 @@
 
 """The provider bridges that the agent serves."""
 
+import typing
 
-def served(conf):
+
+def served(conf: typing.Any) -> tuple[str, ...]:
     """The bridges that the agent serves, the default bridge first.
 
     :param conf: the oslo.config ConfigOpts, or

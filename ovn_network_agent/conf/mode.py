@@ -12,12 +12,14 @@
 
 """Port-forward-only mode: its condition, and the rules that it lacks."""
 
+import typing
+
 FORWARDS_ONLY = 'port-forward-only'
 # The options that decide; a driver names them in OTHER_OPTIONS.
 DECISIVE = ('ovn.ovn_nb_remote', 'ovn.ovn_sb_remote')
 
 
-def forwards_only(conf):
+def forwards_only(conf: typing.Any) -> bool:
     """Whether the agent works without OVN, and only forwards ports.
 
     :param conf: a ConfigOpts with all our options, or settings with

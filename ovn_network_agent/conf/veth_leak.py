@@ -13,6 +13,7 @@
 """[veth_leak]: the driver that connects the default VRF and FRR's VRF."""
 
 import ipaddress
+import typing
 
 from oslo_config import cfg
 
@@ -70,7 +71,7 @@ def enabled(conf):
                 'veth_leak' in conf.drivers)
 
 
-def provider_ip(conf):
+def provider_ip(conf: typing.Any) -> str:
     """Address of veth-provider, as text; '' if it cannot be computed.
 
     :param conf: the oslo.config ConfigOpts, or settings with

@@ -12,6 +12,12 @@
 
 """How an address is announced, and whether that is proved.  Pure."""
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+import typing
+
+from ovn_network_agent import iptext
+from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -25,32 +31,30 @@ OPTIONS = (METHOD, *veth_leak.ENDS)
 _EVERYTHING = frozenset(veth.DEFAULT.values())
 
 
-def provider_networks(settings, port):
-    """The provider networks of a port.
+def provider_networks(
+        settings: typing.Any, port: model.GatewayPort | model.GroupPort
+        ) -> tuple[iptext.Network, ...]:
+    """The provider networks of a port, as :func:`networks.provider_networks`.
 
     Without IPv6 there, the agent makes nothing for IPv6 but flows.
 
-    :param settings: :class:`conf.settings.Settings`, or the oslo.config
-        ConfigOpts
-    :param port: :class:`model.GatewayPort` or :class:`model.GroupPort`
-    :returns: see :func:`networks.provider_networks`
+    :param settings: may also be the ConfigOpts of oslo.config
     """
     return networks.provider_networks(port.networks, settings.network_cidr)
 
 
-def announcement(settings, node, prefix, dev, requires=(), tag=None):
+def announcement(settings: typing.Any, node: model.Node, prefix: str, dev: str,
+                 requires: tuple[resources.Ref, ...] = (),
+                 tag: int | None = None
+                 ) -> resources.AnnouncedRoute | resources.Announcement | None:
     """The resource that announces a prefix, by the configured method.
 
-    :param settings: :class:`conf.settings.Settings` with the options of
-        :data:`OPTIONS`
-    :param node: :class:`model.Node`
-    :param prefix: text such as '198.51.100.10/32'
+    :param settings: with the options of :data:`OPTIONS`
+    :param prefix: '198.51.100.10/32'
     :param dev: device of the route if there is no VRF
-    :param requires: refs of the prerequisites
-    :param tag: tag of the route in FRR, or None; FRR sees the metric of a
-        kernel route in its place
-    :returns: :class:`resources.AnnouncedRoute` or
-        :class:`resources.Announcement`; None as long as the VRF is missing
+    :param tag: tag of the route in FRR, which sees the metric of a kernel
+        route in its place
+    :returns: None as long as the VRF is missing
     """
     kernel = settings.fip_route.announce_method == 'kernel'
     name = settings.frr.vrf_name
@@ -73,13 +77,13 @@ def announcement(settings, node, prefix, dev, requires=(), tag=None):
         requires=requires)
 
 
-def no_way_out(settings, node, consequence, versions):
+def no_way_out(settings: typing.Any, node: model.Node, consequence: str,
+               versions: Iterable[int]) -> Iterator[resources.Problem]:
     """The problem of a VRF without a default route, which the agent needs.
 
-    :param settings: :class:`conf.settings.Settings`
     :param consequence: the dropped packets, as the middle of a sentence
-    :param versions: iterable of 4 and 6, the families of the packets
-    :returns: iterable of :class:`resources.Problem`, at most one a family
+    :param versions: 4 and 6, the families of the packets
+    :returns: at most one a family
     """
     vrf = node.device(settings.frr.vrf_name)
     for version in sorted(versions):
@@ -91,12 +95,8 @@ def no_way_out(settings, node, consequence, versions):
                 'of the neighbour that lets it in, or set one in FRR')
 
 
-def proved(router, node):
-    """Whether the default route that has the proof has one of this node.
-
-    :param router: :class:`model.Router`
-    :param node: :class:`model.Node`
-    """
+def proved(router: model.Router, node: model.Node) -> bool:
+    """Whether the default route that has the proof has one of this node."""
     found = sorted((networks.family(route.prefix),
                     route.advertised == node.hostname and
                     route.owner in node.marks)

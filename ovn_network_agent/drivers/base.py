@@ -21,10 +21,22 @@ clean-up and dry run.  A third-party driver is one class and one entry point in
 """
 
 import abc
+from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
+import typing
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.drivers import source
 
 DATABASES = ('nb', 'sb', 'ovs')
 ALL_EVENTS = ('create', 'update', 'delete')
+
+# In a class of drivers, "resources" is the method and not the module.
+Resource: typing.TypeAlias = resources.Resource
+Wanted: typing.TypeAlias = Iterable[Resource]
+Refs: typing.TypeAlias = tuple[resources.Ref, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,86 +44,73 @@ class Watch:
     """A subscription: changes of a table that have to wake the loop.
 
     It becomes an ovsdbapp RowEvent whose ``run()`` only fires the trigger.
-
-    :ivar database: 'nb', 'sb' or 'ovs'
-    :ivar table: table name
-    :ivar columns: columns to replicate; an update wakes the loop only when
-        one of them changed
-    :ivar conditions: tuple of (column, '=', value) the row has to match
-    :ivar urgent: wake without coalescing
-    :ivar stale: words of :mod:`ovn_network_agent.notices` that tell backends
-        to read their state again
     """
 
+    # One of DATABASES.
     database: str
     table: str
+    # To replicate; an update wakes the loop only when one of them changed.
     columns: tuple[str, ...]
-    conditions: tuple[tuple[str, str, object], ...] = ()
+    # (column, '=', value) that the row has to match.
+    conditions: tuple[tuple[str, str, typing.Any], ...] = ()
     events: tuple[str, ...] = ALL_EVENTS
+    # Whether to wake without coalescing.
     urgent: bool = False
+    # Words of the module notices: backends read their state again.
     stale: tuple[str, ...] = ()
 
 
 class Driver(abc.ABC):
     """Turns the view of this chassis into resources.
 
-    :cvar CONFIG_OPTS: oslo.config options, registered in the group with the
-        name of the driver before the driver is made; a required option that
-        is not set is an error at the start
-    :cvar OTHER_OPTIONS: names of options that the driver reads beside its
-        own section and :data:`conf.settings.NODE`, as ``section.option``
-    :cvar SUBJECTS: tuple of the classes of the subjects that the driver
-        answers about, see :meth:`resources`
-    :cvar SOURCES: tuple of the classes of :class:`drivers.source.Source` that
-        make subjects of kinds that the core does not have
-    :cvar ASKS: services of the core for this driver, of
-        :data:`conf.plugins.RANKING` and :data:`conf.plugins.ABSENCE`
     :param name: name of the entry point
     :param settings: :class:`conf.settings.Settings`; after a reload with
         other settings, the core makes a new driver
     """
 
-    CONFIG_OPTS = ()
-    OTHER_OPTIONS = ()
-    SUBJECTS = ()
-    SOURCES = ()
-    ASKS = ()
+    # Of oslo.config, registered in the group with the name of the driver
+    # before the driver is made; a required option that is not set is an error
+    # at the start.
+    CONFIG_OPTS: typing.ClassVar[Sequence[typing.Any]] = ()
+    # "section.option" of what the driver reads beside its own section and
+    # conf.settings.NODE.
+    OTHER_OPTIONS: typing.ClassVar[tuple[str, ...]] = ()
+    # The classes of the subjects that the driver answers about.
+    SUBJECTS: typing.ClassVar[tuple[type, ...]] = ()
+    # The classes of the sources that make subjects of kinds that the core does
+    # not have.
+    SOURCES: typing.ClassVar[tuple[type[source.Source], ...]] = ()
+    # Services of the core for this driver: RANKING and ABSENCE of
+    # conf.plugins.
+    ASKS: typing.ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, name, settings):
+    def __init__(self, name: str, settings: typing.Any) -> None:
         self.name = name
+        # Any: the options are attributes that exist at run time alone.
         self.settings = settings
 
     @classmethod
-    def runs_without_ovn(cls, settings):
-        """Whether the port-forward-only mode has a use for this driver.
-
-        :param settings: :class:`conf.settings.Settings`
-        """
+    def runs_without_ovn(cls, settings: typing.Any) -> bool:
+        """Whether the port-forward-only mode has a use for this driver."""
         return False
 
-    def events(self):
-        """The :class:`Watch` subscriptions, an iterable.
-
-        The agent itself watches the tables of the view; a driver only names
-        further tables and columns.
-        """
+    def events(self) -> Iterable[Watch]:
+        """Further tables and columns; the agent watches those of the view."""
         return ()
 
-    def resources(self, subject, node):
+    # Any: a driver names the classes of its SUBJECTS in its own signature.
+    def resources(self, subject: typing.Any, node: model.Node) -> Wanted:
         """What is wanted for a subject, by the subject and the node alone.
 
         The core remembers each answer, and asks again when the subject, the
-        node or the settings have changed.  It asks about subjects of the
-        kinds :attr:`SUBJECTS` alone.
+        node or the settings have changed.
 
-        :param subject: an object of one of these classes:
+        :param subject: an object of one of the :attr:`SUBJECTS`:
             :class:`model.Node`, the node again;
             :class:`model.Router`, without NAT rows;
             :class:`model.ServedAddress`;
             :class:`model.GatewayGroup`, in which this chassis may be only a
             standby; :class:`port_forwards.Forwards`, all port forwards, with
             a rules file
-        :param node: :class:`model.Node`
-        :returns: iterable of :class:`resources.Resource`
         """
         return ()

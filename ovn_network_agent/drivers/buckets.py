@@ -33,9 +33,11 @@ the load of the table 10 us.  The clients of a dead destination are spread over
 the others, and no other client changes.
 """
 
+from collections.abc import Mapping
 import functools
 import hashlib
 import math
+import typing
 
 # (most shares of the smallest weight, number of buckets).
 _SIZES = ((6, 64), (25, 256), (math.inf, 1024))
@@ -44,33 +46,35 @@ _SIZES = ((6, 64), (25, 256), (math.inf, 1024))
 _POINTS = 64
 _64_BITS = (1 << 64) - 1
 
+# The owner of each bucket; None of a free bucket.
+_Table: typing.TypeAlias = list[str | None]
+
 
 @functools.lru_cache(maxsize=4096)
-def owners(weights, gone=frozenset()):
-    """The destination of each bucket.
+def owners(weights: frozenset[tuple[str, int]],
+           gone: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """The address of the destination of each bucket.
 
-    :param weights: frozenset of (address, weight > 0), not empty
-    :param gone: frozenset of some of the addresses, which get nothing at
-        present
-    :returns: tuple of addresses, one for each bucket
+    :param weights: (address, weight > 0), not empty
+    :param gone: some of the addresses, which get nothing at present
     """
     shares = dict(weights)
-    table = [None] * _size(shares)
+    table: _Table = [None] * _size(shares)
     _fill(table, shares)
     if gone:
         table = [None if owner in gone else owner for owner in table]
         _fill(table, {address: weight for address, weight in shares.items()
                       if address not in gone})
-    return tuple(table)
+    return tuple(filter(None, table))
 
 
-def _size(shares):
+def _size(shares: Mapping[str, int]) -> int:
     """Number of buckets, enough for even shares: 10 for the smallest one."""
     parts = sum(shares.values()) / min(shares.values())
     return next(size for most, size in _SIZES if parts <= most)
 
 
-def _fill(table, shares):
+def _fill(table: _Table, shares: Mapping[str, int]) -> None:
     """Give the free buckets away, best matches first."""
     size = len(table)
     room = _quotas(shares, size)
@@ -88,7 +92,7 @@ def _fill(table, shares):
             room[address] -= 1
 
 
-def _quotas(shares, size):
+def _quotas(shares: Mapping[str, int], size: int) -> dict[str, int]:
     """Number of buckets of each address, at least 1; the sum is ``size``."""
     total = sum(shares.values())
     quotas = {address: max(size * weight // total, 1)
@@ -107,7 +111,7 @@ def _quotas(shares, size):
 
 
 @functools.lru_cache(maxsize=4096)
-def _scores(address):
+def _scores(address: str) -> tuple[float, ...]:
     """The score of an address at each point; a smaller score is better.
 
     The scores are exponentially distributed.  So after a division by the
@@ -118,13 +122,12 @@ def _scores(address):
 
 
 @functools.lru_cache(maxsize=4096)
-def _seed(address):
+def _seed(address: str) -> int:
     return int.from_bytes(hashlib.sha256(address.encode()).digest()[:8])
 
 
-def _mix(seed, number):
-    """64 bits that are as good as random (SplitMix64, Steele et al. 2014).
-    """
+def _mix(seed: int, number: int) -> int:
+    """64 bits, as good as random (SplitMix64, Steele et al. 2014)."""
     bits = (seed + (number + 1) * 0x9e3779b97f4a7c15) & _64_BITS
     bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9 & _64_BITS
     bits = (bits ^ bits >> 27) * 0x94d049bb133111eb & _64_BITS

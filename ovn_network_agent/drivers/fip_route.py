@@ -18,9 +18,13 @@ each other, what BGP announces, and, because the provider network has no
 gateway, the default route of the router in OVN.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
 import dataclasses
 import functools
+import typing
 
+from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
@@ -44,27 +48,22 @@ class _Service:
 
     There is one for the port, and one for machines of distributed floating
     IPs.
-
-    :ivar port: :class:`model.GatewayPort`
-    :ivar nets: tuple of IPv4Network and IPv6Network, outside of which no
-        address is announced
-    :ivar announced: whether the addresses are announced; otherwise this
-        chassis only forwards their last packets
-    :ivar passable: whether packets to the addresses can pass
-    :ivar hairpin: whether OVN here answers for the addresses
-    :ivar mac_tweak: tuple of :class:`resources.Flow`
-    :ivar requires: refs of the prerequisites of an announcement
-    :ivar of_device: refs of the prerequisites of the device
     """
 
     port: model.GatewayPort
-    nets: tuple
+    # No address outside of these is announced.
+    nets: tuple[iptext.Network, ...]
+    # Whether the addresses are announced; otherwise this chassis only
+    # forwards their last packets.
     announced: bool
-    passable: bool
+    # Whether OVN here answers for the addresses.
     hairpin: bool
-    mac_tweak: tuple = ()
-    requires: tuple = ()
-    of_device: tuple = ()
+    # None while no packets to the addresses can pass.
+    segment: model.Segment | None
+    mac_tweak: tuple[resources.Flow, ...]
+    # Prerequisites of the route, and of the announcement.
+    of_device: tuple[resources.Ref, ...]
+    requires: tuple[resources.Ref, ...]
 
 
 class FipRouteDriver(base.Driver):
@@ -76,12 +75,14 @@ class FipRouteDriver(base.Driver):
                 model.GatewayGroup)
     ASKS = (plugins.ABSENCE,)
 
-    def __init__(self, name, settings):
+    def __init__(self, name: str, settings: typing.Any) -> None:
         super().__init__(name, settings)
         # Thousands of addresses share a port.
         self._service = functools.lru_cache(_PORTS)(self._new_service)
 
-    def resources(self, subject, node):
+    def resources(self, subject: (model.Node | model.Router |
+                                  model.ServedAddress | model.GatewayGroup),
+                  node: model.Node) -> base.Wanted:
         """What makes addresses reachable, see the methods for each kind."""
         match subject:
             case model.Node():
@@ -92,13 +93,14 @@ class FipRouteDriver(base.Driver):
                 return self._address(subject, node)
         return self._group(subject, node)
 
-    def _node(self):
+    def _node(self) -> base.Wanted:
         """Provider bridges are up, have bridge_ip and answer ARP requests."""
         for bridge in self._bridges():
             yield resources.LinkUp(bridge)
             yield from segments.attachment(bridge, self.settings.bridge_ip)
 
-    def _group(self, group, node):
+    def _group(self, group: model.GatewayGroup,
+               node: model.Node) -> base.Wanted:
         """Resources that a standby prepares and that attract no packets.
 
         When the port comes, packets of virtual machines come out of OVN here
@@ -112,18 +114,17 @@ class FipRouteDriver(base.Driver):
             if port.routed_by_ovn:
                 continue
             yield from self._device(port, node)
-            if port.chassis != node.chassis and self._usable(port.segment):
-                yield from self._mac_tweak(port.segment)
-                yield from self._prefix_list(
-                    announcing.provider_networks(self.settings, port))
+            if port.chassis != node.chassis and segments.usable(
+                    port.segment, self._bridges()):
+                yield from _mac_tweak(port.segment)
+                yield from self._prefix_list(self._networks(port))
 
-    def _router(self, router, node):
+    def _router(self, router: model.Router, node: model.Node) -> base.Wanted:
         """The objects of the router and its ports, and its proof."""
         if router.routed_by_ovn:
             return
         if router.local_ports:
-            rows = list(gatewayless.rows(router, node, self._usable,
-                                         self._networks))
+            rows = list(gatewayless.rows(self.settings, router, node))
             yield from rows
             yield from self._proof(router, node, rows)
         else:
@@ -135,7 +136,8 @@ class FipRouteDriver(base.Driver):
         yield from dict.fromkeys(resource for each in services
                                  for resource in self._of_port(each, node))
 
-    def _proof(self, router, node, rows):
+    def _proof(self, router: model.Router, node: model.Node,
+               rows: base.Wanted) -> base.Wanted:
         """The proof that the router is announced here, while it is missing.
 
         A proof on its route is retained, although it is no longer wanted, and
@@ -145,14 +147,15 @@ class FipRouteDriver(base.Driver):
         IPv4: the addresses of both are announced at the same time, and an
         address of IPv6 that the fabric refuses must not delay those of IPv4.
         """
-        routes = sorted((networks.family(row.prefix), row.ref) for row in rows
-                        if row.kind == resources.DefaultRoute.kind)
+        routes = {networks.family(row.prefix): row.ref for row in rows
+                  if type(row) is resources.DefaultRoute}
         if node.hostname and routes and not announcing.proved(router, node):
-            (version, ref), *_others = routes
-            yield resources.Advertised(router.uuid, node.owner,
-                                       version=version, requires=(ref,))
+            version = min(routes)
+            yield resources.Advertised(
+                router.uuid, node.owner, version=version,
+                requires=(routes[version],))
 
-    def _of_port(self, service, node):
+    def _of_port(self, service: _Service, node: model.Node) -> base.Wanted:
         """The resources of all addresses of a service."""
         yield from self._device(service.port, node)
         if service.announced:
@@ -161,30 +164,28 @@ class FipRouteDriver(base.Driver):
 
     # -- one gateway port -------------------------------------------------
 
-    def _new_service(self, port, of_machines):
+    def _new_service(self, port: model.GatewayPort,
+                     of_machines: bool) -> _Service:
         """What the addresses of a port have in common, or of its machines."""
-        passable = (self._usable(port.segment) if of_machines
-                    else self._passable(port))
-        return self._with_flows(_Service(
+        here = of_machines or port.local
+        # A relay needs no OVN here.
+        passes = (segments.located if port.relay and not here
+                  else segments.usable)
+        segment = (port.segment if passes(port.segment, self._bridges())
+                   else None)
+        of_device = segments.prerequisites(segment) if segment else ()
+        mac_tweak = (tuple(_mac_tweak(segment))
+                     if segment and segment.patch_port else ())
+        return _Service(
             port, self._networks(port),
             of_machines or port.handover is not model.Handover.FORWARD,
-            passable, of_machines or port.local))
-
-    def _with_flows(self, service):
-        segment = service.port.segment
-        if not service.passable:
-            return service
-        mac_tweak = (tuple(self._mac_tweak(segment))
-                     if segment.patch_port else ())
-        return dataclasses.replace(
-            service, mac_tweak=mac_tweak,
-            of_device=segments.prerequisites(segment),
-            requires=segments.prerequisites(segment) + tuple(
-                flow.ref for flow in mac_tweak))
+            here, segment, mac_tweak, of_device,
+            of_device + tuple(flow.ref for flow in mac_tweak))
 
     # -- one address ------------------------------------------------------
 
-    def _address(self, served, node):
+    def _address(self, served: model.ServedAddress,
+                 node: model.Node) -> base.Wanted:
         """The route, the flows and the announcement of an address.
 
         A port that has left keeps what its handover still needs.  Where the
@@ -201,24 +202,25 @@ class FipRouteDriver(base.Driver):
             return
         # Routers of this chassis reach each other in any case; see decision
         # record 25.
-        if service.passable and service.hairpin:
-            yield self._hairpin(served)
+        if service.segment and service.hairpin:
+            yield _hairpin(served, service.segment)
         if served.withheld or not inside:
             return
         if served.port.relay and not served.resident:
             yield from relays.leaving(served, self._bridges())
-        if service.passable:
-            yield from self._reachable(served, service, node)
+        if service.segment:
+            yield from self._reachable(served, service, service.segment, node)
         elif service.announced:
             yield from self._keep(served, node)
 
-    def _left_out(self, served, service, inside):
+    def _left_out(self, served: model.ServedAddress, service: _Service,
+                  inside: bool) -> base.Wanted:
         """Problems of an address that is not announced, or not delivered."""
         port = served.port
         if served.resident:
             reason = segments.objection(port.segment, self._bridges())
             if reason:
-                yield self._problem(
+                yield _problem(
                     served, '{count} distributed floating IPs ({some}) of '
                     f'machines on this chassis cannot be delivered, because '
                     f'{reason}; {_remedy(port.segment)} clear external_mac '
@@ -227,7 +229,7 @@ class FipRouteDriver(base.Driver):
         if served.withheld or not port.local:
             return
         if served.unanswered and inside:
-            yield self._problem(
+            yield _problem(
                 served, f'{served.address} of a load balancer is not '
                 f'announced, because {served.unanswered}')
         # Configured networks leave out what they are to leave out.  Nor are
@@ -237,24 +239,13 @@ class FipRouteDriver(base.Driver):
         if (not inside and not self.settings.network_cidr and
                 not {'fip', 'snat', 'dnat'}.isdisjoint(served.kinds) and
                 family in {4, *(net.version for net in service.nets)}):
-            yield self._problem(
+            yield _problem(
                 served, '{count} NAT addresses ({some}) are in no network of '
                 'its gateway ports and not announced; if they should be, '
                 'name all provider networks in [DEFAULT] network_cidr')
 
-    @staticmethod
-    def _problem(served, text):
-        return resources.Problem(
-            f'router {served.called}: {text}', router=served.router,
-            addresses=(served.address,))
-
-    def _passable(self, port):
-        """Whether packets to a port can pass; a relay needs no OVN here."""
-        if port.local or not port.relay:
-            return self._usable(port.segment)
-        return segments.located(port.segment, self._bridges())
-
-    def _device(self, port, node):
+    def _device(self, port: model.GatewayPort | model.GroupPort,
+                node: model.Node) -> base.Wanted:
         """The device of a segment, or those that are kept in doubt."""
         if not segments.located(port.segment, self._bridges()):
             yield from segments.kept(node, self._bridges(),
@@ -264,74 +255,43 @@ class FipRouteDriver(base.Driver):
         if any(net.version == 6 for net in self._networks(port)):
             yield segments.link_local(port.segment)
 
-    def _networks(self, port):
+    def _networks(self, port: model.GatewayPort | model.GroupPort
+                  ) -> tuple[iptext.Network, ...]:
         return announcing.provider_networks(self.settings, port)
 
-    def _usable(self, segment):
-        return not segments.objection(segment, self._bridges())
-
-    def _bridges(self):
+    def _bridges(self) -> tuple[str, ...]:
         return bridges.served(self.settings)
-
-    # -- flows ------------------------------------------------------------
-
-    def _mac_tweak(self, segment):
-        """Flows that give OVN's packets the MAC of the segment's device."""
-        for family in (4, 6):
-            yield resources.Flow(
-                segment.bridge, ownership.COOKIE_MAC_TWEAK,
-                ownership.PRIORITY_MAC_TWEAK, segment.patch_port, family,
-                set_dst=segment.mac)
-
-    def _hairpin(self, served):
-        """Reflect traffic between two routers of this chassis into OVN.
-
-        Both MACs are written: with its own source MAC OVN would take the
-        packet for a loop, and its destination may not be resolved yet.
-        """
-        segment = served.port.segment
-        return resources.Flow(
-            segment.bridge, ownership.COOKIE_HAIRPIN,
-            ownership.PRIORITY_HAIRPIN, segment.patch_port,
-            networks.family(served.address),
-            dst=networks.host_prefix(served.address),
-            set_src=segment.mac, set_dst=served.mac, output='in_port')
 
     # -- kernel and BGP ---------------------------------------------------
 
-    def _reachable(self, served, service, node):
-        port, requires = served.port, service.requires
-        dst, device = networks.host_prefix(served.address), port.segment.device
-        if not self._announced_by_its_route(node):
-            route = resources.KernelRoute(self._table(), dst, device,
+    def _reachable(self, served: model.ServedAddress, service: _Service,
+                   segment: model.Segment, node: model.Node) -> base.Wanted:
+        requires, dst = service.requires, networks.host_prefix(served.address)
+        own_table = self.settings.fip_route.route_table_id
+        # In default VRF mode the route that FRR redistributes (kernel) or
+        # installs (static) is the one to the bridge; a second one beside it
+        # would win over FRR's and stop the announcement.
+        if self.settings.frr.vrf_name or own_table:
+            route = resources.KernelRoute(self._table(), dst, segment.device,
                                           requires=service.of_device)
             yield route
             requires += (route.ref,)
-        if self.settings.fip_route.route_table_id:
+        if own_table:
             yield self._rule(dst)
         announcement = announcing.announcement(
-            self.settings, node, dst, device, requires, port.tag)
+            self.settings, node, dst, segment.device, requires,
+            served.port.tag)
         if service.announced and announcement is not None:
             yield announcement
 
-    def _rule(self, dst):
+    def _rule(self, dst: str) -> base.Resource:
         return resources.Rule(self.settings.fip_route.route_rule_priority,
                               self._table(), dst=dst)
 
-    def _table(self):
+    def _table(self) -> int:
         return self.settings.fip_route.route_table_id or resources.MAIN_TABLE
 
-    def _announced_by_its_route(self, node):
-        """Whether the announcement itself carries the traffic.
-
-        In default VRF mode the route that FRR redistributes (kernel) or
-        installs (static) is the one to the bridge; a second one beside it
-        would win over FRR's and stop the announcement.
-        """
-        return (not self.settings.frr.vrf_name and
-                not self.settings.fip_route.route_table_id)
-
-    def _prefix_list(self, nets):
+    def _prefix_list(self, nets: Iterable[iptext.Network]) -> base.Wanted:
         name = self.settings.frr.frr_prefix_list
         if name:
             for network in nets:
@@ -339,7 +299,8 @@ class FipRouteDriver(base.Driver):
                 yield resources.PrefixListEntry(name, str(network), length,
                                                 length)
 
-    def _keep(self, served, node):
+    def _keep(self, served: model.ServedAddress,
+              node: model.Node) -> base.Wanted:
         """Keep the announcement of an address in doubt as it is."""
         vrf = node.device(self.settings.frr.vrf_name)
         tables = {self._table(), resources.MAIN_TABLE,
@@ -355,7 +316,36 @@ class FipRouteDriver(base.Driver):
             (self.settings.frr.vrf_name, dst)))
 
 
-def _remedy(segment):
+def _mac_tweak(segment: model.Segment) -> Iterator[resources.Flow]:
+    """Flows that give OVN's packets the MAC of the segment's device."""
+    for family in (4, 6):
+        yield resources.Flow(
+            segment.bridge, ownership.COOKIE_MAC_TWEAK,
+            ownership.PRIORITY_MAC_TWEAK, segment.patch_port, family,
+            set_dst=segment.mac)
+
+
+def _hairpin(served: model.ServedAddress,
+             segment: model.Segment) -> resources.Flow:
+    """Reflect traffic between two routers of this chassis into OVN.
+
+    Both MACs are written: with its own source MAC OVN would take the packet
+    for a loop, and its destination may not be resolved yet.
+    """
+    return resources.Flow(
+        segment.bridge, ownership.COOKIE_HAIRPIN, ownership.PRIORITY_HAIRPIN,
+        segment.patch_port, networks.family(served.address),
+        dst=networks.host_prefix(served.address), set_src=segment.mac,
+        set_dst=served.mac, output='in_port')
+
+
+def _problem(served: model.ServedAddress, text: str) -> resources.Problem:
+    return resources.Problem(
+        f'router {served.called}: {text}', router=served.router,
+        addresses=(served.address,))
+
+
+def _remedy(segment: model.Segment | None) -> str:
     """What helps where a segment cannot be used: the begin of a sentence."""
     return ('set ovn-bridge-mappings, or' if segment and not segment.bridge
             else 'if that is to stay so,')

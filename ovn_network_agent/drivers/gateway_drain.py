@@ -23,7 +23,6 @@ relayed to the next owner.
 """
 
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import resources
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import plugins
@@ -48,13 +47,14 @@ class GatewayDrainDriver(base.Driver):
                      'ovn.bfd_min_tx', 'ovn.bfd_mult', announcing.METHOD)
     SUBJECTS = (model.Node, model.GatewayGroup)
 
-    def resources(self, subject, node):
+    def resources(self, subject: model.Node | model.GatewayGroup,
+                  node: model.Node) -> base.Wanted:
         """Overlap and timers; priorities and relays of groups."""
         if isinstance(subject, model.Node):
             return self._node(node)
         return self._group(subject, node)
 
-    def _node(self, node):
+    def _node(self, node: model.Node) -> base.Wanted:
         """The overlap, while the next owners take over; timers of BFD."""
         if node.phase not in _PHASES:
             return
@@ -65,16 +65,9 @@ class GatewayDrainDriver(base.Driver):
             yield resources.BfdTimers(node.chassis, timers.bfd_min_rx,
                                       timers.bfd_min_tx, timers.bfd_mult)
 
-    def _group(self, group, node):
-        """The wanted priorities of a group, and the relays of its ports.
-
-        :param group: :class:`model.GatewayGroup`, whose state decides the
-            order (:mod:`gateways.transitions`)
-        :param node: :class:`model.Node`; priorities only in the phases RUNNING
-            and DRAINING
-        :returns: iterator of :class:`resources.GatewayPriority`, one for each
-            candidate to change, and of the resources of relays
-        """
+    def _group(self, group: model.GatewayGroup,
+               node: model.Node) -> base.Wanted:
+        """The candidates to change in a group, and the relays of its ports."""
         if self.settings.gateway_drain.relay:
             yield from self._relays(group, node)
         wanted, owned = self._order(group, node)
@@ -86,28 +79,28 @@ class GatewayDrainDriver(base.Driver):
                 candidate.priority, candidate.drained, candidate.earlier,
                 owned=owned, before=before, after=after)
 
-    def _relays(self, group, node):
-        default, *_further = served = self._bridges()
+    def _relays(self, group: model.GatewayGroup,
+                node: model.Node) -> base.Wanted:
+        served = bridges.served(self.settings)
         for bridge in served:
             if bridge in group.bridges(served):
                 yield from relays.ports(
                     group, node, bridge,
-                    relays.network_of(bridge, node, default),
+                    relays.network_of(bridge, node, served[0]),
                     self.settings.gateway_drain.relay_candidates)
-                yield from relays.arriving(
-                    group, node, bridge, lambda port:
-                    networks.provider_networks(port.networks))
+                yield from relays.arriving(group, node, bridge)
             else:
                 yield from relays.kept(group, node, bridge)
 
-    def _bridges(self):
-        return bridges.served(self.settings)
+    def _order(self, group: model.GatewayGroup, node: model.Node
+               ) -> tuple[tuple[model.Candidate, ...], tuple[str, ...]]:
+        """(candidates with the wanted values, ports that must be here).
 
-    def _order(self, group, node):
-        """(candidates with the wanted values, ports that must be here)."""
-        if node.phase not in _PHASES:
-            return (), ()
+        The state of the group decides (:mod:`gateways.transitions`).
+        """
         own = group.candidate(node.chassis)
+        if own is None or node.phase not in _PHASES:
+            return (), ()
         peers = [c for c in group.candidates if c is not own]
         match transitions.GROUP.wants[group.state].order:
             case transitions.Order.ZERO:
@@ -120,12 +113,8 @@ class GatewayDrainDriver(base.Driver):
                 return order.unmarked(own), ()
             case transitions.Order.STANDBY:
                 owners = {port.chassis for port in group.ports} - {''}
-                return order.standby(own, peers, owners,
-                                     self._number(own)), ()
+                ordered = self.settings.gateway_drain.restore == 'ordered'
+                return order.standby(
+                    own, peers, owners,
+                    ordered and own.earlier or order.STANDBY), ()
         return (), ()
-
-    def _number(self, own):
-        """The priority of a candidate that comes back."""
-        if self.settings.gateway_drain.restore == 'ordered':
-            return own.earlier or order.STANDBY
-        return order.STANDBY

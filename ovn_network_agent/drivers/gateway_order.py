@@ -18,7 +18,10 @@ ones before a priority exceeds :data:`HIGHEST`, and when there is no room
 between two priorities.
 """
 
+from collections.abc import Collection
+from collections.abc import Sequence
 import dataclasses
+import typing
 
 from ovn_network_agent import model
 
@@ -30,13 +33,13 @@ STANDBY = 1
 # 32767, and some groups of Neutron begin there.
 HIGHEST = 100
 
+_Changes: typing.TypeAlias = tuple[model.Candidate, ...]
 
-def lowered(own, why):
+
+def lowered(own: model.Candidate, why: str) -> _Changes:
     """The change of a candidate that must not take any port.
 
-    :param own: :class:`model.Candidate`
-    :param why: 'shutdown', 'maintenance' or 'unfit'
-    :returns: tuple of :class:`model.Candidate`
+    :param why: as :attr:`model.Candidate.drained`
     """
     if own.priority:
         return (dataclasses.replace(own, priority=0, drained=why,
@@ -49,13 +52,8 @@ def lowered(own, why):
     return (dataclasses.replace(own, drained=why),)
 
 
-def lead(own, peers):
-    """The changes that give a candidate the lead.
-
-    :param own: :class:`model.Candidate`
-    :param peers: list of the other candidates, at least one
-    :returns: tuple of :class:`model.Candidate`
-    """
+def lead(own: model.Candidate, peers: Sequence[model.Candidate]) -> _Changes:
+    """The changes that give a candidate the lead over at least one peer."""
     highest = max(c.priority for c in peers)
     if own.priority > highest and own.priority >= LEAST_LEAD:
         return unmarked(own)
@@ -65,21 +63,19 @@ def lead(own, peers):
     return _numbered(own, peers)
 
 
-def unmarked(own):
+def unmarked(own: model.Candidate) -> _Changes:
     """The change of a candidate that has a priority and still a mark."""
     return (_with_priority(own, own.priority),) if own.drained else ()
 
 
-def standby(own, peers, owners, number):
+def standby(own: model.Candidate, peers: Sequence[model.Candidate],
+            owners: Collection[str], number: int) -> _Changes:
     """The changes that make a drained candidate a standby again.
 
     The owner keeps the lead, and the order of the others stays.
 
-    :param own: :class:`model.Candidate`
-    :param peers: list of the other candidates
-    :param owners: set of names of the chassis that have the ports
+    :param owners: names of the chassis that have the ports
     :param number: the wanted priority, if there is room for it
-    :returns: tuple of :class:`model.Candidate`
     """
     back = _with_priority(own, number)
     leaders = [c for c in peers if c.chassis in owners and c.priority]
@@ -98,17 +94,19 @@ def standby(own, peers, owners, number):
     return _numbered(leaders[0], [back, *others])
 
 
-def _ordered_by(candidate):
+def _ordered_by(candidate: model.Candidate) -> int:
     """Sort key: the priority, or the priority before the drain."""
     return candidate.priority or candidate.earlier
 
 
-def _with_priority(candidate, priority):
+def _with_priority(candidate: model.Candidate,
+                   priority: int) -> model.Candidate:
     return dataclasses.replace(candidate, priority=priority, drained='',
                                earlier=0)
 
 
-def _numbered(leader, others):
+def _numbered(leader: model.Candidate,
+              others: Sequence[model.Candidate]) -> _Changes:
     """The same order with small priorities, and one candidate before all.
 
     A drained candidate stays drained, and gets a new earlier priority.
@@ -117,10 +115,6 @@ def _numbered(leader, others):
         sorted({_ordered_by(c) for c in others} - {0}), STANDBY)}
     number = max(len(ranks) + 1, LEAST_LEAD)
     return (_with_priority(leader, number), *(
-        _ranked(c, ranks[_ordered_by(c)]) for c in others if _ordered_by(c)))
-
-
-def _ranked(candidate, number):
-    if candidate.priority:
-        return dataclasses.replace(candidate, priority=number)
-    return dataclasses.replace(candidate, earlier=number)
+        dataclasses.replace(c, priority=ranks[c.priority]) if c.priority
+        else dataclasses.replace(c, earlier=ranks[c.earlier])
+        for c in others if _ordered_by(c)))

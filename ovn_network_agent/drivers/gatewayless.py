@@ -17,60 +17,54 @@ virtual gateway (:func:`_virtual_gateway`), which is bound to the MAC of the
 bridge's device, or to a constant one (:func:`_binding`).
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+import typing
+
+from ovn_network_agent import iptext
+from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.conf import bridges
+from ovn_network_agent.drivers import announcing
+from ovn_network_agent.drivers import segments
 from ovn_network_agent.drivers import veth
 
-# The families in which no device answers for the addresses of other chassis.
-_ASKED = (6,)
 
-
-def rows(router, node, usable, nets):
+def rows(settings: typing.Any, router: model.Router,
+         node: model.Node) -> Iterator[resources.Resource]:
     """The rows that a local router needs in OVN.
 
     A default route without the agent's mark means a real gateway.  Then the
     router gets no row of the agent for this family.
-
-    :param router: :class:`model.Router`
-    :param node: :class:`model.Node`
-    :param usable: function of a :class:`model.Segment` or None that returns
-        whether packets can pass
-    :param nets: function of a :class:`model.GatewayPort` that returns its
-        provider networks
-    :returns: iterable of :class:`resources.Resource`
     """
     # The networks of network_cidr may be of IPv6 alone.
-    for version in sorted({4, *(net.version for port in router.local_ports
-                                for net in nets(port))}):
-        found = [route for route in router.default_routes
-                 if networks.family(route.prefix) == version]
+    for version in sorted({
+            4, *(net.version for port in router.local_ports
+                 for net in announcing.provider_networks(settings, port))}):
         # Two routes may need the same binding.
-        yield from dict.fromkeys(_of_family(version, router, found, node,
-                                            usable, nets))
+        yield from dict.fromkeys(_of_family(settings, router, node, version))
 
 
-def _of_family(version, router, found, node, usable, nets):
-    """The rows for one family.
-
-    :param found: list of the :class:`model.NbDefaultRoute` of the family
-    """
+def _of_family(settings: typing.Any, router: model.Router, node: model.Node,
+               version: int) -> Iterator[resources.Resource]:
     prefix = veth.DEFAULT[version]
-    found = [route for route in found if route.prefix == prefix]
+    found = [route for route in router.default_routes
+             if route.prefix == prefix]
     if any(not route.managed for route in found):
         return
-    yield from _on_link(version, router, node, usable, nets)
+    if version == 6:
+        yield from _on_link(settings, router, node)
     if _through_another(router, found, node):
         yield from _left(router, found)
         return
-    gateways = ((port, _virtual_gateway(port, version))
-                for port in router.local_ports)
+    gateways = ((port, nexthop) for port in router.local_ports
+                if (nexthop := _virtual_gateway(port, version)))
     # An address of a subnet is what the Go program uses, too.
     for port, nexthop in sorted(gateways, key=lambda each: each[1] ==
                                 ownership.LINK_LOCAL_GATEWAY):
-        if nexthop is None:
-            continue
-        if not usable(port.segment):
+        if not segments.usable(port.segment, bridges.served(settings)):
             # As for announcements, the rows stay in doubt, because the
             # router's replies need them.  Whether the address of the subnet is
             # in use may not be known, either.
@@ -79,13 +73,13 @@ def _of_family(version, router, found, node, usable, nets):
                          *(route.nexthop for route in found)}:
                 yield from _keep(router, prefix, port.lrp, each)
             return
-        yield _binding(router, port, nexthop)
+        yield _binding(router, port.lrp, nexthop, port.segment)
         yield resources.DefaultRoute(router.uuid, port.lrp, nexthop,
                                      node.owner, prefix=prefix)
         return
 
 
-def _virtual_gateway(port, version):
+def _virtual_gateway(port: model.GatewayPort, version: int) -> str | None:
     """The virtual gateway of a port, None without a network of the family.
 
     For IPv4, it is the last host address of the subnet, as in the Go program,
@@ -100,47 +94,53 @@ def _virtual_gateway(port, version):
             if networks.of_version(4, port.networks) else None)
 
 
-def _on_link(version, router, node, usable, nets):
-    """The routes to the provider networks that a router would ask in.
+def _on_link(settings: typing.Any, router: model.Router,
+             node: model.Node) -> Iterator[resources.Resource]:
+    """The routes to the provider networks of IPv6 that a router would ask in.
 
     For IPv4, the kernel answers for all addresses that are elsewhere (proxy
     ARP).  For IPv6, the kernel would need an entry for each address.
 
-    :returns: iterable of :class:`resources.Resource`; each network has the
-        routes of one port
+    :returns: each network has the routes of one port
     """
-    done = set()
-    for port in router.local_ports if version in _ASKED else ():
-        nexthop = _virtual_gateway(port, version)
-        for network in nets(port):
-            if (network.version != version or network in done or
+    done: set[iptext.Network] = set()
+    for port in router.local_ports:
+        nexthop = _virtual_gateway(port, 6)
+        # Networks of network_cidr may be of a family that the port lacks.
+        if nexthop is None:
+            continue
+        for network in announcing.provider_networks(settings, port):
+            if network.version == 4 or network in done or (
                     network.prefixlen == network.max_prefixlen):
                 continue
             done.add(network)
             halves = [str(half) for half in network.subnets()]
-            if not usable(port.segment):
+            if not segments.usable(port.segment, bridges.served(settings)):
                 for half in halves:
                     yield from _keep(router, half, port.lrp, nexthop)
                 continue
-            yield _binding(router, port, nexthop)
+            yield _binding(router, port.lrp, nexthop, port.segment)
             for half in halves:
                 yield resources.OnLinkRoute(
                     router.uuid, port.lrp, nexthop, node.owner,
                     prefix=half)
 
 
-def _binding(router, port, nexthop):
+def _binding(router: model.Router, lrp: str, nexthop: str,
+             segment: model.Segment) -> resources.MacBinding:
     """The MAC of a next hop.
 
     The nodes of a router's distributed floating IPs use the binding at the
     same time, and the router's gateway may move without a change of it.
     """
     return resources.MacBinding(
-        port.lrp, nexthop, ownership.VIRTUAL_GATEWAY_MAC
-        if router.distributed else port.segment.mac)
+        lrp, nexthop, ownership.VIRTUAL_GATEWAY_MAC
+        if router.distributed else segment.mac)
 
 
-def _through_another(router, found, node):
+def _through_another(router: model.Router,
+                     found: Iterable[model.NbDefaultRoute],
+                     node: model.Node) -> bool:
     """Whether the route goes through a port on another chassis.
 
     A router has one default route of each family.  Agents that each have one
@@ -155,26 +155,25 @@ def _through_another(router, found, node):
                 for port in router.ports))
 
 
-def handed_over(router):
+def handed_over(router: model.Router) -> Iterator[resources.Keep]:
     """Rows with this chassis' tag while the port is on another chassis.
 
     The new owner takes these rows over.  Their deletion would cut off the
     replies of a working router.
-
-    :param router: :class:`model.Router`
-    :returns: iterable of :class:`resources.Keep`
     """
     yield from _left(router, router.default_routes)
 
 
-def _left(router, found):
+def _left(router: model.Router, found: Iterable[model.NbDefaultRoute]
+          ) -> Iterator[resources.Keep]:
     for route in found:
         if route.managed:
             yield from _keep(router, route.prefix, route.output_port,
                              route.nexthop, theirs=True)
 
 
-def _keep(router, prefix, lrp, nexthop, theirs=False):
+def _keep(router: model.Router, prefix: str, lrp: str, nexthop: str,
+          theirs: bool = False) -> Iterator[resources.Keep]:
     kind = (resources.DefaultRoute if prefix in veth.DEFAULT.values()
             else resources.OnLinkRoute)
     yield resources.Keep(resources.Ref(kind.kind, (router.uuid, prefix)),

@@ -15,9 +15,11 @@
 Pure.  :mod:`nft.rendering` says what nft reads for these values.
 """
 
+from collections.abc import Iterable
 import dataclasses
 import functools
 
+from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import shares
 from ovn_network_agent.nft import rendering
@@ -26,30 +28,27 @@ from ovn_network_agent.nft import values
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Manner:
-    """The part of the configuration that the table depends on.
+    """The part of the configuration that the table depends on."""
 
-    :ivar zone: connection tracking zone
-    :ivar balance: 'jhash' or 'consistent'
-    :ivar vrf: whether VIPs are in a VRF, so that replies have to go back there
-    """
-
+    # Of connection tracking.
     zone: int
+    # 'jhash' or 'consistent'.
     balance: str
+    # Whether VIPs are in a VRF, so that replies have to go back there.
     vrf: bool
 
 
-def family(version):
+def family(version: int) -> str:
     """Name of an address family for nft: 'ip' or 'ip6'."""
     return 'ip' if version == 4 else 'ip6'
 
 
-def wanted(version, vips, manner):
+def wanted(version: int, vips: Iterable[port_forwards.Vip],
+           manner: Manner) -> resources.NftTable:
     """The table of one family.
 
     :param version: 4 or 6
-    :param vips: tuple of :class:`port_forwards.Vip` of that family, not empty
-    :param manner: :class:`Manner`
-    :returns: :class:`resources.NftTable`
+    :param vips: of that family, not empty
     """
     table = values.Table(
         family(version), manner.zone, manner.vrf,
@@ -59,7 +58,7 @@ def wanted(version, vips, manner):
         tuple(values.targets(table)))
 
 
-def _vip(vip, balance):
+def _vip(vip: port_forwards.Vip, balance: str) -> values.Vip:
     return values.Vip(
         vip.address, vip.hairpin_masquerade, vip.router_masquerade,
         tuple(_service(rule, balance) for rule in vip.rules))
@@ -67,7 +66,7 @@ def _vip(vip, balance):
 
 # The most rules; each death of a destination asks for all of them.
 @functools.lru_cache(maxsize=16384)
-def _service(rule, balance):
+def _service(rule: port_forwards.Rule, balance: str) -> values.Service:
     usable = rule.usable
     return values.Service(
         rule.proto, rule.port, rule.dest_port, rule.masquerade,

@@ -17,8 +17,12 @@ for marked packets, and the announcement of each VIP.  A VIP is announced by
 its address on a device, or by a static route.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
 import ipaddress
+import typing
 
+from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
@@ -30,9 +34,6 @@ from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import nft_table
 from ovn_network_agent.drivers import veth
-
-HOST = {4: 32, 6: 128}
-WITH_GATEWAY = 'with-gateway'
 
 
 class PortForwardDriver(base.Driver):
@@ -48,11 +49,14 @@ class PortForwardDriver(base.Driver):
     # -- what follows the routers -----------------------------------------
 
     @classmethod
-    def runs_without_ovn(cls, settings):
+    def runs_without_ovn(cls, settings: typing.Any) -> bool:
         """Its rules come from a file."""
         return True
 
-    def resources(self, subject, node):
+    def resources(self, subject: (model.Node | model.Router |
+                                  model.ServedAddress | model.GatewayGroup |
+                                  port_forwards.Forwards),
+                  node: model.Node) -> base.Wanted:
         """Elements of the nftables table, and the VIPs of the rules file."""
         match subject:
             case model.Node():
@@ -65,16 +69,19 @@ class PortForwardDriver(base.Driver):
                 return self._group(subject, node)
         return self._forwards(subject, node)
 
-    def _node(self, node):
+    def _node(self, node: model.Node) -> base.Wanted:
         """The configured provider networks; without ``extent`` none.
 
         Overlapping and adjacent networks are merged.
         """
         for version in node.extent.versions if node.extent else ():
-            yield from self._networks(version, ipaddress.collapse_addresses(
-                networks.of_version(version, self.settings.network_cidr)))
+            # Any: all of one family, which the types do not say.
+            found: typing.Any = networks.of_version(
+                version, self.settings.network_cidr)
+            yield from self._networks(
+                version, tuple(ipaddress.collapse_addresses(found)))
 
-    def _router(self, router, node):
+    def _router(self, router: model.Router, node: model.Node) -> base.Wanted:
         """The provider networks of a router.
 
         A configured ``network_cidr`` takes the place of those of IPv4.
@@ -83,12 +90,12 @@ class PortForwardDriver(base.Driver):
             return
         for version in node.extent.versions:
             if version == 6 or not self.settings.network_cidr:
-                yield from self._networks(version, {
-                    network for port in router.used_ports
-                    for network in networks.of_version(version,
-                                                       port.networks)})
+                yield from self._networks(version, networks.of_version(
+                    version, (text for port in router.used_ports
+                              for text in port.networks)))
 
-    def _address(self, served, node):
+    def _address(self, served: model.ServedAddress,
+                 node: model.Node) -> base.Wanted:
         """An address of SNAT, whose connections to a VIP are masqueraded."""
         version = networks.family_of_valid(served.address)
         if ('snat' in served.kinds and node.extent and
@@ -96,7 +103,8 @@ class PortForwardDriver(base.Driver):
             yield resources.NftElement(nft_table.family(version),
                                        ownership.NFT_SNAT, served.address)
 
-    def _group(self, group, node):
+    def _group(self, group: model.GatewayGroup,
+               node: model.Node) -> base.Wanted:
         """The networks of a standby, so that the guard knows them in time.
 
         When the port comes, packets of virtual machines come out of OVN here
@@ -107,15 +115,14 @@ class PortForwardDriver(base.Driver):
             return
         for version in node.extent.versions:
             if version == 6 or not self.settings.network_cidr:
-                yield from _elements(version, {
-                    network for port in group.ports
-                    if port.chassis != node.chassis
-                    for network in networks.of_version(version,
-                                                       port.networks)})
+                yield from _elements(version, networks.of_version(
+                    version, (text for port in group.ports
+                              if port.chassis != node.chassis
+                              for text in port.networks)))
 
-    def _networks(self, version, found):
+    def _networks(self, version: int,
+                  found: tuple[iptext.Network, ...]) -> base.Wanted:
         """Provider networks; the first one switches the guard on."""
-        found = list(found)
         yield from _elements(version, found)
         if found and self.settings.frr.vrf_name:
             yield resources.NftElement(
@@ -124,13 +131,11 @@ class PortForwardDriver(base.Driver):
 
     # -- the rules --------------------------------------------------------
 
-    def _forwards(self, forwards, node):
+    def _forwards(self, forwards: port_forwards.Forwards,
+                  node: model.Node) -> base.Wanted:
         """The tables, policy rules and announcements of all VIPs.
 
-        :param forwards: :class:`port_forwards.Forwards`
-        :param node: :class:`model.Node`
-        :returns: iterator of :class:`resources.Resource`, with a
-            :class:`resources.Problem` for each VIP that a router has, too
+        A VIP that a router has, too, is a problem.
         """
         for vip in forwards.vips:
             if vip.taken:
@@ -141,53 +146,45 @@ class PortForwardDriver(base.Driver):
                     addresses=(vip.address,))
         vips = [vip for vip in forwards.vips if not vip.taken]
         if vips:
-            yield from self._sysctls()
+            if self.settings.port_forward.port_forward_l3mdev_accept:
+                for proto in ('tcp', 'udp'):
+                    yield resources.Sysctl(
+                        f'net/ipv4/{proto}_l3mdev_accept', '1')
             yield from self._no_redirects(forwards)
             yield from announcing.no_way_out(
                 self.settings, node, 'replies of VIPs are dropped unless BGP '
                 'knows the client', {vip.version for vip in vips})
         if any(vip.managed and vip.version == 4 for vip in vips):
-            yield self._anchor()
+            # With its last IPv4 address, a device loses all IPv4 routes, even
+            # those of others, so this address stays when the last VIP goes.
+            # FRR does not redistribute a link-local one (zebra_check_addr()).
+            yield resources.Address(
+                self.settings.port_forward.port_forward_dev, ownership.ANCHOR)
         for version in (4, 6):
             of_family = tuple(v for v in vips if v.version == version)
             if of_family:
                 yield from self._family(version, of_family, forwards, node)
 
-    def _anchor(self):
-        """An address that stays on the device when the last VIP goes.
-
-        With its last IPv4 address, a device loses all IPv4 routes, even those
-        of others.  FRR does not redistribute this link-local address
-        (zebra_check_addr()).
-        """
-        return resources.Address(self.settings.port_forward.port_forward_dev,
-                                 ownership.ANCHOR)
-
-    def _family(self, version, vips, forwards, node):
-        way = [*self._way_back(version),
-               nft_table.wanted(version, vips, self._manner())]
+    def _family(self, version: int, vips: Iterable[port_forwards.Vip],
+                forwards: port_forwards.Forwards,
+                node: model.Node) -> base.Wanted:
+        own = self.settings.port_forward
+        way = [*self._way_back(version), nft_table.wanted(
+            version, vips, nft_table.Manner(
+                own.port_forward_ct_zone, own.balance.lower(),
+                bool(self.settings.frr.vrf_name)))]
         yield from way
         requires = tuple(resource.ref for resource in way)
         for vip in vips:
-            announced = self._announced(vip, forwards)
+            announced = not vip.dead and (
+                forwards.gateway is True or
+                own.vip_announce.lower() != 'with-gateway')
             if announced or self._prepared(vip):
                 yield from self._filter(vip)
             if announced:
                 yield from self._attract(vip, node, requires)
 
-    def _manner(self):
-        own = self.settings.port_forward
-        return nft_table.Manner(own.port_forward_ct_zone,
-                                own.balance.lower(),
-                                bool(self.settings.frr.vrf_name))
-
-    def _sysctls(self):
-        if self.settings.port_forward.port_forward_l3mdev_accept:
-            for proto in ('tcp', 'udp'):
-                yield resources.Sysctl(
-                    f'net/ipv4/{proto}_l3mdev_accept', '1')
-
-    def _no_redirects(self, forwards):
+    def _no_redirects(self, forwards: port_forwards.Forwards) -> base.Wanted:
         """Destinations never hear of another way to their clients.
 
         An answer may be on its way while the table is gone, or while its
@@ -205,7 +202,7 @@ class PortForwardDriver(base.Driver):
 
     # -- out of the VRF, and back -----------------------------------------
 
-    def _way_back(self, version):
+    def _way_back(self, version: int) -> base.Wanted:
         if not self.settings.frr.vrf_name:
             return
         _nexthop, provider = veth.ends(self.settings, version)
@@ -234,12 +231,7 @@ class PortForwardDriver(base.Driver):
 
     # -- BGP --------------------------------------------------------------
 
-    def _announced(self, vip, forwards):
-        return not vip.dead and (
-            forwards.gateway is True or
-            self.settings.port_forward.vip_announce.lower() != WITH_GATEWAY)
-
-    def _prepared(self, vip):
+    def _prepared(self, vip: port_forwards.Vip) -> bool:
         """Whether the prefix list permits a VIP that is not announced.
 
         bgpd applies a new line to the routes that it has only after its
@@ -247,17 +239,18 @@ class PortForwardDriver(base.Driver):
         dark for so long.  Without the address on the device, the line permits
         nothing.  The device of an unmanaged VIP has the address all the time.
         """
-        return vip.managed and self.settings.fip_route.standby_prepare
+        return bool(vip.managed and self.settings.fip_route.standby_prepare)
 
-    def _filter(self, vip):
+    def _filter(self, vip: port_forwards.Vip) -> base.Wanted:
         """A VIP is in no provider network (trap T37)."""
         name = self.settings.frr.frr_prefix_list
         if name and not mode.forwards_only(self.settings):
-            length = HOST[vip.version]
+            length = {4: 32, 6: 128}[vip.version]
             yield resources.PrefixListEntry(
                 name, networks.host_prefix(vip.address), length, length)
 
-    def _attract(self, vip, node, requires):
+    def _attract(self, vip: port_forwards.Vip, node: model.Node,
+                 requires: base.Refs) -> base.Wanted:
         """The announcement of a VIP, by the connected route if possible.
 
         A static route for an address that the VRF has would never be used
@@ -279,27 +272,24 @@ class PortForwardDriver(base.Driver):
                 'manage_vip: true, or put it on one',
                 addresses=(vip.address,))
 
-    def _static(self, prefix, node, requires):
+    def _static(self, prefix: str, node: model.Node,
+                requires: base.Refs) -> base.Wanted:
         if self.settings.frr.vrf_name:
-            yield from self._guard(prefix)
+            # Packets that no rule translates come out of the pair, and no
+            # device has the address: the default route of the main table
+            # would send them into the management network.
+            yield resources.Rule(
+                self.settings.veth_leak.veth_leak_rule_priority - 2,
+                resources.BLACKHOLE, dst=prefix, iif=ownership.VETH_DEFAULT)
         announcement = announcing.announcement(
             self.settings, node, prefix,
             self.settings.port_forward.port_forward_dev, requires)
         if announcement is not None:
             yield announcement
 
-    def _guard(self, prefix):
-        """Drop packets that no rule translates; no device has the address.
 
-        Such packets come out of the pair.  The default route of the main
-        table would send them into the management network.
-        """
-        yield resources.Rule(
-            self.settings.veth_leak.veth_leak_rule_priority - 2,
-            resources.BLACKHOLE, dst=prefix, iif=ownership.VETH_DEFAULT)
-
-
-def _elements(version, found):
+def _elements(version: int, found: Iterable[iptext.Network]
+              ) -> Iterator[resources.NftElement]:
     """Elements of the set of provider networks."""
     for network in found:
         yield resources.NftElement(nft_table.family(version),

@@ -20,6 +20,9 @@ chassis that has the port accepts the packet, and the other one drops it.  So
 nothing has to change at the moment of the move, which is not known.
 """
 
+from collections.abc import Collection
+from collections.abc import Iterator
+
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
@@ -27,16 +30,14 @@ from ovn_network_agent import resources
 from ovn_network_agent.drivers import segments
 
 
-def others(group, node, count):
+def others(group: model.GatewayGroup, node: model.Node,
+           count: int) -> tuple[model.Candidate, ...]:
     """The candidates that this chassis has relays to, for a group.
 
     Both ends have to decide the same, because a relay has two ends.  So this
     follows from the rows of OVN alone.
 
-    :param group: :class:`model.GatewayGroup`
-    :param node: :class:`model.Node`
     :param count: ``[gateway_drain] relay_candidates``
-    :returns: tuple of :class:`model.Candidate`
     """
     near, own = group.near(count), group.candidate(node.chassis)
     # Without its row in SB, nobody knows the place of this chassis: its
@@ -46,19 +47,16 @@ def others(group, node, count):
     return tuple(c for c in group.peers(node.chassis) if c.chassis in near)
 
 
-def ports(group, node, bridge, network, count):
+def ports(group: model.GatewayGroup, node: model.Node, bridge: str,
+          network: str, count: int
+          ) -> Iterator[resources.RelayPort | resources.Keep]:
     """A tunnel port to each of :func:`others`.
 
     The port to a candidate whose chassis SB lacks stays: its ovn-controller
     may have ended in good order, and its agent still relays packets.
 
-    :param group: :class:`model.GatewayGroup`
-    :param node: :class:`model.Node`
-    :param bridge: a provider bridge
     :param network: see :func:`network_of`
     :param count: see :func:`others`
-    :returns: iterable of :class:`resources.RelayPort` and, where SB does
-        not say any more which one that is, of :class:`resources.Keep`
     """
     for candidate in others(group, node, count):
         if candidate.address:
@@ -72,15 +70,13 @@ def ports(group, node, bridge, network, count):
             (bridge, ownership.relay_name(relay.address, network))))
 
 
-def network_of(bridge, node, default):
+def network_of(bridge: str, node: model.Node, default: str) -> str:
     """The physical network by which both ends name the relays of a bridge.
 
     Agents without further bridges know only the relays of the default bridge,
     whose name and tunnel key stay as they are.
 
-    :param bridge: name of the bridge
-    :param node: :class:`model.Node`
-    :param default: name of the default bridge
+    :param default: the default bridge
     :returns: the first physical network of the bridge; '' for the default
         bridge
     """
@@ -89,55 +85,49 @@ def network_of(bridge, node, default):
          if mapped == bridge), '')
 
 
-def kept(group, node, bridge):
-    """The relays of a group stay while the bridge of a port is unknown.
-
-    :param group: :class:`model.GatewayGroup`
-    :param node: :class:`model.Node`
-    :param bridge: a provider bridge
-    :returns: iterable of :class:`resources.Keep`
-    """
+def kept(group: model.GatewayGroup, node: model.Node,
+         bridge: str) -> Iterator[resources.Keep]:
+    """The relays of a group stay while the bridge of a port is unknown."""
     if all(port.segment and port.segment.bridge for port in group.ports):
         return
+    for relay in _present(group, node, bridge):
+        yield resources.Keep(resources.Ref(
+            resources.RelayPort.kind, (bridge, relay.name)))
+
+
+def _present(group: model.GatewayGroup, node: model.Node,
+             bridge: str) -> list[model.Relay]:
+    """Relays to candidates whose chassis SB has."""
     addresses = {c.address for c in group.peers(node.chassis)}
-    for relay in node.relays:
-        if relay.bridge == bridge and relay.address in addresses:
-            yield resources.Keep(resources.Ref(
-                resources.RelayPort.kind, (bridge, relay.name)))
+    return [relay for relay in node.relays
+            if relay.bridge == bridge and relay.address in addresses]
 
 
-def _of_the_gone(group, node, bridge):
-    """Relays that may lead to a candidate whose chassis SB has no more.
-
-    :returns: list of :class:`model.Relay`
-    """
+def _of_the_gone(group: model.GatewayGroup, node: model.Node,
+                 bridge: str) -> list[model.Relay]:
+    """Relays that may lead to a candidate whose chassis SB has no more."""
     if node.phase is model.Phase.STOPPED or all(
             c.known for c in group.candidates if c.chassis != node.chassis):
         return []
-    known = {c.address for c in group.peers(node.chassis)}
+    present = _present(group, node, bridge)
     return [relay for relay in node.relays
-            if relay.bridge == bridge and relay.address not in known]
+            if relay.bridge == bridge and relay not in present]
 
 
-def arriving(group, node, bridge, nets):
+def arriving(group: model.GatewayGroup, node: model.Node,
+             bridge: str) -> Iterator[resources.Flow]:
     """Flows that send packets from relays to OVN.
 
     The flows attract no packets, so they are made in advance.
-
-    :param nets: function of a :class:`model.GroupPort` that returns its
-        provider networks
-    :returns: iterable of :class:`resources.Flow`
     """
-    addresses = {c.address for c in group.peers(node.chassis)}
-    relays = [relay for relay in node.relays
-              if relay.bridge == bridge and relay.address in addresses]
-    relays += _of_the_gone(group, node, bridge)
+    relays = [*_present(group, node, bridge),
+              *_of_the_gone(group, node, bridge)]
     for port in group.ports:
         segment = port.segment
         if segment is None or segment.bridge != bridge or (
                 not segment.patch_port):
             continue
-        for network in nets(port):
+        for network in networks.provider_networks(port.networks):
             for relay in relays:
                 yield resources.Flow(
                     bridge, ownership.COOKIE_RELAY, ownership.PRIORITY_RELAY,
@@ -145,13 +135,12 @@ def arriving(group, node, bridge, nets):
                     output=f'ports:{segment.patch_port:d}')
 
 
-def leaving(served, bridges):
+def leaving(served: model.ServedAddress, bridges: Collection[str]
+            ) -> Iterator[resources.Flow | resources.Neighbour]:
     """The resources that send the packets of an address to both chassis.
 
-    :param served: an announced :class:`model.ServedAddress` of a port with a
-        relay
-    :param bridges: names of the bridges that the agent serves
-    :returns: iterable of :class:`resources.Resource`
+    :param served: announced, of a port with a relay
+    :param bridges: those that the agent serves
     """
     port, segment = served.port, served.port.segment
     if not segments.located(segment, bridges):

@@ -16,6 +16,11 @@ Pure.  A flat segment has the device of its bridge, which the operator makes.
 A VLAN has a device of the agent on that bridge.
 """
 
+from collections.abc import Collection
+from collections.abc import Iterator
+import typing
+
+from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent import vlans
@@ -23,15 +28,14 @@ from ovn_network_agent import vlans
 _LINK_LOCAL = ownership.SEGMENT_LINK_LOCAL + '/64'
 
 
-def objection(segment, bridges):
+def objection(segment: model.Segment | None, bridges: Collection[str]) -> str:
     """The reason why a provider segment cannot be used on this node.
 
-    :param segment: :class:`model.Segment`, or None
-    :param bridges: names of the bridges that the agent serves
-    :returns: text, '' when it can be used
+    :param bridges: those that the agent serves
+    :returns: '' when it can be used
     """
     text = _unlocated(segment, bridges)
-    if text:
+    if segment is None or text:
         return text
     if not segment.mac:
         return f'device {segment.bridge} does not exist'
@@ -41,18 +45,22 @@ def objection(segment, bridges):
     return ''
 
 
-def located(segment, bridges):
+def usable(segment: model.Segment | None, bridges: Collection[str]
+           ) -> typing.TypeGuard[model.Segment]:
+    """Whether packets can pass a segment, see :func:`objection`."""
+    return not objection(segment, bridges)
+
+
+def located(segment: model.Segment | None, bridges: Collection[str]
+            ) -> typing.TypeGuard[model.Segment]:
     """Whether the device of a segment on this node is known, and served.
 
     The device may be missing, and so may the patch port.
-
-    :param segment: :class:`model.Segment`, or None
-    :param bridges: names of the bridges that the agent serves
     """
     return not _unlocated(segment, bridges)
 
 
-def _unlocated(segment, bridges):
+def _unlocated(segment: model.Segment | None, bridges: Collection[str]) -> str:
     if segment is None:
         return 'its network has no localnet port in SB'
     if not segment.bridge:
@@ -65,7 +73,7 @@ def _unlocated(segment, bridges):
     return _no_device(segment) if segment.vlan else ''
 
 
-def _no_device(segment):
+def _no_device(segment: model.Segment) -> str:
     """Why a VLAN can have no device, or ''."""
     if segment.vlan not in vlans.TAGS:
         return (f'its network is VLAN {segment.vlan:d}, which no device can '
@@ -81,44 +89,41 @@ def _no_device(segment):
     return ''
 
 
-def prerequisites(segment):
-    """Refs of the device that a located segment needs, a tuple."""
+def prerequisites(segment: model.Segment) -> tuple[resources.Ref, ...]:
+    """The device that a located segment needs."""
     return (resources.Ref(resources.VlanDevice.kind, (segment.device,)),
             ) if segment.vlan else ()
 
 
-def device(segment, bridge_ip):
+def _bridge(segment: model.Segment) -> tuple[resources.Ref, ...]:
+    return (resources.Ref(resources.LinkUp.kind, (segment.bridge,)),)
+
+
+def device(segment: model.Segment,
+           bridge_ip: str) -> Iterator[resources.Resource]:
     """The device of a located segment that has one of its own.
 
     The devices of the bridges do not depend on the segments.
 
-    :param segment: :class:`model.Segment`
     :param bridge_ip: see :func:`attachment`
-    :returns: iterable of :class:`resources.Resource`
     """
     if segment.vlan:
         yield resources.VlanDevice(
-            segment.device, segment.bridge, segment.vlan, requires=(
-                resources.Ref(resources.LinkUp.kind, (segment.bridge,)),))
+            segment.device, segment.bridge, segment.vlan,
+            requires=_bridge(segment))
         yield from attachment(segment.device, bridge_ip,
                               prerequisites(segment))
 
 
-def in_doubt(node, bridges):
-    """Names of the devices that an unlocated segment may have, a list.
-
-    :param node: :class:`model.Node`
-    :param bridges: names of the bridges that the agent serves
-    """
+def in_doubt(node: model.Node, bridges: Collection[str]) -> list[str]:
+    """Names of the devices that an unlocated segment may have."""
     return [each.name for each in node.devices
             if vlans.is_device(each.name, bridges)]
 
 
-def kept(node, bridges, bridge_ip):
-    """The VLAN devices and their addresses stay while a segment is unknown.
-
-    :returns: iterable of :class:`resources.Keep`
-    """
+def kept(node: model.Node, bridges: Collection[str],
+         bridge_ip: str) -> Iterator[resources.Keep]:
+    """The VLAN devices and their addresses stay while a segment is unknown."""
     for name in in_doubt(node, bridges):
         if name in bridges:
             continue
@@ -129,28 +134,25 @@ def kept(node, bridges, bridge_ip):
             yield resources.Keep(resources.Address(name, address).ref)
 
 
-def link_local(segment):
+def link_local(segment: model.Segment) -> resources.Address:
     """The address with which the device of a segment asks for IPv6 neighbours.
 
     The kernel may have made another link-local address there, but does not
     where addr_gen_mode is none.
 
-    :param segment: a located :class:`model.Segment` with networks of IPv6
-    :returns: :class:`resources.Address`
+    :param segment: located, with networks of IPv6
     """
     return resources.Address(
         segment.device, _LINK_LOCAL,
-        requires=prerequisites(segment) or (resources.Ref(
-            resources.LinkUp.kind, (segment.bridge,)),))
+        requires=prerequisites(segment) or _bridge(segment))
 
 
-def attachment(dev, bridge_ip, requires=()):
+def attachment(dev: str, bridge_ip: str,
+               requires: tuple[resources.Ref, ...] = ()
+               ) -> Iterator[resources.Resource]:
     """The resources with which a device of a segment answers for OVN.
 
-    :param dev: name of the device
     :param bridge_ip: address of the device, '' for none
-    :param requires: refs of the prerequisites
-    :returns: iterable of :class:`resources.Resource`
     """
     if bridge_ip:
         # The kernel needs an address there to ask for a floating IP's

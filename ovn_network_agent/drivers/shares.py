@@ -19,37 +19,30 @@ module assigns the buckets to destinations.
 import itertools
 import math
 
+from ovn_network_agent import port_forwards
 from ovn_network_agent.drivers import buckets
 
-CONSISTENT = 'consistent'
 
+def rule_shares(rule: port_forwards.Rule,
+                balance: str) -> tuple[tuple[int, int], ...]:
+    """The shares of a rule, as in :class:`nft.values.Service`.
 
-def rule_shares(rule, balance):
-    """The shares of a rule.
-
-    :param rule: :class:`port_forwards.Rule`
     :param balance: 'jhash' or 'consistent'
-    :returns: see :attr:`nft.values.Service.shares`; the indexes are those of
-        ``rule.destinations``
+    :returns: (index in ``rule.destinations``, number of buckets)
     """
     usable = rule.usable
     places = {destination.address: index
               for index, destination in enumerate(rule.destinations)}
     if len(usable) == 1:
         return ((places[usable[0].address], 1),)
-    if balance == CONSISTENT and usable:
+    if balance == 'consistent' and usable:
+        weights = frozenset((each.address, each.weight)
+                            for each in rule.destinations if each.weight)
+        gone = frozenset(address for address, _weight in weights) - {
+            destination.address for destination in usable}
         return tuple(
             (places[address], len(list(same))) for address, same
-            in itertools.groupby(_owners(rule)))
+            in itertools.groupby(buckets.owners(weights, gone)))
     common = math.gcd(*(destination.weight for destination in usable))
     return tuple((places[destination.address], destination.weight // common)
                  for destination in usable)
-
-
-def _owners(rule):
-    """The destination of each bucket, a tuple of addresses."""
-    weights = frozenset((each.address, each.weight)
-                        for each in rule.destinations if each.weight)
-    gone = frozenset(address for address, _weight in weights) - {
-        destination.address for destination in rule.usable}
-    return buckets.owners(weights, gone)

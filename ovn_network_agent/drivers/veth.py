@@ -16,6 +16,9 @@ Pure.  Several drivers may want the same resources of the pair, so there is one
 place that makes them.
 """
 
+from collections.abc import Iterator
+import typing
+
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.conf import veth_leak as options
@@ -26,11 +29,10 @@ PAIR = resources.Ref(resources.VethPair.kind, (ownership.VETH_DEFAULT,))
 _LENGTH = {4: 30, 6: 64}
 
 
-def ends(settings, version):
-    """Addresses of veth-default and of veth-provider, a tuple of text.
+def ends(settings: typing.Any, version: int) -> tuple[str, str]:
+    """Addresses of veth-default and of veth-provider.
 
-    :param settings: :class:`conf.settings.Settings` with
-        ``conf.veth_leak.ENDS``
+    :param settings: with ``conf.veth_leak.ENDS``
     :param version: 4 or 6
     """
     return {4: (settings.veth_leak.veth_nexthop,
@@ -38,16 +40,14 @@ def ends(settings, version):
             6: ownership.VETH_LINK_LOCAL}[version]
 
 
-def addresses(settings, version):
+def addresses(settings: typing.Any, version: int
+              ) -> Iterator[resources.Address | resources.Neighbour]:
     """The addresses of both ends, and a neighbour at each end.
 
     The neighbours are permanent: for IPv4, ARP between the ends is answered
     only as long as traffic from outside keeps it alive.
 
-    :param settings: as for :func:`ends`
-    :param version: 4 or 6
-    :returns: iterator of :class:`resources.Address` and
-        :class:`resources.Neighbour`
+    The parameters are those of :func:`ends`.
     """
     own = dict(zip(ownership.VETH_ENDS, ends(settings, version), strict=True))
     for dev, peer in (ownership.VETH_ENDS, ownership.VETH_ENDS[::-1]):
@@ -56,7 +56,7 @@ def addresses(settings, version):
         yield resources.Neighbour(dev, own[peer], peer, requires=(PAIR,))
 
 
-def without_vrf(settings, version):
+def without_vrf(settings: typing.Any, version: int) -> resources.Rule:
     """The rule that drops packets from the pair that the VRF does not take.
 
     The kernel asks the table of the VRF first.  When the VRF is gone, its
@@ -64,10 +64,8 @@ def without_vrf(settings, version):
     leave by the default route of the main table, and packets of floating
     IPs would go round in the pair.
 
-    :param settings: :class:`conf.settings.Settings` with
-        ``veth_leak.veth_leak_rule_priority``
+    :param settings: with ``veth_leak.veth_leak_rule_priority``
     :param version: 4 or 6
-    :returns: :class:`resources.Rule`
     """
     return resources.Rule(
         settings.veth_leak.veth_leak_rule_priority - 1, resources.BLACKHOLE,

@@ -17,6 +17,10 @@ default VRF.  A veth pair connects them: towards the floating IPs through
 FRR's routes, and back through one policy rule for each provider network.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+import typing
+
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import ownership
@@ -39,16 +43,16 @@ class VethLeakDriver(base.Driver):
     SUBJECTS = (model.Node, model.Router, model.GatewayGroup)
 
     @classmethod
-    def runs_without_ovn(cls, settings):
+    def runs_without_ovn(cls, settings: typing.Any) -> bool:
         """True with a VRF, which the pair connects."""
         return bool(settings.frr.vrf_name)
 
-    def resources(self, subject, node):
+    def resources(self, subject: (model.Node | model.Router |
+                                  model.GatewayGroup),
+                  node: model.Node) -> base.Wanted:
         """The pair, the leaks of networks, and the way back of standbys.
 
-        :returns: iterator of :class:`resources.Resource`; with the leak off,
-            of :class:`resources.Keep` for the same objects; empty without a
-            VRF
+        :returns: empty without a VRF
         """
         match subject:
             case model.Node():
@@ -57,7 +61,8 @@ class VethLeakDriver(base.Driver):
                 return self._unless_off(self._router(subject, node))
         return self._group(subject, node)
 
-    def _group(self, group, node):
+    def _group(self, group: model.GatewayGroup,
+               node: model.Node) -> base.Wanted:
         """The way back of a standby's networks; see fip_route.
 
         What comes out of OVN untranslated is dropped from the first packet
@@ -73,7 +78,7 @@ class VethLeakDriver(base.Driver):
             if port.chassis != node.chassis and not port.routed_by_ovn:
                 yield from self._unless_off(self._standby(port, node))
 
-    def _unless_off(self, wanted):
+    def _unless_off(self, wanted: base.Wanted) -> base.Wanted:
         """The wanted resources; with the leak off, Keep in their place.
 
         With the leak off, another program may make one for the VRF, perhaps
@@ -85,26 +90,27 @@ class VethLeakDriver(base.Driver):
             yield from wanted
             return
         for resource in wanted:
-            if resource.kind == resources.Keep.kind:
-                yield resources.Keep(resource.of, theirs=True)
-            elif resource.kind != resources.Problem.kind:
-                yield resources.Keep(resource.ref, theirs=True)
+            if not isinstance(resource, resources.Problem):
+                yield resources.Keep(
+                    resource.of if isinstance(resource, resources.Keep)
+                    else resource.ref, theirs=True)
 
-    def _node(self, node):
-        pair = resources.VethPair(ownership.VETH_DEFAULT,
-                                  ownership.VETH_PROVIDER,
-                                  self.settings.frr.vrf_name)
-        yield pair
-        yield from self._sysctls(pair.ref)
+    def _node(self, node: model.Node) -> base.Wanted:
+        yield resources.VethPair(*ownership.VETH_ENDS,
+                                 self.settings.frr.vrf_name)
+        yield from _sysctls()
         yield from self._way(4)
-        nets = self._own_networks()
+        # Without OVN, no address of these networks is on this node: they are
+        # configured for port forwarding alone.
+        nets = () if mode.forwards_only(self.settings) else tuple(map(
+            iptext.network, self.settings.network_cidr))
         yield from self._further_ways(nets)
         for network in nets:
             yield from self._leak(network, node)
             for bridge in self._bridges():
-                yield self._stray(network, bridge)
+                yield self._stray(str(network), bridge)
 
-    def _way(self, version):
+    def _way(self, version: int) -> base.Wanted:
         """The way through the pair for one family, in both directions."""
         _nexthop, provider = veth.ends(self.settings, version)
         yield from veth.addresses(self.settings, version)
@@ -120,7 +126,7 @@ class VethLeakDriver(base.Driver):
             ipv6=version == 6 or None)
         yield veth.without_vrf(self.settings, version)
 
-    def _further_ways(self, nets):
+    def _further_ways(self, nets: Iterable[iptext.Network]) -> base.Wanted:
         """The ways of the families that only some nodes have.
 
         A node without networks of IPv6 gets nothing of IPv6.
@@ -128,16 +134,7 @@ class VethLeakDriver(base.Driver):
         for version in {network.version for network in nets} - {4}:
             yield from self._way(version)
 
-    def _own_networks(self):
-        """Configured networks whose addresses may be on this node.
-
-        Without OVN, no such address is here: the networks are configured for
-        port forwarding alone.
-        """
-        return () if mode.forwards_only(self.settings) else tuple(map(
-            iptext.network, self.settings.network_cidr))
-
-    def _router(self, router, node):
+    def _router(self, router: model.Router, node: model.Node) -> base.Wanted:
         if router.local_ports or router.hosting_ports:
             yield from announcing.no_way_out(
                 self.settings, node, 'what floating IPs send, replies too, is '
@@ -153,9 +150,10 @@ class VethLeakDriver(base.Driver):
                 yield from self._further_ways(nets)
                 for network in nets:
                     yield from self._leak(network, node)
-            yield from self._out_of_ovn(port, sorted(router.tenants), node)
+            yield from self._out_of_ovn(
+                port, map(str, sorted(router.tenants)), node)
 
-    def _standby(self, port, node):
+    def _standby(self, port: model.GroupPort, node: model.Node) -> base.Wanted:
         """The rules for packets from OVN, for a port that may come here."""
         if not self.settings.network_cidr:
             nets = announcing.provider_networks(self.settings, port)
@@ -163,22 +161,7 @@ class VethLeakDriver(base.Driver):
             yield from map(self._way_back, nets)
         yield from self._out_of_ovn(port, port.tenants, node)
 
-    def _sysctls(self, pair):
-        for dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER):
-            yield resources.Sysctl(f'net/ipv4/conf/{dev}/forwarding', '1',
-                                   requires=(pair,))
-            # A new address of the same network is secondary until the former
-            # address goes, and must not go with it.
-            yield resources.Sysctl(
-                f'net/ipv4/conf/{dev}/promote_secondaries', '1',
-                requires=(pair,))
-        # Packets that arrive there have a source address of this host (the
-        # other end, or a VIP); without this setting, they are martians.
-        yield resources.Sysctl(
-            f'net/ipv4/conf/{ownership.VETH_PROVIDER}/accept_local', '1',
-            requires=(pair,))
-
-    def _guard(self, network):
+    def _guard(self, network: iptext.Network) -> base.Wanted:
         """Drop packets for addresses that are not on this node.
 
         While a gateway port moves, the fabric still sends packets to the
@@ -194,10 +177,11 @@ class VethLeakDriver(base.Driver):
                                  iif=ownership.VETH_DEFAULT,
                                  suppress=suppress)
 
-    def _bridges(self):
+    def _bridges(self) -> tuple[str, ...]:
         return bridges.served(self.settings)
 
-    def _out_of_ovn(self, port, tenants, node):
+    def _out_of_ovn(self, port: model.GatewayPort | model.GroupPort,
+                    tenants: Iterable[str], node: model.Node) -> base.Wanted:
         """Rules for packets out of OVN that would take a wrong way.
 
         After a move, OVN here lacks the connections of the former owner, and
@@ -213,37 +197,35 @@ class VethLeakDriver(base.Driver):
 
         While the device is in doubt, the rules stay as they are.
 
-        :param port: :class:`model.GatewayPort` or :class:`model.GroupPort`
         :param tenants: networks of tenants
-        :param node: :class:`model.Node`
         """
-        known = segments.located(port.segment, self._bridges())
+        segment = (port.segment if segments.located(
+            port.segment, self._bridges()) else None)
         nets = announcing.provider_networks(self.settings, port)
-        sources = list(tenants)
+        sources: list[str | None] = [*tenants]
         if any(network.version == 6 for network in nets):
             sources.append(None)
         # Configured networks have the rules of all bridges.
-        if not (self.settings.network_cidr and known and
-                not port.segment.vlan):
-            sources += [net for net in nets if net.version == 4]
+        if not (self.settings.network_cidr and segment and not segment.vlan):
+            sources += [str(net) for net in nets if net.version == 4]
         for source in sources:
-            if known:
-                yield self._stray(source, port.segment.device)
+            if segment:
+                yield self._stray(source, segment.device)
                 continue
             for dev in segments.in_doubt(node, self._bridges()):
                 yield resources.Keep(self._stray(source, dev).ref)
 
-    def _stray(self, source, dev):
+    def _stray(self, source: str | None, dev: str) -> base.Resource:
         """The rule that drops packets of a network out of one device.
 
-        :param source: network, or None for all packets of IPv6
+        :param source: the network, or None for all packets of IPv6
         """
         return resources.Rule(
             self.settings.veth_leak.veth_leak_rule_priority + 1,
-            resources.BLACKHOLE, src=source and str(source), iif=dev,
+            resources.BLACKHOLE, src=source, iif=dev,
             ipv6=source is None or None)
 
-    def _leak(self, network, node):
+    def _leak(self, network: iptext.Network, node: model.Node) -> base.Wanted:
         """The resources of one provider network, in both directions."""
         yield from self._guard(network)
         yield self._way_back(network)
@@ -253,7 +235,7 @@ class VethLeakDriver(base.Driver):
                 vrf.vrf_table, str(network), ownership.VETH_PROVIDER,
                 veth.ends(self.settings, network.version)[0])
 
-    def _way_back(self, network):
+    def _way_back(self, network: iptext.Network) -> base.Resource:
         """The rule for packets from OVN to the fabric."""
         table = self.settings.veth_leak.veth_leak_table_id
         default = resources.Ref(resources.KernelRoute.kind,
@@ -261,3 +243,17 @@ class VethLeakDriver(base.Driver):
         return resources.Rule(
             self.settings.veth_leak.veth_leak_rule_priority, table,
             src=str(network), requires=(default,))
+
+
+def _sysctls() -> Iterator[resources.Sysctl]:
+    def setting(dev: str, name: str) -> resources.Sysctl:
+        return resources.Sysctl(f'net/ipv4/conf/{dev}/{name}', '1',
+                                requires=(veth.PAIR,))
+    for dev in ownership.VETH_ENDS:
+        yield setting(dev, 'forwarding')
+        # A new address of the same network is secondary until the former
+        # address goes, and must not go with it.
+        yield setting(dev, 'promote_secondaries')
+    # Packets that arrive there have a source address of this host (the other
+    # end, or a VIP); without this setting, they are martians.
+    yield setting(ownership.VETH_PROVIDER, 'accept_local')

@@ -20,20 +20,33 @@ known state.
 """
 
 import collections
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
 import concurrent.futures
 import dataclasses
 import functools
+import operator
 import time
+import typing
 
 from oslo_log import log as logging
 
+from ovn_network_agent import backoff
 from ovn_network_agent import notyet
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.engine import drift
+from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import health
+from ovn_network_agent.engine import tracking
 
 LOG = logging.getLogger(__name__)
+
+# That of backends.base.Backend.reread().  A backend of another package may
+# return another iterable than a list.
+_Answer: typing.TypeAlias = tuple[Iterable[resources.Resource] | None, object]
 
 # Seconds after which a reason that comes and goes is a warning again.
 _RECENT = 60.0
@@ -41,97 +54,94 @@ _RECENT = 60.0
 
 @dataclasses.dataclass(slots=True)
 class _Known:
-    """The condition of one backend.
-
-    :ivar backend: :class:`backends.base.Backend`
-    :ivar never_read: whether no reading has succeeded so far
-    :ivar unreadable: text why the backend cannot be read or reached, or None
-    :ivar reading: None while no thread beside the loop reads the backend;
-        otherwise whether a change by this agent was the reason to read
-    :ivar since: monotonic seconds of the begin of the last reading
-    :ivar looked: likewise of the last reading that has ended, or None
-    :ivar read: when the last successful reading began, seconds since the
-        epoch, or None
-    :ivar slow: whether the last answer took longer than the loop waits
-    :ivar asked: frozenset of :class:`resources.Ref` that the last successful
-        reading was about, for a backend that finds only what is wanted
-    :ivar warned: the reason of the last warning, and its time, monotonic
-        seconds
-    :ivar mark: what the last successful reading says about the system, see
-        :meth:`backends.base.Backend.reread`; None after any doubt
-    :ivar touches: :meth:`tracking.Tracker.touches` at the begin of this
-        reading
-    :ivar begun: likewise of the last reading that has begun
-    """
+    """The condition of one backend."""
 
     backend: base.Backend
+    # Whether no reading has succeeded so far.
     never_read: bool = True
+    # Why the backend cannot be read or reached.
     unreadable: str | None = None
+    # None while no thread beside the loop reads the backend; otherwise whether
+    # a change by this agent was the reason to read.
     reading: bool | None = None
+    # When the last reading began, monotonic seconds.
     since: float = 0.0
+    # Likewise the last reading that has ended.
     looked: float | None = None
+    # When the last successful reading began, seconds since the epoch.
     read: float | None = None
+    # Whether the last answer took longer than the loop waits.
     slow: bool = False
-    warned: tuple = ('', 0.0)
-    asked: frozenset = frozenset()
+    # The reason of the last warning, and its time, monotonic seconds.
+    warned: tuple[str, float] = ('', 0.0)
+    # What the last successful reading was about, for a backend that finds
+    # only what is wanted.
+    asked: frozenset[resources.Ref] = frozenset()
+    # What the last successful reading says about the system, see
+    # backends.base.Backend.reread(); None after any doubt.
     mark: object = None
+    # tracking.Tracker.touches() at the begin of this reading.
     touches: int = 0
+    # Likewise of the last reading that has begun.
     begun: int = 0
 
     @property
-    def kinds(self):
-        """Names of the kinds that the backend is responsible for, a list."""
+    def kinds(self) -> list[str]:
+        """The kinds that the backend is responsible for."""
         return [kind.kind for kind in self.backend.kinds]
 
 
 class Backends:
     """All backends and the condition of each.
 
-    :param backends: list of :class:`backends.base.Backend`
-    :param tracker: :class:`engine.tracking.Tracker` that takes the actual
-        state
-    :param retries: :class:`backoff.Retries`
-    :param beside: :class:`executor.Beside`
-    :param clock: function that returns monotonic seconds
-    :param alive: function that is called before each reading
-    :ivar lost: list of Ref: what others removed or changed, as found by the
-        readings of this pass
-    :ivar readings: list of (name of a backend, seconds): the readings whose
-        result has come in this pass
-    :ivar order: tuple of (:class:`resources.Stage`, backend, list of the
-        names of its kinds of this stage), in the order of creation
-    :ivar in_doubt: set of the names of the backends that are to be read again
-    :ivar looked_for: list of the names of the kinds that are found only where
-        they are wanted; a change of such a kind needs :meth:`refresh`
-    :ivar sound: set of the names of the backends that were read, and could be
-        reached the last time
+    :param tracker: takes the actual state
+    :param clock: returns monotonic seconds
+    :param alive: called before each reading
     """
 
-    def __init__(self, backends, tracker, retries, beside, clock,
-                 alive=lambda: None):
+    def __init__(self, backends: Collection[base.Backend],
+                 tracker: tracking.Tracker, retries: backoff.Retries,
+                 beside: executor.Beside, clock: Callable[[], float],
+                 alive: Callable[[], object]) -> None:
         self._alive = alive
+        self._all = backends
         self._known = {b.name: _Known(b) for b in backends}
         self._owners = {k.kind: b.name for b in backends for k in b.kinds}
         self._stages = {k.kind: k.stage for b in backends for k in b.kinds}
+        # (stage, backend, its kinds of this stage), in the order of creation.
         self.order = tuple(
             (stage, b, [k.kind for k in b.kinds if k.stage is stage])
             for stage in sorted(resources.Stage) for b in backends
             if any(k.stage is stage for k in b.kinds))
+        # Likewise in the order of deletion.
+        self.order_down = sorted(self.order, key=operator.itemgetter(0),
+                                 reverse=True)
+        # Names of the backends that are to be read again.  A mark counts for
+        # one that is here only because time has passed, see doubt().
         self.in_doubt = set(self._known)
+        # The kinds that are found only where they are wanted; a change of such
+        # a kind needs refresh().
         self.looked_for = [k.kind for b in backends if b.finds_wanted_only
                            for k in b.kinds]
-        self.sound = set()
+        # Names of the backends that were read, and could be reached the last
+        # time.
+        self.sound: set[str] = set()
         self._tracker = tracker
         self._retries = retries
         self._beside = beside
         self._clock = clock
         self._drift = drift.Drift()
-        self.lost = []
-        self.readings = []
-        self._answered = set()
-        self._put_off = set()
+        # What others removed or changed, as found by the readings of this
+        # pass.
+        self.lost: list[resources.Ref] = []
+        # (name of a backend, seconds): the readings whose result has come in
+        # this pass.
+        self.readings: list[tuple[str, float]] = []
+        # The systems that have answered in this pass.
+        self._answered: set[str] = set()
+        self._put_off: set[str] = set()
 
-    def end(self):
+    def end(self) -> None:
         """End a pass: no system has answered in the next one yet.
 
         What a pass that raised has found counts for the next one.
@@ -141,100 +151,87 @@ class Backends:
         self.readings = []
 
     @property
-    def names(self):
-        """Names of all backends, a set."""
+    def names(self) -> set[str]:
+        """Names of all backends."""
         return set(self._known)
 
     @property
-    def kinds(self):
-        """Names of all kinds that have a backend, a set."""
+    def kinds(self) -> set[str]:
+        """All kinds that have a backend."""
         return set(self._owners)
 
     @property
-    def streaks(self):
-        """Readings in a row that found drift, dict of backend to int."""
+    def streaks(self) -> dict[str, int]:
+        """Readings in a row that found drift, by backend."""
         return self._drift.streaks
 
     @property
-    def unreadable(self):
-        """The unreadable backends, dict of name to text with the reason."""
+    def unreadable(self) -> dict[str, str]:
+        """The unreadable backends, with the reason."""
         return {name: known.unreadable for name, known in self._known.items()
                 if known.unreadable is not None}
 
-    def is_unreadable(self, name):
+    def is_unreadable(self, name: str) -> bool:
         """Whether a backend cannot be read or reached."""
         return self._known[name].unreadable is not None
 
-    def backend(self, name):
-        """The :class:`backends.base.Backend` of a name."""
+    def backend(self, name: str) -> base.Backend:
+        """The backend of a name."""
         return self._known[name].backend
 
-    def backends_at(self, stage):
+    def backends_at(self, stage: resources.Stage) -> list[base.Backend]:
         """Backends with a kind of a stage, in the order of registration."""
         return [backend for other, backend, _kinds in self.order
                 if other is stage]
 
-    def stage(self, kind):
-        """:class:`resources.Stage` of a kind."""
+    def stage(self, kind: str) -> resources.Stage:
+        """The stage of a kind."""
         return self._stages[kind]
 
-    def owner(self, kind):
-        """Name of the backend of a kind, or None."""
+    def owner(self, kind: str) -> str | None:
+        """Name of the backend of a kind."""
         return self._owners.get(kind)
 
-    def doubt(self, words):
-        """Have backends read again at the next refresh.
+    def doubt(self, words: Collection[str]) -> set[str]:
+        """Have backends read again in full at the next refresh.
 
         :param words: see :func:`backends.base.doubted`
-        :returns: names of the doubted backends, a set
+        :returns: names of the doubted backends
         """
-        names = base.doubted(self._all(), words) if words else set()
+        names = base.doubted(self._all, words) if words else set()
         self.in_doubt |= names
         for name in names:
             self.forget_mark(name)
         return names
 
-    def review(self, names):
-        """Have backends read again, only because time has passed.
-
-        A backend that finds its system as at the last reading may say so.
-
-        :param names: set of names of backends
-        """
-        self.in_doubt |= names
-
-    def large(self, at_most):
-        """Names of the backends with more objects, a list."""
+    def large(self, at_most: int) -> list[str]:
+        """Names of the backends with more objects."""
         return [name for name, known in self._known.items()
                 if self._tracker.count(known.kinds) > at_most]
 
-    def forget_mark(self, name):
+    def forget_mark(self, name: str) -> None:
         """Have the next reading of a backend be a complete one."""
         self._known[name].mark = None
 
-    def revived(self, words):
-        """Names of the backends whose system has come back, a set."""
-        return base.revived(self._all(), words) if words else set()
+    def revived(self, words: Collection[str]) -> set[str]:
+        """Names of the backends whose system has come back."""
+        return base.revived(self._all, words) if words else set()
 
-    def invalidated_by(self, backend):
-        """Doubt the backends whose objects a change by a backend may remove.
-
-        :param backend: :class:`backends.base.Backend` that made the change
-        :returns: set of names of the backends to read again
-        """
-        return self.doubt(backend.invalidates)
-
-    def refresh(self, by_us=False):
+    def refresh(self, by_us: bool = False) -> None:
         """Read the backends in doubt that have no work beside the loop.
 
         :param by_us: whether the doubt comes from a change by this agent, so
             that a missing object is no drift
         """
-        self._doubt_the_unlooked()
+        for name, known in self._known.items():
+            if known.backend.finds_wanted_only and not (
+                    self._refs(name) <= known.asked):
+                # It has not looked for what is wanted now.
+                self.in_doubt.add(name)
         names = self._to_read()
         if not by_us:
             self._put_off = {name for name in names
-                             if self._first_to_be_changed(name)}
+                             if self._changes_come_first(name)}
             names = [name for name in names if name not in self._put_off]
         beside = [n for n in names if self._known[n].backend.system]
         # The loop does not wait for a backend that was late the last time.
@@ -250,7 +247,7 @@ class Backends:
             for backend, _delta, found, error in self._beside.done(beside):
                 self._has_read(backend.name, found, error)
 
-    def catch_up(self):
+    def catch_up(self) -> None:
         """Begin the readings that :meth:`refresh` has put off for changes.
 
         The end of a reading wakes the loop.  The changes of a system that
@@ -264,26 +261,19 @@ class Backends:
                 self._read_beside(name, False, False)
         self._put_off = set()
 
-    def _doubt_the_unlooked(self):
-        """Doubt a backend that has not looked for what is wanted now."""
-        for name, known in self._known.items():
-            if known.backend.finds_wanted_only and not (
-                    self._refs(name) <= known.asked):
-                self.in_doubt.add(name)
-
-    def _to_read(self):
-        """Names of what is in doubt and can be read now, a list."""
+    def _to_read(self) -> list[str]:
+        """Names of what is in doubt and can be read now."""
         return [name for name in self._known
                 if name in self.in_doubt and name not in self._beside.jobs and
                 not self.hopeless(name)]
 
-    def _first_to_be_changed(self, name):
+    def _changes_come_first(self, name: str) -> bool:
         """Whether its system answers or works, and something is to be done.
 
         A system takes no changes while it is read.  So one that was put in
         doubt faster than it answers would be read for ever, also where the
         readings of two backends overlap.  A retry of a failed reading is
-        rare, and would be lost here, because its back-off begins anew.
+        rare, and would be lost here, because its back-off begins again.
         """
         known = self._known[name]
         system = known.backend.system
@@ -294,30 +284,30 @@ class Backends:
             self._tracker.delta(known.kinds) for known in self._known.values()
             if known.backend.system == system)
 
-    def _read_beside(self, name, by_us, awaited):
+    def _read_beside(self, name: str, by_us: bool, awaited: bool) -> None:
         known = self._known[name]
         self.in_doubt.discard(name)
         known.reading = by_us
-        self._begins(known)
+        self._note_begin(known)
         self._beside.read(
             known.backend,
             self._refs(name) if known.backend.uses_known else frozenset(),
             known.mark, awaited)
 
-    def _begins(self, known):
+    def _note_begin(self, known: _Known) -> None:
         """Note the begin of a reading; an old mark counts no more."""
         known.since = self._clock()
         known.begun = self._tracker.touches(known.kinds)
         if known.begun != known.touches:
             known.mark = None
 
-    def _read(self, name, by_us):
+    def _read(self, name: str, by_us: bool) -> None:
         self._alive()
         known = self._known[name]
-        self._begins(known)
+        self._note_begin(known)
         refs = functools.cache(lambda: self._refs(name))
         try:
-            self._found(name, known.backend.reread(refs, known.mark), by_us)
+            self._take(name, known.backend.reread(refs, known.mark), by_us)
             if known.backend.finds_wanted_only:
                 known.asked = refs()
         except Exception as e:
@@ -325,45 +315,45 @@ class Backends:
             return
         finally:
             known.looked = known.since
-            self._has_taken(name)
+            self._note_seconds(name)
         self.in_doubt.discard(name)
 
-    def has_read(self, name, found, error):
+    def has_read(self, name: str, found: _Answer,
+                 error: BaseException | None) -> None:
         """Note the result of a reading that an earlier pass began.
 
-        :param name: name of the backend
-        :param found: as of :meth:`backends.base.Backend.reread`, or None
-        :param error: exception that the reading raised, or None
+        :param found: nothing after an error
         """
         if error is None:
             self._answered.add(self._known[name].backend.system)
         self._has_read(name, found, error)
 
-    def _has_read(self, name, found, error):
+    def _has_read(self, name: str, found: _Answer,
+                  error: BaseException | None) -> None:
         known = self._known[name]
         known.slow = self._clock() - known.since > self._beside.patience
         known.looked = known.since
-        self._has_taken(name)
+        self._note_seconds(name)
         by_us, known.reading = known.reading, None
         try:
             if error is not None:
                 raise error
-            self._found(name, found, by_us)
+            self._take(name, found, by_us)
             if name in self.in_doubt:
                 known.mark = None
         except Exception as e:
             self.failed_beside(name, expected(name, e))
 
-    def _has_taken(self, name):
+    def _note_seconds(self, name: str) -> None:
         self.readings.append(
             (name, self._clock() - self._known[name].since))
 
-    def _found(self, name, answer, by_us):
+    def _take(self, name: str, answer: _Answer, by_us: bool | None) -> None:
+        """Take note of a successful reading."""
         known = self._known[name]
         found, mark = answer
-        lost = []
+        lost: list[resources.Ref] = []
         if found is not None:
-            # The backend of another package may return another iterable.
             lost = self._tracker.resync(
                 known.kinds, found if isinstance(found, list) else
                 list(found))
@@ -376,30 +366,32 @@ class Backends:
             self.lost += lost
         known.never_read = False
         known.read = time.time() - (self._clock() - known.since)
-        self.reached(name)
+        if known.unreadable:
+            waited = isinstance(known.unreadable, notyet.Reason)
+            LOG.log(logging.DEBUG if waited else logging.INFO,
+                    '%s: reachable again', name)
+        known.unreadable = None
+        self.sound.add(name)
 
-    def _refs(self, name):
+    def _refs(self, name: str) -> frozenset[resources.Ref]:
         return self._tracker.known_refs(self._known[name].kinds)
 
-    def _all(self):
-        return [known.backend for known in self._known.values()]
-
-    def first_look(self, name):
+    def first_look(self, name: str) -> bool:
         """Whether a backend is being read for the first time."""
         known = self._known[name]
         return (known.reading is not None and known.never_read and
                 known.unreadable is None)
 
-    def unread(self, name):
+    def unread(self, name: str | None) -> bool:
         """Whether no reading of a backend has succeeded so far."""
         return name in self._known and self._known[name].never_read
 
-    def hopeless(self, name):
+    def hopeless(self, name: str) -> bool:
         """Whether a backend failed and its back-off is not over."""
         return (self._known[name].unreadable is not None and
                 self._retries.waiting(name))
 
-    def failed(self, name, error):
+    def failed(self, name: str, error: base.BackendError) -> None:
         """Note that a backend could not be reached, and doubt it."""
         known = self._known[name]
         reason = notyet.reason(error)
@@ -410,7 +402,7 @@ class Backends:
         self.in_doubt.add(name)
         self.sound.discard(name)
 
-    def _level(self, known, reason):
+    def _level(self, known: _Known, reason: str) -> int:
         """The level of a reason: a warning only once in a while.
 
         A system that can be read, and takes no change, is reached and fails
@@ -424,7 +416,7 @@ class Backends:
         known.warned = reason, now
         return logging.WARNING
 
-    def failed_beside(self, name, error):
+    def failed_beside(self, name: str, error: base.BackendError) -> None:
         """Likewise for work beside the loop, with a back-off.
 
         The pass itself notes only failures of its own work.
@@ -432,24 +424,11 @@ class Backends:
         self.failed(name, error)
         self._retries.note({name}, {name})
 
-    def reached(self, name):
-        """Note that a backend answered."""
-        known = self._known[name]
-        if known.unreadable:
-            waited = isinstance(known.unreadable, notyet.Reason)
-            LOG.log(logging.DEBUG if waited else logging.INFO,
-                    '%s: reachable again', name)
-        known.unreadable = None
-        if not known.never_read:
-            self.sound.add(name)
-
-    def look(self, name):
+    def look(self, name: str) -> concurrent.futures.Future[
+            list[resources.Resource]] | None:
         """Read a backend without taking note of the result.
 
-        :param name: name of a backend
-        :returns: concurrent.futures.Future of the result of
-            :meth:`backends.base.Backend.read`, or None if the backend is at
-            work
+        :returns: None if the backend is at work
         :raises Exception: whatever the backend raises
         """
         backend = self._known[name].backend
@@ -457,18 +436,19 @@ class Backends:
             return self._beside.look(backend, self._refs(name))
         if name in self._beside.jobs:
             return None
-        found = concurrent.futures.Future()
+        found: concurrent.futures.Future[
+            list[resources.Resource]] = concurrent.futures.Future()
         found.set_result(backend.read(self._refs(name)))
         return found
 
-    def health(self, failures):
-        """The health of all backends.
+    def health(self, failures: Mapping[resources.Ref, str]
+               ) -> tuple[health.Health, ...]:
+        """The health of all backends, in the order of registration.
 
-        :param failures: dict of Ref to text, see :class:`outcome.Outcome`
-        :returns: tuple of :class:`health.Health`, in the order of
-            registration
+        :param failures: see :class:`outcome.Outcome`
         """
-        failed = collections.defaultdict(list)
+        failed: collections.defaultdict[
+            str | None, list[str]] = collections.defaultdict(list)
         for ref, reason in failures.items():
             failed[self._owners.get(ref.kind)].append(reason)
         now = self._clock()
@@ -483,7 +463,7 @@ class Backends:
                 self._drift.repairs(name)))
         return tuple(found)
 
-    def close(self):
+    def close(self) -> None:
         """Close the backends; the error of one does not stop the others."""
         for name, known in self._known.items():
             try:
@@ -492,15 +472,11 @@ class Backends:
                 LOG.exception('Backend %s could not be closed', name)
 
 
-def expected(name, error):
+def expected(name: str, error: BaseException) -> base.BackendError:
     """An exception of a backend as a BackendError.
 
     A bug in a backend affects only the resources of the backend, not the
     whole pass.
-
-    :param name: name of the backend
-    :param error: exception
-    :returns: :class:`backends.base.BackendError`
     """
     if isinstance(error, base.BackendError):
         return error

@@ -22,8 +22,10 @@ prerequisites.  The resources that ``follow`` wait for a moment, in which the
 agent leaves the processor to zebra and bgpd.
 """
 
-import operator
+from collections.abc import Callable
+from collections.abc import Container
 import time
+import typing
 
 from oslo_log import log as logging
 
@@ -31,11 +33,16 @@ from ovn_network_agent import notyet
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.engine import actual
+from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
+from ovn_network_agent.engine import removal
 from ovn_network_agent.engine import telling
+from ovn_network_agent.engine import tracking
 
 LOG = logging.getLogger(__name__)
+
+_Condition: typing.TypeAlias = Callable[[resources.Resource], bool]
 
 # Seconds: zebra and bgpd had sent 100 addresses after 0.06 to 0.1 s, 0.05 s of
 # it the pause that bgpd makes before it looks at what is new.
@@ -45,19 +52,19 @@ PAUSE = 0.25
 class Precedence:
     """Decides whether the resources that follow have to wait.
 
-    :param clock: function that returns monotonic seconds
+    :param clock: returns monotonic seconds
     """
 
-    def __init__(self, clock=time.monotonic):
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._until = None
+        self._until: float | None = None
 
     @property
-    def held(self):
+    def held(self) -> bool:
         """Whether the resources that follow have to wait."""
         return self._until is not None and self._clock() < self._until
 
-    def hold(self):
+    def hold(self) -> None:
         """Begin to wait, because an address has been announced.
 
         A further announcement does not prolong the wait.
@@ -65,11 +72,11 @@ class Precedence:
         if self._until is None:
             self._until = self._clock() + PAUSE
 
-    def release(self):
+    def release(self) -> None:
         """End the wait."""
         self._until = None
 
-    def due_in(self):
+    def due_in(self) -> float | None:
         """Seconds until the wait ends, None when there is no wait."""
         return (None if self._until is None else
                 max(0.0, self._until - self._clock()))
@@ -78,30 +85,26 @@ class Precedence:
 class Application:
     """Applies differences, and notes in the ledger what failed.
 
-    :param backends: :class:`engine.actual.Backends`
-    :param tracker: :class:`engine.tracking.Tracker`
-    :param entries: :class:`engine.ledger.Ledger`
-    :param beside: :class:`executor.Beside`
-    :param hurry: :class:`Precedence`
-    :param removals: :class:`removal.Removals`
-    :param alive: function that is called before each change of a backend
+    :param alive: called before each change of a backend
     """
 
-    def __init__(self, backends, tracker, entries, beside, hurry, removals,
-                 alive=lambda: None):
+    def __init__(self, backends: actual.Backends, tracker: tracking.Tracker,
+                 entries: ledger.Ledger, beside: executor.Beside,
+                 precedence: Precedence, removals: removal.Removals,
+                 alive: Callable[[], object]) -> None:
         self._alive = alive
         self._backends = backends
         self._tracker = tracker
         self._ledger = entries
         self._beside = beside
         self._removals = removals
-        self._precedence = hurry
-        self._untold = []
+        self._precedence = precedence
+        self._unlogged: list[tuple[str, resources.Resource]] = []
         # The refusals that are logged, as long as there is something to do.
-        self._refusals = {}
+        self._refusals: dict[resources.Ref, str] = {}
         self.begin()
 
-    def begin(self):
+    def begin(self) -> None:
         """Start the count of a new pass."""
         if self._ledger.entries:
             self._ledger.begin()
@@ -109,36 +112,41 @@ class Application:
             self._refusals = {ref: reason for ref, reason
                               in self._refusals.items()
                               if not self._tracker.settled(ref)}
-        self.applied = []
-        self.seconds = []
+        # (verb, resource), see resources.Delta.steps.
+        self.applied: list[tuple[str, resources.Resource]] = []
+        # (name of a backend, seconds).
+        self.seconds: list[tuple[str, float]] = []
         # The systems that :meth:`announce_ahead` has given work.
-        self._ahead = set()
+        self._ahead: set[str] = set()
 
     # -- the order --------------------------------------------------------
 
-    def create(self, urgent=False):
+    def create(self, urgent: bool) -> None:
         """Create and update, stage by stage.
 
         :param urgent: announce as soon as possible, see :class:`Precedence`
         """
         if self._beside.jobs:
-            self._hold_back_busy()
+            for name, delta in self._beside.changing().items():
+                if self._backends.backend(name).system:
+                    self._hold_back(delta)
         if not (urgent or self._precedence.held):
-            self._go_on(lambda resource: True)
+            self._release(lambda resource: True)
             return
         self._create(lambda resource: not resource.follows)
         announced = sum(1 for _verb, resource in self.applied
                         if resource.stage is resources.Stage.ANNOUNCE)
         if announced:
             LOG.info('Announced %d addresses first', announced)
-        if announced or self._ledger.any_under_way(
-                lambda ref: self._backends.stage(ref.kind) is
-                resources.Stage.ANNOUNCE):
+        if announced or any(
+                self._ledger.is_under_way(ref) and
+                self._backends.stage(ref.kind) is resources.Stage.ANNOUNCE
+                for ref in self._ledger.entries):
             self._precedence.hold()
         if not self._precedence.held:
-            self._go_on(lambda resource: resource.follows)
+            self._release(lambda resource: resource.follows)
 
-    def announce_ahead(self):
+    def announce_ahead(self) -> None:
         """Begin with announcements whose system works beside the loop.
 
         Their prerequisites are made first.  What follows an announcement
@@ -154,19 +162,14 @@ class Application:
             self._create(lambda resource: not resource.follows, True)
         self._ahead = systems
 
-    def _hold_back_busy(self):
-        for name, delta in self._beside.changing().items():
-            if self._backends.backend(name).system:
-                self._hold_back(delta)
-
-    def _go_on(self, chosen):
+    def _release(self, chosen: _Condition) -> None:
+        """End the wait of resources, and create and update them."""
         self._precedence.release()
         self._create(chosen)
 
-    def _create(self, chosen, ahead=False):
-        """Create and update some resources.
+    def _create(self, chosen: _Condition, ahead: bool = False) -> None:
+        """Create and update the chosen resources.
 
-        :param chosen: function(resource), False for a resource to leave out
         :param ahead: do not wait for announcements beside the loop
         """
         for stage, backend, kinds in self._backends.order:
@@ -183,7 +186,7 @@ class Application:
                     awaited=not (ahead and
                                  stage is resources.Stage.ANNOUNCE))
 
-    def _await_ahead(self, system):
+    def _await_ahead(self, system: str) -> None:
         """Wait a usual time for the end of :meth:`announce_ahead`."""
         self._ahead.discard(system)
         names = [name for name in self._beside.jobs
@@ -191,39 +194,32 @@ class Application:
         self._beside.wait(self._beside.patience, names, wake=False)
         self.collect(names)
 
-    def delete(self, down_to, only=lambda resource: True):
+    def delete(self, down_to: resources.Stage, only: _Condition) -> None:
         """Delete, from the last stage down to ``down_to``.
 
         The resources that leave early come first.  With 10,000 routes in the
         kernel, Open vSwitch takes a quarter of a second after each change of
         a route, because it reads all routes again, and a flow would wait for
         that.
-
-        :param down_to: :class:`resources.Stage`, the last one to delete from
-        :param only: function(resource), False for a resource that stays
         """
-        down = [(backend, kinds) for stage, backend, kinds in sorted(
-            self._backends.order, key=operator.itemgetter(0), reverse=True)
-                if stage >= down_to]
         for early in (True, False):
-            for backend, kinds in down:
-                self._delete(backend, [
-                    r for r in self._tracker.delta(kinds).delete
-                    if bool(r.leaves_early) is early and only(r)])
-
-    def _delete(self, backend, unwanted):
-        self._removals.find(unwanted)
-        self._apply(backend, resources.Delta(delete=tuple(
-            r for r in unwanted if self._removals.may_delete(r))))
+            for stage, backend, kinds in self._backends.order_down:
+                if stage < down_to:
+                    break
+                unwanted = [r for r in self._tracker.delta(kinds).delete
+                            if bool(r.leaves_early) is early and only(r)]
+                self._removals.find(unwanted)
+                self._apply(backend, resources.Delta(delete=tuple(
+                    filter(self._removals.may_delete, unwanted))))
 
     @property
-    def withdraws(self):
+    def withdraws(self) -> bool:
         """Whether an announcement is to go."""
         return any(self._tracker.delta(kinds).delete for stage, _backend, kinds
                    in self._backends.order
                    if stage is resources.Stage.ANNOUNCE)
 
-    def _may_create(self, resource):
+    def _may_create(self, resource: resources.Resource) -> bool:
         """Whether a resource may be made; notes in the ledger why not."""
         if self._ledger.entries and self._ledger.is_under_way(resource.ref):
             # FRR may take seconds for thousands of them.
@@ -246,7 +242,7 @@ class Application:
                 f'waits for {holder.kind} {outcome.brief(holder.key)}', holder)
         return not holders and not self._ledger.still_refused(resource.ref)
 
-    def _under_way(self, refs):
+    def _under_way(self, refs: list[resources.Ref]) -> bool:
         """Whether the backends of all these refs work beside the loop.
 
         Then nothing has failed, and the end of this work wakes the loop.
@@ -254,15 +250,16 @@ class Application:
         return all(self._backends.owner(ref.kind) in self._beside.jobs or
                    self._ledger.is_under_way(ref) for ref in refs)
 
-    def _before(self, resource, states):
-        """Refs about the same address, of earlier stages and in some states.
-        """
+    def _before(self, resource: resources.Resource,
+                states: Container[ledger.State]) -> list[resources.Ref]:
+        """Refs of the same address, up to its stage and in some states."""
         return [ref for ref in self._ledger.beside(resource, states)
                 if self._backends.stage(ref.kind) <= resource.stage]
 
     # -- one difference ---------------------------------------------------
 
-    def _apply(self, backend, delta, awaited=True):
+    def _apply(self, backend: base.Backend, delta: resources.Delta,
+               awaited: bool = True) -> None:
         if not delta:
             return
         self._alive()
@@ -275,9 +272,8 @@ class Application:
                 busy or self._backends.unread(name) or
                 self._backends.hopeless(name)):
             # Without the actual state, the difference may be wrong.
-            for ref in _refs(delta):
-                self._ledger.unreachable(ref, self._backends.unreadable.get(
-                    name, 'not read yet'))
+            self._unreachable(delta, self._backends.unreadable.get(
+                name, 'not read yet'))
             return
         if backend.concurrent:
             self._beside.submit(backend, delta)
@@ -287,7 +283,7 @@ class Application:
             return
         began = time.monotonic()
         try:
-            failures = _understood(backend.apply(delta))
+            failures = _checked(backend.apply(delta))
         except Exception as e:
             self._failed_whole(name, delta, actual.expected(name, e))
             return
@@ -295,7 +291,8 @@ class Application:
             self.seconds.append((name, time.monotonic() - began))
         self._note(backend, delta, failures)
 
-    def _apply_beside(self, backend, delta, awaited):
+    def _apply_beside(self, backend: base.Backend, delta: resources.Delta,
+                      awaited: bool) -> None:
         """Apply on a thread, and wait for the end for a usual time.
 
         :param awaited: False to go on at once, as after very many changes; the
@@ -304,13 +301,14 @@ class Application:
         name = backend.name
         began = time.monotonic()
         most = backend.awaited_at_most
-        if not awaited or (most is not None and len(delta.steps) > most):
+        if not awaited or (most is not None and len(delta) > most):
             self._beside.submit(backend, delta)
             self._hold_back(delta)
             return
         self._beside.submit(backend, delta, awaited=True)
         usual = backend.patience is None
-        patience = self._beside.patience if usual else backend.patience
+        patience = (self._beside.patience if backend.patience is None else
+                    backend.patience)
         if self._beside.wait(patience, [name], wake=False):
             self.collect([name])
         else:
@@ -320,12 +318,12 @@ class Application:
             self._hold_back(delta)
         self.seconds.append((name, time.monotonic() - began))
 
-    def _hold_back(self, delta):
+    def _hold_back(self, delta: resources.Delta) -> None:
         """Have resources of the same addresses wait, without a failure."""
         for _verb, resource in delta.steps:
             self._ledger.under_way(resource)
 
-    def collect(self, names=None):
+    def collect(self, names: Container[str] | None = None) -> None:
         """Note the results of the work that has ended beside the loop.
 
         :param names: names of backends, None for all
@@ -337,23 +335,54 @@ class Application:
             try:
                 if error is not None:
                     raise error
-                failures = _understood(found)
+                failures = _checked(found)
             except Exception as e:
                 self._failed_whole(backend.name, delta, actual.expected(
                     backend.name, e))
             else:
                 self._note(backend, delta, failures)
 
-    def _failed_whole(self, name, delta, error):
+    def _failed_whole(self, name: str, delta: resources.Delta,
+                      error: base.BackendError) -> None:
         if self._backends.backend(name).system:
             self._backends.failed_beside(name, error)
         else:
             self._backends.failed(name, error)
-        for ref in _refs(delta):
-            self._ledger.unreachable(ref, str(error))
+        self._unreachable(delta, str(error))
 
-    def _note(self, backend, delta, failures):
+    def _unreachable(self, delta: resources.Delta, reason: str) -> None:
+        for _verb, resource in delta.steps:
+            self._ledger.unreachable(resource.ref, reason)
+
+    def _note(self, backend: base.Backend, delta: resources.Delta,
+              failures: dict[resources.Ref, str]) -> None:
         """Note which changes of a delta were made, and which failed."""
+        if failures:
+            self._note_failures(backend.name, failures)
+        for verb, resource in delta.steps:
+            if resource.ref in failures:
+                continue
+            self._unlogged.append((verb, resource))
+            self.applied.append((verb, resource))
+            if self._ledger.entries:
+                self._ledger.reached(resource.ref)
+            if verb == 'deleted':
+                self._tracker.gone(resource.ref)
+            else:
+                self._tracker.found(resource)
+        invalid = self._backends.doubt(backend.invalidates)
+        if invalid:
+            # The kernel removes dependent objects along with a link.
+            self._ledger.forget(invalid)
+            self._backends.refresh(by_us=True)
+
+    def _note_failures(self, name: str,
+                       failures: dict[resources.Ref, str]) -> None:
+        # Nobody knows what the system has made of them.
+        self._backends.forget_mark(name)
+        if not all(isinstance(reason, base.Kept)
+                   for reason in failures.values()):
+            self._backends.doubt([name])
         for ref, reason in failures.items():
             if not isinstance(reason, base.Kept):
                 LOG.log(self._level(ref, reason), '%s %s: %s', ref.kind,
@@ -362,27 +391,8 @@ class Application:
             elif self._ledger.kept(ref, reason):
                 LOG.warning('%s %s stays: %s', ref.kind,
                             outcome.brief(ref.key), reason)
-        for verb, resource in delta.steps:
-            if resource.ref in failures:
-                continue
-            self._untold.append((verb, resource))
-            self.applied.append((verb, resource))
-            if self._ledger.entries:
-                self._ledger.reached(resource.ref)
-            if verb == 'deleted':
-                self._tracker.gone(resource.ref)
-            else:
-                self._tracker.found(resource)
-        if failures:
-            self._doubt(backend.name, failures)
-        invalid = (self._backends.invalidated_by(backend)
-                   if backend.invalidates else ())
-        if invalid:
-            # The kernel removes dependent objects along with a link.
-            self._ledger.forget(invalid)
-            self._backends.refresh(by_us=True)
 
-    def _level(self, ref, reason):
+    def _level(self, ref: resources.Ref, reason: str) -> int:
         """The level of the line about a refused change.
 
         Each attempt is refused for the same reason, perhaps for days.
@@ -393,28 +403,16 @@ class Application:
         return (logging.INFO if isinstance(reason, notyet.Reason) else
                 logging.WARNING)
 
-    def _doubt(self, name, failures):
-        """Doubt a backend of which changes have failed."""
-        # Nobody knows what the system has made of them.
-        self._backends.forget_mark(name)
-        if any(not isinstance(reason, base.Kept)
-               for reason in failures.values()):
-            self._backends.doubt([name])
-
-    def tell(self):
+    def tell(self) -> None:
         """Log the changes that are not logged yet.
 
         No change waits for its line, because the lines take time.
         """
-        untold, self._untold = self._untold, []
-        telling.tell(untold)
+        unlogged, self._unlogged = self._unlogged, []
+        telling.tell(unlogged)
 
 
-def _refs(delta):
-    return [resource.ref for _verb, resource in delta.steps]
-
-
-def _understood(failures):
+def _checked(failures: object) -> dict[resources.Ref, str]:
     """The answer of :meth:`backends.base.Backend.apply`, checked.
 
     A backend may be foreign code.  An answer of a wrong type must neither end

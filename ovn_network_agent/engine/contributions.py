@@ -47,8 +47,6 @@ KINDS = (model.Node, port_forwards.Forwards, model.GatewayGroup, model.Router,
 # is left of its name, '' for most.
 Parts = Mapping[str, object]
 Subjects = Mapping[str, Parts]
-# Name of the driver, and the two parts of the name of the subject.
-Contributor = tuple[str, str, str]
 
 # The most contributions that a line of the debug log names.
 _NAMED = 10
@@ -68,7 +66,7 @@ class Contributions:
     :param kinds: the kinds of resources that have a backend
     """
 
-    def __init__(self, drivers: Sequence[base.Driver],
+    def __init__(self, drivers: list[base.Driver],
                  tracker: tracking.Tracker, kinds: Collection[str]) -> None:
         # The caller may replace them by drivers of the same names; only
         # drivers with changed settings are asked again.
@@ -82,12 +80,12 @@ class Contributions:
         self._inputs: dict[str, tuple[object, model.Node]] = {}
         # The proofs of the answers, by driver and router.
         self._proofs: dict[tuple[str, str], resources.Advertised] = {}
-        self._problems: dict[Contributor, list[resources.Problem]] = {}
+        self._problems: dict[desired.Contributor, list[resources.Problem]] = {}
         self._problems_changed = False
         # Sorted, each text once.
         self.left_out: tuple[resources.Problem, ...] = ()
         # Why drivers have raised.
-        self.broken: dict[Contributor, str] = {}
+        self.broken: dict[desired.Contributor, str] = {}
 
     @property
     def conflicts(self) -> dict[resources.Ref, str]:
@@ -107,7 +105,7 @@ class Contributions:
         again = {name for name, known in inputs.items()
                  if self._inputs.get(name) != known}
         self._tell_why(node)
-        asked: list[Contributor] = []
+        asked: list[desired.Contributor] = []
         for kind, present in view.items():
             asked += self._update(kind, present, again, node)
         self._complete({(driver, about) for driver, about, _name in asked},
@@ -142,7 +140,7 @@ class Contributions:
                                                         field.name)))
 
     def _update(self, kind: type, present: Subjects, again: Collection[str],
-                node: model.Node) -> list[Contributor]:
+                node: model.Node) -> list[desired.Contributor]:
         """Ask about the subjects of a kind.
 
         :param again: names of the drivers that are asked about all
@@ -150,7 +148,7 @@ class Contributions:
         """
         before = self._known.get(kind, {})
         changed = list(_changes(before, present))
-        asked: list[Contributor] = []
+        asked: list[desired.Contributor] = []
         for driver in self.drivers:
             if kind not in driver.SUBJECTS:
                 continue
@@ -172,7 +170,8 @@ class Contributions:
         return asked
 
     def _broken_of(self, driver: base.Driver, kind: type, present: Subjects,
-                   asked: Iterable[Contributor]) -> list[Contributor]:
+                   asked: Iterable[desired.Contributor]
+                   ) -> list[desired.Contributor]:
         """The subjects that a driver raised on and was not asked about now."""
         if not self.broken:
             return []
@@ -183,7 +182,7 @@ class Contributions:
 
     # -- one contribution -------------------------------------------------
 
-    def _ask(self, driver: base.Driver, contributor: Contributor,
+    def _ask(self, driver: base.Driver, contributor: desired.Contributor,
              subject: object, node: model.Node) -> None:
         try:
             wanted = self._understood(driver.resources(subject, node))
@@ -194,7 +193,7 @@ class Contributions:
             self.broken.pop(contributor, None)
         self._take(contributor, wanted, node.phase)
 
-    def _failed(self, contributor: Contributor, error: Exception,
+    def _failed(self, contributor: desired.Contributor, error: Exception,
                 phase: model.Phase) -> None:
         """Note that a driver has raised; its last contribution stays.
 
@@ -212,11 +211,11 @@ class Contributions:
             self._take(contributor, self._state.contributed(contributor),
                        phase)
 
-    def _drop(self, contributor: Contributor) -> None:
+    def _drop(self, contributor: desired.Contributor) -> None:
         self._take(contributor, (), None)
         self.broken.pop(contributor, None)
 
-    def _take(self, contributor: Contributor,
+    def _take(self, contributor: desired.Contributor,
               wanted: Sequence[resources.Resource],
               phase: model.Phase | None) -> None:
         if phase is model.Phase.STOPPED:

@@ -24,49 +24,57 @@ not.
 """
 
 import collections
+from collections.abc import Iterable
 import dataclasses
 import functools
+import typing
 
 from ovn_network_agent import resources
+from ovn_network_agent.engine import tracking
+
+#: Name of a driver, and of the subject that it was asked about, in two parts.
+Contributor: typing.TypeAlias = tuple[str, str, str]
+_Claim: typing.TypeAlias = tuple[Contributor, resources.Resource]
+_Claims: typing.TypeAlias = dict[Contributor, resources.Resource]
 
 
 class DesiredState:
     """Merges contributions into a :class:`tracking.Tracker`."""
 
-    def __init__(self, tracker):
+    def __init__(self, tracker: tracking.Tracker) -> None:
         self._tracker = tracker
-        # The resources of each contributor, a tuple.
-        self._contributions = {}
-        # The claims on each Ref, see :meth:`_claims_on`.
-        self._claims = {}
-        self._disputed = set()
-        self._keeps = collections.defaultdict(set)
-        self._conflicts = {}
-        self._contradictions = {}
+        self._contributions: dict[
+            Contributor, tuple[resources.Resource, ...]] = {}
+        # See :meth:`_claims_on`.
+        self._claims: dict[resources.Ref, _Claim | _Claims] = {}
+        self._disputed: set[resources.Ref] = set()
+        self._keeps: collections.defaultdict[
+            resources.Ref, set[Contributor]] = collections.defaultdict(set)
+        self._conflicts: dict[resources.Ref, str] = {}
+        # Of one contributor with itself.
+        self._contradictions: dict[Contributor, dict[resources.Ref, str]] = {}
 
     @property
-    def conflicts(self):
-        """Refs that contributors do not agree about, dict of Ref to text."""
+    def conflicts(self) -> dict[resources.Ref, str]:
+        """What contributors do not agree about."""
         found = dict(self._conflicts)
         for _by, by_ref in sorted(self._contradictions.items(),
                                   key=lambda item: str(item[0])):
             found.update(by_ref)
         return found
 
-    def contributors(self):
-        """Names of all contributors that want something, as a set."""
+    def contributors(self) -> set[Contributor]:
+        """All contributors that want something."""
         return set(self._contributions)
 
-    def contributed(self, contributor):
-        """The resources that a contributor wants at present, a list."""
+    def contributed(self, contributor: Contributor
+                    ) -> list[resources.Resource]:
+        """The resources that a contributor wants at present."""
         return list(self._contributions.get(contributor, ()))
 
-    def contribute(self, contributor, wanted):
-        """Replace everything that ``contributor`` wants.
-
-        :param contributor: hashable name, such as ('fip_route', uuid)
-        :param wanted: iterable of resources, empty to withdraw all
-        """
+    def contribute(self, contributor: Contributor,
+                   wanted: Iterable[resources.Resource]) -> None:
+        """Replace everything that ``contributor`` wants."""
         new = self._by_ref(contributor, wanted)
         former = self._contributions.get(contributor, ())
         if len(new) == len(former) and all(map(same, new.values(), former)):
@@ -78,13 +86,16 @@ class DesiredState:
         else:
             self._contributions.pop(contributor, None)
         for ref in old.keys() - new.keys():
-            self._release(contributor, ref)
+            self._release(contributor, old[ref])
         for ref, resource in new.items():
             if not same(resource, old.get(ref)):
                 self._claim(contributor, resource)
 
-    def _by_ref(self, contributor, wanted):
-        by_ref, contradictions = {}, {}
+    def _by_ref(self, contributor: Contributor,
+                wanted: Iterable[resources.Resource]
+                ) -> dict[resources.Ref, resources.Resource]:
+        by_ref: dict[resources.Ref, resources.Resource] = {}
+        contradictions = {}
         for resource in wanted:
             other = by_ref.setdefault(resource.ref, resource)
             if other != resource:
@@ -95,8 +106,9 @@ class DesiredState:
             self._contradictions[contributor] = contradictions
         return by_ref
 
-    def _claim(self, contributor, resource):
-        if resource.kind == resources.Keep.kind:
+    def _claim(self, contributor: Contributor,
+               resource: resources.Resource) -> None:
+        if isinstance(resource, resources.Keep):
             self._keeps[resource.of].add(contributor)
             self._tracker.keep(resource.of)
             return
@@ -111,28 +123,32 @@ class DesiredState:
         agreed = (ref not in self._disputed and
                   len(claims) > (contributor in claims))
         claims[contributor] = resource
-        self._keep_claims(ref, claims)
+        self._store_claims(ref, claims)
         # Not settling saves a sort of all claims for each of the thousand
         # routers that may want the same resource.
         if not agreed or not same(resource, self._tracker.desired(ref)):
             self._settle(ref)
 
-    def _release(self, contributor, ref):
-        if ref.kind == resources.Keep.kind:
-            self._release_keep(contributor, ref.key[0])
+    def _release(self, contributor: Contributor,
+                 resource: resources.Resource) -> None:
+        if isinstance(resource, resources.Keep):
+            self._keeps[resource.of].discard(contributor)
+            if not self._keeps[resource.of]:
+                del self._keeps[resource.of]
+                self._tracker.keep(resource.of, kept=False)
             return
+        ref = resource.ref
         claims = self._claims_on(ref)
         claims.pop(contributor, None)
-        self._keep_claims(ref, claims)
+        self._store_claims(ref, claims)
         if not claims or ref in self._disputed:
             self._settle(ref)
 
-    def _claims_on(self, ref):
-        """The claims on ``ref``, a dict of contributor to resource."""
+    def _claims_on(self, ref: resources.Ref) -> _Claims:
         found = self._claims.get(ref, {})
         return dict([found]) if isinstance(found, tuple) else found
 
-    def _keep_claims(self, ref, claims):
+    def _store_claims(self, ref: resources.Ref, claims: _Claims) -> None:
         """Keep the claims on ``ref``.
 
         Most refs have one claim, and a pair takes a quarter of the memory of
@@ -145,13 +161,7 @@ class DesiredState:
         else:
             self._claims[ref] = claims
 
-    def _release_keep(self, contributor, of):
-        self._keeps[of].discard(contributor)
-        if not self._keeps[of]:
-            del self._keeps[of]
-            self._tracker.keep(of, kept=False)
-
-    def _settle(self, ref):
+    def _settle(self, ref: resources.Ref) -> None:
         """Decide which resource is desired at ``ref``, by its claims."""
         claims = self._claims_on(ref)
         self._conflicts.pop(ref, None)
@@ -174,7 +184,8 @@ class DesiredState:
             self._tracker.want(first)
 
 
-def same(resource, other):
+def same(resource: resources.Resource,
+         other: resources.Resource | None) -> bool:
     """Whether two resources are equal in all fields.
 
     The operator ``==`` leaves out fields that do not compare.  But a backend
@@ -182,11 +193,12 @@ def same(resource, other):
     """
     return resource is other or resource == other and all(
         getattr(resource, name) == getattr(other, name)
-        for name in _beside(type(resource)))
+        # mypy takes the hash of an object for that of its class.
+        for name in _uncompared(type(resource)))  # type: ignore[arg-type]
 
 
 @functools.cache
-def _beside(kind):
+def _uncompared(kind: type[resources.Resource]) -> tuple[str, ...]:
     """Names of fields of a class of resources that do not compare."""
     return tuple(field.name for field in dataclasses.fields(kind)
                  if not field.compare)

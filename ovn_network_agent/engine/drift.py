@@ -17,6 +17,7 @@ import time
 
 from oslo_log import log as logging
 
+from ovn_network_agent import resources
 from ovn_network_agent.engine import health
 from ovn_network_agent.engine import outcome
 
@@ -30,26 +31,27 @@ _NAMED = 5
 
 
 class Drift:
-    """Counts the readings in a row that found drift, and the objects.
+    """Counts the readings in a row that found drift, and the objects."""
 
-    :param wall: function that returns seconds since the epoch
-    """
+    def __init__(self) -> None:
+        self._streaks: collections.Counter[str] = collections.Counter()
+        # By backend and kind.
+        self._repairs: collections.defaultdict[
+            str, dict[str, health.Repair]] = collections.defaultdict(dict)
 
-    def __init__(self, wall=time.time):
-        self._wall = wall
-        self._streaks = collections.Counter()
-        self._repairs = collections.defaultdict(dict)
+    def note(self, name: str, lost: list[resources.Ref]) -> None:
+        """Count a reading of a backend, and log the drift that it found.
 
-    def note(self, name, lost):
-        """Count a reading, and log the drift that it found.
-
-        :param name: name of the backend
-        :param lost: list of refs that were as desired and no longer are
+        :param lost: what was as desired and no longer is
         """
         if not lost:
             self._streaks.pop(name, None)
             return
-        self._count(name, lost)
+        repairs = self._repairs[name]
+        for kind, count in collections.Counter(
+                ref.kind for ref in lost).items():
+            before = repairs[kind].count if kind in repairs else 0
+            repairs[kind] = health.Repair(kind, before + count, time.time())
         self._streaks[name] += 1
         streak = self._streaks[name]
         named = ', '.join(f'{ref.kind} {outcome.brief(ref.key)}'
@@ -58,35 +60,20 @@ class Drift:
             named += ', ...'
         objects = ('1 object of ours was' if len(lost) == 1 else
                    f'{len(lost):d} objects of ours were')
-        said = (f'{objects} removed or changed by others, and restored '
+        text = (f'{objects} removed or changed by others, and restored '
                 f'({named})')
         if streak < TOO_OFTEN:
-            LOG.warning('%s: %s', name, said)
+            LOG.warning('%s: %s', name, text)
         else:
             LOG.error('%s: %s, now in %d readings in a row: something else on '
-                      'this node manages them, too', name, said, streak)
+                      'this node manages them, too', name, text, streak)
 
     @property
-    def streaks(self):
-        """The streaks that last, dict of name to int."""
+    def streaks(self) -> dict[str, int]:
+        """The streaks that last, by backend."""
         return dict(self._streaks)
 
-    def streak(self, name):
-        """Number of readings in a row that found drift, an int."""
-        return self._streaks[name]
-
-    def repairs(self, name):
-        """The drift of a backend since the start of the agent.
-
-        :param name: name of the backend
-        :returns: tuple of :class:`health.Repair`, by kind
-        """
+    def repairs(self, name: str) -> tuple[health.Repair, ...]:
+        """The drift of a backend since the start of the agent, by kind."""
         found = self._repairs.get(name, {})
         return tuple(found[kind] for kind in sorted(found))
-
-    def _count(self, name, lost):
-        known = self._repairs[name]
-        for kind, count in collections.Counter(
-                ref.kind for ref in lost).items():
-            before = known[kind].count if kind in known else 0
-            known[kind] = health.Repair(kind, before + count, self._wall())

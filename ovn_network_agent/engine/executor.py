@@ -16,28 +16,36 @@ A system that answers slowly, or hangs, must not delay the other backends.
 The end of such work wakes the loop, and the next pass collects the result.
 """
 
+from collections.abc import Callable
+from collections.abc import Container
 import concurrent.futures
+import dataclasses
 import threading
+import typing
+
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
 
 # Seconds that the loop waits for the end of such work.  vtysh takes 0.03 s on
 # a common machine and 0.35 s on a very slow machine.
 PATIENCE = 1.0
 
+_T = typing.TypeVar('_T')
 
+
+@dataclasses.dataclass(eq=False, slots=True)
 class _Job:
-    """One :meth:`base.Backend.apply` or :meth:`base.Backend.read`.
+    """One :meth:`base.Backend.apply` or a reading."""
 
-    :ivar delta: the delta of apply(), None for read()
-    :ivar awaited: whether the loop waits for the job at this moment
-    :ivar asked: whether another thread waits for the result, and not the loop
-    """
-
-    def __init__(self, backend, delta, awaited, asked):
-        self.backend = backend
-        self.delta = delta
-        self.future = concurrent.futures.Future()
-        self.awaited = awaited
-        self.asked = asked
+    backend: base.Backend
+    # None for a reading.
+    delta: resources.Delta | None
+    # Whether the loop waits for the job at this moment.
+    awaited: bool
+    # Whether another thread waits for the result, and not the loop.
+    asked: bool
+    future: concurrent.futures.Future[typing.Any] = dataclasses.field(
+        default_factory=concurrent.futures.Future)
 
 
 class Beside:
@@ -49,59 +57,59 @@ class Beside:
     :param wake: function(reason), called at the end of a job that the loop
         does not wait for
     :param patience: seconds that the loop waits for the end of a job
-    :ivar patience: the same
-    :ivar jobs: dict of backend name to the job that is not collected yet;
-        empty while nothing works beside the loop; only this class changes it
     """
 
-    def __init__(self, wake, patience=PATIENCE):
+    def __init__(self, wake: Callable[[str], object],
+                 patience: float = PATIENCE) -> None:
         self._wake = wake
         self.patience = patience
-        self.jobs = {}
+        # By name of the backend: the job that is not collected yet.  Empty
+        # while nothing works beside the loop.  Only this class changes it.
+        self.jobs: dict[str, _Job] = {}
         self._lock = threading.Lock()
 
-    def systems(self):
-        """The :attr:`base.Backend.system` of running backends, a set."""
+    def systems(self) -> set[str]:
+        """The :attr:`base.Backend.system` of running backends."""
         return {job.backend.system for job in self.jobs.values()}
 
-    def changing(self):
-        """Deltas under way.
-
-        :returns: dict of backend name to :class:`resources.Delta`
-        """
+    def changing(self) -> dict[str, resources.Delta]:
+        """The changes under way, by name of the backend."""
         return {name: job.delta for name, job in self.jobs.items()
                 if job.delta is not None}
 
-    def submit(self, backend, delta, awaited=False):
+    def submit(self, backend: base.Backend, delta: resources.Delta,
+               awaited: bool = False) -> None:
         """Start ``backend.apply(delta)``, unless the backend has a job.
 
         :param awaited: True when the caller calls :meth:`wait` next, so that
             the end of the job does not wake the loop
         """
-        self._begin(backend, delta, awaited,
-                    lambda: backend.apply(delta))
+        self._begin(backend, lambda: backend.apply(delta), delta, awaited)
 
-    def read(self, backend, known, mark=None, awaited=False):
+    def read(self, backend: base.Backend, known: frozenset[resources.Ref],
+             mark: object = None, awaited: bool = False) -> None:
         """Start ``backend.reread()`` with these; see :meth:`submit`."""
-        self._begin(backend, None, awaited,
-                    lambda: backend.reread(lambda: known, mark))
+        self._begin(backend, lambda: backend.reread(lambda: known, mark),
+                    awaited=awaited)
 
-    def look(self, backend, known):
+    def look(self, backend: base.Backend, known: frozenset[resources.Ref]
+             ) -> concurrent.futures.Future[list[resources.Resource]] | None:
         """Start ``backend.read(known)`` for another thread.
 
         The loop does not get the result.  Nothing else works meanwhile on the
         system, and the end wakes the loop for what had to wait.
 
-        :returns: concurrent.futures.Future of the result, or None if the
-            backend or its system is at work
+        :returns: None if the backend or its system is at work
         """
-        if backend.name in self.jobs or (
-                backend.system and backend.system in self.systems()):
+        if backend.system and backend.system in self.systems():
             return None
-        return self._begin(backend, None, False,
-                           lambda: backend.read(known), asked=True).future
+        return self._begin(backend, lambda: backend.read(known), asked=True)
 
-    def _begin(self, backend, delta, awaited, work, asked=False):
+    def _begin(self, backend: base.Backend, work: Callable[[], object],
+               delta: resources.Delta | None = None, awaited: bool = False,
+               asked: bool = False
+               ) -> concurrent.futures.Future[typing.Any] | None:
+        """Start a job, and return its future, None if the backend has one."""
         if backend.name in self.jobs:
             return None
         job = _Job(backend, delta, awaited, asked)
@@ -109,9 +117,9 @@ class Beside:
                          name=f'beside-{backend.name}',
                          daemon=True).start()
         self.jobs[backend.name] = job
-        return job
+        return job.future
 
-    def _work(self, job, work):
+    def _work(self, job: _Job, work: Callable[[], object]) -> None:
         result = error = None
         try:
             result = work()
@@ -126,11 +134,13 @@ class Beside:
         if not awaited:
             self._wake(f'{job.backend.name} done')
 
-    def done(self, names=None):
+    def done(self, names: Container[str] | None = None) -> list[tuple[
+            base.Backend, resources.Delta | None, typing.Any,
+            BaseException | None]]:
         """Collect the jobs that have ended.
 
         :param names: names of backends, None for all
-        :returns: list of (backend, delta or None for a read, result or
+        :returns: list of (backend, delta or None for a reading, result or
             None, exception or None)
         """
         ended = []
@@ -146,14 +156,14 @@ class Beside:
                           None if error else job.future.result(), error))
         return ended
 
-    def wait(self, timeout, names=None, wake=True):
-        """Wait for jobs to end.
+    def wait(self, timeout: float | None,
+             names: Container[str] | None = None, wake: bool = True) -> bool:
+        """Wait for jobs to end; True when none of them is running any more.
 
         :param timeout: seconds, None for no limit
         :param names: names of backends, None for all
         :param wake: False when the end of a job must not wake the loop
             meanwhile
-        :returns: True when none of the jobs is running any more
         """
         jobs = [job for name, job in self.jobs.items()
                 if names is None or name in names]
@@ -167,15 +177,11 @@ class Beside:
             return all(job.future.done() for job in jobs)
 
 
-def begin(function):
-    """Run a function on a thread of its own.
+def begin(function: Callable[[], _T]) -> concurrent.futures.Future[_T]:
+    """Run a function on a thread of its own."""
+    future: concurrent.futures.Future[_T] = concurrent.futures.Future()
 
-    :param function: function without arguments
-    :returns: concurrent.futures.Future of the function's result or exception
-    """
-    future = concurrent.futures.Future()
-
-    def work():
+    def work() -> None:
         try:
             future.set_result(function())
         except Exception as e:

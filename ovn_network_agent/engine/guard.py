@@ -18,14 +18,21 @@ nothing until the view is confirmed.  An address that another gateway node has
 is never held, because two nodes must not announce one address for long.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Set
 import dataclasses
-import time
+import typing
 
 from oslo_log import log as logging
 
 from ovn_network_agent import notyet
 from ovn_network_agent import resources
+from ovn_network_agent.engine import actual
+from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
+from ovn_network_agent.engine import tracking
 
 LOG = logging.getLogger(__name__)
 
@@ -35,73 +42,86 @@ EMPTIED = ('the Northbound database had lost all of its routers, and these '
 _STAYS = 'stays while the withdrawal guard holds addresses'
 
 
+class Evidence(typing.Protocol):
+    """What the guard asks of :class:`ovn.evidence.Evidence`."""
+
+    confirmed: frozenset[str]
+
+    @property
+    def emptied(self) -> bool:
+        """Whether the Northbound database has no router at all."""
+
+    def elsewhere(self, subject: str) -> bool:
+        """Whether a gateway port on another chassis has an address."""
+
+    def doubts(self, subjects: Iterable[str]) -> Iterable[str]:
+        """The reasons to believe that addresses are not gone for good."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one pass, and the evidence that ends a hold.
+    """The limits of one pass, and the evidence that ends a hold."""
 
-    :ivar percent: percent of the announced addresses that a pass may withdraw
-        without a confirmation, 0 to 100
-    :ivar minimum: a withdrawal of fewer addresses is never held
-    :ivar evidence: :class:`ovn.evidence.Evidence`
-    """
-
+    # Percent of the announced addresses that a pass may withdraw without a
+    # confirmation, 0 to 100.
     percent: int
+    # A withdrawal of fewer addresses is never held.
     minimum: int
-    evidence: object
+    evidence: Evidence
 
 
 class Guard:
     """Decides which withdrawals have to wait.
 
-    :param backends: :class:`engine.actual.Backends`
-    :param tracker: :class:`engine.tracking.Tracker`
-    :param entries: :class:`engine.ledger.Ledger`
-    :param clock: function that returns monotonic seconds
-    :ivar held: :class:`outcome.Held` of the last judgement
-    :ivar active: whether the next pass has to be judged in any case, because
-        something of former passes is remembered
+    :param clock: returns monotonic seconds
     """
 
-    def __init__(self, backends, tracker, entries, clock=time.monotonic):
+    def __init__(self, backends: actual.Backends, tracker: tracking.Tracker,
+                 entries: ledger.Ledger, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._backends = backends
         self._tracker = tracker
         self._ledger = entries
         self.forget()
 
-    def forget(self):
+    def forget(self) -> None:
         """Hold nothing, and remember nothing of former passes."""
+        # That of the last judgement.
         self.held = outcome.Held()
         # When the present hold began, and whether a warning was logged.
         self._since, self._warned = 0.0, False
         # The addresses whose loss is confirmed, those of a database that was
         # emptied, and those that the operator has let go.
-        self._believed = self._emptied = self._let_go = frozenset()
+        self._believed: frozenset[str] = frozenset()
+        self._emptied: frozenset[str] = frozenset()
+        self._let_go: frozenset[str] = frozenset()
+        # Whether the next pass has to be judged in any case, because something
+        # of former passes is remembered.
         self.active = False
 
-    def release(self):
-        """Let the held addresses go with the next pass.
-
-        :returns: their number
-        """
+    def release(self) -> int:
+        """Let the held addresses go with the next pass; their number."""
         self._let_go |= self.held.subjects
         return len(self.held.subjects)
 
-    def judge(self, limits, exempt=frozenset()):
+    def judge(self, limits: Limits | None, exempt: Set[str]) -> None:
         """Decide for one pass, before its deletions.
 
-        :param limits: :class:`Limits`, or None for a pass without a guard
+        :param limits: None for a pass without a guard
         :param exempt: subjects that go for a reason other than OVN
         """
         if limits is None:
             self.forget()
             return
-        removed = self._removed() - exempt
+        kinds = self._kinds()
+        removed = _subjects(self._tracker.delta(kinds).delete) - exempt
         if not self.active and len(removed) < limits.minimum:
             # The common case does not look at all announcements.
             return
-        going = self._of_no_other_kind(removed)
-        # An address that comes back is judged anew when it goes again.
+        # No announcement of another kind takes their place.
+        going = removed and removed.difference(
+            _subjects(self._tracker.wanted(kinds)))
+        # An address that comes back is judged again when it goes again.
         self._believed &= going
         self._emptied &= going
         self._let_go &= going
@@ -112,7 +132,7 @@ class Guard:
         self.active = bool(self.held.subjects or self._believed or
                            self._emptied or self._let_go)
 
-    def permits(self, resource):
+    def permits(self, resource: resources.Resource) -> bool:
         """Whether a resource may be removed; notes in the ledger why not.
 
         An object of no single address may serve held addresses.  So the
@@ -126,18 +146,20 @@ class Guard:
                 resource.ref, f'the withdrawal guard holds it, because '
                 f'{self.held.why}')
             return False
-        if (not _is_of_one(resource) and not resource.retained and
+        is_of_one = (resource.subject or '').endswith(('/32', '/128'))
+        if (not is_of_one and not resource.retained and
                 resource.stage < resources.Stage.ANNOUNCE and
                 resource.kind != resources.NftTable.kind):
             self._ledger.held(resource.ref, _STAYS)
             return False
         return True
 
-    def _decide(self, limits, going, exempt):
+    def _decide(self, limits: Limits, going: frozenset[str],
+                exempt: Set[str]) -> None:
         evidence, before = limits.evidence, self.held
         self._believed = (self._believed | (
             before.unconfirmed & evidence.confirmed)) & going
-        announced = self._announced() - exempt
+        announced = _subjects(self._tracker.actual(self._kinds())) - exempt
         is_mass = (len(going) >= limits.minimum and
                    100 * len(going) > limits.percent * len(announced))
         found = (going if is_mass else
@@ -156,13 +178,14 @@ class Guard:
                 self._clock() < self._since + notyet.USUAL))
         self._tell(before)
 
-    def _why(self, subjects, unconfirmed):
+    def _why(self, subjects: frozenset[str],
+             unconfirmed: frozenset[str]) -> Iterator[str]:
         if unconfirmed:
             yield UNCONFIRMED
         if self._emptied & subjects:
             yield EMPTIED
 
-    def _tell(self, before):
+    def _tell(self, before: outcome.Held) -> None:
         now = self.held
         if now.subjects and not now.usual and not self._warned:
             self._warned = True
@@ -175,34 +198,13 @@ class Guard:
                     'addresses were held', len(before.subjects))
             self._warned = False
 
-    # -- the announcements ------------------------------------------------
-
-    def _removed(self):
-        """Subjects of the announcements that go, a frozenset."""
-        return frozenset(
-            resource.subject for resource
-            in self._tracker.delta(self._kinds()).delete)
-
-    def _of_no_other_kind(self, removed):
-        """Announcements whose place no announcement of another kind takes."""
-        return removed and removed - {
-            resource.subject for resource
-            in self._tracker.wanted(self._kinds())}
-
-    def _announced(self):
-        """Subjects that are announced now, a frozenset."""
-        return frozenset(resource.subject for resource
-                         in self._tracker.actual(self._kinds()))
-
-    def _announcers(self):
-        return self._backends.backends_at(resources.Stage.ANNOUNCE)
-
-    def _kinds(self):
-        return [kind.kind for backend in self._announcers()
-                for kind in backend.kinds
-                if kind.stage is resources.Stage.ANNOUNCE]
+    def _kinds(self) -> list[str]:
+        """The kinds of announcements."""
+        return [kind for stage, _backend, kinds in self._backends.order
+                if stage is resources.Stage.ANNOUNCE for kind in kinds]
 
 
-def _is_of_one(resource):
-    """Whether a resource is about a single address, and not a network."""
-    return (resource.subject or '').endswith(('/32', '/128'))
+def _subjects(announcements: Iterable[resources.Resource]) -> frozenset[str]:
+    """The addresses of announcements."""
+    return frozenset(resource.subject for resource in announcements
+                     if resource.subject is not None)

@@ -17,47 +17,39 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Repair:
-    """Objects of one kind that others removed or changed.
-
-    :ivar kind: name of the kind
-    :ivar count: number of objects since the start of the agent
-    :ivar last: when the last one was found, seconds since the epoch
-    """
+    """Objects of one kind that others removed or changed."""
 
     kind: str
+    # Number of objects since the start of the agent.
     count: int
+    # When the last one was found, seconds since the epoch.
     last: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Health:
-    """The known state of one backend.
-
-    :ivar name: name of the backend
-    :ivar trouble: text why the backend cannot be read or reached, or ''
-    :ivar failed: number of resources that are not as desired
-    :ivar reason: the reason of the first of these, or ''
-    :ivar working: whether the backend works beside the loop
-    :ivar read: when the last successful reading began, seconds since the
-        epoch; None before the first one
-    :ivar looked: monotonic seconds of the begin of the last reading that has
-        ended, well or not; None before the first one
-    :ivar retry: monotonic seconds when failed work is tried again, or None
-    :ivar repairs: tuple of :class:`Repair`, by kind
-    """
+    """The known state of one backend."""
 
     name: str
+    # Why the backend cannot be read or reached, or ''.
     trouble: str = ''
+    # Number of resources that are not as desired, and the first one's reason.
     failed: int = 0
     reason: str = ''
+    # Whether the backend works beside the loop.
     working: bool = False
+    # When the last successful reading began, seconds since the epoch.
     read: float | None = None
+    # When the last reading that has ended, well or not, began.  Monotonic
+    # seconds.
     looked: float | None = None
+    # When failed work is tried again, monotonic seconds.
     retry: float | None = None
-    repairs: tuple = ()
+    # By kind.
+    repairs: tuple[Repair, ...] = ()
 
     @property
-    def state(self):
+    def state(self) -> str:
         """One word: 'ok', 'failing', 'at work' or 'not read'."""
         if self.trouble or self.failed:
             return 'failing'

@@ -17,11 +17,16 @@ the reasons for their difference.  :mod:`engine.table` combines both.
 """
 
 import collections
+from collections.abc import Callable
+from collections.abc import Container
+from collections.abc import KeysView
 import dataclasses
 import enum
 
+from ovn_network_agent import backoff
 from ovn_network_agent import resources
 from ovn_network_agent.engine import moments
+from ovn_network_agent.engine import tracking
 
 
 class State(enum.Enum):
@@ -60,19 +65,16 @@ _LASTING = (State.REFUSED, State.KEPT)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry:
-    """Why a resource is not in place.
-
-    :ivar state: :class:`State`
-    :ivar reason: text for the operator
-    :ivar holder: :class:`resources.Ref` that the resource waits for, or None
-    :ivar wanted: the resource that was refused, None for a removal
-    :ivar lapsed: True for a refusal that does not count beyond this pass
-    """
+    """Why a resource is not in place."""
 
     state: State
+    # For the operator.
     reason: str = ''
+    # What the resource waits for.
     holder: resources.Ref | None = None
+    # The resource that was refused, None for a removal.
     wanted: resources.Resource | None = None
+    # True for a refusal that does not count beyond this pass.
     lapsed: bool = False
 
 
@@ -82,28 +84,21 @@ _IN_PLACE, _DUE, _UNDER_WAY = map(Entry, (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Row:
-    """Everything that the engine knows of one key.
-
-    :ivar ref: :class:`resources.Ref`
-    :ivar wanted: the desired :class:`resources.Resource`, or None
-    :ivar there: the actual resource at the last reading, or None
-    :ivar state: :class:`State`
-    :ivar reason: text, '' without a reason
-    :ivar holder: :class:`resources.Ref` that the resource waits for, or None
-    :ivar due_in: seconds until the next attempt, or None
-    :ivar backend: name of the backend of the kind, or None
-    :ivar since: :class:`engine.moments.Moment` of the state, None before the
-        end of the first pass
-    """
+    """Everything that the engine knows of one key."""
 
     ref: resources.Ref
     wanted: resources.Resource | None
+    # At the last reading.
     there: resources.Resource | None
     state: State
     reason: str = ''
+    # What the resource waits for.
     holder: resources.Ref | None = None
+    # Seconds until the next attempt.
     due_in: float | None = None
+    # Name of the backend of the kind.
     backend: str | None = None
+    # None before the end of the first pass.
     since: moments.Moment | None = None
 
 
@@ -116,68 +111,70 @@ class Ledger:
     resource counts as failed.  A resource that stays on purpose has a
     back-off of its own, and does not count as failed.
 
-    :param tracker: :class:`engine.tracking.Tracker`
-    :param retries: :class:`backoff.Retries`, by the name of the backend, or
-        by the Ref of a resource that stays on purpose
+    :param retries: by the name of the backend, or by the Ref of a resource
+        that stays on purpose
     :param owner: function(kind) that returns the name of its backend
-    :ivar entries: dict of Ref to :class:`Entry`, to look at; empty when no
-        resource has a reason, so that the ledger need not be asked
     """
 
-    def __init__(self, tracker, retries, owner):
+    def __init__(self, tracker: tracking.Tracker, retries: backoff.Retries,
+                 owner: Callable[[str], str | None]) -> None:
         self._tracker = tracker
         self._retries = retries
         self._owner = owner
-        self.entries = {}
+        # To look at.  Empty when no resource has a reason, so that the ledger
+        # need not be asked.
+        self.entries: dict[resources.Ref, Entry] = {}
         self.begin()
 
-    def begin(self):
+    def begin(self) -> None:
         """Start a new pass: only entries of a lasting state remain."""
         self.entries = {ref: entry for ref, entry in self.entries.items()
                          if entry.state in _LASTING and not entry.lapsed}
-        self._met = {}
-        self._about = collections.defaultdict(dict)
+        # Of this pass, in its order; the second by subject.
+        self._met: dict[resources.Ref, None] = {}
+        self._about: collections.defaultdict[
+            str | None, dict[resources.Ref, None]
+            ] = collections.defaultdict(dict)
 
     @property
-    def failures(self):
-        """The failures of this pass, dict of Ref to text with the reason."""
+    def failures(self) -> dict[resources.Ref, str]:
+        """The failures of this pass, with their reasons."""
         return {ref: self.entries[ref].reason for ref in self._met
                 if self.entries[ref].state in FAILING}
 
-    def troubled(self):
-        """Names of the backends with a failure, a set."""
+    def troubled(self) -> set[str | None]:
+        """Names of the backends with a failure."""
         return {self._owner(ref.kind) for ref in self.failures}
 
     # -- what a pass comes across -----------------------------------------
 
-    def under_way(self, resource):
+    def under_way(self, resource: resources.Resource) -> None:
         """Note that a backend works on a resource or on its address."""
         self._put(resource.ref, _UNDER_WAY, resource.subject)
 
-    def waits(self, ref, reason, holder=None):
+    def waits(self, ref: resources.Ref, reason: str,
+              holder: resources.Ref | None) -> None:
         """Note that a resource waits, unless a backend works on it.
 
-        :param ref: :class:`resources.Ref`
-        :param reason: text
-        :param holder: :class:`resources.Ref` that it waits for, or None
+        :param holder: what it waits for
         """
         if not self.is_under_way(ref):
             self._put(ref, Entry(State.WAITS, reason, holder))
 
-    def unreachable(self, ref, reason):
+    def unreachable(self, ref: resources.Ref, reason: str) -> None:
         """Note that the backend could not be read or reached."""
         self._put(ref, Entry(State.UNREACHABLE, reason))
 
-    def refused(self, ref, reason):
+    def refused(self, ref: resources.Ref, reason: str) -> None:
         """Note the reason why a backend did not make a change."""
         self._put(ref, Entry(State.REFUSED, reason,
                              wanted=self._tracker.desired(ref)))
 
-    def held(self, ref, reason):
+    def held(self, ref: resources.Ref, reason: str) -> None:
         """Note that the withdrawal guard does not let a resource go."""
         self.entries[ref] = Entry(State.HELD, reason)
 
-    def kept(self, ref, reason):
+    def kept(self, ref: resources.Ref, reason: str) -> bool:
         """Note that a resource stays in place on purpose.
 
         :returns: True when this reason was not known before
@@ -187,13 +184,13 @@ class Ledger:
         self._retries.note({ref}, frozenset())
         return before is None or before.reason != reason
 
-    def reached(self, ref):
+    def reached(self, ref: resources.Ref) -> None:
         """Note that a resource has been made, changed or removed."""
         self.entries.pop(ref, None)
         self._met.pop(ref, None)
         self._retries.forget([ref])
 
-    def still_refused(self, ref):
+    def still_refused(self, ref: resources.Ref) -> bool:
         """Whether a refusal still counts, so that no attempt is due."""
         entry = self.entries.get(ref)
         if (entry is None or entry.state is not State.REFUSED or
@@ -206,11 +203,11 @@ class Ledger:
         self._put(ref, entry)
         return True
 
-    def still_kept(self, ref):
+    def still_kept(self, ref: resources.Ref) -> bool:
         """Whether a resource stays on purpose and no attempt is due."""
         return self._retries.waiting(ref)
 
-    def forget(self, names=None):
+    def forget(self, names: Container[str | None] | None = None) -> None:
         """Let refused and kept resources be tried again.
 
         :param names: names of backends, None for all
@@ -223,7 +220,7 @@ class Ledger:
             elif entry.state is State.KEPT:
                 self._retries.hasten([ref])
 
-    def _lapse(self, ref, entry):
+    def _lapse(self, ref: resources.Ref, entry: Entry) -> None:
         """Let a refusal be tried again; a failure of this pass remains."""
         if ref in self._met:
             self.entries[ref] = dataclasses.replace(entry, lapsed=True)
@@ -232,22 +229,16 @@ class Ledger:
 
     # -- what is about the same address -----------------------------------
 
-    def is_under_way(self, ref):
+    def is_under_way(self, ref: resources.Ref) -> bool:
         """Whether a backend works on the resource at ``ref``."""
         entry = self.entries.get(ref)
         return entry is not None and entry.state is State.UNDER_WAY
 
-    def any_under_way(self, chosen):
-        """Whether a backend works on any Ref for which ``chosen`` is true."""
-        return any(entry.state is State.UNDER_WAY and chosen(ref)
-                   for ref, entry in self.entries.items())
-
-    def beside(self, resource, states):
+    def beside(self, resource: resources.Resource,
+               states: Container[State]) -> list[resources.Ref]:
         """Other resources of the same address that are in some states.
 
-        :param resource: :class:`resources.Resource`
-        :param states: container of :class:`State`
-        :returns: list of :class:`resources.Ref`, in the order of this pass
+        :returns: in the order of this pass
         """
         if resource.subject is None:
             return []
@@ -257,13 +248,12 @@ class Ledger:
 
     # -- the table --------------------------------------------------------
 
-    def entry(self, ref, conflict='', working=False):
+    def entry(self, ref: resources.Ref, conflict: str,
+              working: bool) -> Entry:
         """The state of a key, and its reason.
 
-        :param ref: :class:`resources.Ref`
-        :param conflict: text why drivers do not agree about the key, or ''
+        :param conflict: why drivers do not agree about the key, or ''
         :param working: whether the key's backend works beside the loop
-        :returns: :class:`Entry`
         """
         if conflict:
             return Entry(State.DISPUTED, conflict)
@@ -272,12 +262,8 @@ class Ledger:
         return (_IN_PLACE if self._tracker.settled(ref) else
                 _UNDER_WAY if working else _DUE)
 
-    def due_in(self, ref, state):
-        """Seconds until a resource is tried again, or None.
-
-        :param ref: :class:`resources.Ref`
-        :param state: :class:`State` of the resource
-        """
+    def due_in(self, ref: resources.Ref, state: State) -> float | None:
+        """Seconds until a resource of a state is tried again."""
         if state is State.KEPT:
             return self._retries.due_in(ref)
         if state in FAILING:
@@ -285,11 +271,11 @@ class Ledger:
         return None
 
     @property
-    def noted(self):
-        """The refs that have an entry, an iterable."""
+    def noted(self) -> KeysView[resources.Ref]:
+        """The refs that have an entry."""
         return self.entries.keys()
 
-    def copy(self, tracker):
+    def copy(self, tracker: tracking.Tracker) -> 'Ledger':
         """The same entries, for another thread; nothing is added to them.
 
         :param tracker: a copy of the tracker
@@ -298,11 +284,12 @@ class Ledger:
         made.entries = self.entries.copy()
         return made
 
-    def _put(self, ref, entry, subject=None):
+    def _put(self, ref: resources.Ref, entry: Entry,
+             subject: str | None = None) -> None:
         self.entries[ref] = entry
         self._met[ref] = None
-        self._about[subject or self._subject(ref)][ref] = None
-
-    def _subject(self, ref):
-        resource = self._tracker.desired(ref) or self._tracker.existing(ref)
-        return resource.subject if resource else None
+        if not subject:
+            resource = (self._tracker.desired(ref) or
+                        self._tracker.existing(ref))
+            subject = resource.subject if resource else None
+        self._about[subject][ref] = None

@@ -19,47 +19,55 @@ dict.
 """
 
 import collections
+from collections.abc import Callable
+from collections.abc import Iterable
 import dataclasses
+import enum
 import time
+
+from ovn_network_agent import resources
+from ovn_network_agent.resources import base
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Moment:
-    """The begin of a state.
+    """The begin of a state."""
 
-    :ivar state: :class:`ledger.State`
-    :ivar monotonic: monotonic seconds
-    :ivar wall: seconds since the epoch
-    """
-
-    state: object
+    # A ledger.State.
+    state: enum.Enum
+    # Monotonic seconds.
     monotonic: float
+    # Seconds since the epoch.
     wall: float
 
 
 class Moments:
     """The moment of each key.
 
-    :param clock: function that returns monotonic seconds
-    :param wall: function that returns seconds since the epoch
+    :param clock: returns monotonic seconds
+    :param wall: returns seconds since the epoch
     """
 
-    def __init__(self, clock=time.monotonic, wall=time.time):
+    def __init__(self, clock: Callable[[], float] = time.monotonic,
+                 wall: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._wall = wall
-        self._known = collections.defaultdict(dict)
-        self._unsettled = set()
+        self._known: collections.defaultdict[
+            str, dict[base.Key, Moment]] = collections.defaultdict(dict)
+        self._unsettled: set[resources.Ref] = set()
 
-    def note(self, changed, state_of, settled):
+    def note(self, changed: Iterable[resources.Ref],
+             state_of: Callable[[resources.Ref], enum.Enum | None],
+             settled: enum.Enum) -> None:
         """Note the states after a pass.
 
         :param changed: refs whose state may have changed, besides those that
             were not in place after the last pass
-        :param state_of: function(:class:`resources.Ref`) that returns the
-            :class:`ledger.State`, or None when nothing is known of the key
+        :param state_of: returns the state of a key, None when nothing is known
+            of the key
         :param settled: the state of a resource that is as desired
         """
-        made = {}
+        made: dict[enum.Enum, Moment] = {}
         now, wall = self._clock(), self._wall()
         unsettled = set()
         for ref in self._unsettled.union(changed):
@@ -77,14 +85,11 @@ class Moments:
                 known[ref.key] = made[state]
         self._unsettled = unsettled
 
-    def moment(self, ref):
-        """The :class:`Moment` of a key, or None.
-
-        :param ref: :class:`resources.Ref`
-        """
+    def moment(self, ref: resources.Ref) -> Moment | None:
+        """The moment of a key."""
         return self._known.get(ref.kind, {}).get(ref.key)
 
-    def copy(self):
+    def copy(self) -> 'Moments':
         """The same moments, for another thread."""
         made = Moments(self._clock, self._wall)
         made._known.update({kind: known.copy()

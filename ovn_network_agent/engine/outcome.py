@@ -12,36 +12,36 @@
 
 """The result of a pass, and the text of a resource in one line."""
 
+from collections.abc import Mapping
 import dataclasses
 
 from ovn_network_agent import notyet
+from ovn_network_agent import resources
+from ovn_network_agent.engine import desired
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Held:
-    """Addresses that the withdrawal guard holds, see :mod:`engine.guard`.
+    """Addresses that the withdrawal guard holds, see :mod:`engine.guard`."""
 
-    :ivar subjects: frozenset of the addresses that stay announced
-    :ivar announced: number of all announced addresses
-    :ivar reasons: tuple of str, the middle of a sentence each
-    :ivar unconfirmed: frozenset of the addresses whose loss the servers have
-        yet to confirm
-    :ivar usual: whether the hold is only the usual wait for the servers
-    """
-
-    subjects: frozenset = frozenset()
+    # The addresses that stay announced.
+    subjects: frozenset[str] = frozenset()
+    # Number of all announced addresses.
     announced: int = 0
-    reasons: tuple = ()
-    unconfirmed: frozenset = frozenset()
+    # The middle of a sentence each.
+    reasons: tuple[str, ...] = ()
+    # The addresses whose loss the servers have yet to confirm.
+    unconfirmed: frozenset[str] = frozenset()
+    # Whether the hold is only the usual wait for the servers.
     usual: bool = False
 
     @property
-    def why(self):
+    def why(self) -> str:
         """The reasons in one clause."""
         return ' and '.join(self.reasons)
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The hold, its reasons and the remedy; '' without a hold."""
         if not self.subjects:
             return ''
@@ -55,55 +55,50 @@ class Held:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of one pass.
+    """The result of one pass."""
 
-    :ivar changes: number of objects created, updated or deleted
-    :ivar failures: dict of Ref to text: resources that are not as desired
-    :ivar unreadable: dict of backend name to text: backends that could not
-        be read or reached
-    :ivar broken: dict of contributor to text: drivers that raised
-    :ivar pending: names of backends that still work beside the loop, and
-        'announcing' while resources that follow the announcements wait
-    :ivar left_out: tuple of :class:`resources.Problem` of the drivers
-    :ivar applied: tuple of (verb, resource): the changes that were made; a
-        verb is 'created', 'updated' or 'deleted'
-    :ivar seconds: tuple of (part of the pass, seconds), in order
-    :ivar readings: tuple of (name of a backend, seconds): the readings whose
-        result has come
-    :ivar lost: tuple of Ref: objects that others removed or changed, as found
-        in this pass
-    :ivar streaks: dict of backend name to the number of its readings in a
-        row that found such objects, at least 1
-    :ivar held: :class:`Held`
-    :ivar touched: tuple of Ref: the keys whose desired or actual resource may
-        be another one than after the pass before
-    :ivar announces: whether a system still takes announcements beside the
-        loop, which have not failed and are not in place
-    """
-
+    # Number of objects created, updated or deleted.
     changes: int = 0
-    failures: dict = dataclasses.field(default_factory=dict)
-    unreadable: dict = dataclasses.field(default_factory=dict)
-    broken: dict = dataclasses.field(default_factory=dict)
-    pending: tuple = ()
-    left_out: tuple = ()
-    applied: tuple = ()
-    seconds: tuple = ()
-    readings: tuple = ()
-    lost: tuple = ()
-    streaks: dict = dataclasses.field(default_factory=dict)
+    # Resources that are not as desired, and why.
+    failures: Mapping[resources.Ref, str] = dataclasses.field(
+        default_factory=dict)
+    # By name: backends that could not be read or reached, and why.
+    unreadable: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    # Drivers that raised, and what.
+    broken: Mapping[desired.Contributor, str] = dataclasses.field(
+        default_factory=dict)
+    # Names of backends that still work beside the loop, and 'announcing' while
+    # resources that follow the announcements wait.
+    pending: tuple[str, ...] = ()
+    # What drivers left out.
+    left_out: tuple[resources.Problem, ...] = ()
+    # The changes that were made; a verb is 'created', 'updated' or 'deleted'.
+    applied: tuple[tuple[str, resources.Resource], ...] = ()
+    # (part of the pass, seconds), in order.
+    seconds: tuple[tuple[str, float], ...] = ()
+    # (name of a backend, seconds): the readings whose result has come.
+    readings: tuple[tuple[str, float], ...] = ()
+    # Objects that others removed or changed, as found in this pass.
+    lost: tuple[resources.Ref, ...] = ()
+    # By backend: number of its readings in a row that found such objects, at
+    # least 1.
+    streaks: Mapping[str, int] = dataclasses.field(default_factory=dict)
     held: Held = Held()
-    touched: tuple = ()
+    # The keys whose desired or actual resource may be another one than after
+    # the pass before.
+    touched: tuple[resources.Ref, ...] = ()
+    # Whether a system still takes announcements beside the loop, which have
+    # not failed and are not in place.
     announces: bool = False
 
     @property
-    def problems(self):
-        """Texts of the drivers' problems, a tuple."""
+    def problems(self) -> tuple[str, ...]:
+        """Texts of the drivers' problems."""
         return tuple(problem.text for problem in self.left_out)
 
     @property
-    def degraded(self):
-        """Reasons why the system is not as desired, a list of str."""
+    def degraded(self) -> list[str]:
+        """Reasons why the system is not as desired."""
         # A normal wait remains one.
         reasons = [notyet.like(why, f'{backend}: {why}')
                    for backend, why in self.unreadable.items()]
@@ -115,13 +110,13 @@ class Outcome:
         return reasons + list(self.problems)
 
     @property
-    def settled(self):
+    def settled(self) -> bool:
         """True when everything is as desired and nothing is under way."""
         return not (self.failures or self.unreadable or self.broken or
                     self.pending)
 
 
-def describe(resource):
+def describe(resource: resources.Resource) -> str:
     """A resource's values as one line for the log and the plan."""
     return ' '.join(
         f'{field.name}={brief(getattr(resource, field.name))}'
@@ -131,7 +126,7 @@ def describe(resource):
               f'cookie={getattr(resource, "cookie", 0):#x} ')
 
 
-def brief(value):
+def brief(value: object) -> str:
     """A value, or a tuple of values, as a short text."""
     if isinstance(value, tuple):
         return ','.join(brief(v) for v in value if v is not None)

@@ -12,59 +12,51 @@
 
 """The description of the pass that the loop asks for."""
 
+from collections.abc import Callable
+from collections.abc import Collection
 import dataclasses
-import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-
-
-def _no_limits():
-    """None: the pass withdraws without a guard."""
+from ovn_network_agent.engine import guard
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pass:
-    """One pass that the loop asks for.
-
-    :ivar snapshot: :class:`model.Snapshot`
-    :ivar stale: words of :mod:`ovn_network_agent.notices`, or names of
-        backends, that say what is to be read again
-    :ivar full: ask every driver and read every backend again
-    :ivar prune: delete what is no longer desired; False while the snapshot
-        may be incomplete: then only VIPs without a living destination are
-        withdrawn
-    :ivar down_to: :class:`resources.Stage` where deletion ends; resources of
-        earlier stages stay for another pass
-    :ivar urgent: a gateway port has moved here: announce first
-    :ivar retry: try failed backends again before their back-off is over
-    :ivar at_once: do not wait between announcements and what follows them
-    :ivar ahead: :class:`model.Snapshot` with the first routers of ``snapshot``
-        alone, whose addresses an urgent pass announces before the drivers are
-        asked about the others; or None
-    :ivar limits: function that returns the :class:`guard.Limits` of the
-        withdrawal guard, or None to withdraw without a guard; called only for
-        a pass that withdraws
-    :ivar remembers: in a full pass, ask a driver only about changed inputs
-    :ivar periodic: whether a full pass has no other reason than the time that
-        has passed: then drivers are asked only about changed subjects, and a
-        backend may find its system unchanged
-    :ivar reads: names of the backends to be read because time has passed
-    :ivar has_read: names of the backends that need no reading in a periodic
-        pass, because an earlier part of the same comparison had it
-    """
+    """One pass that the loop asks for."""
 
     snapshot: model.Snapshot
-    stale: tuple = ()
+    # Words of the module notices, or names of backends, that say what is to
+    # be read again.
+    stale: Collection[str] = ()
+    # Ask every driver and read every backend again.
     full: bool = False
+    # Delete what is no longer desired.  False while the snapshot may be
+    # incomplete: then only VIPs without a living destination are withdrawn.
     prune: bool = True
+    # Where deletion ends; resources of earlier stages stay for another pass.
     down_to: resources.Stage = resources.Stage.LINK
+    # A gateway port has moved here: announce first.
     urgent: bool = False
+    # Try failed backends again before their back-off is over.
     retry: bool = False
+    # Do not wait between announcements and what follows them.
     at_once: bool = False
+    # In a full pass, ask a driver only about changed inputs.
     remembers: bool = False
+    # Whether a full pass has no other reason than the time that has passed:
+    # then drivers are asked only about changed subjects, and a backend may
+    # find its system unchanged.
     periodic: bool = False
-    reads: tuple = ()
-    has_read: tuple = ()
+    # Names of the backends to be read because time has passed.
+    reads: Collection[str] = ()
+    # Names of the backends that need no reading in a periodic pass, because
+    # an earlier part of the same comparison had it.
+    has_read: Collection[str] = ()
+    # With the first routers of the snapshot alone, whose addresses an urgent
+    # pass announces before the drivers are asked about the others.
     ahead: model.Snapshot | None = None
-    limits: typing.Callable = _no_limits
+    # Returns the limits of the withdrawal guard, None to withdraw without a
+    # guard; called only for a pass that withdraws.
+    limits: Callable[[], guard.Limits | None] = dataclasses.field(
+        default=lambda: None)

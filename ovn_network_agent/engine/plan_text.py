@@ -14,19 +14,15 @@
 
 import collections
 
+from ovn_network_agent import resources
 from ovn_network_agent.engine import outcome as outcomes
 
 SIGNS = {'create': '+', 'update': '~', 'delete': '-', 'unknown': '?'}
 
 
-def render(steps, outcome):
-    """Lines of the plan.
-
-    :param steps: list of (verb, resource), see
-        :meth:`reconciler.Reconciler.plan`
-    :param outcome: :class:`outcome.Outcome`
-    :returns: list of str
-    """
+def render(steps: list[tuple[str, resources.Resource]],
+           outcome: outcomes.Outcome) -> list[str]:
+    """Lines of the plan, as of :meth:`reconciler.Reconciler.plan`."""
     lines = [f'{SIGNS[verb]} {resource.kind} {outcomes.describe(resource)}'
              for verb, resource in steps]
     lines += [f'! {reason}' for reason in outcome.degraded]

@@ -16,13 +16,20 @@ Addition, removal, failover, restart, repair of drift, shutdown and dry run
 are all this pass.  Nothing in this module knows what a floating IP is.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
+import concurrent.futures
 import time
 
 from ovn_network_agent import backoff
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import notices
+from ovn_network_agent import ownership
+from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.drivers import base as drivers_base
 from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import application
 from ovn_network_agent.engine import contributions
@@ -33,7 +40,7 @@ from ovn_network_agent.engine import moments
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import removal
-from ovn_network_agent.engine import table
+from ovn_network_agent.engine import table as tables
 from ovn_network_agent.engine import tracking
 
 
@@ -42,21 +49,20 @@ class Reconciler:
 
     All methods run on the loop thread.
 
-    :param drivers: list of :class:`drivers.base.Driver`
-    :param backends: list of :class:`backends.base.Backend`
     :param wake: function(reason) that wakes the loop at the end of work
         beside the loop
-    :param clock: function that returns monotonic seconds
-    :param beside: :class:`executor.Beside`, None to make one
-    :param retries: :class:`backoff.Retries`, None to make one
-    :param alive: function that is called before each step of a pass
-    :ivar tracker: :class:`engine.tracking.Tracker`
-    :ivar health: tuple of :class:`engine.health.Health` after the last pass,
-        replaced as a whole, so that any thread may read it
+    :param clock: returns monotonic seconds
+    :param beside: None to make one; likewise retries
+    :param alive: called before each step of a pass
     """
 
-    def __init__(self, drivers, backends, wake, clock=time.monotonic,
-                 beside=None, retries=None, alive=lambda: None):
+    def __init__(self, drivers: list[drivers_base.Driver],
+                 backends: Collection[base.Backend],
+                 wake: Callable[[str], object],
+                 clock: Callable[[], float] = time.monotonic,
+                 beside: executor.Beside | None = None,
+                 retries: backoff.Retries | None = None,
+                 alive: Callable[[], object] = lambda: None) -> None:
         self._alive = alive
         self.tracker = tracking.Tracker()
         self._retries = retries or backoff.Retries(clock)
@@ -78,24 +84,27 @@ class Reconciler:
         self._work = application.Application(
             self._backends, self.tracker, self._ledger, self._beside,
             self._precedence, self._removals, alive)
+        # That after the last pass, replaced as a whole, so that any thread may
+        # read it.
         self.health = self._backends.health({})
-        # Chassis and host name in the last pass.
-        self._identity = None
+        # Chassis and marks in the last pass.
+        self._identity: tuple[
+            str, frozenset[ownership.Owner]] | None = None
 
-    def run(self, asked):
-        """Run one pass.
-
-        :param asked: :class:`passes.Pass`
-        :returns: :class:`outcome.Outcome`
-        """
+    def run(self, asked: passes.Pass) -> outcome.Outcome:
+        """Run one pass."""
         began = time.monotonic()
         self._work.begin()
         # This comes before the reading: a backend with a job that is not
         # collected would not be read, and nothing would wake the loop for it.
         if self._beside.jobs:
             self._work.collect()
-        if asked.ahead is not None:
-            self._announce_ahead(asked)
+        # A system in doubt is read before it is changed, as always.
+        if asked.ahead is not None and asked.urgent and not any(
+                self._backends.backend(name).system
+                for name in self._backends.in_doubt):
+            self._wanted.update(asked.ahead)
+            self._work.announce_ahead()
         self._prepare(asked)
         prepared = time.monotonic() - began
         self._work.create(asked.urgent)
@@ -118,8 +127,8 @@ class Reconciler:
         result = outcome.Outcome(
             len(self._work.applied), failures,
             self._backends.unreadable, dict(self._wanted.broken),
-            self._pending(), self._wanted.left_out,
-            tuple(self._work.applied),
+            (*self._beside.jobs, *(['announcing'] if self.announcing else ())),
+            self._wanted.left_out, tuple(self._work.applied),
             (('drivers and reading', prepared), *self._work.seconds),
             tuple(self._backends.readings), tuple(self._backends.lost),
             self._backends.streaks, self._guard.held, tuple(touched),
@@ -127,162 +136,132 @@ class Reconciler:
         self._backends.end()
         return result
 
-    def _announce_ahead(self, asked):
-        """Begin to announce the first routers, see :attr:`passes.Pass.ahead`.
-
-        A system in doubt is read before it is changed, as always.
-
-        :param asked: :class:`passes.Pass`
-        """
-        if asked.urgent and not any(self._backends.backend(name).system
-                                    for name in self._backends.in_doubt):
-            self._wanted.update(asked.ahead)
-            self._work.announce_ahead()
-
-    def rows(self, chosen=lambda ref: True):
-        """The state of each resource after the last pass.
-
-        :param chosen: function(:class:`resources.Ref`), False for a Ref to
-            leave out
-        :returns: list of :class:`ledger.Row`, sorted by kind and key
-        """
+    def rows(self, chosen: Callable[[resources.Ref], bool] = lambda ref: True
+             ) -> list[ledger.Row]:
+        """The rows of the chosen keys after the last pass, sorted."""
         return self._table().rows(chosen)
 
-    def table(self):
-        """The state of each resource, to look at on another thread.
-
-        :returns: :class:`table.Table`
-        """
+    def table(self) -> tables.Table:
+        """The state of each resource, to look at on another thread."""
         return self._table().copy()
 
-    def look(self, name):
+    def look(self, name: str) -> concurrent.futures.Future[
+            list[resources.Resource]] | None:
         """Read a backend without a pass, see :meth:`actual.Backends.look`."""
         return self._backends.look(name)
 
-    def large(self, at_most):
-        """Names of the backends with more objects than some, a list."""
+    def large(self, at_most: int) -> list[str]:
+        """Names of the backends with more objects."""
         return self._backends.large(at_most)
 
     @property
-    def backend_names(self):
-        """Names of all backends, a tuple."""
+    def backend_names(self) -> tuple[str, ...]:
+        """Names of all backends."""
         return tuple(self._backends.names)
 
-    def release(self):
-        """Let the next pass withdraw what the withdrawal guard holds.
-
-        :returns: number of the held addresses
-        """
+    def release(self) -> int:
+        """Let the next pass withdraw the held addresses; their number."""
         return self._guard.release()
 
-    def _table(self):
-        return table.Table(self.tracker, self._ledger, self._moments,
-                           self._wanted.conflicts, self._backends.owner,
-                           self._backends.kinds,
-                           tuple(self._beside.jobs), self._wanted.left_out,
-                           self._wanted.broken, self._backends.unreadable,
-                           self._guard.held.text)
+    def _table(self) -> tables.Table:
+        return tables.Table(
+            self.tracker, self._ledger, self._moments, self._wanted.conflicts,
+            self._backends.owner, self._backends.kinds,
+            tuple(self._beside.jobs), self._wanted.left_out,
+            self._wanted.broken, self._backends.unreadable,
+            self._guard.held.text)
 
-    def _note_moments(self, touched):
+    def _note_moments(self, touched: list[resources.Ref]) -> None:
         """Note the resources whose state this pass has changed."""
         now = self._table()
         self._moments.note({*touched, *self._ledger.noted, *now.conflicts},
                            now.state, ledger.State.IN_PLACE)
 
-    def _withdraw(self, forwards):
+    def _withdraw(self, forwards: port_forwards.Forwards | None) -> None:
         """Withdraw the VIPs that have no living destination.
 
         This needs no view of OVN.  While this node announces such a VIP, no
         other node gets its clients.
         """
-        down = {vip.address for vip in forwards.vips
-                if vip.dead} if forwards else ()
-        if down:
+        dead = _dead(forwards)
+        if dead:
             self._work.delete(resources.Stage.ANNOUNCE, lambda resource: (
-                resource.kind == resources.VipAddress.kind and
-                resource.address.partition('/')[0] in down))
+                isinstance(resource, resources.VipAddress) and
+                resource.address.partition('/')[0] in dead))
 
     @property
-    def drivers(self):
-        """The drivers in force, a list of :class:`drivers.base.Driver`."""
+    def drivers(self) -> list[drivers_base.Driver]:
+        """The drivers in force."""
         return self._wanted.drivers
 
-    def use(self, drivers):
-        """Go on with the same drivers, some of which have other settings.
-
-        :param drivers: list, in the place of :attr:`drivers`
-        """
+    def use(self, drivers: list[drivers_base.Driver]) -> None:
+        """Go on with the same drivers, some of which have other settings."""
         self._wanted.drivers = drivers
 
     @property
-    def announcing(self):
+    def announcing(self) -> bool:
         """Whether zebra and bgpd were given addresses a moment ago."""
         return self._precedence.held
 
-    def _announces(self):
+    def _announces(self) -> bool:
         """Whether announcements are changed beside the loop."""
         changing = self._beside.changing()
         return any(backend.name in changing for backend
                    in self._backends.backends_at(resources.Stage.ANNOUNCE))
 
-    def _pending(self):
-        """Names of backends with work, and 'announcing', a tuple."""
-        return tuple(self._beside.jobs) + (
-            ('announcing',) if self.announcing else ())
-
-    def _judge(self, snapshot, limits):
+    def _judge(self, snapshot: model.Snapshot,
+               limits: Callable[[], guard.Limits | None]) -> None:
         """Have the withdrawal guard decide, if it has something to do."""
         if self._work.withdraws or self._guard.active:
-            self._guard.judge(limits(), _dead(snapshot.forwards))
+            self._guard.judge(limits(), frozenset(map(
+                networks.host_prefix, _dead(snapshot.forwards))))
 
-    def plan(self, snapshot, limits=lambda: None):
+    def plan(self, snapshot: model.Snapshot,
+             limits: Callable[[], guard.Limits | None] = lambda: None
+             ) -> tuple[list[tuple[str, resources.Resource]], outcome.Outcome]:
         """The changes that a pass would make, without making them.
 
         The actual state of an unreadable backend is unknown.  So a change
         of this backend, or a change that waits for it, has the verb
         'unknown'.
 
-        :param snapshot: :class:`model.Snapshot`
         :param limits: see :class:`passes.Pass`
-        :returns: (list of (verb, resource), :class:`outcome.Outcome`), in
-            the order of the work; verbs are 'create', 'update', 'delete'
-            and 'unknown'
+        :returns: (verb, resource) in the order of the work; verbs are
+            'create', 'update', 'delete' and 'unknown'
         """
         self._prepare(passes.Pass(snapshot, full=True))
         # A plan may take its time, so all readings are waited for.
         self._beside.wait(None)
         self._work.collect()
         self._judge(snapshot, limits)
-        steps = []
-        for name, delta in self._deltas(sorted(resources.Stage)):
+        steps: list[tuple[str, resources.Resource]] = []
+        for _stage, backend, kinds in self._backends.order:
+            delta = self.tracker.delta(kinds)
             for verb, changed in (
                     ('create', delta.create),
                     ('update', [new for _old, new in delta.update])):
-                steps += [('unknown' if self._blind(name, r) else verb, r)
-                          for r in changed]
-        gone = [r for _name, delta in self._deltas(
-            sorted(resources.Stage, reverse=True)) for r in delta.delete]
-        steps += [('unknown' if self._removals.blind_under(r) else 'delete',
-                   r) for r in sorted(gone, key=lambda r: not r.leaves_early)]
+                steps += [
+                    ('unknown' if self._is_unknown(backend.name, r) else verb,
+                     r) for r in changed]
+        gone = [r for _stage, _backend, kinds in self._backends.order_down
+                for r in self.tracker.delta(kinds).delete]
+        gone.sort(key=lambda r: not r.leaves_early)
+        steps += [('unknown' if self._removals.announcement_unknown(r) else
+                   'delete', r) for r in gone]
         self._backends.end()
         return steps, outcome.Outcome(
             0, self._wanted.conflicts, self._backends.unreadable,
             dict(self._wanted.broken), (), self._wanted.left_out,
             held=self._guard.held)
 
-    def _blind(self, name, resource):
+    def _is_unknown(self, name: str, resource: resources.Resource) -> bool:
         """Whether a resource's or prerequisite's backend was never read."""
         return any(self._backends.unread(owner) for owner in {
             name, *(self._backends.owner(ref.kind)
                     for ref in resource.requires)})
 
-    def _deltas(self, stages):
-        for stage in stages:
-            for backend, kinds in [(backend, kinds) for at, backend, kinds
-                                   in self._backends.order if at is stage]:
-                yield backend.name, self.tracker.delta(kinds)
-
-    def heed(self, stale=(), revived=()):
+    def heed(self, stale: Collection[str] = (),
+             revived: Collection[str] = ()) -> None:
         """Note for the next pass which backends are to be read again.
 
         A failure from before the return of a system no longer counts.
@@ -291,14 +270,13 @@ class Reconciler:
             backends, to be read again
         :param revived: likewise, to be read again without a back-off
         """
-        returned = self._backends.revived(revived) if revived else ()
-        if returned:
-            self._retries.forget(returned)
+        returned = self._backends.revived(revived)
+        self._retries.forget(returned)
         if stale or returned:
             self._ledger.forget(self._backends.doubt({*stale, *returned}))
 
-    def next_retry(self):
-        """Seconds until another pass has something to do, or None.
+    def next_retry(self) -> float | None:
+        """Seconds until another pass has something to do.
 
         Such a pass tries failed work again, or makes resources that follow.
         """
@@ -306,20 +284,19 @@ class Reconciler:
                                     self._precedence.due_in())
                     if due is not None), default=None)
 
-    def wait_beside(self, timeout):
-        """Wait for work beside the loop.
+    def wait_beside(self, timeout: float) -> bool:
+        """Wait for work beside the loop; True when none is running any more.
 
         :param timeout: seconds
-        :returns: True when nothing is running any more
         """
         return self._beside.wait(timeout)
 
-    def close(self):
+    def close(self) -> None:
         """Log the last changes, and close the backends."""
         self._work.tell()
         self._backends.close()
 
-    def _prepare(self, asked):
+    def _prepare(self, asked: passes.Pass) -> None:
         if asked.full and not asked.remembers and not asked.periodic:
             self._wanted.forget()
         if asked.retry:
@@ -333,7 +310,7 @@ class Reconciler:
             due = set(asked.reads) or (
                 self._backends.names.difference(asked.has_read))
             self._ledger.forget(due)
-            self._backends.review(due)
+            self._backends.in_doubt |= due
         if asked.snapshot.node.phase is model.Phase.STOPPED:
             # This pass may be the last, so it tries everything again.
             self._ledger.forget()
@@ -346,7 +323,7 @@ class Reconciler:
                 self._backends.looked_for):
             self._backends.refresh()
 
-    def _identified(self, node):
+    def _identified(self, node: model.Node) -> Collection[str]:
         """The word for a node that has another name than in the last pass.
 
         Before all databases of OVN are there, no row is the node's own.
@@ -354,21 +331,18 @@ class Reconciler:
         before, self._identity = self._identity, (node.chassis, node.marks)
         return () if before == self._identity else (notices.IDENTITY,)
 
-    def _due(self):
-        """Names of the backends with work that is due again, a set.
+    def _due(self) -> set[str]:
+        """Names of the backends with work that is due again.
 
         The work then counts as tried.
         """
-        return {self._backends.owner(due.kind)
-                if isinstance(due, resources.Ref) else due
-                for due in self._retries.take_due()}
+        names = (self._backends.owner(due.kind)
+                 if isinstance(due, resources.Ref) else due
+                 for due in self._retries.take_due())
+        return {name for name in names if isinstance(name, str)}
 
 
-def _dead(forwards):
-    """The subjects of the VIPs without a living destination, a frozenset.
-
-    :param forwards: :class:`port_forwards.Forwards`, or None
-    """
-    return frozenset(networks.host_prefix(vip.address)
-                     for vip in (forwards.vips if forwards else ())
-                     if vip.dead)
+def _dead(forwards: port_forwards.Forwards | None) -> set[str]:
+    """The addresses of the VIPs without a living destination."""
+    return {vip.address for vip in (forwards.vips if forwards else ())
+            if vip.dead}

@@ -16,36 +16,40 @@ The engine holds back the removal of a resource that an announcement still
 needs.  Otherwise the node would attract traffic and drop it.
 """
 
+from collections.abc import Callable
+
 from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import replacement
+from ovn_network_agent.engine import tracking
 
 
 class Removals:
     """Decides which resources may go.
 
-    :param backends: :class:`engine.actual.Backends`
-    :param tracker: :class:`engine.tracking.Tracker`
-    :param entries: :class:`engine.ledger.Ledger`
     :param wake: function(reason) that wakes the loop
     :param patience: seconds to wait for an answer of FRR
     """
 
-    def __init__(self, backends, tracker, entries, wake, patience):
+    def __init__(self, backends: actual.Backends, tracker: tracking.Tracker,
+                 entries: ledger.Ledger, wake: Callable[[str], object],
+                 patience: float) -> None:
         self._backends = backends
         self._tracker = tracker
         self._ledger = entries
         self._successors = replacement.Successors(backends, tracker, wake,
                                                   patience)
 
-    def find(self, deletes):
+    def find(self, deletes: list[resources.Resource]) -> None:
         """Find the announcements that stay until their successor counts.
 
         :param deletes: resources of one backend and stage that are to go
         """
         self._successors.find(deletes)
 
-    def may_delete(self, resource):
+    def may_delete(self, resource: resources.Resource) -> bool:
         """Whether a resource may be removed; notes in the ledger why not.
 
         A resource stays while an announcement that needs it is in place.  No
@@ -53,12 +57,14 @@ class Removals:
         """
         if (self._ledger.still_kept(resource.ref) or
                 self._ledger.beside(resource, ledger.WORKING) or
-                self._first_look_under(resource)):
+                # The backend of announcements is being read at first.
+                any(self._backends.first_look(b.name)
+                    for b in self._needing(resource))):
             return False
         held, holder = self._successors.keep(resource)
         failed = [ref for ref in self._ledger.beside(resource, ledger.FAILING)
                   if not self._leaves_early(ref)]
-        if not held and (failed or self.blind_under(resource)):
+        if not held and (failed or self.announcement_unknown(resource)):
             held = (f'stays while what announces {resource.subject} could not '
                     'be withdrawn')
             holder = failed[0] if failed else None
@@ -66,31 +72,24 @@ class Removals:
             self._ledger.waits(resource.ref, held, holder)
         return not held and not self._ledger.still_refused(resource.ref)
 
-    def _leaves_early(self, ref):
+    def _leaves_early(self, ref: resources.Ref) -> bool:
         resource = self._tracker.existing(ref) or self._tracker.desired(ref)
         return resource is not None and resource.leaves_early
 
-    def blind_under(self, resource):
+    def announcement_unknown(self, resource: resources.Resource) -> bool:
         """Whether an announcement that needs a resource may be unseen.
 
         The state of announcements is unknown while their backend cannot be
         read.  A former run, or a change that took too long, may have left an
         announcement.
         """
-        return _is_needed(resource) and any(
-            self._backends.unread(b.name) or
-            self._backends.is_unreadable(b.name) for b in self._announcers())
+        return any(self._backends.unread(b.name) or
+                   self._backends.is_unreadable(b.name)
+                   for b in self._needing(resource))
 
-    def _first_look_under(self, resource):
-        """Whether the backend of announcements is being read at first."""
-        return _is_needed(resource) and any(
-            self._backends.first_look(b.name) for b in self._announcers())
-
-    def _announcers(self):
+    def _needing(self, resource: resources.Resource) -> list[base.Backend]:
+        """The backends whose announcements may need a resource."""
+        if (resource.subject is None or
+                resource.stage is resources.Stage.ANNOUNCE):
+            return []
         return self._backends.backends_at(resources.Stage.ANNOUNCE)
-
-
-def _is_needed(resource):
-    """Whether announcements of the same address need a resource."""
-    return (resource.subject is not None and
-            resource.stage is not resources.Stage.ANNOUNCE)

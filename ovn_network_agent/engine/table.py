@@ -19,8 +19,12 @@ the client 0.04 s and 0.6 s.
 """
 
 import collections
+from collections.abc import Callable
+from collections.abc import Mapping
 import dataclasses
 
+from ovn_network_agent import resources
+from ovn_network_agent.engine import desired
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import moments
 from ovn_network_agent.engine import tracking
@@ -28,39 +32,32 @@ from ovn_network_agent.engine import tracking
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Table:
-    """The state of all resources after a pass.
-
-    :ivar tracker: :class:`engine.tracking.Tracker`
-    :ivar entries: :class:`engine.ledger.Ledger`
-    :ivar moments: :class:`engine.moments.Moments`
-    :ivar conflicts: dict of Ref to text: drivers do not agree about them
-    :ivar owner: function(kind) that returns the name of its backend
-    :ivar kinds: set of the kinds that have a backend
-    :ivar working: names of the backends that work beside the loop
-    :ivar problems: tuple of :class:`resources.Problem` of the drivers
-    :ivar broken: dict of contributor to text: drivers that raised
-    :ivar unreadable: dict of backend name to text: backends that could not be
-        read or reached, whose resources are those of the last reading
-    :ivar held: text about what the withdrawal guard holds, or ''
-    """
+    """The state of all resources after a pass."""
 
     tracker: tracking.Tracker
     entries: ledger.Ledger
     moments: moments.Moments
-    conflicts: dict
-    owner: object
-    kinds: set
-    working: tuple
-    problems: tuple = ()
-    broken: dict = dataclasses.field(default_factory=dict)
-    unreadable: dict = dataclasses.field(default_factory=dict)
+    # What drivers do not agree about.
+    conflicts: Mapping[resources.Ref, str]
+    # Returns the name of the backend of a kind.
+    owner: Callable[[str], str | None]
+    # The kinds that have a backend.
+    kinds: set[str]
+    # Names of the backends that work beside the loop.
+    working: tuple[str, ...]
+    # Those of the drivers.
+    problems: tuple[resources.Problem, ...] = ()
+    # Drivers that raised, and what.
+    broken: Mapping[desired.Contributor, str] = dataclasses.field(
+        default_factory=dict)
+    # By name: backends that could not be read or reached, whose resources are
+    # those of the last reading, and why.
+    unreadable: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    # What the withdrawal guard holds, or ''.
     held: str = ''
 
-    def row(self, ref):
-        """The :class:`ledger.Row` of a key.
-
-        :param ref: :class:`resources.Ref`
-        """
+    def row(self, ref: resources.Ref) -> ledger.Row:
+        """The row of a key."""
         backend = self.owner(ref.kind)
         entry = self.entries.entry(ref, self.conflicts.get(ref, ''),
                                    backend in self.working)
@@ -70,11 +67,8 @@ class Table:
             self.entries.due_in(ref, entry.state), backend,
             self.moments.moment(ref))
 
-    def state(self, ref):
-        """The :class:`ledger.State` of a key.
-
-        :returns: None for a key that is neither desired nor there
-        """
+    def state(self, ref: resources.Ref) -> ledger.State | None:
+        """The state of a key, None if it is neither desired nor there."""
         if (self.tracker.desired(ref) is None and
                 self.tracker.existing(ref) is None and
                 ref not in self.conflicts):
@@ -83,33 +77,26 @@ class Table:
             ref, self.conflicts.get(ref, ''),
             self.owner(ref.kind) in self.working).state
 
-    def rows(self, chosen=lambda ref: True):
-        """The rows of all keys.
-
-        :param chosen: function(:class:`resources.Ref`), False for a Ref to
-            leave out
-        :returns: list of :class:`ledger.Row`, sorted by kind and key
-        """
+    def rows(self, chosen: Callable[[resources.Ref], bool] = lambda ref: True
+             ) -> list[ledger.Row]:
+        """The rows of the chosen keys, sorted by kind and key."""
         refs = {r.ref for r in (*self.tracker.wanted(),
                                 *self.tracker.actual())}
         return [self.row(ref) for ref
                 in sorted(refs | self.conflicts.keys(), key=str)
                 if chosen(ref)]
 
-    def by_subject(self):
-        """The keys of each address.
-
-        :returns: dict of subject (:attr:`resources.Resource.subject`) to a
-            set of :class:`resources.Ref`
-        """
-        found = collections.defaultdict(set)
+    def by_subject(self) -> collections.defaultdict[str, set[resources.Ref]]:
+        """The keys of each address, see :attr:`resources.Resource.subject`."""
+        found: collections.defaultdict[
+            str, set[resources.Ref]] = collections.defaultdict(set)
         for resource in (*self.tracker.wanted(), *self.tracker.actual()):
             subject = resource.subject
             if subject is not None:
                 found[subject].add(resource.ref)
         return found
 
-    def copy(self):
+    def copy(self) -> 'Table':
         """The same table, for another thread."""
         tracker = self.tracker.copy()
         return dataclasses.replace(

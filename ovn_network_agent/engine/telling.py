@@ -18,10 +18,12 @@ changes of one kind share lines when there are many.  Each key is still there,
 so that a search for an address finds the line.
 """
 
+from collections.abc import Iterable
 import itertools
 
 from oslo_log import log as logging
 
+from ovn_network_agent import resources
 from ovn_network_agent.engine import outcome
 
 LOG = logging.getLogger(__name__)
@@ -32,26 +34,21 @@ EACH = 100
 SHARED = 50
 
 
-def tell(changes):
+def tell(changes: Iterable[tuple[str, resources.Resource]]) -> None:
     """Write the lines of changes.
 
-    :param changes: list of (verb, :class:`resources.Resource`), in the order
-        of the work; a verb is 'created', 'updated' or 'deleted'
+    :param changes: (verb, resource), in the order of the work; a verb is
+        'created', 'updated' or 'deleted'
     """
     for (verb, kind), group in itertools.groupby(
             changes, lambda change: (change[0], change[1].kind)):
         changed = [resource for _verb, resource in group]
-        if len(changed) > EACH:
-            _tell_many(verb, kind, changed)
+        if len(changed) <= EACH:
+            for resource in changed:
+                LOG.info('%s %s %s', verb, kind, outcome.describe(resource))
             continue
-        for resource in changed:
-            LOG.info('%s %s %s', verb, kind, outcome.describe(resource))
-
-
-def _tell_many(verb, kind, changed):
-    """Write lines with several keys each."""
-    for at in range(0, len(changed), SHARED):
-        some = changed[at:at + SHARED]
-        LOG.info('%s %s, %d to %d of %d: %s', verb, kind, at + 1,
-                 at + len(some), len(changed), ' '.join(
-                     outcome.brief(resource.key) for resource in some))
+        for at in range(0, len(changed), SHARED):
+            some = changed[at:at + SHARED]
+            LOG.info('%s %s, %d to %d of %d: %s', verb, kind, at + 1,
+                     at + len(some), len(changed), ' '.join(
+                         outcome.brief(resource.key) for resource in some))

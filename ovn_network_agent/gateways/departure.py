@@ -20,6 +20,7 @@ nodes are restarted one after another.
 """
 
 import operator
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent.conf import bridges
@@ -98,7 +99,8 @@ def key(group):
     return group.table, group.key
 
 
-def why(group, node, conf):
+def why(group: model.GatewayGroup, node: model.Node,
+        conf: typing.Any) -> str:
     """The reason why this chassis is to leave a group.
 
     :param group: :class:`model.GatewayGroup`

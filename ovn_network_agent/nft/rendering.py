@@ -27,6 +27,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.nft import balance
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import lines
+from ovn_network_agent.nft import values
 
 # The ICMP errors about packets that are too big or in vain.  Answers to the
 # host's own requests are none of them.
@@ -39,7 +40,7 @@ _CHAIN = re.compile(r'^\tchain (\w+) \{$', re.MULTILINE)
 _LEAK = f'oifname "{ownership.VETH_DEFAULT}"'
 
 
-def text(table):
+def text(table: values.Table) -> str:
     """The text between the braces of a table.
 
     :param table: :class:`values.Table`
@@ -51,7 +52,7 @@ def text(table):
         *_redirects(table))) + '\n'
 
 
-def digest(rendered):
+def digest(rendered: str) -> str:
     """The digest by which the agent recognises a table, 32 hex digits.
 
     :param rendered: see :func:`text`

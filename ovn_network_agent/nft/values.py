@@ -89,7 +89,7 @@ class Table:
     vips: tuple
 
 
-def targets(table):
+def targets(table: Table) -> list[tuple[str, str, int, str, int]]:
     """The targets of the lasting connections of a table.
 
     :param table: :class:`Table`

@@ -31,15 +31,18 @@ def contents():
 
     What it imports counts, too: docstrings may name other libraries.
     """
-    found = {}
-    for module, path in packages.modules().items():
+    found, known = {}, packages.modules()
+    for module, path in known.items():
         names = found[module] = {}
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 names[node.name] = node
             elif isinstance(node, ast.Import | ast.ImportFrom):
+                # Modules of ours are found under their own names.
                 names.update((alias.asname or alias.name, None)
-                             for alias in node.names)
+                             for alias in node.names
+                             if f'{getattr(node, "module", "")}.{alias.name}'
+                             .removeprefix(f'{packages.NAME}.') not in known)
             else:
                 names.update((part.id, node) for part in ast.walk(node)
                              if isinstance(part, ast.Name) and

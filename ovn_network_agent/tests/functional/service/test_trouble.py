@@ -82,7 +82,8 @@ class TroubleTest(services.TwoRoutersTestCase):
         agent = self.agent(shutdown_timeout=60)
         self.eventually(lambda: any('northbound: OVN_Northbound is not loaded'
                                     in reason for reason in
-                                    agent.status.reasons), 'it has looked')
+                                    agent.status.reasons or ()),
+                        'it has looked')
         log = self.useFixture(fixtures.FakeLogger())
         started = time.monotonic()
         self.stop(agent)

@@ -295,6 +295,13 @@ class NorthboundTest(Ipv6TestCase):
         self.assertEqual(['lrp-1'] * 2, [r.lrp for r in self.kind(
             resources.OnLinkRoute, of)])
 
+    def test_a_port_without_ipv6_has_no_routes_to_configured_networks(self):
+        wanted = self.wants(router(nets=('198.51.100.1/24',)), network_cidr=[
+            '198.51.100.0/24', '2001:db8:100::/64'])
+        self.assertNotIn('on_link_route', {r.kind for r in wanted})
+        self.assertEqual(['198.51.100.254'], [
+            r.ip for r in wanted if r.kind == 'mac_binding'])
+
     def test_routes_stay_while_the_segment_is_in_doubt(self):
         port = world.port(networks=NETS, segment=None)
         of = router(ports=(port,))

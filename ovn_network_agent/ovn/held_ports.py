@@ -27,14 +27,12 @@ class HeldPorts:
 
     No chassis has these ports then, so nothing says that another one has taken
     them over.
-
-    :param clock: function that returns monotonic seconds
-    :ivar names: frozenset of the router ports and machines' ports
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._until = math.inf
+        # Of router ports and machines' ports.
         self.names: frozenset[str] = frozenset()
 
     def look(self, own: Any, rows: Container[Any],

@@ -370,8 +370,8 @@ class Application:
                 self._tracker.gone(resource.ref)
             else:
                 self._tracker.found(resource)
-        invalid = self._backends.doubt(backend.invalidates)
-        if invalid:
+        if backend.invalidates and (
+                invalid := self._backends.doubt(backend.invalidates)):
             # The kernel removes dependent objects along with a link.
             self._ledger.forget(invalid)
             self._backends.refresh(by_us=True)

@@ -28,6 +28,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
@@ -275,7 +276,7 @@ def _nexthop_keys(row: Row) -> Iterator[str]:
 
 
 def _machine_keys(row: Row) -> Iterator[str]:
-    machine = rows.machine_of(row)
+    machine = nats.machine_of(row)
     if machine:
         yield machine
 

@@ -24,16 +24,20 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 import re
+import typing
 
 from ovn_network_agent import identity
 from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent.ovn import indexes
-from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Uuid
 
+if typing.TYPE_CHECKING:
+    # The indexes read NAT rows by a function of this module.
+    from ovn_network_agent.ovn import indexes
+
+_FLOATING = 'dnat_and_snat'
 _MAC = re.compile('[0-9a-f]{2}(:[0-9a-f]{2}){5}')
 _Key = tuple[str, str, str, str, bool, str]
 
@@ -59,7 +63,7 @@ def nat(row: Row,
     port = (columns.optional(row, 'gateway_port', None)
             if columns.atom(row, 'gateway_port') else None)
     gateway_port = port.name if port else ''
-    machine = rows.machine_of(row)
+    machine = machine_of(row)
     if not machine:
         return model.Nat(kind, external, logical, gateway_port=gateway_port)
     mac = columns.atom(row, 'external_mac').lower()
@@ -69,6 +73,15 @@ def nat(row: Row,
                          'MAC address')
     return model.Nat(kind, external, logical, mac, resident(machine),
                      gateway_port)
+
+
+def machine_of(row: Row) -> str:
+    """The logical port of a distributed floating IP, '' for another NAT row.
+    """
+    if (columns.atom(row, 'type') != _FLOATING or
+            not columns.atom(row, 'external_mac')):
+        return ''
+    return str(columns.atom(row, 'logical_port'))
 
 
 class Nats:
@@ -207,7 +220,7 @@ class Machines:
     logical port of its NAT row.
     """
 
-    def __init__(self, find: indexes.Find) -> None:
+    def __init__(self, find: 'indexes.Find') -> None:
         self._find = find
         # As in model.wiring.Wiring.
         self.chassis = ''
@@ -226,7 +239,7 @@ class Machines:
             return port in self.held
         return any(self.chassis in hosted.keys_of(uuid) for uuid in bindings)
 
-    def routers_here(self, bindings: indexes.Bindings) -> Iterator[Uuid]:
+    def routers_here(self, bindings: 'indexes.Bindings') -> Iterator[Uuid]:
         """The routers with a floating IP of a machine here."""
         if not self.wanted:
             return

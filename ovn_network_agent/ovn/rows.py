@@ -37,7 +37,6 @@ from ovn_network_agent.ovsdb.columns import Uuid
 # forwarding.  A load balancer of Octavia has another device_owner, or none.
 _PORT_FORWARDING = 'port_forwarding_plugin'
 _EVERYTHING = ('0.0.0.0/0', '::/0')
-_FLOATING = 'dnat_and_snat'
 # The types of Port_Binding rows that networks and gateways have.
 OF_NETWORKS = ('chassisredirect', 'patch', 'l3gateway', 'localnet')
 
@@ -52,15 +51,6 @@ def hosts(row: Row) -> bool:
     return (columns.atom(row, 'type') not in OF_NETWORKS and
             bool(columns.rows(row, 'chassis')) and
             bool(columns.atom(row, 'up', True)))
-
-
-def machine_of(row: Row) -> str:
-    """The logical port of a distributed floating IP, '' for another NAT row.
-    """
-    if (columns.atom(row, 'type') != _FLOATING or
-            not columns.atom(row, 'external_mac')):
-        return ''
-    return str(columns.atom(row, 'logical_port'))
 
 
 def networks(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:

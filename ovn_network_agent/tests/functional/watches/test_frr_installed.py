@@ -93,5 +93,10 @@ class InstalledTest(base.FrrTestCase):
         self.addCleanup(self.made.stop)
         self.frr.ip('nexthop', 'flush')
         self.passed()
-        self.assertIn('routes of FRR looked for', woken.wait(10).reasons)
+        wake = woken.wait(10)
+        self.assertIsNotNone(wake, (
+            self.made._suspects,
+            list(self.made._lacking('', self.made._wanted)),
+            list(self.made._missing())))
+        self.assertIn('routes of FRR looked for', wake.reasons)
         self.assertTrue(self.made.reasons)

@@ -94,26 +94,41 @@ class _Subjects:
 
     def update(self, databases: Tables, dirty: Dirty, whole: bool) -> None:
         """Make those subjects again that a change of rows concerns."""
+        stale = set() if whole else self._take_in(databases, dirty)
+        if whole or not self._consistent(databases):
+            for (database, table), named in self._indexes.items():
+                rows = dict(databases[database].get(table, {}))
+                for index in named.values():
+                    index.rebuild(rows)
+            stale = {*self._names.keys(), *self._looks}
+        if stale:
+            self._build(databases, stale)
+
+    def _take_in(self, databases: Tables, dirty: Dirty) -> set[Any]:
+        """Take in changed rows; returns the names of subjects to be made."""
         stale: set[Any] = set()
         for place, named in self._indexes.items():
             database, table = place
             rows = databases[database].get(table, {})
-            changed = dirty.get(place, ())
-            if whole:
-                for index in named.values():
-                    index.rebuild(dict(rows))
             for name, index in named.items():
-                for uuid in changed if not whole else ():
+                for uuid in dirty.get(place, ()):
                     before = index.keys_of(uuid)
                     index.update(uuid, rows.get(uuid))
                     for key in {*before, *index.keys_of(uuid)}:
                         stale |= self._looking.get((place, name, key), set())
                         if index is self._names:
                             stale.add(key)
-        if whole:
-            stale = {*self._names.keys(), *self._looks}
-        if stale:
-            self._build(databases, stale)
+        return stale
+
+    def _consistent(self, databases: Tables) -> bool:
+        """Whether the indexes have as many rows as the replicas.
+
+        A reconnection may replace a replica without an event for the rows
+        that are gone.
+        """
+        return all(len(index) == len(databases[database].get(table, {}))
+                   for (database, table), named in self._indexes.items()
+                   for index in named.values())
 
     def _build(self, databases: Tables, stale: Collection[str]) -> None:
         made = dict(self.subjects)

@@ -93,6 +93,14 @@ class History(stateful.RuleBasedStateMachine):
     def gone(self, place, uuid):
         self.change(place, uuid)
 
+    @stateful.rule(place=strategies.sampled_from((PORT, SWITCH)))
+    def gone_without_an_event(self, place):
+        """As at a reconnection, of a row whose change is known."""
+        rows = self.tables[place[0]][place[1]]
+        if not self.dirty[place] and rows:
+            del rows[min(rows)]
+            self.look(whole=False)
+
     @stateful.rule(whole=strategies.sampled_from((False, False, False, True)))
     def look(self, whole):
         before = self.made.update(self.tables, {}, False)[Machine]
@@ -122,6 +130,15 @@ class SourcesTest(base.BaseTestCase):
             History, settings=hypothesis(
                 max_examples=budget.examples(60), stateful_step_count=30,
                 deadline=None, database=None))
+
+    def test_a_row_that_is_gone_without_an_event(self):
+        history = History()
+        history.port(uuid=1, name='a', switch='b')
+        history.switch(uuid=1, labels={'b'}, tag=1)
+        history.look(whole=False)
+        self.assertEqual({'a'}, set(history.made._sources[0].subjects))
+        history.gone_without_an_event(place=PORT)
+        self.assertEqual({}, history.made._sources[0].subjects)
 
     def test_a_row_on_which_keys_fail_costs_only_itself(self):
         self.useFixture(fixtures.FakeLogger())

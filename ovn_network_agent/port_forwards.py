@@ -19,7 +19,6 @@ present addresses and the local gateways.
 """
 
 from collections.abc import Iterable
-from collections.abc import Iterator
 import dataclasses
 import typing
 
@@ -182,7 +181,7 @@ def extent(forwards: Forwards) -> Extent:
 
 
 def taken(vips: Iterable[Vip],
-          routers: 'Iterable[model.Router]') -> frozenset[tuple[str, str]]:
+          view: 'model.Snapshot') -> frozenset[tuple[str, str]]:
     """The VIPs that are addresses of routers on this node.
 
     The router keeps such an address, because the operator must not use the
@@ -192,19 +191,6 @@ def taken(vips: Iterable[Vip],
     """
     addresses = {vip.address for vip in vips}
     return frozenset(
-        (address, router.called) for router in routers
-        if addresses and router.used_ports
-        for address in _addresses(router) if address in addresses)
-
-
-def _addresses(router: 'model.Router') -> Iterator[str]:
-    for nat in router.nats:
-        if nat.resident or router.served_ports and not nat.distributed_mac:
-            yield nat.external_ip
-    for each in router.balanced:
-        if router.served_ports and not each.unanswered:
-            yield each.address
-    for port in router.served_ports:
-        yield from port.nat_addresses
-        for network in port.networks:
-            yield network.partition('/')[0]
+        (each.address, each.called) for known in view.addresses.values()
+        if addresses for each in known.values()
+        if each.answered and each.address in addresses)

@@ -21,7 +21,6 @@ import dataclasses
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import resources
-from ovn_network_agent import selection
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.control import moments
 from ovn_network_agent.control import rows
@@ -31,9 +30,8 @@ from ovn_network_agent.engine import ledger
 from ovn_network_agent.forward import standing as forwarding
 
 # In the order in which the first one names an address.
-FIP, SNAT, DNAT, ROUTER, VIP, OTHER = KINDS = (
-    'fip', 'snat', 'dnat', 'router', 'vip', 'other')
-_OF_NAT = {'dnat_and_snat': FIP, 'snat': SNAT, 'dnat': DNAT}
+VIP, OTHER = 'vip', 'other'
+KINDS = (*model.KINDS, OTHER)
 _OF_VIP = {forwarding.State.ANNOUNCED: standing.State.ANNOUNCED,
            forwarding.State.DORMANT: standing.State.OMITTED,
            forwarding.State.DOWN: standing.State.OMITTED,
@@ -51,19 +49,25 @@ class _Known:
 
     :ivar kinds: set of words of :data:`KINDS`
     :ivar router: :class:`model.Router`, or None
-    :ivar port: :class:`model.GatewayPort` that answers for it, or None
+    :ivar served: :class:`model.ServedAddress`, or None
     :ivar vip: :class:`forward.standing.Standing`, or None
-    :ivar distributed: whether the chassis of a machine answers for it
-    :ivar resident: whether that is this chassis
     """
 
     address: str
     kinds: set
     router: model.Router | None = None
-    port: model.GatewayPort | None = None
+    served: model.ServedAddress | None = None
     vip: forwarding.Standing | None = None
-    distributed: bool = False
-    resident: bool = False
+
+    @property
+    def port(self):
+        """The :class:`model.GatewayPort` that answers for it, or None."""
+        return self.served and self.served.port
+
+    @property
+    def resident(self):
+        """Whether a machine on this chassis has the address."""
+        return self.served is not None and self.served.resident
 
 
 class Addresses:
@@ -85,11 +89,15 @@ class Addresses:
         self._problems = {address: problem.text for problem in table.problems
                           for address in problem.addresses}
         self._known = {}
-        self._withheld = {}
-        for router in snapshot.routers if snapshot else ():
-            self._add_router(router)
+        routers = {router.uuid: router
+                   for router in snapshot.routers} if snapshot else {}
+        served = [each for uuid in routers
+                  for each in snapshot.addresses.get(uuid, {}).values()]
+        self._withheld = {each.address for each in served if each.withheld}
+        for each in served:
+            self._add_served(each, routers[each.router])
         for each in standings:
-            self._add(each.vip.address, VIP).vip = each
+            self._add(each.vip.address, (VIP,)).vip = each
         self._add_others()
 
     def build(self, chosen=lambda address: True, router='', detailed=False):
@@ -117,43 +125,23 @@ class Addresses:
 
     # -- which ------------------------------------------------------------
 
-    def _add(self, address, kind, router=None, port=None):
+    def _add(self, address, kinds, router=None):
         known = self._known.setdefault(
             (address, router.uuid if router else ''),
             _Known(address, set(), router))
-        known.kinds.add(kind)
-        known.port = known.port or port
+        known.kinds.update(kinds)
         return known
 
-    def _add_router(self, router):
-        self._withheld.update(((address, router.uuid), reason)
-                              for address, reason in router.withheld)
-        for nat in router.nats:
-            port = networks.owner_of(nat, router.ports)
-            if self._concerns(nat, port):
-                known = self._add(nat.external_ip,
-                                  _OF_NAT.get(nat.type, OTHER), router, port)
-                known.distributed = bool(nat.distributed_mac)
-                known.resident = nat.resident
-        for port in router.served_ports or [
-                port for port in router.ports
-                if router.routed_by_ovn and port.local]:
-            for text in port.networks:
-                self._add_own(str(networks.parse_interface(text).ip), router,
-                              port)
-            for address in port.nat_addresses:
-                if (address, router.uuid) not in self._known:
-                    self._add_own(address, router, port, SNAT)
-        for each in router.balanced:
+    def _add_served(self, served, router):
+        address = served.address
+        if not self._handled(address):
+            return
+        if served.kinds == (VIP,) and address not in self._problems and (
+                networks.host_prefix(address) not in self._refs):
             # An address without a resource may be a tenant's.
-            if self._about(each.address):
-                self._add(each.address, FIP if each.floating else VIP, router,
-                          networks.owner(each.address, router.ports)
-                          if router.ports else None)
-
-    def _add_own(self, address, router, port, kind=ROUTER):
-        if self._handled(address):
-            self._add(address, kind, router, port)
+            return
+        known = self._add(address, served.kinds, router)
+        known.served = known.served or served
 
     def _handled(self, address):
         """Whether an address has more than flows.
@@ -161,22 +149,9 @@ class Addresses:
         Nothing else is made for an address of IPv6 in no provider network.
         """
         return networks.family(address) == 4 or (
-            address in self._problems or
-            any(address == each for each, _router in self._withheld) or
+            address in self._problems or address in self._withheld or
             any(ref.kind != resources.Flow.kind for ref in self._refs.get(
                 networks.host_prefix(address), ())))
-
-    def _concerns(self, nat, port):
-        """Whether this node handles an address of NAT, or has failed to."""
-        if not self._handled(nat.external_ip):
-            return False
-        served = port is not None and (port.served or nat.resident)
-        return served or self._about(nat.external_ip)
-
-    def _about(self, address):
-        return self._handled(address) and (
-            address in self._problems or
-            networks.host_prefix(address) in self._refs)
 
     def _add_others(self):
         """Addresses that only the table knows."""
@@ -188,7 +163,7 @@ class Addresses:
             found = map(self._table.row, refs)
             if any(rows.stage(row) is resources.Stage.ANNOUNCE or
                    row.state in ledger.FAILING for row in found):
-                self._add(address, OTHER)
+                self._add(address, (OTHER,))
 
     # -- one address ------------------------------------------------------
 
@@ -253,12 +228,12 @@ class Addresses:
         """(state, reason) of an address that nothing announces."""
         State = standing.State
         port = known.port
-        if known.distributed and not known.resident:
+        served = known.served
+        if served and served.withheld:
+            return State.OMITTED, served.withheld
+        if served and not served.answered and not served.unanswered:
             return State.OMITTED, ('distributed: the chassis of its machine '
                                    'answers for it')
-        withheld = self._withheld_for(known)
-        if withheld:
-            return State.OMITTED, withheld
         if known.address in self._problems:
             return State.OMITTED, self._problems[known.address]
         if (port and not known.resident and
@@ -279,15 +254,6 @@ class Addresses:
             return State.FAILED, (f'the VRF {name} of [frr] vrf_name is '
                                   'missing on this node')
         return State.OMITTED, 'no driver announces it ([DEFAULT] drivers)'
-
-    def _withheld_for(self, known):
-        """Why an address is not announced on purpose, '' for no such reason.
-        """
-        if known.router is None:
-            return ''
-        if known.router.routed_by_ovn:
-            return selection.BY_OVN
-        return self._withheld.get((known.address, known.router.uuid), '')
 
     def _trouble(self, known):
         """The reason why a driver cannot do anything about an address."""

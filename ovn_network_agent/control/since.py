@@ -14,9 +14,7 @@
 """Since when the agent knows a wish of the operator, or hands a port over."""
 
 import datetime
-import operator
 
-from ovn_network_agent import identity
 from ovn_network_agent import model
 
 
@@ -35,9 +33,6 @@ class Since:
 
     def __init__(self, clock=lambda: datetime.datetime.now(datetime.UTC)):
         self._clock = clock
-        self._routers = identity.Parts(operator.attrgetter('uuid'))
-        # By UUID of the router; only routers with a handover.
-        self._leaving = {}
         self.drains = {}
         self.handovers = {}
 
@@ -46,7 +41,9 @@ class Since:
 
         :param snapshot: :class:`model.Snapshot`
         """
-        leaving = self._find_leaving(snapshot.routers)
+        leaving = [port.lrp for router in snapshot.routers
+                   for port in router.ports
+                   if port.handover is not model.Handover.NONE]
         if not (snapshot.node.drains or leaving or self.drains or
                 self.handovers):
             return
@@ -55,15 +52,3 @@ class Since:
                        for drain in snapshot.node.drains}
         self.handovers = {lrp: self.handovers.get(lrp, now)
                           for lrp in leaving}
-
-    def _find_leaving(self, routers):
-        """The names of the ports with a handover, a list."""
-        come, gone = self._routers.take(routers)
-        for router in (*gone, *come):
-            self._leaving.pop(router.uuid, None)
-        for router in come:
-            names = [port.lrp for port in router.ports
-                     if port.handover is not model.Handover.NONE]
-            if names:
-                self._leaving[router.uuid] = names
-        return [lrp for names in self._leaving.values() for lrp in names]

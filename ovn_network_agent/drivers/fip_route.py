@@ -197,7 +197,7 @@ class FipRouteDriver(base.Driver):
         service = self._service(served.port, served.resident)
         inside = networks.inside(served.address, service.nets)
         yield from self._left_out(served, service, inside)
-        if not served.kinds or not inside and (
+        if not served.answered or not inside and (
                 networks.family_of_valid(served.address) == 4):
             return
         # Routers of this chassis reach each other in any case; see decision
@@ -236,7 +236,8 @@ class FipRouteDriver(base.Driver):
         # the addresses of a family without a provider network meant to be
         # announced; for IPv4, a network is missing.
         family = networks.family_of_valid(served.address)
-        if (not inside and not self.settings.network_cidr and
+        if (served.answered and not inside and
+                not self.settings.network_cidr and
                 not {'fip', 'snat', 'dnat'}.isdisjoint(served.kinds) and
                 family in {4, *(net.version for net in service.nets)}):
             yield _problem(

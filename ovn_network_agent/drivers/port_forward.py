@@ -98,7 +98,7 @@ class PortForwardDriver(base.Driver):
                  node: model.Node) -> base.Wanted:
         """An address of SNAT, whose connections to a VIP are masqueraded."""
         version = networks.family_of_valid(served.address)
-        if ('snat' in served.kinds and node.extent and
+        if ('snat' in served.kinds and served.answered and node.extent and
                 version in node.extent.routers):
             yield resources.NftElement(nft_table.family(version),
                                        ownership.NFT_SNAT, served.address)

@@ -31,7 +31,6 @@ from oslo_log import log as logging
 from ovn_network_agent import model
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
-from ovn_network_agent import served
 from ovn_network_agent.drivers import base
 from ovn_network_agent.engine import desired
 from ovn_network_agent.engine import proofs
@@ -73,7 +72,6 @@ class Contributions:
         self.drivers = drivers
         self._kinds = kinds
         self._state = desired.DesiredState(tracker)
-        self._routers = served.Routers()
         # The subjects that have been asked about, by kind; the settings and
         # the node of all answers, by driver.
         self._known: Mapping[type, Subjects] = {}
@@ -121,15 +119,15 @@ class Contributions:
         if forwards is not None:
             node = dataclasses.replace(
                 node, extent=port_forwards.extent(forwards))
-        routers, addresses = self._routers.update(snapshot.routers)
         return {
             model.Node: {'node': {'': node}},
             port_forwards.Forwards: (
                 {} if forwards is None else {'forwards': {'': forwards}}),
             model.GatewayGroup: {f'{group.table} {group.key}': {'': group}
                                  for group in snapshot.groups},
-            model.Router: routers, model.ServedAddress: addresses,
-            **snapshot.subjects}
+            model.Router: {router.uuid: {'': router}
+                           for router in snapshot.routers},
+            model.ServedAddress: snapshot.addresses, **snapshot.subjects}
 
     def _tell_why(self, node: model.Node) -> None:
         known = next(iter(self._inputs.values()), None)

@@ -184,7 +184,7 @@ class Source:
         gateway = (any(router.served_ports for router in snapshot.routers)
                    if snapshot.node.chassis else None)
         key = (vips, self._present(vips), dead,
-               port_forwards.taken(vips, snapshot.routers), gateway,
+               port_forwards.taken(vips, snapshot), gateway,
                self._near(vips))
         if key != self._key:
             self._key = key

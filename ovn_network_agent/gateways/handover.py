@@ -75,9 +75,8 @@ class Handovers:
     :param clock: function that returns monotonic seconds
     :ivar routers: frozenset of the UUIDs (text) of routers that the next view
         has to include; the same object while they are the same
-    :ivar settled: whether a view that differs from the last one in the
-        addresses of its routers alone has the same states, so that
-        :meth:`update` need not be called
+    :ivar settled: whether the same node, routers and groups have the same
+        states, so that :meth:`update` need not be called
     """
 
     def __init__(self, conf, clock=time.monotonic):
@@ -98,27 +97,19 @@ class Handovers:
         return (None if self._due is None else
                 max(0.0, self._due - self._clock()))
 
-    def update(self, snapshot, anew=False):
+    def update(self, snapshot):
         """A view with the state of handovers added.
 
-        While nothing is under way, nothing is computed for a view that
-        differs from the former one in the addresses of routers alone.
-
         :param snapshot: :class:`model.Snapshot` as OVN has it
-        :param anew: compute in any case, as options may have changed
         :returns: :class:`model.Snapshot`
         """
         alike = self._input is not None and _alike(snapshot, self._input)
-        if alike and self.settled and not anew:
-            seen = dataclasses.replace(snapshot, groups=self._groups)
-        else:
-            self.settled = False
-            seen = self._compute(snapshot)
-            self._include()
-            # Once more the same result: the states have come to rest, as no
-            # table leads on from a state without another condition.
-            self.settled = (alike and self._at_rest(snapshot, seen) and
-                             seen.groups == self._groups)
+        seen = self._compute(snapshot)
+        self._include()
+        # Once more the same result: the states have come to rest, as no table
+        # leads on from a state without another condition.
+        self.settled = (alike and self._at_rest(snapshot, seen) and
+                        seen.groups == self._groups)
         self._input, self._groups = snapshot, seen.groups
         return seen
 

@@ -18,12 +18,10 @@ fabric.
 """
 
 import dataclasses
-import operator
 import time
 
 from oslo_log import log as logging
 
-from ovn_network_agent import identity
 from ovn_network_agent import resources
 
 LOG = logging.getLogger(__name__)
@@ -59,7 +57,7 @@ class Takeovers:
 
     def __init__(self, clock=time.monotonic):
         self._clock = clock
-        self._seen = identity.Parts(operator.attrgetter('uuid'))
+        self._seen = None
         # By UUID of the router the names of its ports here, a frozenset; only
         # routers with such ports.  None before the first view.
         self._here = None
@@ -94,19 +92,15 @@ class Takeovers:
         :returns: dict of UUID to name of the routers with a port that has
             come
         """
-        here = self._here = self._here or {}
-        come, gone = self._seen.take(routers)
-        for router in gone:
-            here.pop(router.uuid, None)
-        came = {}
-        for router in come:
-            before = here.pop(router.uuid, frozenset())
-            ports = frozenset(port.lrp for port in router.local_ports)
-            if ports:
-                here[router.uuid] = ports
-            if ports - before:
-                came[router.uuid] = router.called
-        return came
+        if routers == self._seen:
+            return {}
+        before, self._seen = self._here or {}, routers
+        self._here = {
+            router.uuid: frozenset(port.lrp for port in router.local_ports)
+            for router in routers if router.local_ports}
+        return {router.uuid: router.called for router in routers
+                if self._here.get(router.uuid, frozenset()) -
+                before.get(router.uuid, frozenset())}
 
     def _look(self, outcome):
         self._announced += sum(

@@ -84,7 +84,6 @@ class GatewayPort:
         '' when unbound
     :ivar local: whether the port is on this chassis
     :ivar segment: :class:`Segment` or None when it cannot be resolved
-    :ivar nat_addresses: tuple of IPv4 text from SB nat_addresses
     :ivar nexthop_used: whether a NAT row, load balancer or router port has
         the address that would be the virtual gateway of this port
     :ivar handover: :class:`Handover`; never with ``local``
@@ -102,7 +101,6 @@ class GatewayPort:
     chassis: str
     local: bool
     segment: Segment | None
-    nat_addresses: tuple[str, ...] = ()
     nexthop_used: bool = False
     handover: Handover = Handover.NONE
     relay: int = 0
@@ -152,30 +150,21 @@ class Router:
     :ivar uuid: UUID of the Logical_Router row, text
     :ivar name: name of the row; Neutron writes neutron-<Neutron's UUID>
     :ivar ports: tuple of :class:`GatewayPort`, sorted by name
-    :ivar nats: tuple of :class:`Nat`, sorted
     :ivar default_routes: tuple of :class:`NbDefaultRoute`
     :ivar problems: tuple of str: rows left out because they are malformed
-    :ivar balanced: tuple of :class:`BalancedAddress`, sorted, each address
-        once
     :ivar label: name of the router in Neutron, '' without one
-    :ivar withheld: tuple of (address, reason), sorted: the addresses
-        that are not announced on purpose
     :ivar routed_by_ovn: whether OVN routes the router itself, so that the
         agent leaves the router alone; it has no local port then
-    :ivar tenants: frozenset of IPv4Network that rows of SNAT translate; only
-        in the router that drivers see, likewise distributed
+    :ivar tenants: frozenset of IPv4Network that rows of SNAT translate
     :ivar distributed: whether it has distributed floating IPs
     """
 
     uuid: str
     name: str
     ports: tuple[GatewayPort, ...] = ()
-    nats: tuple[Nat, ...] = ()
     default_routes: tuple[NbDefaultRoute, ...] = ()
     problems: tuple[str, ...] = ()
-    balanced: tuple[BalancedAddress, ...] = ()
     label: str = ''
-    withheld: tuple[tuple[str, str], ...] = ()
     routed_by_ovn: bool = False
     tenants: frozenset[ipaddress.IPv4Network] = frozenset()
     distributed: bool = False

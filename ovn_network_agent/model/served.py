@@ -34,8 +34,11 @@ class ServedAddress:
     mac: str
     # With its segment and tag.
     port: GatewayPort
-    # Some of KINDS, in this order; empty if the gateway does not answer.
+    # Some of KINDS, in this order.
     kinds: tuple[str, ...]
+    # Whether this chassis answers for the address.  The router may be left to
+    # OVN, the chassis of a machine may answer, or nobody.
+    answered: bool = True
     # Whether this is a distributed floating IP of a machine on this chassis.
     resident: bool = False
     # Why the address is not announced on purpose, or ''.

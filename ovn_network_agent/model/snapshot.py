@@ -19,6 +19,7 @@ from ovn_network_agent import port_forwards
 from ovn_network_agent.model.gateways import GatewayGroup
 from ovn_network_agent.model.node import Node
 from ovn_network_agent.model.routers import Router
+from ovn_network_agent.model.served import ServedAddress
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,6 +41,10 @@ class Snapshot:
     groups: tuple[GatewayGroup, ...] = ()
     problems: tuple[str, ...] = ()
     forwards: port_forwards.Forwards | None = None
+    # By UUID of the router, and by address; the same mapping while the
+    # addresses of a router are the same.
+    addresses: Mapping[str, Mapping[str, ServedAddress]] = dataclasses.field(
+        default_factory=dict)
     # By kind and name the subjects that sources of drivers have made, each
     # alone in a dict.
     subjects: Mapping[type, Mapping[str, Mapping[str, object]]] = (

@@ -18,43 +18,48 @@ host route of an address of NAT or of a load balancer, or the network of a
 connected port.
 """
 
-from collections.abc import Iterable
+import dataclasses
 
 from ovn_network_agent import iptext
-from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import selection
-from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovsdb import columns
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
 class Advertised:
-    """The advertised prefixes of one router.
+    """The advertised prefixes of one router."""
 
-    ``datapaths`` has the datapath of the router.
-    """
-
-    def __init__(self, find: indexes.Find, bindings: indexes.Bindings,
-                 ports: Iterable[model.GatewayPort]) -> None:
-        redirects = (find('sb', 'Port_Binding', 'redirect').first(port.lrp)
-                     for port in ports)
-        self.datapaths = frozenset(
-            datapath for uuid in redirects if uuid in bindings
-            for datapath in columns.referenced(bindings[uuid], 'datapath'))
-        found = {prefix for datapath in self.datapaths
-                 for row in find('sb', 'Advertised_Route',
-                                 'datapath').find(datapath)
-                 for prefix in find('sb', 'Advertised_Route',
-                                    'prefix').keys_of(row)}
-        self._networks = [prefix for prefix in found
-                          if prefix.prefixlen < prefix.max_prefixlen]
-        self._hosts = {str(prefix) for prefix in found}
+    # Those of one address, and the others.
+    hosts: frozenset[iptext.Network]
+    networks: frozenset[iptext.Network]
 
     def objection(self, address: str) -> str:
         """Why OVN does not advertise an address, '' if OVN does."""
-        if networks.host_prefix(address) in self._hosts:
+        if iptext.network(address) in self.hosts:
             return ''
         ip = iptext.address(address)
-        if any(ip in network for network in self._networks):
-            return ''
-        return selection.NOT_ADVERTISED
+        return ('' if any(ip in network for network in self.networks)
+                else selection.NOT_ADVERTISED)
+
+
+def read(found: queries.Queries, lrps: tuple[str, ...]) -> Advertised:
+    """What OVN advertises for a router; a function of rows.
+
+    :param lrps: names of its gateway ports
+    """
+    redirects = (found.find('sb', 'Port_Binding', 'redirect').first(lrp)
+                 for lrp in lrps)
+    datapaths = {
+        datapath for row in found.rows('sb', 'Port_Binding', filter(
+            None, redirects))
+        for datapath in columns.referenced(row, 'datapath')}
+    prefixes = {
+        prefix for datapath in datapaths
+        for row in found.find('sb', 'Advertised_Route',
+                              'datapath').find(datapath)
+        for prefix in found.find('sb', 'Advertised_Route',
+                                 'prefix').keys_of(row)}
+    hosts = frozenset(prefix for prefix in prefixes
+                      if prefix.prefixlen == prefix.max_prefixlen)
+    return Advertised(hosts, frozenset(prefixes - hosts))

@@ -32,6 +32,8 @@ from ovn_network_agent.ovsdb.columns import Tables
 from ovn_network_agent.ovsdb.columns import Uuid
 from ovn_network_agent.ovsdb.question import Answers
 
+_Addresses = Mapping[str, model.ServedAddress]
+
 
 class Confirmation(rounds.Rounds):
     """Whether something may be removed because the view lacks it.
@@ -126,8 +128,6 @@ def _lost(before: model.Snapshot | None, now: model.Snapshot,
     present = {router.uuid: router for router in now.routers}
     for router in before.routers if before else ():
         new = present.get(router.uuid)
-        if new == router:
-            continue
         ports = {p.lrp: p for p in new.ports} if new else {}
         for port in router.local_ports:
             there = ports.get(port.lrp)
@@ -136,20 +136,23 @@ def _lost(before: model.Snapshot | None, now: model.Snapshot,
             if new is not None and (there is None or not (
                     set(port.networks) <= set(there.networks))):
                 routers.add(router.uuid)
-        if not _machines(router) <= (_machines(new) if new else set()):
-            gateways = True
-        if new is None:
-            if not questions.has_router(nb, router.uuid):
-                routers.add(router.uuid)
-        elif not _addresses(router) <= _addresses(new):
+        if new is None and not questions.has_router(nb, router.uuid):
             routers.add(router.uuid)
+    for uuid, had in before.addresses.items() if before else ():
+        has = now.addresses.get(uuid, {})
+        if had is has:
+            continue
+        if not _machines(had) <= _machines(has):
+            gateways = True
+        if uuid in present and not _claims(had) <= _claims(has):
+            routers.add(uuid)
     return gateways, routers
 
 
-def _machines(router: model.Router) -> set[str]:
-    return {nat.external_ip for nat in router.nats if nat.resident}
+def _machines(addresses: _Addresses) -> set[str]:
+    return {each.address for each in addresses.values() if each.resident}
 
 
-def _addresses(router: model.Router) -> set[str]:
-    return ({nat.external_ip for nat in router.nats} |
-            {each.address for each in router.balanced})
+def _claims(addresses: _Addresses) -> set[tuple[str, str]]:
+    return {(each.address, kind) for each in addresses.values()
+            for kind in each.kinds}

@@ -18,13 +18,17 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import KeysView
 from collections.abc import Mapping
+from collections.abc import Sequence
+import itertools
+import operator
 from typing import Any
+from typing import TypeVar
 
-from ovn_network_agent import identity
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
+from ovn_network_agent import printable
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
@@ -33,6 +37,8 @@ from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
+
+_T = TypeVar('_T')
 
 
 class Index:
@@ -136,8 +142,41 @@ class References(Index):
 
     def _difference(self, before: tuple[Any, ...], now: tuple[Any, ...]
                     ) -> tuple[set[Any], set[Any]]:
-        gone, come = map(set, identity.difference(before, now))
+        gone, come = map(set, difference(before, now))
         return gone - come, come - gone
+
+
+def difference(before: Sequence[_T],
+               now: Sequence[_T]) -> tuple[list[_T], list[_T]]:
+    """The objects that one of two sequences has and the other does not.
+
+    The cost is a comparison of identities for each object outside of the
+    shortest part that has all changes, and several times as much within it.
+
+    :param before: objects, each once; likewise now
+    :returns: the objects of BEFORE alone, the objects of NOW alone
+    """
+    if before is now:
+        return [], []
+    at_most = min(len(before), len(now))
+    first = _same(before, now, at_most)
+    last = _same(reversed(before), reversed(now), at_most - first)
+    old = _by_identity(before[first:len(before) - last])
+    new = _by_identity(now[first:len(now) - last])
+    return ([old[each] for each in old.keys() - new.keys()],
+            [new[each] for each in new.keys() - old.keys()])
+
+
+def _same(one: Iterable[object], other: Iterable[object],
+          at_most: int) -> int:
+    """How many of the first pairs, AT_MOST, are the same object."""
+    pairs = itertools.islice(map(operator.is_not, one, other), at_most)
+    return next(itertools.compress(itertools.count(), pairs), at_most)
+
+
+def _by_identity(values: Sequence[_T]) -> dict[int, _T]:
+    """Values by the identity of their objects, a dict."""
+    return dict(zip(map(id, values), values, strict=True))
 
 
 #: Finds an index by its database, table and name.
@@ -198,9 +237,10 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             **_words('NAT row')},
         ('nb', 'Logical_Router'): {
             'uuid': Index(lambda r: [r.uuid]),
+            'called': Index(
+                lambda r: [(columns.atom(r, 'name'), _label(r))]),
             'label': Index(_label_keys),
-            'port': Index(
-                lambda r: [p.uuid for p in columns.rows(r, 'ports')]),
+            'port': References('ports'),
             'nat': References('nat'),
             'balancer': References('load_balancer'),
             'group': References('load_balancer_group'),
@@ -226,8 +266,13 @@ def _words(kind: str) -> dict[str, Index]:
                            if columns.speaks(r, words.SPOKEN) else ())}
 
 
+def _label(row: Row) -> str:
+    return printable.line(
+        columns.entry(row, 'external_ids', directory.NEUTRON_NAME) or '')
+
+
 def _label_keys(row: Row) -> Iterable[str]:
-    label = directory.neutron_name(row)
+    label = _label(row)
     return [label] if label and selection.is_free(
         directory.NEUTRON_PREFIX, label) else ()
 

@@ -10,36 +10,41 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The NAT rows of routers, as values of the model.
+"""The NAT rows of routers, as values of the model.  Pure.
 
 A router may have thousands of NAT rows, and an event changes one of them.  So
-the values of a router are kept, and only the rows that have come, gone or
-changed are read.  Pure: it works on rows and indexes that the caller passes
-in.
+the values are kept, and only rows that have come, gone or changed are read.
 """
 
-import bisect
-import collections
 from collections.abc import Callable
-from collections.abc import Iterable
+from collections.abc import Collection
 from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+import ipaddress
+import operator
 import re
 import typing
+from typing import Any
 
-from ovn_network_agent import identity
 from ovn_network_agent import iptext
 from ovn_network_agent import model
+from ovn_network_agent import networks
+from ovn_network_agent.ovn import given
+from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Uuid
 
 if typing.TYPE_CHECKING:
     # The indexes read NAT rows by a function of this module.
-    from ovn_network_agent.ovn import indexes
+    from ovn_network_agent.ovn import queries
 
+_ROUTER = 'Logical_Router'
 _FLOATING = 'dnat_and_snat'
+_ORDER = operator.attrgetter('type', 'logical_ip', 'distributed_mac',
+                             'resident', 'gateway_port')
 _MAC = re.compile('[0-9a-f]{2}(:[0-9a-f]{2}){5}')
-_Key = tuple[str, str, str, str, bool, str]
 
 
 def nat(row: Row,
@@ -84,182 +89,245 @@ def machine_of(row: Row) -> str:
     return str(columns.atom(row, 'logical_port'))
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Facts:
+    """What the NAT rows of a router say about the router as a whole."""
+
+    # Of machines on this chassis.
+    residents: frozenset[model.Nat] = frozenset()
+    # See model.Router.
+    tenants: frozenset[ipaddress.IPv4Network] = frozenset()
+    distributed: bool = False
+    problems: tuple[str, ...] = ()
+
+
 class Nats:
-    """The NAT rows of all routers.
+    """The NAT rows of the routers that concern this chassis."""
 
-    :param resident: see :func:`nat`; a caller says with :meth:`changed` that
-        the answer for a row is another one
-    """
-
-    def __init__(self, resident: Callable[[str], bool] = lambda port: False
-                 ) -> None:
-        self._resident = resident
-        self._routers: dict[Uuid, _Router] = {}
+    def __init__(self, found: 'queries.Queries', known: given.Given) -> None:
+        self._rows = found
+        self._given = known
+        self._routers: dict[Uuid, OfRouter] = {}
+        # Routers with rows that are to be read.
+        self._touched: set[Uuid] = set()
 
     def forget(self) -> None:
-        """Read everything anew the next time."""
-        self._routers.clear()
-
-    def changed(self, uuid: Uuid, routers: Iterable[Uuid]) -> None:
-        """Note a new, deleted or changed row of NAT.
-
-        :param routers: those whose values depend on the row
-        """
-        for router in routers:
-            if router in self._routers:
-                self._routers[router].changed.add(uuid)
+        """Read everything anew."""
+        for router, known in self._routers.items():
+            known.touch_all()
+            self._touched.add(router)
 
     def drop(self, router: Uuid) -> None:
-        """Forget a router that is gone."""
+        """Forget a router that does not concern this chassis any more."""
         self._routers.pop(router, None)
 
-    def of_router(self, uuid: Uuid, references: tuple[Uuid, ...],
-                  table: columns.Rows
-                  ) -> tuple[tuple[model.Nat, ...], list[str], set[Uuid]]:
-        """The present NAT rows of a router.
+    def of(self, router: Uuid) -> 'OfRouter':
+        """The present rows of a router."""
+        if router not in self._routers:
+            self._routers[router] = OfRouter(self._rows, self._is_here,
+                                             router)
+            self._routers[router].read()
+        return self._routers[router]
 
-        :param references: the UUIDs of its rows, the same objects as before
-            for the same rows
-        :returns: the values, sorted, each once; why malformed rows are left
-            out; the rows that were read now
+    def facts(self, router: Uuid) -> Facts:
+        """A function of rows, see :mod:`ovn.queries`."""
+        self._rows.note(('facts', router))
+        return self.of(router).facts()
+
+    def took(self, table: str, uuid: Uuid,
+             changed: Mapping[str, set[Any]]) -> None:
+        """Note a new, deleted or changed row, after the indexes.
+
+        :param changed: see :meth:`queries.Queries.take`
         """
-        if uuid not in self._routers:
-            self._routers[uuid] = _Router(self._resident)
-        return self._routers[uuid].read(references, table)
+        if table == 'NAT':
+            self._touch(uuid, bool(changed['tenant']))
+        elif table == _ROUTER:
+            for nat in changed['nat']:
+                self._touch_of(uuid, nat)
+        elif table == 'Port_Binding':
+            machines = self._rows.index('nb', 'NAT', 'machine')
+            for port in {*changed['machine'], *self._rows.index(
+                    'sb', table, 'machine').keys_of(uuid)}:
+                for nat in machines.find(port):
+                    self._touch(nat)
 
-    def residents(self, uuid: Uuid) -> set[model.Nat]:
-        """The distributed floating IPs of a router with a machine here.
+    def _touch(self, nat: Uuid, was_tenant: bool = False) -> None:
+        """Read a row again for the routers that have the row."""
+        for router in self._rows.index('nb', _ROUTER, 'nat').find(nat):
+            self._touch_of(router, nat, was_tenant)
 
-        :meth:`of_router` comes before.
-        """
-        return self._routers[uuid].residents
+    def _touch_of(self, router: Uuid, nat: Uuid,
+                  was_tenant: bool = False) -> None:
+        if was_tenant or self._rows.index('nb', 'NAT', 'tenant').keys_of(nat):
+            self._rows.outdate(('tenants', router))
+        if router in self._routers:
+            self._routers[router].touched.add(nat)
+            self._touched.add(router)
 
-
-class _Router:
-    """The NAT rows of one router."""
-
-    def __init__(self, resident: Callable[[str], bool]) -> None:
-        self._resident = resident
-        # The rows that are to be read again.
-        self.changed: set[Uuid] = set()
-        # See Nats.residents.
-        self.residents: set[model.Nat] = set()
-        # By UUID of each of the references the value or None, and the reason
-        # why a row has none.
-        self._references: tuple[Uuid, ...] = ()
-        self._values: dict[Uuid, model.Nat | None] = {}
-        self._bad: dict[Uuid, str] = {}
-        # How many rows have a value, and the values with their sort keys.
-        self._counts: collections.Counter[model.Nat] = collections.Counter()
-        self._keys: list[_Key] = []
-        self._sorted: list[model.Nat] = []
-
-    def read(self, references: tuple[Uuid, ...], table: columns.Rows
-             ) -> tuple[tuple[model.Nat, ...], list[str], set[Uuid]]:
-        """See :meth:`Nats.of_router`."""
-        gone, come = map(set, identity.difference(self._references,
-                                                  references))
-        self._references = references
-        for uuid in gone:
-            self._remove(uuid)
-        # A row that has changed may belong to another router now.
-        come |= {uuid for uuid in self.changed if self._remove(uuid)}
-        for uuid in come:
-            self._add(uuid, table.get(uuid))
-        self.changed = set()
-        return tuple(self._sorted), sorted(self._bad.values()), come
-
-    def _add(self, uuid: Uuid, row: Row) -> None:
-        """Read a row that is not known yet; None for a row that is to come."""
-        try:
-            self._values[uuid] = value = row and nat(
-                row, self._resident)
-        except ValueError as error:
-            self._values[uuid] = None
-            self._bad[uuid] = str(error)
-            return
-        if value is None:
-            return
-        self._counts[value] += 1
-        if self._counts[value] == 1:
-            at = bisect.bisect(self._keys, _key(value))
-            self._keys.insert(at, _key(value))
-            self._sorted.insert(at, value)
-            if value.resident:
-                self.residents.add(value)
-
-    def _remove(self, uuid: Uuid) -> bool:
-        """Forget a row; returns whether the row was known."""
-        if uuid not in self._values:
-            return False
-        self._bad.pop(uuid, None)
-        value = self._values.pop(uuid)
-        if value is not None:
-            self._uncount(value)
-        return True
-
-    def _uncount(self, value: model.Nat) -> None:
-        self._counts[value] -= 1
-        if not self._counts[value]:
-            del self._counts[value]
-            at = bisect.bisect_left(self._keys, _key(value))
-            del self._keys[at], self._sorted[at]
-            self.residents.discard(value)
-
-
-def _key(nat: model.Nat) -> _Key:
-    """Sort key; no two different values have the same."""
-    return (nat.external_ip, nat.type, nat.logical_ip, nat.distributed_mac,
-            nat.resident, nat.gateway_port)
-
-
-class Machines:
-    """The machines of distributed floating IPs on this chassis.
-
-    OVN answers for a distributed floating IP on the chassis that has the
-    logical port of its NAT row.
-    """
-
-    def __init__(self, find: 'indexes.Find') -> None:
-        self._find = find
-        # As in model.wiring.Wiring.
-        self.chassis = ''
-        self.held: frozenset[str] = frozenset()
+    def read(self) -> None:
+        """Read the rows that have changed."""
+        for router in self._touched & self._routers.keys():
+            before = self._routers[router].facts()
+            self._routers[router].read()
+            if self._routers[router].facts() != before:
+                self._rows.outdate(('facts', router))
+        self._touched.clear()
 
     @property
-    def wanted(self) -> bool:
+    def are_distributed(self) -> bool:
         """Whether the cloud has distributed floating IPs."""
-        return bool(self._find('nb', 'NAT', 'machine').keys())
+        return bool(self._rows.index('nb', 'NAT', 'machine').keys())
 
-    def is_here(self, port: str) -> bool:
-        """Whether the port of a machine is on this chassis, and up."""
-        hosted = self._find('sb', 'Port_Binding', 'hosted')
-        bindings = self._find('sb', 'Port_Binding', 'machine').find(port)
-        if not bindings:
-            return port in self.held
-        return any(self.chassis in hosted.keys_of(uuid) for uuid in bindings)
+    def routers_here(self) -> Iterator[Uuid]:
+        """The routers with a floating IP of a machine here.
 
-    def routers_here(self, bindings: 'indexes.Bindings') -> Iterator[Uuid]:
-        """The routers with a floating IP of a machine here."""
-        if not self.wanted:
+        A function of rows.
+        """
+        machines = self._rows.find('nb', 'NAT', 'machine')
+        if not machines.keys():
             return
-        machines = self._find('nb', 'NAT', 'machine')
-        by_nat = self._find('nb', 'Logical_Router', 'nat')
-        for uuid in self._find('sb', 'Port_Binding', 'hosted').find(
-                self.chassis):
-            for nat in machines.find(bindings[uuid].logical_port):
-                yield from by_nat.find(nat)
-        for port in self.held:
+        by_nat = self._rows.find('nb', _ROUTER, 'nat')
+        names = self._rows.find('sb', 'Port_Binding', 'machine')
+        hosted = self._rows.find('sb', 'Port_Binding', 'hosted').find(
+            self._given.wiring.chassis)
+        for port in (*(name for uuid in hosted
+                       for name in names.keys_of(uuid)),
+                     *self._given.wiring.held):
             for nat in machines.find(port):
                 yield from by_nat.find(nat)
 
-    def nat_rows(self, binding: Uuid) -> Iterator[Uuid]:
-        """The NAT rows for the port of a machine in a Port_Binding row."""
-        for port in self._find('sb', 'Port_Binding',
-                               'machine').keys_of(binding):
-            yield from self._find('nb', 'NAT', 'machine').find(port)
+    def _is_here(self, port: str) -> bool:
+        """Whether the port of a machine is on this chassis, and up.
 
-    def any_of(self, nat_rows: Iterable[Uuid]) -> bool:
-        """Whether one of some NAT rows is a distributed floating IP."""
-        by_machine = self._find('nb', 'NAT', 'machine')
-        return any(by_machine.keys_of(uuid) for uuid in nat_rows)
+        OVN answers for a distributed floating IP on the chassis that has the
+        logical port of its NAT row.
+        """
+        hosted = self._rows.index('sb', 'Port_Binding', 'hosted')
+        bindings = self._rows.index('sb', 'Port_Binding',
+                                    'machine').find(port)
+        if not bindings:
+            return port in self._given.wiring.held
+        return any(self._given.wiring.chassis in hosted.keys_of(uuid)
+                   for uuid in bindings)
+
+
+def tenants(found: 'queries.Queries', router: Uuid) -> frozenset[str]:
+    """Networks of tenants that a router translates; a function of rows.
+
+    A router has thousands of NAT rows, and few of them say this.
+    """
+    found.note(('tenants', router))
+    said = found.index('nb', 'NAT', 'tenant')
+    return frozenset(
+        tenant for nat in found.index('nb', _ROUTER, 'nat').keys_of(router)
+        for tenant in said.keys_of(nat))
+
+
+class OfRouter:
+    """The NAT rows of one router.
+
+    :ivar touched: the rows that are to be read
+    """
+
+    def __init__(self, found: 'queries.Queries',
+                 is_here: Callable[[str], bool], router: Uuid) -> None:
+        self._rows = found
+        self._is_here = is_here
+        self._router = router
+        self.touched: set[Uuid] = set()
+        self._values: dict[Uuid, model.Nat] = {}
+        # By address the rows; most addresses have one.
+        self._by_address: dict[str, tuple[Uuid, ...]] = {}
+        # What few rows have: machines here, networks of tenants, problems.
+        self._residents: dict[Uuid, model.Nat] = {}
+        self._tenants: dict[Uuid, ipaddress.IPv4Network] = {}
+        self._problems: dict[Uuid, tuple[str, ...]] = {}
+        self._distributed = 0
+        self._outdated: set[str] = set()
+        self.touch_all()
+
+    def touch_all(self) -> None:
+        """Have all former and present rows read again."""
+        self.touched.update(self._values, self._problems, self._rows.index(
+            'nb', _ROUTER, 'nat').keys_of(self._router))
+
+    def read(self) -> None:
+        """Read the rows that have changed."""
+        by_nat = self._rows.index('nb', _ROUTER, 'nat')
+        for uuid in self.touched:
+            self._remove(uuid)
+            row = (self._rows.present('nb', 'NAT', uuid)
+                   if self._router in by_nat.find(uuid) else None)
+            if row is not None:
+                self._add(uuid, row)
+        self.touched.clear()
+
+    def facts(self) -> Facts:
+        """What the rows say about the router as a whole."""
+        return Facts(
+            frozenset(self._residents.values()),
+            frozenset(self._tenants.values()), self._distributed > 0,
+            tuple(sorted({problem for found in self._problems.values()
+                          for problem in found})))
+
+    def take_outdated(self) -> set[str]:
+        """The addresses of rows that were read since the last time."""
+        found, self._outdated = self._outdated, set()
+        return found
+
+    def addresses(self) -> Collection[str]:
+        """All addresses."""
+        return self._by_address.keys()
+
+    def of_address(self, address: str) -> list[model.Nat]:
+        """The values of an address, sorted, each once."""
+        found = self._by_address.get(address, ())
+        if len(found) == 1:
+            return [self._values[found[0]]]
+        return sorted({self._values[uuid] for uuid in found}, key=_ORDER)
+
+    def said(self, address: str) -> words.Statement:
+        """What the rows of an address say about its announcement."""
+        spoken = self._rows.index('nb', 'NAT', 'words')
+        if not spoken.keys():
+            return words.SILENCE
+        return sum((part for uuid in sorted(self._by_address.get(address, ()))
+                    for part in spoken.keys_of(uuid)), words.SILENCE)
+
+    def _add(self, uuid: Uuid, row: Row) -> None:
+        problems = [problem for part in self._rows.index(
+            'nb', 'NAT', 'words').keys_of(uuid) for problem in part.problems]
+        try:
+            value = nat(row, self._is_here)
+        except ValueError as error:
+            self._problems[uuid] = (*problems, str(error))
+            return
+        if problems:
+            self._problems[uuid] = tuple(problems)
+        self._values[uuid] = value
+        self._by_address[value.external_ip] = (
+            *self._by_address.get(value.external_ip, ()), uuid)
+        self._outdated.add(value.external_ip)
+        self._distributed += bool(value.distributed_mac)
+        if value.resident:
+            self._residents[uuid] = value
+        if value.type == 'snat':
+            network = networks.translated(value.logical_ip)
+            if network is not None:
+                self._tenants[uuid] = network
+
+    def _remove(self, uuid: Uuid) -> None:
+        for few in (self._residents, self._tenants, self._problems):
+            few.pop(uuid, None)
+        value = self._values.pop(uuid, None)
+        if value is None:
+            return
+        self._distributed -= bool(value.distributed_mac)
+        self._outdated.add(value.external_ip)
+        left = tuple(each for each in self._by_address[value.external_ip]
+                     if each != uuid)
+        if left:
+            self._by_address[value.external_ip] = left
+        else:
+            del self._by_address[value.external_ip]

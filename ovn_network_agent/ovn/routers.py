@@ -10,136 +10,150 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A router without its NAT rows, from the rows that it needs.
+"""Routers, and the sources of their addresses but for NAT rows.  Pure.
 
-This part of :mod:`ovn.snapshot` is pure.  An event on a NAT row leaves it as
-it is.
+Each method is a function of rows in the sense of :mod:`ovn.queries`.
 """
 
-from collections.abc import Callable
 from collections.abc import Iterator
-from collections.abc import Sequence
 import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
-from ovn_network_agent.model import wiring as wirings
-from ovn_network_agent.ovn import directory
-from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovn import given
+from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
+from ovn_network_agent.ovn import withholding
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Uuid
 
+_ROUTER = 'Logical_Router'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Frame:
+    """A router without its default routes, and without what NAT rows say."""
+
+    router: model.Router
+    # Sorted, each address once.
+    balanced: tuple[model.BalancedAddress, ...]
+    judgement: withholding.Judgement
+
 
 class Routers:
-    """Builds routers, and notes the rows that they are built from.
+    """Builds routers."""
 
-    :param follows: whether this agent handles a chassisredirect port
-    :param depends: by row the routers that were built from it, to add to
-    """
-
-    def __init__(self, find: indexes.Find, follows: Callable[[str], bool],
-                 located: segments.Segments,
-                 depends: dict[Uuid, set[Uuid]]) -> None:
-        self._find = find
-        self._follows = follows
+    def __init__(self, found: queries.Queries, known: given.Given,
+                 located: segments.Segments) -> None:
+        self._rows = found
+        self._given = known
         self._segments = located
-        self._users = segments.Users(find)
-        self._depends = depends
-        self._balanced: dict[Uuid, tuple[
-            tuple[model.BalancedAddress, ...], tuple[str, ...]]] = {}
+        self._withholding = withholding.Withholding(found, known, located)
 
-    def forget(self) -> None:
-        """Read everything anew the next time."""
-        self._balanced.clear()
-
-    def changed(self, uuid: Uuid) -> None:
-        """Note that a row is new, deleted or changed."""
-        self._balanced.pop(uuid, None)
-
-    def build(self, bindings: indexes.Bindings, wiring: wirings.Wiring,
-              uuid: Uuid, row: Row) -> model.Router:
-        """A router without its NAT rows, and without what words say."""
+    def frame(self, uuid: Uuid) -> Frame:
+        """A router, and what its addresses have in common."""
         problems: list[str] = []
-        ports = [port for lrp in columns.rows(row, 'ports')
-                 for port in self._gateway_ports(
-                     bindings, wiring, uuid, lrp, problems)]
-        return model.Router(
-            str(uuid), columns.atom(row, 'name'),
-            tuple(sorted(ports, key=lambda p: p.lrp)),
-            default_routes=self._default_routes(uuid, row),
-            balanced=tuple(
-                self._claimed(each, bindings, ports, uuid)
-                for each in self._router_balanced(uuid, row, problems)),
-            problems=tuple(problems),
-            label=directory.neutron_name(row))
+        ports = sorted(self._gateway_ports(uuid, problems),
+                       key=lambda port: port.lrp)
+        balanced = [self._rows.ask(self._claimed, each,
+                                   tuple(port.lrp for port in ports), uuid)
+                    for each in self._balanced(uuid, problems)]
+        judgement = self._rows.ask(self._withholding.judge, uuid,
+                                   tuple(port.lrp for port in ports))
+        (name, label), = self._rows.find('nb', _ROUTER, 'called').keys_of(uuid)
+        tags = dict(judgement.tags)
+        return Frame(model.Router(
+            str(uuid), name,
+            tuple(dataclasses.replace(port, tag=tags[port.lrp])
+                  if port.lrp in tags else port for port in ports),
+            problems=(*problems, *judgement.problems), label=label,
+            routed_by_ovn=judgement.routed_by_ovn),
+            tuple(balanced), judgement)
 
-    def _router_balanced(self, router: Uuid, row: Row, problems: list[str]
-                         ) -> tuple[model.BalancedAddress, ...]:
+    def sent(self, uuid: Uuid) -> tuple[tuple[str, frozenset[str]], ...]:
+        """The addresses in nat_addresses of each gateway port."""
+        return tuple(
+            (port.lrp, self._rows.ask(self._sent, port.lrp))
+            for port in self._rows.ask(self.frame, uuid).router.ports)
+
+    def _sent(self, lrp: str) -> frozenset[str]:
+        patch = self._segments.patch(lrp)
+        return frozenset(() if patch is None else rows.nat_addresses(patch))
+
+    def default_routes(self, uuid: Uuid) -> tuple[model.NbDefaultRoute, ...]:
+        """The default routes of a router, and other routes of agents."""
+        references = self._rows.find('nb', _ROUTER, 'route').keys_of(uuid)
+        found = {rows.default_route(row) for row in self._rows.rows(
+            'nb', 'Logical_Router_Static_Route', references)}
+        return tuple(sorted((route for route in found if route is not None),
+                            key=lambda r: (r.nexthop, r.output_port)))
+
+    def _balanced(self, router: Uuid, problems: list[str]
+                  ) -> tuple[model.BalancedAddress, ...]:
         found: list[model.BalancedAddress] = []
-        by_uuid, used_groups = rows.load_balancers(row)
-        for used in (*by_uuid, *used_groups):
-            self._depends[used].add(router)
-        for uuid, balancer in by_uuid.items():
-            if uuid not in self._balanced:
-                self._balanced[uuid] = rows.balanced(balancer)
-            addresses, bad = self._balanced[uuid]
+        for uuid in withholding.balancers(self._rows, router):
+            addresses, bad = self._rows.ask(self._of_balancer, uuid)
             found.extend(addresses)
             problems.extend(bad)
         return rows.merged(found)
 
+    def _of_balancer(self, uuid: Uuid) -> tuple[
+            tuple[model.BalancedAddress, ...], tuple[str, ...]]:
+        row = self._rows.row('nb', 'Load_Balancer', uuid)
+        return ((), ()) if row is None else rows.balanced(row)
+
     def _claimed(self, balanced: model.BalancedAddress,
-                 bindings: indexes.Bindings,
-                 ports: Sequence[model.GatewayPort],
-                 router: Uuid) -> model.BalancedAddress:
+                 lrps: tuple[str, ...], router: Uuid
+                 ) -> model.BalancedAddress:
         """A virtual IP that no other router has as the address of a NAT row.
 
         See decision record 0039.
         """
-        other, used = self._users.claimant(
-            bindings, [port.lrp for port in ports], balanced.address, router)
-        for row in used:
-            self._depends[row].add(router)
+        other = self._segments.claimant(lrps, balanced.address, router)
         return balanced if other is None else dataclasses.replace(
             balanced, unanswered='it is the address of a NAT row of router '
             f'{other}')
 
-    def _default_routes(self, router: Uuid, row: Row
-                        ) -> tuple[model.NbDefaultRoute, ...]:
-        found = set()
-        for route_row in columns.rows(row, 'static_routes'):
-            self._depends[route_row.uuid].add(router)
-            route = rows.default_route(route_row)
-            if route is not None:
-                found.add(route)
-        return tuple(sorted(found, key=lambda r: (r.nexthop, r.output_port)))
+    def _gateway_ports(self, router: Uuid, problems: list[str]
+                       ) -> Iterator[model.GatewayPort]:
+        for uuid in self._rows.find('nb', _ROUTER, 'port').keys_of(router):
+            port, bad = self._rows.ask(self._port, uuid)
+            if port is not None:
+                problems.extend(bad)
+                yield port
 
-    def _gateway_ports(self, bindings: indexes.Bindings,
-                       wiring: wirings.Wiring, router: Uuid, lrp: Row,
-                       problems: list[str]) -> Iterator[model.GatewayPort]:
-        self._depends[lrp.uuid].add(router)
-        name = columns.atom(lrp, 'name')
-        redirect = self._find('sb', 'Port_Binding', 'redirect').first(name)
-        _table, owner, members = rows.members(lrp)
-        self._depends[owner.uuid].add(router)
-        if redirect is None and not members:
-            return
-        chassis, follows = '', False
-        if redirect is not None:
-            binding = bindings[redirect]
-            chassis = rows.chassis_name(binding)
-            follows = self._follows(columns.atom(binding, 'logical_port'))
-        nets, bad = rows.networks(lrp)
-        problems.extend(bad)
-        located = self._segments.locate(bindings, wiring, name)
-        used, rows_of_users = self._users.find_user(
-            bindings, name, networks.virtual_gateway(nets))
-        for row in (*located.depends, *rows_of_users):
-            self._depends[row].add(router)
-        yield model.GatewayPort(
-            name, columns.atom(lrp, 'mac').lower(), nets, chassis,
+    def _port(self, uuid: Uuid) -> tuple[model.GatewayPort | None,
+                                         tuple[str, ...]]:
+        """A gateway port with the problems of its networks.
+
+        None for a port without candidates that no chassisredirect port has.
+        """
+        row = self._rows.row('nb', 'Logical_Router_Port', uuid)
+        if row is None:
+            return None, ()
+        name = columns.atom(row, 'name')
+        redirect = self._redirect(name)
+        if redirect is None and not rows.members(
+                row, self._rows.referred)[2]:
+            return None, ()
+        wiring = self._given.wiring
+        chassis = '' if redirect is None else rows.chassis_name(
+            redirect, self._rows.referred)
+        follows = redirect is not None and self._given.follows(
+            columns.atom(redirect, 'logical_port'))
+        nets, bad = rows.networks(row)
+        gateway = networks.virtual_gateway(nets)
+        return model.GatewayPort(
+            name, columns.atom(row, 'mac').lower(), nets, chassis,
             follows and (chassis == wiring.chassis or
                          not chassis and name in wiring.held),
-            located.segment, located.nat_addresses, used)
+            self._rows.ask(self._segments.segment, name),
+            nexthop_used=gateway is not None and self._rows.ask(
+                self._segments.is_used, name, gateway)), bad
+
+    def _redirect(self, lrp: str) -> Row | None:
+        """The chassisredirect port of a router port."""
+        uuid = self._rows.find('sb', 'Port_Binding', 'redirect').first(lrp)
+        return uuid and self._rows.row('sb', 'Port_Binding', uuid)

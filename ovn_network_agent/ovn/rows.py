@@ -21,6 +21,7 @@ no NAT row.  Nor does ovn-northd list the address in nat_addresses, because
 Neutron sets exclude-lb-vips-from-garp.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import ipaddress
@@ -31,7 +32,9 @@ from ovn_network_agent import networks as parsing
 from ovn_network_agent import ownership
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
-from ovn_network_agent.ovsdb.columns import Uuid
+
+#: Gives the rows that a column of a row refers to.
+Referred = Callable[[Row, str], list[Row]]
 
 # The neutron:device_owner that Neutron's OVN driver writes for port
 # forwarding.  A load balancer of Octavia has another device_owner, or none.
@@ -75,16 +78,16 @@ def networks(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(valid), tuple(problems)
 
 
-def members(row: Row) -> tuple[str, Row, list[Row]]:
+def members(row: Row, referred: Referred = columns.rows
+            ) -> tuple[str, Row, list[Row]]:
     """The candidates of a gateway port: table, row that has them, their rows.
 
     An HA_Chassis_Group wins over Gateway_Chassis rows, as it does in
     ovn-northd.
     """
-    for ha_group in columns.rows(row, 'ha_chassis_group'):
-        return ('HA_Chassis_Group', ha_group,
-                columns.rows(ha_group, 'ha_chassis'))
-    return 'Gateway_Chassis', row, columns.rows(row, 'gateway_chassis')
+    for ha_group in referred(row, 'ha_chassis_group'):
+        return ('HA_Chassis_Group', ha_group, referred(ha_group, 'ha_chassis'))
+    return 'Gateway_Chassis', row, referred(row, 'gateway_chassis')
 
 
 def default_route(row: Row) -> model.NbDefaultRoute | None:
@@ -133,39 +136,23 @@ def nat_addresses(row: Row) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def chassis_name(row: Row) -> str:
+def chassis_name(row: Row, referred: Referred = columns.rows) -> str:
     """Name of the chassis that a Port_Binding is bound to, or ''."""
-    for chassis in columns.rows(row, 'chassis'):
+    for chassis in referred(row, 'chassis'):
         return str(columns.atom(chassis, 'name'))
     return ''
 
 
-def order(row: Row) -> tuple[dict[str, int], list[Uuid]]:
+def order(row: Row, referred: Referred = columns.rows) -> dict[str, int]:
     """The order in OVN SB of the chassis for a gateway port.
 
     :param row: Port_Binding of type chassisredirect
-    :returns: priority by name of the chassis; the rows that were read
+    :returns: priority by name of the chassis
     """
-    found: dict[str, int] = {}
-    used = []
-    for group in columns.rows(row, 'ha_chassis_group'):
-        used.append(group.uuid)
-        for member in columns.rows(group, 'ha_chassis'):
-            used.append(member.uuid)
-            for chassis in columns.rows(member, 'chassis'):
-                found[columns.atom(chassis, 'name')] = columns.atom(
-                    member, 'priority')
-    return found, used
-
-
-def load_balancers(row: Row) -> tuple[dict[Uuid, Row], list[Uuid]]:
-    """The load balancers of a router, and the groups of some of them."""
-    found = {each.uuid: each for each in columns.rows(row, 'load_balancer')}
-    groups = []
-    for group in columns.rows(row, 'load_balancer_group'):
-        groups.append(group.uuid)
-        found.update((each.uuid, each) for each in group.load_balancer)
-    return found, groups
+    return {columns.atom(chassis, 'name'): columns.atom(member, 'priority')
+            for group in referred(row, 'ha_chassis_group')
+            for member in referred(group, 'ha_chassis')
+            for chassis in referred(member, 'chassis')}
 
 
 def balanced(row: Row) -> tuple[

@@ -10,14 +10,8 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The subjects that sources of drivers make of rows.  Pure.
+"""The subjects that sources of drivers make of rows.  Pure."""
 
-A source notes which keys of which indexes it looks up.  A changed row leads by
-its keys, former and present ones, to the subjects that are to be made again.
-"""
-
-import collections
-from collections.abc import Collection
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -27,16 +21,13 @@ from oslo_log import log as logging
 
 from ovn_network_agent.drivers import source as drivers
 from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovn import queries
 
 LOG = logging.getLogger(__name__)
 
-Tables = Mapping[str, Mapping[str, Mapping[Any, Any]]]
-Dirty = Mapping[drivers.Place, Collection[Any]]
 #: By name; each subject is alone in a dict, as :mod:`engine.contributions`
 #: compares them.
 Subjects = Mapping[str, Mapping[str, object]]
-# Where a source has looked: table, index and key.
-_Look = tuple[drivers.Place, str, Hashable]
 
 
 class Sources:
@@ -45,17 +36,14 @@ class Sources:
     def __init__(self, sources: Iterable[drivers.Source]) -> None:
         self._sources = [_Subjects(each) for each in sources]
 
-    def update(self, databases: Tables, dirty: Dirty,
+    def update(self, databases: queries.Databases, dirty: queries.Dirty,
                whole: bool) -> dict[type, Subjects]:
         """The present subjects by kind; the same mapping if none has changed.
 
-        :param databases: the tables of 'nb' and 'sb'
-        :param dirty: the changed rows
         :param whole: whether other rows may have changed, too
         """
-        for each in self._sources:
-            each.update(databases, dirty, whole)
-        return {each.source.KIND: each.subjects for each in self._sources}
+        return {each.source.KIND: each.update(databases, dirty, whole)
+                for each in self._sources}
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -66,20 +54,32 @@ class Sources:
 
 
 class _Subjects:
-    """The subjects of one source."""
+    """The subjects of one source, by functions of rows."""
 
     def __init__(self, source: drivers.Source) -> None:
         self.source = source
-        self.subjects: Subjects = {}
         self.failed: dict[str, str] = {}
-        self._indexes = {
+        self._rows = queries.Queries({
             place: {name: indexes.Index(self._safely(keys))
                     for name, keys in named.items()}
-            for place, named in source.INDEXES.items()}
-        database, table, index = source.NAMES
-        self._names = self._indexes[database, table][index]
-        self._looks: dict[str, set[_Look]] = {}
-        self._looking: dict[_Look, set[str]] = collections.defaultdict(set)
+            for place, named in source.INDEXES.items()})
+        self._names = self._rows.find(*source.NAMES)
+        self._present: Subjects = {}
+
+    def update(self, databases: queries.Databases, dirty: queries.Dirty,
+               whole: bool) -> Subjects:
+        """See :meth:`Sources.update`."""
+        self._rows.replace(databases)
+        if whole or not self._rows.consistent(databases, dirty):
+            self._rows.rebuild()
+        else:
+            for place, uuids in dirty.items():
+                for uuid in uuids:
+                    self._rows.take(place, uuid)
+        self._present = self._rows.ask(self._all)
+        self.failed = {name: why for name, why in self.failed.items()
+                       if name in self._names.keys()}
+        return self._present
 
     def _safely(self, keys: Any) -> Any:
         """A function of keys that has none of a row on which it raises."""
@@ -92,80 +92,25 @@ class _Subjects:
                 return ()
         return found
 
-    def update(self, databases: Tables, dirty: Dirty, whole: bool) -> None:
-        """Make those subjects again that a change of rows concerns."""
-        stale = set() if whole else self._take_in(databases, dirty)
-        if whole or not self._consistent(databases):
-            for (database, table), named in self._indexes.items():
-                rows = dict(databases[database].get(table, {}))
-                for index in named.values():
-                    index.rebuild(rows)
-            stale = {*self._names.keys(), *self._looks}
-        if stale:
-            self._build(databases, stale)
+    def _all(self) -> Subjects:
+        made = ((name, self._rows.ask(self._of, name))
+                for name in self._names.keys())
+        return {name: alone for name, alone in made if alone}
 
-    def _take_in(self, databases: Tables, dirty: Dirty) -> set[Any]:
-        """Take in changed rows; returns the names of subjects to be made."""
-        stale: set[Any] = set()
-        for place, named in self._indexes.items():
-            database, table = place
-            rows = databases[database].get(table, {})
-            for name, index in named.items():
-                for uuid in dirty.get(place, ()):
-                    before = index.keys_of(uuid)
-                    index.update(uuid, rows.get(uuid))
-                    for key in {*before, *index.keys_of(uuid)}:
-                        stale |= self._looking.get((place, name, key), set())
-                        if index is self._names:
-                            stale.add(key)
-        return stale
+    def _of(self, name: str) -> Mapping[str, object]:
+        """One subject, if there is one; the former, if the source raises."""
+        self.failed.pop(name, None)
+        try:
+            subject = self.source.build(name, self._find)
+        except Exception as error:
+            # Nothing is withdrawn.
+            self.failed[name] = f'{type(error).__name__}: {error}'
+            LOG.exception('The source of %s failed on %s',
+                          self.source.KIND.__name__, name)
+            return self._present.get(name, {})
+        return {} if subject is None else {'': subject}
 
-    def _consistent(self, databases: Tables) -> bool:
-        """Whether the indexes have as many rows as the replicas.
-
-        A reconnection may replace a replica without an event for the rows
-        that are gone.
-        """
-        return all(len(index) == len(databases[database].get(table, {}))
-                   for (database, table), named in self._indexes.items()
-                   for index in named.values())
-
-    def _build(self, databases: Tables, stale: Collection[str]) -> None:
-        made = dict(self.subjects)
-        for name in stale:
-            for look in self._looks.pop(name, ()):
-                self._looking[look].discard(name)
-                if not self._looking[look]:
-                    del self._looking[look]
-            self.failed.pop(name, None)
-            if not self._names.find(name):
-                made.pop(name, None)
-                continue
-            try:
-                subject = self._of(databases, name)
-            except Exception as error:
-                # The former subject stays, so that nothing is withdrawn.
-                self.failed[name] = f'{type(error).__name__}: {error}'
-                LOG.exception('The source of %s failed on %s',
-                              self.source.KIND.__name__, name)
-                continue
-            if subject is None:
-                made.pop(name, None)
-            elif made.get(name, {}).get('') != subject:
-                made[name] = {'': subject}
-        if made != self.subjects:
-            self.subjects = made
-
-    def _of(self, databases: Tables, name: str) -> object | None:
-        """A subject, whose looks are noted."""
-        looks = self._looks[name] = set()
-
-        def find(database: str, table: str, index: str,
-                 key: Hashable) -> list[Any]:
-            place = database, table
-            looks.add((place, index, key))
-            self._looking[place, index, key].add(name)
-            rows = databases[database].get(table, {})
-            return [rows[uuid] for uuid in sorted(
-                self._indexes[place][index].find(key)) if uuid in rows]
-        return self.source.build(name, find)
+    def _find(self, database: str, table: str, index: str,
+              key: Hashable) -> list[Any]:
+        return self._rows.rows(database, table, sorted(
+            self._rows.find(database, table, index).find(key)))

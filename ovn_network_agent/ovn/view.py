@@ -127,9 +127,9 @@ class View:
         # Likewise of the first piece of the comparison that is being made;
         # whether the last view has ended one during which nothing changed.
         self._compared = None
-        # Whether the views since the last complete one differ from it in the
-        # addresses of routers alone; what was known of the health of nodes.
-        self._alike, self._health = False, None
+        # From what the states of the gateways were made, and the groups with
+        # these states.
+        self._known, self._groups = None, ()
         self._wake = wake
         self._observers = observers
         self._abandoned = False
@@ -242,9 +242,11 @@ class View:
                 if again is not None and self._dirty and not anew:
                     # What a server has reported needs no confirmation, and
                     # must not wait for one because of the piece.
-                    before = self._build(nb, sb, phase, anew, False, None)
+                    before = self._complete(
+                        self._build(nb, sb, phase, anew, False, None))
                 now = self._build(nb, sb, phase, anew, full, again)
                 self._have_machines()
+                now = self._complete(now)
                 if again is not None:
                     # The rows need not have changed by a report of a server.
                     self._whole = self._whole or self._confirmation.loses(
@@ -253,8 +255,8 @@ class View:
                 self._look_for_absent(sb)
                 self._tell_namesakes(now.node)
                 self._tell_doubled(self._builder.doubled)
-                self.last, self.viewed = self._with_states(now), viewed
-                self._dirty, self._whole, self._alike = {}, False, True
+                self.last, self.viewed = now, viewed
+                self._dirty, self._whole = {}, False
         except (connection.Unavailable, own_chassis.Unknown) as e:
             raise NotReady(str(e)) from e
         return self.last
@@ -302,12 +304,24 @@ class View:
                 problems=now.problems + self._sources.problems)
         self._registered |= self._builder.own_chassis() is not None
         self._whole = self._whole or self._builder.whole
-        self._alike = self._alike and self._builder.alike
         compared = (again is not None and again.last and
                     self._compared is not None)
         if (settled and again is None) or self._builder.whole or compared:
             self._looked = looked
         return now
+
+    def _complete(self, now):
+        """The view just built with the states of gateways, and addresses."""
+        # Whether a relay answers is no part of its value.
+        alive = [relay.alive for relay in now.node.relays]
+        health = (self._facts(now.node), self._tunnels.silent,
+                  self._tunnels.dead)
+        known = now.node, alive, now.routers, now.groups, health
+        if self._whole or not self._handovers.settled or known != self._known:
+            now = self._handovers.update(self._judged(now, *health))
+            self._known, self._groups = known, now.groups
+        return self._builder.complete(
+            dataclasses.replace(now, groups=self._groups))
 
     def _tell_namesakes(self, node):
         known = self.last.node.namesakes if self.last else ()
@@ -385,16 +399,6 @@ class View:
         elif full:
             self._confirmation.repeat(sb, now.node.chassis,
                                       self._has_machines)
-
-    def _with_states(self, now):
-        """A view with the states of its gateways added."""
-        health = (self._facts(now.node), self._tunnels.silent,
-                  self._tunnels.dead)
-        if self._alike and self._handovers.settled and health == self._health:
-            # A NAT row changes no gateway.
-            return dataclasses.replace(now, groups=self.last.groups)
-        self._health = health
-        return self._handovers.update(self._judged(now, *health), self._whole)
 
     def _judged(self, snapshot, facts, silent, dead):
         """Add to the groups what is known of the health of the nodes.

@@ -17,43 +17,20 @@ The addresses that are not announced on purpose, and the tags of the routes.
 
 from collections.abc import Iterable
 from collections.abc import Iterator
-from collections.abc import Sequence
 import dataclasses
 
-from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import advertised
 from ovn_network_agent.ovn import directory
-from ovn_network_agent.ovn import indexes
-from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import given
+from ovn_network_agent.ovn import queries
+from ovn_network_agent.ovn import segments
 from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Uuid
 
 _SWITCH = 'logical-switch'
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Judgement:
-    """The outcome for one router."""
-
-    # See model.Router.
-    withheld: tuple[tuple[str, str], ...] = ()
-    # With their tags.
-    ports: tuple[model.GatewayPort, ...] = ()
-    # Whether the router is left to OVN.
-    routed_by_ovn: bool = False
-    # Words of rows that cannot be read.
-    problems: tuple[str, ...] = ()
-    # The rows of provider networks that this was read from, Logical_Switch
-    # rows by the text of their UUIDs, and the datapath whose advertised routes
-    # were read.
-    depends: frozenset[Uuid] = frozenset()
-    # Whether neither a row nor an option says anything about an address, so
-    # that the outcome does not depend on the addresses.
-    silent: bool = False
+_ROUTER = 'Logical_Router'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,161 +40,138 @@ class _Network:
     said: words.Statement = words.Statement()
     # Empty while the network is unknown.
     names: frozenset[str] = frozenset()
-    # See Judgement.
-    depends: frozenset[Uuid] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Judgement:
+    """What decides about all addresses of one router."""
+
+    chosen: selection.Selection
+    # Words of the row of the router, and all its names.
+    router: tuple[selection.Word, ...]
+    names: frozenset[str]
+    # By gateway port.
+    networks: tuple[tuple[str, _Network], ...]
+    # What the rows of load balancers and ports say, by address.
+    own: tuple[tuple[str, words.Statement], ...]
+    # What OVN advertises, None for a router that OVN does not route.
+    by_ovn: advertised.Advertised | None = None
+    # By gateway port; only ports with a tag.
+    tags: tuple[tuple[str, int], ...] = ()
+    # Whether the router is left to OVN.
+    routed_by_ovn: bool = False
+    # Words of rows that cannot be read.
+    problems: tuple[str, ...] = ()
+    # Whether nothing is said here about any address.
+    silent: bool = False
+
+    def objection(self, address: str, lrp: str,
+                  said: words.Statement) -> str:
+        """Why an address is not announced on purpose, or ''.
+
+        :param lrp: the gateway port of the address
+        :param said: what NAT rows of the address say
+        """
+        if self.routed_by_ovn:
+            return selection.BY_OVN
+        said = sum((each for of, each in self.own if of == address), said)
+        network = dict(self.networks).get(lrp, _Network())
+        return self.chosen.objection(selection.Subject(
+            address, said.own, self.router, network.said.own, said.native,
+            self.names, network.names,
+            self.by_ovn.objection(address) if self.by_ovn else ''))
 
 
 class Withholding:
-    """Judges the addresses and the ports of routers."""
+    """Judges routers; a function of rows, see :mod:`ovn.queries`."""
 
-    def __init__(self, find: indexes.Find) -> None:
-        self._find = find
-        # A new one counts for the routers that are judged afterwards.
-        self.selection = selection.Selection()
-        # Whether SB and the replica have the table Advertised_Route.
-        self.has_advertised = False
+    def __init__(self, found: queries.Queries, known: given.Given,
+                 located: segments.Segments) -> None:
+        self._rows = found
+        self._given = known
+        self._segments = located
 
-    def _is_routed(self, router: Uuid) -> bool:
-        return bool(self._find('nb', 'Logical_Router',
-                               'routed').keys_of(router))
+    def judge(self, uuid: Uuid, lrps: tuple[str, ...]) -> Judgement:
+        """Judge a router.
 
-    def leaves(self) -> bool:
-        """Whether the routers that OVN routes are left to OVN."""
-        return not (self.has_advertised and self.selection.advertised_routes)
-
-    def judge(self, bindings: indexes.Bindings, row: Row,
-              ports: tuple[model.GatewayPort, ...],
-              addresses: Iterable[str]) -> Judgement:
-        """Judge all addresses of a router.
-
-        :param addresses: those that do not belong to a port alone
+        :param lrps: names of its gateway ports
         """
-        own, problems = self._speaking(row)
-        router = self._said('Logical_Router', row.uuid)
-        places = {port.lrp: self._network(bindings, port.lrp)
-                  for port in ports}
-        for said in (router, *(each.said for each in places.values())):
-            problems += said.problems
-        withheld: Iterable[tuple[str, str]] = ()
+        chosen = self._given.selected
+        own = list(self._speaking(uuid))
+        router = self._said(_ROUTER, uuid)
+        places = {lrp: self._rows.ask(self._network, lrp) for lrp in lrps}
+        (name, label), = self._rows.find('nb', _ROUTER, 'called').keys_of(uuid)
+        problems = [problem for said in (
+            *(said for _addresses, said in own), router,
+            *(each.said for each in places.values()))
+            for problem in said.problems]
         by_ovn = None
-        routed = self._is_routed(row.uuid)
-        if routed and self.selection.advertised_routes:
-            if self.has_advertised:
-                by_ovn = advertised.Advertised(self._find, bindings, ports)
+        routed = bool(self._rows.find('nb', _ROUTER, 'routed').keys_of(uuid))
+        if routed and chosen.advertised_routes:
+            if self._given.has_advertised:
+                by_ovn = self._rows.ask(advertised.read, self._rows, lrps)
             else:
-                problems += (
-                    f'router {row.name}: it is left to OVN in spite of '
+                problems.append(
+                    f'router {name}: it is left to OVN in spite of '
                     '[announce] advertised_routes, because OVN SB has no '
                     'table Advertised_Route; upgrade OVN to 25.03 or later, '
-                    'or set the option to false',)
-        silent = not (own or router.own or router.tags or
-                      self.selection != selection.Selection() or
-                      any(each.said.own or each.said.tags
-                          for each in places.values()))
-        if not silent:
-            names = selection.names(
-                directory.NEUTRON_PREFIX, str(row.uuid), row.name,
-                directory.neutron_name(row))
-            withheld = self._withheld(
-                own, router.own, names, by_ovn,
-                ((address, places[lrp]) for address, lrp
-                 in sorted(_owners(ports, addresses).items())))
-            ports = tuple(self._tagged(port, router.tags, names,
-                                       places[port.lrp]) for port in ports)
+                    'or set the option to false')
+        names = selection.names(directory.NEUTRON_PREFIX, str(uuid), name,
+                                label)
+        tags = ((lrp, chosen.tag(router.tags, place.said.tags, names,
+                                 place.names).number)
+                for lrp, place in places.items())
         return Judgement(
-            tuple(withheld), ports, routed and self.leaves(),
-            tuple(dict.fromkeys(problems)),
-            frozenset[Uuid]().union(by_ovn.datapaths if by_ovn else (), *(
-                each.depends for each in places.values())), silent)
+            chosen, router.own, names, tuple(places.items()),
+            tuple((address, said) for addresses, said in own
+                  for address in addresses), by_ovn,
+            tuple((lrp, tag) for lrp, tag in tags if tag),
+            routed and self._given.leaves, tuple(dict.fromkeys(problems)),
+            chosen == selection.Selection() and not (
+                routed or own or router.own or
+                any(place.said.own for place in places.values())))
 
-    def _withheld(self, own: dict[str, words.Statement],
-                  router: tuple[selection.Word, ...], names: frozenset[str],
-                  by_ovn: advertised.Advertised | None,
-                  placed: Iterable[tuple[str, _Network]]
-                  ) -> Iterator[tuple[str, str]]:
-        """The withheld addresses of a router with the reasons.
-
-        :param own: the statements about single addresses
-        :param router: words of the router
-        :param names: likewise
-        :param by_ovn: None for a router that OVN does not route
-        """
-        for address, network in placed:
-            about = own.get(address, words.Statement())
-            reason = self.selection.objection(selection.Subject(
-                address, about.own, router, network.said.own, about.native,
-                names, network.names,
-                by_ovn.objection(address) if by_ovn else ''))
-            if reason:
-                yield address, reason
-
-    def _tagged(self, port: model.GatewayPort,
-                router: tuple[selection.Tag, ...], names: frozenset[str],
-                network: _Network) -> model.GatewayPort:
-        """A port with the tag of its routes; the same port without a tag.
-
-        :param router: tags of the router
-        :param names: likewise
-        """
-        tag = self.selection.tag(router, network.said.tags, names,
-                                 network.names).number
-        return dataclasses.replace(port, tag=tag) if tag else port
-
-    def _speaking(self, row: Row) -> tuple[
-            dict[str, words.Statement], tuple[str, ...]]:
-        """What the rows of single addresses say, and the problems."""
-        found: dict[str, words.Statement] = {}
-        problems: tuple[str, ...] = ()
+    def _speaking(self, router: Uuid) -> Iterator[
+            tuple[tuple[str, ...], words.Statement]]:
+        """What rows of load balancers and ports say about their addresses."""
         tables: tuple[tuple[str, Iterable[Uuid]], ...] = (
-            ('NAT', columns.referenced(row, 'nat')),
-            ('Load_Balancer', rows.load_balancers(row)[0]),
-            ('Logical_Router_Port', columns.referenced(row, 'ports')))
+            ('Load_Balancer', balancers(self._rows, router)),
+            ('Logical_Router_Port', self._rows.find(
+                'nb', _ROUTER, 'port').keys_of(router)))
         for table, uuids in tables:
-            said = self._find('nb', table, 'words')
-            if not said.keys():
-                # The common case does not look at ten thousand rows.
-                continue
-            for each in uuids:
-                for part in said.keys_of(each):
-                    problems += part.problems
-                    for address in self._find('nb', table,
-                                              'address').keys_of(each):
-                        found[address] = found.get(
-                            address, words.Statement()) + part
-        return found, problems
+            for uuid in uuids:
+                for part in self._rows.find('nb', table,
+                                            'words').keys_of(uuid):
+                    yield self._rows.find('nb', table,
+                                          'address').keys_of(uuid), part
 
     def _said(self, table: str, key: Uuid) -> words.Statement:
         """The statement of a row."""
-        return next(iter(self._find('nb', table, 'words').keys_of(key)),
+        return next(iter(self._rows.find('nb', table, 'words').keys_of(key)),
                     words.Statement())
 
-    def _network(self, bindings: indexes.Bindings, lrp: str) -> _Network:
+    def _network(self, lrp: str) -> _Network:
         """The provider network of a gateway port."""
-        patch = self._find('sb', 'Port_Binding', 'peer').first(lrp)
+        patch = self._segments.patch(lrp)
         if patch is None:
             return _Network()
-        datapath = bindings[patch].datapath
-        depends = {patch, datapath.uuid}
-        text = columns.entry(datapath, 'external_ids', _SWITCH)
-        if text is None:
-            return _Network(depends=frozenset(depends))
-        # The row may follow, because NB and SB are two servers.
-        switch = self._find('nb', 'Logical_Switch', 'uuid').first(text)
-        names = self._find('nb', 'Logical_Switch', 'names').keys_of(switch)
-        return _Network(self._said('Logical_Switch', switch),
-                        frozenset(names), frozenset({*depends, text}))
+        for datapath in self._rows.referred(patch, 'datapath'):
+            text = columns.entry(datapath, 'external_ids', _SWITCH)
+            # The row may follow, because NB and SB are two servers.
+            switch = self._rows.find('nb', 'Logical_Switch',
+                                     'uuid').first(text)
+            return _Network(
+                self._said('Logical_Switch', switch),
+                frozenset(self._rows.find('nb', 'Logical_Switch',
+                                          'names').keys_of(switch)))
+        return _Network()
 
 
-def _owners(ports: Sequence[model.GatewayPort],
-            addresses: Iterable[str]) -> dict[str, str]:
-    """The name of the gateway port by address; empty without a port."""
-    if not ports:
-        return {}
-    found = {address: networks.owner(address, ports).lrp
-             for address in addresses}
-    for port in ports:
-        for interface in map(networks.parse_interface, port.networks):
-            if interface is not None:
-                found[str(interface.ip)] = port.lrp
-        found.update(dict.fromkeys(port.nat_addresses, port.lrp))
-    return found
+def balancers(found: queries.Queries, router: Uuid) -> Iterator[Uuid]:
+    """The load balancers of a router, those of groups, too; each once."""
+    groups = found.rows('nb', 'Load_Balancer_Group', found.find(
+        'nb', _ROUTER, 'group').keys_of(router))
+    yield from dict.fromkeys((
+        *found.find('nb', _ROUTER, 'balancer').keys_of(router),
+        *(uuid for group in groups
+          for uuid in columns.referenced(group, 'load_balancer'))))

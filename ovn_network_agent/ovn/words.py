@@ -53,6 +53,9 @@ class Statement:
                          self.tags + other.tags)
 
 
+SILENCE = Statement()
+
+
 def statement(kind: str, row: Row) -> tuple[Statement, ...]:
     """The statement of a row, at most one.
 

@@ -181,8 +181,8 @@ def _warn_of_loss(snapshot):
     :param snapshot: :class:`model.Snapshot`
     """
     lost = sorted({
-        nat.external_ip for router in snapshot.routers
-        if router.hosting_ports for nat in router.nats if nat.resident})
+        each.address for known in snapshot.addresses.values()
+        for each in known.values() if each.resident and each.answered})
     if lost:
         LOG.warning('%d distributed floating IPs are withdrawn now (%s): '
                     'their machines are on this node, so no other node '

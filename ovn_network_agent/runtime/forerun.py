@@ -19,7 +19,7 @@ works while the drivers are asked about the others.
 
 import dataclasses
 
-#: Most NAT rows of the first routers.  FRR takes 0.4 s for them, in which the
+#: Most addresses of the first routers.  FRR takes 0.4 s for them, in which the
 #: drivers answer about 10,000 others.
 AT_MOST = 2000
 # As many times as many have to be there, because FRR then makes one more
@@ -39,13 +39,16 @@ def first_of(snapshot):
     :returns: :class:`model.Snapshot`, or None where there are few addresses,
         or few before a router that has too many of them
     """
-    some, count = [], 0
-    for router in snapshot.routers:
-        if count + len(router.nats) > AT_MOST:
+    some, count = {}, 0
+    for uuid, addresses in snapshot.addresses.items():
+        if count + len(addresses) > AT_MOST:
             break
-        some.append(router)
-        count += len(router.nats)
-    total = sum(len(router.nats) for router in snapshot.routers)
+        some[uuid] = addresses
+        count += len(addresses)
+    total = sum(map(len, snapshot.addresses.values()))
     if total <= _WORTH_IT * AT_MOST or count < AT_MOST // _WORTH_IT:
         return None
-    return dataclasses.replace(snapshot, routers=tuple(some), groups=())
+    return dataclasses.replace(
+        snapshot, routers=tuple(router for router in snapshot.routers
+                                if router.uuid in some),
+        addresses=some, groups=())

@@ -15,9 +15,6 @@ Pure.  Drivers do no I/O and leave such parts alone silently.  The loop puts
 these texts into the log and the status.
 """
 
-import operator
-
-from ovn_network_agent import identity
 from ovn_network_agent.drivers import segments
 
 # The most groups that one message names.
@@ -25,13 +22,12 @@ _NAMED = 5
 
 
 class Troubles:
-    """Finds the problems of snapshots; looks at changed routers alone."""
+    """Finds the problems of snapshots; looks only at what has changed."""
 
     def __init__(self):
-        self._bridges = None
-        self._routers = identity.Parts(operator.attrgetter('uuid'))
-        # By UUID of the router; only routers with a problem.
-        self._texts = {}
+        # What the last view had, and the texts about that.
+        self._routers = (), ()
+        self._texts = set()
         # The last node and groups, and what was said about their drains.
         self._drains = None, (), ()
 
@@ -43,17 +39,11 @@ class Troubles:
         :param ranked: whether a driver writes the priorities of gateways
         :returns: tuple of str, sorted
         """
-        if bridges != self._bridges:
-            self._bridges = bridges
-            self._routers.forget()
-            self._texts.clear()
-        come, gone = self._routers.take(snapshot.routers)
-        for router in (*gone, *come):
-            self._texts.pop(router.uuid, None)
-        for router in come:
-            if texts := set(_of_router(router, bridges)):
-                self._texts[router.uuid] = texts
-        found = set(snapshot.problems).union(*self._texts.values())
+        if (snapshot.routers, bridges) != self._routers:
+            self._routers = snapshot.routers, bridges
+            self._texts = {text for router in snapshot.routers
+                           for text in _of_router(router, bridges)}
+        found = {*snapshot.problems, *self._texts}
         if not ranked:
             found.update(self._about_drains(snapshot))
         return tuple(sorted(found))

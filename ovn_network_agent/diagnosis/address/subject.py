@@ -25,8 +25,6 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
-from ovn_network_agent import selection
-from ovn_network_agent import served
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.ovn import directory
@@ -163,7 +161,10 @@ def make(address, builder, nb, sb, wiring, drivers):
     seen = builder.build(
         nb, sb, wiring, {}, model.Phase.RUNNING, full=True,
         also=frozenset(nb['Logical_Router']))
-    found = [(router, *_place_in(address, router)) for router in seen.routers]
+    seen = builder.complete(seen)
+    found = [(router, *_place_in(
+        address, router, builder.addresses(router.uuid).sources(address)))
+             for router in seen.routers]
     found = [each for each in found if each[1] is not Kind.NOBODY]
     if not found:
         return Subject(address, node=seen.node)
@@ -171,7 +172,9 @@ def make(address, builder, nb, sb, wiring, drivers):
     found.sort(key=lambda each: not (each[3] and each[3].local or
                                      each[2] and each[2].resident))
     router, kind, nat, port = found[0]
-    wanted = _wanted(drivers, router, seen.node, address)
+    wanted = _answers(drivers, seen.node, seen.node, router, *(
+        each for each in seen.addresses[router.uuid].values()
+        if each.address == address))
     machine = _machine(address, nb, sb) if (
         kind in (Kind.DISTRIBUTED, Kind.FIP)) else None
     return Subject(
@@ -185,17 +188,8 @@ def make(address, builder, nb, sb, wiring, drivers):
             networks.host_prefix(address) in each.of.key
             for each in wanted),
         machine=machine, own=builder.own,
-        withheld=withheld(address, router))
-
-
-def withheld(address, router):
-    """Why an address of a router is not announced on purpose, or ''.
-
-    :param address: IP address in canonical notation
-    :param router: :class:`model.Router`
-    """
-    return (selection.BY_OVN if router.routed_by_ovn
-            else dict(router.withheld).get(address, ''))
+        withheld=builder.addresses(router.uuid).objection(
+            address, port.lrp if port else ''))
 
 
 def floating(address, nb):
@@ -265,11 +259,11 @@ def of_vip(vip, node, gateway, drivers):
                        if each.kind == resources.Problem.kind))
 
 
-def _place_in(address, router):
+def _place_in(address, router, sources):
     """(kind, NAT row or None, gateway port or None) of an address."""
     port = next((port for port in router.ports for text in port.networks
                  if str(networks.parse_interface(text).ip) == address), None)
-    nats = [nat for nat in router.nats if nat.external_ip == address]
+    nats = sources.nats
     if nats:
         nat = min(nats, key=lambda each: each.type != 'dnat_and_snat')
         kind = Kind.SNAT if nat.type == 'snat' else (
@@ -277,7 +271,7 @@ def _place_in(address, router):
         return kind, nat, networks.owner_of(nat, router.ports)
     if port is not None:
         return Kind.ROUTER, None, port
-    if any(each.address == address for each in router.balanced):
+    if sources.balanced is not None:
         return Kind.BALANCER, None, (
             networks.owner(address, router.ports) if router.ports else None)
     return Kind.NOBODY, None, None
@@ -314,13 +308,6 @@ def _machine(address, nb, sb):
 
 def _hostname(sb, chassis):
     return directory.hostnames(sb).get(chassis) or chassis
-
-
-def _wanted(drivers, router, node, address):
-    """What drivers want for the node, the router and one of its addresses."""
-    bare, addresses = served.of(router)
-    return _answers(drivers, node, node, bare, *(
-        each for each in addresses.values() if each.address == address))
 
 
 def _answers(drivers, node, *subjects):

@@ -56,8 +56,8 @@ def read_neighbours(sources):
             'on the host')
     return Neighbours(tables, collections.Counter(
         networks.family(each.address)
-        for router in sources.snapshot().routers
-        for each in withheld.answered(router, sources.conf)))
+        for known in sources.snapshot().addresses.values()
+        for each in withheld.answered(known, sources.conf)))
 
 
 def judge_neighbours(found):

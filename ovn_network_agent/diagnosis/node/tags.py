@@ -48,10 +48,9 @@ def read_tags(sources):
         not answer
     """
     found = [(each.port.tag, networks.family(each.address))
-             for router in sources.snapshot().routers
-             for each in withheld.answered(router, sources.conf)
-             if each.port.tag and not each.withheld and
-             not router.routed_by_ovn]
+             for known in sources.snapshot().addresses.values()
+             for each in withheld.answered(known, sources.conf)
+             if each.port.tag and not each.withheld]
     method = sources.conf.fip_route.announce_method
     families = sorted({family for _tag, family in found})
     without = {family for family in families

@@ -13,12 +13,10 @@
 """Addresses of this node that are not announced on purpose."""
 
 import collections
-import dataclasses
 import typing
 
 from ovn_network_agent import networks
 from ovn_network_agent import selection
-from ovn_network_agent import served
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.ovn import directory
@@ -52,8 +50,9 @@ def read_withheld(sources):
     :raises ovsdb.connection.Unavailable: without NB or SB
     """
     addresses, reasons = 0, collections.Counter()
-    for router in sources.snapshot().routers:
-        found = _targets(router, sources.conf)
+    for known in sources.snapshot().addresses.values():
+        found = {each.address: each.withheld
+                 for each in answered(known, sources.conf)}
         addresses += len(found)
         reasons.update(filter(None, found.values()))
     with sources.database('nb').rows() as nb:
@@ -79,29 +78,17 @@ def _named(options, kind):
                 for name, _tag in selection.tags(options[option]))
 
 
-def _targets(router, conf):
-    """The addresses that this node answers for.
-
-    :param conf: the oslo.config ConfigOpts
-    :returns: dict of address to why the address is not announced, or ''
-    """
-    return {each.address: (selection.BY_OVN if router.routed_by_ovn
-                           else each.withheld)
-            for each in answered(router, conf)}
-
-
-def answered(router, conf):
+def answered(addresses, conf):
     """The addresses of provider networks that this node answers for.
 
-    :param router: :class:`model.Router`, which OVN itself may route
+    :param addresses: of one router, see :attr:`model.Snapshot.addresses`
     :param conf: the oslo.config ConfigOpts
     :returns: iterator of :class:`model.ServedAddress`
     """
-    _bare, addresses = served.of(dataclasses.replace(
-        router, routed_by_ovn=False))
     for each in addresses.values():
-        if each.kinds and networks.inside(
-                each.address, announcing.provider_networks(conf, each.port)):
+        if (each.answered or each.withheld == selection.BY_OVN) and (
+                networks.inside(each.address, announcing.provider_networks(
+                    conf, each.port))):
             yield each
 
 

@@ -32,11 +32,11 @@ def addresses(snapshot, external, version=4):
     ports = [networks.parse_interface(text) for group in snapshot.groups
              for port in group.ports for text in port.networks]
     ports = [port for port in ports if port and port.version == version]
-    balanced = [one.address for router in snapshot.routers
-                for one in router.balanced if one.floating]
+    floating = [each.address for known in snapshot.addresses.values()
+                for each in known.values() if 'fip' in each.kinds]
     known = {port.network for port in ports}
     return tuple(sorted({port.ip for port in ports} | {
-        address for address in map(_address, (*external, *balanced))
+        address for address in map(_address, (*external, *floating))
         if address and any(address in network for network in known)}))
 
 

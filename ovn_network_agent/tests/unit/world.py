@@ -22,8 +22,10 @@ from importlib import metadata
 import threading
 
 from ovn_network_agent import model
+from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent import selection
 from ovn_network_agent import served
 from ovn_network_agent.backends import base
 from ovn_network_agent.conf import settings
@@ -240,9 +242,8 @@ def driver(name, options, made=None, more=()):
 
 def wanted(made, router, node):
     """What a driver wants for a router and its addresses, a list."""
-    bare, addresses = served.of(router)
     found = dict.fromkeys(
-        each for subject in (bare, *addresses.values())
+        each for subject in (router.bare, *addresses(router).values())
         if type(subject) in made.SUBJECTS
         for each in made.resources(subject, node))
     told = contributions.merged(
@@ -287,9 +288,53 @@ def fip(address, **values):
         'logical_ip': '10.0.0.5', **values})
 
 
+@dataclasses.dataclass(frozen=True)
+class Router(model.Router):
+    """A router with the sources of its addresses.
+
+    :ivar withheld: tuple of (address, reason)
+    :ivar sent: nat_addresses of each port
+    """
+
+    nats: tuple = ()
+    balanced: tuple = ()
+    withheld: tuple = ()
+    sent: tuple = ()
+
+    @property
+    def bare(self):
+        """The router as the view has it."""
+        values = {field.name: getattr(self, field.name)
+                  for field in dataclasses.fields(model.Router)}
+        snat = [networks.translated(nat.logical_ip) for nat in self.nats
+                if nat.type == 'snat']
+        return model.Router(**{
+            **values, 'tenants': frozenset(filter(None, snat)),
+            'distributed': any(nat.distributed_mac for nat in self.nats)})
+
+
+def addresses(router):
+    """The addresses of a router as the view has them, a dict."""
+    own, lrps = served.own(router.bare), [port.lrp for port in router.ports]
+    balanced = {each.address: each for each in router.balanced}
+    why = dict(router.withheld)
+    names = dict.fromkeys((*(nat.external_ip for nat in router.nats), *own,
+                           *balanced, *router.sent))
+    return {f'{address} ({number})' if number else address:
+            dataclasses.replace(each, withheld=(
+                selection.BY_OVN if router.routed_by_ovn
+                else why.get(address, '')))
+            for address in names for number, each in enumerate(
+                served.subjects(router.bare, address, served.Sources(
+                    [nat for nat in router.nats
+                     if nat.external_ip == address], balanced.get(address),
+                    lrps if address in router.sent else ()),
+                    own.get(address, ())))}
+
+
 def router(number=1, fips=(), **values):
     """A router with one local gateway port and floating IPs."""
-    return model.Router(**{
+    return Router(**{
         'uuid': f'00000000-0000-4000-8000-{number:012d}',
         'name': f'neutron-{number:d}', 'ports': (port(number),),
         'nats': tuple(fip(a) for a in fips), **values})
@@ -337,5 +382,7 @@ def away(router):
 
 def snapshot(*routers, groups=(), **values):
     """A view with these routers."""
-    return model.Snapshot(node(**values), tuple(
-        sorted(routers, key=lambda r: r.uuid)), tuple(groups))
+    routers = sorted(routers, key=lambda r: r.uuid)
+    return model.Snapshot(
+        node(**values), tuple(each.bare for each in routers), tuple(groups),
+        addresses={each.uuid: addresses(each) for each in routers})

@@ -71,11 +71,9 @@ class Agent:
         # As a reload would have it.
         self.reconciler.use(loader.renewed(self.reconciler.drivers,
                                            settings.live(self.conf)))
-        node = worlds.node(
-            phase=phase, devices=view.relevant_devices(self.conf, ()))
-        return self.reconciler.run(passes.Pass(
-            model.Snapshot(node, tuple(sorted(
-                routers, key=lambda r: r.uuid)), tuple(groups)),
+        return self.reconciler.run(passes.Pass(worlds.snapshot(
+            *routers, groups=groups, phase=phase,
+            devices=view.relevant_devices(self.conf, ())),
             **{'full': True, **kwargs}))
 
 

@@ -153,6 +153,21 @@ class Eyes:
         return next((r for r in self.look().routers
                      if r.name == 'neutron-' + name), None)
 
+    def addresses(self, name):
+        """The addresses of that router as seen now, {} without it."""
+        router = self.router(name)
+        return self.view.last.addresses[router.uuid] if router else {}
+
+    def fips(self, name):
+        """Those of its addresses that are floating IPs, a set."""
+        return {each.address for each in self.addresses(name).values()
+                if 'fip' in each.kinds}
+
+    def sources(self, name, address):
+        """What an address of it is made from, :class:`served.Sources`."""
+        return self.view._builder.addresses(
+            self.router(name).uuid).sources(address)
+
 
 @ovsdb.needs_ovsdb
 class OvsdbTestCase(base.BaseTestCase):

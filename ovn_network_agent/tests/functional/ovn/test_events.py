@@ -179,7 +179,7 @@ class EventsTest(base.OvsdbTestCase):
         def complete():
             wake = eyes.trigger.wait(0.1)
             wakes.extend([wake] if wake else [])
-            return len(eyes.router('r1').nats) == 101
+            return len(eyes.fips('r1')) == 101
         self.eventually(complete, 'all NAT rows')
         while (wake := eyes.trigger.wait(1)):
             wakes.append(wake)

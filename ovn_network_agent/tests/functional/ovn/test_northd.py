@@ -75,9 +75,12 @@ class NorthdTest(base.OvsdbTestCase):
         self.assertEqual(('provnet-1', 'physnet1', cloud.BRIDGE, 3), (
             port.segment.localnet_port, port.segment.physical_network,
             port.segment.bridge, port.segment.patch_port))
-        self.assertEqual(('198.51.100.1', '198.51.100.10'),
-                         port.nat_addresses)
-        self.assertEqual(2, len(router.nats))
+        for address in ('198.51.100.1', '198.51.100.10'):
+            self.assertEqual([port.lrp], eyes.sources('r1', address).sent)
+        self.assertEqual(
+            {'198.51.100.1': ('snat', 'router'), '198.51.100.10': ('fip',)},
+            {address: each.kinds for address, each
+             in eyes.addresses('r1').items()})
         self.eventually(lambda: self._order(eyes) == (2, 2), 'the order')
         northd.send_signal(signal.SIGSTOP)
         self.nb.transact(ovsdb.update('Gateway_Chassis', {}, priority=0))

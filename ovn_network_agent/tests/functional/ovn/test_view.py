@@ -125,7 +125,8 @@ class ViewTest(view_base.ViewTestCase):
             'is_chassis_resident("cr-lrp-Gateway_Chassis")',
             # The distributed one, as northd lists it.
             'fa:16:3e:00:00:aa 198.51.100.11 is_chassis_resident("vm-port")')
-        look = self.eyes().look()
+        eyes = self.eyes()
+        look = eyes.look()
         self.assertEqual((HERE, cloud.HOSTNAME, (('physnet1', cloud.BRIDGE),
                                                  )),
                          (look.node.chassis, look.node.hostname,
@@ -159,19 +160,26 @@ class ViewTest(view_base.ViewTestCase):
             (port.lrp, port.mac, port.chassis, port.local))
         self.assertEqual(('198.51.100.1/24', '2001:db8::1/64'),
                          port.networks)
-        self.assertEqual(('198.51.100.1', '198.51.100.12'),
-                         port.nat_addresses)
+        for address in ('198.51.100.1', '198.51.100.12'):
+            self.assertEqual([port.lrp], eyes.sources('Gateway_Chassis',
+                                                      address).sent)
         segment = port.segment
         self.assertEqual(
             ('provnet-1', 'physnet1', 0, cloud.BRIDGE, cloud.BRIDGE, 3),
             (segment.localnet_port, segment.physical_network, segment.vlan,
              segment.bridge, segment.device, segment.patch_port))
+        # The chassis of the machine answers for the distributed one.
         self.assertEqual(
-            {('198.51.100.1', 'snat', ''),
-             ('198.51.100.10', 'dnat_and_snat', ''),
-             ('198.51.100.11', 'dnat_and_snat', 'fa:16:3e:00:00:aa')},
-            {(n.external_ip, n.type, n.distributed_mac)
-             for n in router.nats})
+            {address: model.ServedAddress(
+                router.uuid, 'Gateway_Chassis', address, mac, port, kinds,
+                answered)
+             for address, kinds, mac, answered in (
+                 ('198.51.100.1', ('snat', 'router'), port.mac, True),
+                 ('198.51.100.10', ('fip',), port.mac, True),
+                 ('198.51.100.11', ('fip',), 'fa:16:3e:00:00:aa', False),
+                 ('198.51.100.12', ('snat',), port.mac, True),
+                 ('2001:db8::1', ('router',), port.mac, True))},
+            look.addresses[router.uuid])
 
     def test_only_patch_ports_of_a_router_gateway_offer_addresses(self):
         self.cloud.add_router('r1', chassis=HERE)
@@ -181,7 +189,9 @@ class ViewTest(view_base.ViewTestCase):
         self.sb.transact(ovsdb.update(
             'Port_Binding', {'logical_port': self.cloud.ports['lrp-r1']},
             external_ids=ovsdb.ovsdb_dict({})))
-        self.assertEqual((), self.eyes().router('r1').ports[0].nat_addresses)
+        eyes = self.eyes()
+        self.assertEqual({'198.51.100.1'}, eyes.addresses('r1').keys())
+        self.assertEqual([], eyes.sources('r1', '198.51.100.12').sent)
 
     def test_local_is_where_the_port_is_bound(self):
         self.cloud.add_router('r1', chassis=HERE)
@@ -239,17 +249,26 @@ class ViewTest(view_base.ViewTestCase):
         self.becomes(eyes, lambda r: [p.lrp for p in r.local_ports] ==
                      ['lrp-second'], 'only the second here')
 
-    def test_one_event_rebuilds_one_router(self):
+    def test_one_event_adds_one_address(self):
+        """No router changes, and no other address."""
         for n in range(1, 6):
             self.cloud.add_router(f'r{n}', chassis=HERE, networks=[
                 f'198.51.100.{n}/24'])
         eyes = self.eyes()
-        before = {r.name: r for r in eyes.look().routers}
+        before = eyes.look()
         self.cloud.add_nat('r3', '198.51.100.30')
-        self.becomes(eyes, lambda r: r.nats, 'the NAT row', 'r3')
-        after = {r.name: r for r in eyes.look().routers}
-        self.assertEqual({'neutron-r3'}, {
-            name for name in before if before[name] is not after[name]})
+        self.eventually(lambda: eyes.fips('r3'), 'the NAT row')
+        after = eyes.look()
+        for one, other in zip(before.routers, after.routers, strict=True):
+            self.assertIs(one, other)
+        changed, = (uuid for uuid, known in before.addresses.items()
+                    if after.addresses[uuid] is not known)
+        self.assertEqual(eyes.router('r3').uuid, changed)
+        new = dict(after.addresses[changed])
+        self.assertEqual(('fip',), new.pop('198.51.100.30').kinds)
+        for address, each in before.addresses[changed].items():
+            self.assertIs(each, new.pop(address))
+        self.assertEqual({}, new)
 
     def test_the_wire_of_this_node(self):
         self.cloud.add_router('r1', chassis=HERE)

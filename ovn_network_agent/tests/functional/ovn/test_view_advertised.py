@@ -34,12 +34,16 @@ class AdvertisedTestCase(view_base.ViewTestCase):
                                **options})
 
     def route(self, eyes):
-        """(whether it is left to OVN, whether it is served, announced)."""
+        """(whether it is left to OVN, whether it is served, announced).
+
+        OVN is to announce the addresses of a router that is left to it.
+        """
         router = eyes.router('r1')
-        withheld = dict(router.withheld)
-        addresses = {OWN, *(nat.external_ip for nat in router.nats)}
-        return (router.routed_by_ovn, bool(router.local_ports),
-                addresses - withheld.keys())
+        left = router.routed_by_ovn
+        return (left, bool(router.local_ports), {
+            address for address, each in eyes.addresses('r1').items()
+            if (each.answered, each.withheld) == (
+                (False, selection.BY_OVN) if left else (True, ''))})
 
     def see(self, eyes, *announced, left=False):
         """Wait for what is announced."""
@@ -51,8 +55,8 @@ class AdvertisedTestCase(view_base.ViewTestCase):
         """Wait for what is announced, and see that all views agree."""
         self.see(eyes, *announced, left=left)
         self.synchronise(eyes)
-        self.assertEqual(views.fresh(eyes).routers,
-                         views.timeless(eyes.look()).routers)
+        self.assertEqual(views.timeless(views.fresh(eyes)),
+                         views.timeless(eyes.look()))
         self.assertEqual({left}, {
             port.routed_by_ovn for group in eyes.look().groups
             for port in group.ports})
@@ -95,9 +99,10 @@ class RowsTest(AdvertisedTestCase):
     def test_the_rows_decide(self):
         eyes = self.eyes()
         self.become(eyes)
-        router = eyes.router('r1')
-        self.assertEqual({selection.NOT_ADVERTISED},
-                         set(dict(router.withheld).values()))
+        self.assertEqual(
+            dict.fromkeys(ALL, selection.NOT_ADVERTISED),
+            {address: each.withheld for address, each
+             in eyes.addresses('r1').items()})
         # As ovn-northd writes it, and as a route.
         self.advertise(FIP, SIX + '/128')
         self.become(eyes, FIP, SIX)
@@ -120,11 +125,14 @@ class RowsTest(AdvertisedTestCase):
         self.cloud.add_router('r2', ['198.51.100.2/24'], HERE,
                               mac='fa:16:3e:00:00:02')
         eyes = self.eyes()
-        other = eyes.router('r2')
+        other, addresses = eyes.router('r2'), eyes.addresses('r2')
         self.advertise(FIP)
         self.become(eyes, FIP)
-        self.assertEqual(((), False), (other.withheld, other.routed_by_ovn))
+        self.assertEqual((['198.51.100.2'], '', False), (
+            list(addresses), addresses['198.51.100.2'].withheld,
+            other.routed_by_ovn))
         self.assertIs(other, eyes.router('r2'))
+        self.assertIs(addresses, eyes.addresses('r2'))
 
     def test_a_router_that_ovn_does_not_route(self):
         eyes = self.eyes()

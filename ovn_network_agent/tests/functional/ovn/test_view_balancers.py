@@ -12,6 +12,7 @@
 
 """Load balancers of real databases in the view."""
 
+from ovn_network_agent import model
 from ovn_network_agent.tests.functional.ovn import view_base
 from ovn_network_agent.tests.functional.ovn import views
 
@@ -25,13 +26,15 @@ class BalancersTest(view_base.ViewTestCase):
         eyes = self.eyes()
 
         def seen():
-            return {(each.address, each.floating, each.unanswered)
-                    for each in eyes.router('r1').balanced}
+            return {(each.address, 'fip' in each.kinds, each.unanswered)
+                    for each in eyes.addresses('r1').values()
+                    if each.kinds != ('router',) and each.answered}
 
         def becomes(*wanted):
             self.eventually(lambda: seen() == set(wanted), seen)
 
-        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('r1', chassis=HERE, networks=[
+            '198.51.100.1/24', '2001:db8::1/64'])
         self.cloud.add_router('r2', chassis=HERE, mac='fa:16:3e:00:00:02')
         self.eventually(lambda: eyes.router('r1'), 'the router')
         becomes()
@@ -41,11 +44,14 @@ class BalancersTest(view_base.ViewTestCase):
         becomes(one)
         self.cloud.add_balancer('r1', '198.51.100.21:22', group=True)
         becomes(one, two)
-        # A change of a row changes the routers that have it, and no other.
-        other = eyes.router('r2')
+        # A change of a row changes addresses of the routers that have it,
+        # and nothing else.
+        routers, others = eyes.look().routers, eyes.addresses('r2')
         self.cloud.change_balancers('r1', '198.51.100.22:22')
         becomes(three)
-        self.assertIs(other, eyes.router('r2'))
+        for one, other in zip(routers, eyes.look().routers, strict=True):
+            self.assertIs(one, other)
+        self.assertIs(others, eyes.addresses('r2'))
         self.cloud.remove_balancers('r1')
         becomes()
         self.cloud.add_balancer(
@@ -53,6 +59,12 @@ class BalancersTest(view_base.ViewTestCase):
             floating=False)
         becomes(('10.0.0.9', False, ''), ('2001:db8::9', False, ''),
                 ('2001:db8::10', False, ''))
+        # OVN has no flow for an address of IPv6 in no network of the port.
+        self.cloud.change_balancers('r1', '[2001:db8:1::9]:80')
+        becomes()
+        self.assertEqual(
+            model.BalancedAddress('2001:db8:1::9'),
+            eyes.sources('r1', '2001:db8:1::9').balanced)
 
     def test_the_address_of_a_nat_row_of_another_router(self):
         """Decision record 0039; whichever row comes last."""
@@ -63,7 +75,8 @@ class BalancersTest(view_base.ViewTestCase):
 
         def reasons():
             return {each.address: each.unanswered
-                    for each in eyes.router('r1').balanced}
+                    for each in eyes.addresses('r1').values()
+                    if eyes.sources('r1', each.address).balanced}
 
         other = self.cloud.add_router('r3', chassis=HERE,
                                       mac='fa:16:3e:00:00:03')
@@ -91,13 +104,18 @@ class BalancersTest(view_base.ViewTestCase):
                 ({'neighbor_responder': 'none'}, ['198.51.100.21:1']),
                 ({'distributed': 'true'}, ['198.51.100.22:1', 'fe80::1%x'])):
             self.cloud.add_balancer('r1', *vips, options=options)
-        router = self.eyes().router('r1')
+        eyes = self.eyes()
+        router = eyes.router('r1')
+        seen = [eyes.addresses('r1')[address]
+                for address in sorted(eyes.fips('r1'))]
+        self.assertEqual([True, False, False],
+                         [each.answered for each in seen])
         self.assertEqual(
             {'198.51.100.20': '',
              '198.51.100.21': 'its option neighbor_responder is none',
              '198.51.100.22': 'it is distributed, and the chassis of its '
                               'backends answer'},
-            {each.address: each.unanswered for each in router.balanced})
+            {each.address: each.unanswered for each in seen})
         self.assertEqual(2, len(router.problems))
         for text, problem in zip(("'^vip:^port'", "'fe80::1%x'"), sorted(
                 router.problems, key=lambda p: 'fe80' in p), strict=True):
@@ -124,7 +142,7 @@ class BalancersTest(view_base.ViewTestCase):
         self.cloud.change_balancers('r2', '198.51.100.254:81')
         self.cloud.change_nat('198.51.100.254', logical_ip='10.0.0.9')
         self.cloud.add_nat('r1', '198.51.100.10')
-        self.becomes(eyes, lambda r: r.nats, 'all of that is known')
+        self.eventually(lambda: eyes.fips('r1'), 'all of that is known')
         self.assertFalse(self.used(eyes))
 
     def test_a_load_balancer_that_comes_to_the_provider_network(self):

@@ -42,6 +42,15 @@ def _marks(tag):
                     ownership.EXT_ID_CHASSIS: tag} or {}
 
 
+def _parts(seen):
+    """The routers of a view, and their addresses, by name; {} for None."""
+    return seen and {
+        **{router.uuid: router for router in seen.routers},
+        **{(uuid,): known for uuid, known in seen.addresses.items()},
+        **{(uuid, name): each for uuid, known in seen.addresses.items()
+           for name, each in known.items()}} or {}
+
+
 class IncrementalTest(histories.Further, base.OvsdbTestCase):
     """Whatever happens, in any order: as if it were seen afresh."""
 
@@ -330,9 +339,14 @@ class IncrementalTest(histories.Further, base.OvsdbTestCase):
     def _do_look(self):
         self.synchronise(self.look)
         piece = self.pieces.pop(0) if self.pieces else None
+        before = _parts(self.look.view.last)
         seen = self.look.look(again=piece)
         fresh = views.timeless(views.fresh(self.look))
         self.assertEqual(fresh, views.timeless(seen))
+        # What is as it was is the same object.
+        for name, part in _parts(seen).items():
+            if part == before.get(name):
+                self.assertIs(part, before[name])
         # So are the answers of the drivers, who remember former views.
         for one, other in zip(wanting.Wanted(self.drivers()).after(fresh),
                               self.wanted.after(seen), strict=True):

@@ -12,6 +12,7 @@
 
 """Distributed floating IPs in the view: which machines are on this chassis."""
 
+from ovn_network_agent import model
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import view_base
 from ovn_network_agent.tests.functional.ovn import views
@@ -33,9 +34,9 @@ class MachinesTest(view_base.ViewTestCase):
         self.cloud.add_nat('r1', OTHER, logical_port='vm-2')
 
     def residents(self, eyes):
-        router = eyes.router('r1')
-        return None if router is None else {
-            nat.external_ip for nat in router.nats if nat.resident}
+        return None if eyes.router('r1') is None else {
+            address for address, each in eyes.addresses('r1').items()
+            if each.resident and each.answered}
 
     def become(self, eyes, wanted):
         self.eventually(lambda: self.residents(eyes) == wanted,
@@ -53,8 +54,10 @@ class MachinesTest(view_base.ViewTestCase):
         self.assertEqual((False, True, (), (port,)), (
             port.local, port.hosting, router.served_ports,
             router.hosting_ports))
-        nat = next(nat for nat in router.nats if nat.resident)
-        self.assertEqual(MAC, nat.distributed_mac)
+        self.assertEqual(
+            {FIP: model.ServedAddress(router.uuid, 'r1', FIP, MAC, port,
+                                      ('fip',), resident=True)},
+            eyes.addresses('r1'))
         self.cloud.move_machine('vm-1', AWAY)
         self.become(eyes, None)
         self.cloud.move_machine('vm-1', HERE)
@@ -168,7 +171,7 @@ class MachinesTest(view_base.ViewTestCase):
                         'the server is gone')
         self.cloud.change_nat(FIP, external_mac='fa:16:3e:00:00:aa')
         self.cloud.add_nat('r2', '198.51.100.20')
-        self.eventually(lambda: self.fips(eyes, 'r2') == {'198.51.100.20'},
+        self.eventually(lambda: eyes.fips('r2') == {'198.51.100.20'},
                         'the new address')
         self.assertIsNone(self.residents(eyes))
         self.sb.start()

@@ -12,6 +12,7 @@
 
 """Which addresses are withheld, from rows of real databases."""
 
+from ovn_network_agent import selection
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import schemas
 from ovn_network_agent.tests.functional.ovn import view_base
@@ -36,7 +37,8 @@ class SelectionTestCase(view_base.ViewTestCase):
 
     def withheld(self, eyes):
         """Addresses that are withheld, with the reasons."""
-        return dict(eyes.router('r1').withheld)
+        return {address: each.withheld for address, each
+                in eyes.addresses('r1').items() if each.withheld}
 
     def mark(self, table, where, value):
         self.cloud.say(table, where, external_ids={MARK: value})
@@ -46,15 +48,17 @@ class SelectionTestCase(view_base.ViewTestCase):
         self.eventually(lambda: self.withheld(eyes).keys() == wanted,
                         lambda: self.withheld(eyes))
         self.synchronise(eyes)
-        self.assertEqual(views.fresh(eyes).routers,
-                         views.timeless(eyes.look()).routers)
+        self.assertEqual(views.timeless(views.fresh(eyes)),
+                         views.timeless(eyes.look()))
         self.assertEqual(self.withheld(eyes).keys(), wanted)
 
 
 class RowsTest(SelectionTestCase):
 
     def test_nothing_is_withheld(self):
-        self.assertEqual((), self.eyes().router('r1').withheld)
+        eyes = self.eyes()
+        self.assertEqual(ALL, eyes.addresses('r1').keys())
+        self.assertEqual({}, self.withheld(eyes))
 
     def test_each_table(self):
         self.cloud.add_switch()
@@ -148,14 +152,20 @@ class RowsTest(SelectionTestCase):
         self.mark('Logical_Switch', {'name': 'neutron-public'}, 'false')
         self.become(eyes, ALL | {'203.0.113.1', '203.0.113.10'})
 
-    def test_another_router_stays_the_same_object(self):
+    def test_nothing_else_changes(self):
         self.cloud.add_router('r2', ['198.51.100.2/24'], HERE,
                               mac='fa:16:3e:00:00:02')
         eyes = self.eyes()
-        other = eyes.router('r2')
+        routers, others = eyes.look().routers, eyes.addresses('r2')
+        before = eyes.addresses('r1')
         self.mark('NAT', {'external_ip': FIP}, 'false')
         self.become(eyes, {FIP})
-        self.assertIs(other, eyes.router('r2'))
+        for one, other in zip(routers, eyes.look().routers, strict=True):
+            self.assertIs(one, other)
+        self.assertIs(others, eyes.addresses('r2'))
+        self.assertEqual([FIP], [
+            address for address, each in eyes.addresses('r1').items()
+            if before[address] is not each])
 
     def test_an_address_of_ipv6(self):
         self.cloud.add_nat('r1', '2001:db8::10')
@@ -190,7 +200,7 @@ class OptionsTest(SelectionTestCase):
         self.assertEqual({FIP}, self.withheld(eyes).keys())
         eyes.view._conf.clear_override('exclude_cidrs', group='announce')
         eyes.look(full=True)
-        self.assertEqual((), eyes.router('r1').withheld)
+        self.assertEqual({}, self.withheld(eyes))
 
 
 class RoutedByOvnTest(SelectionTestCase):
@@ -208,6 +218,9 @@ class RoutedByOvnTest(SelectionTestCase):
         self.assertEqual(views.fresh(eyes).groups,
                          views.timeless(eyes.look()).groups)
 
+    def answered(self, eyes):
+        return {each.answered for each in eyes.addresses('r1').values()}
+
     def say(self, value):
         self.cloud.say('Logical_Router', {'name': 'neutron-r1'},
                        options={'dynamic-routing': value})
@@ -218,10 +231,14 @@ class RoutedByOvnTest(SelectionTestCase):
         self.say('true')
         self.become_routed(eyes, True)
         # Its addresses and ports are still known, for those who ask.
-        self.assertEqual({FIP, OTHER, OWN}, self.fips(eyes))
+        self.assertEqual(dict.fromkeys(ALL, selection.BY_OVN),
+                         self.withheld(eyes))
+        self.assertEqual({False}, self.answered(eyes))
         self.assertTrue(eyes.router('r1').ports[0].local)
         self.say('false')
         self.become_routed(eyes, False)
+        self.assertEqual({}, self.withheld(eyes))
+        self.assertEqual({True}, self.answered(eyes))
 
     def test_both_announce_where_the_operator_says_so(self):
         self.say('true')
@@ -247,11 +264,11 @@ class SchemaTest(base.OvsdbTestCase):
         # The helpers write columns that this schema lacks.
         self.nb.transact(*self.router())
         self.cloud._bind('lrp-r1', HERE, self.cloud.network)
-        router = self.eyes(
-            announce__exclude_networks=['public']).router('r1')
-        self.assertEqual([FIP], [nat.external_ip for nat in router.nats])
-        self.assertEqual(((), False), (router.withheld,
-                                       router.routed_by_ovn))
+        eyes = self.eyes(announce__exclude_networks=['public'])
+        self.assertEqual({OWN: '', FIP: ''}, {
+            address: each.withheld for address, each
+            in eyes.addresses('r1').items()})
+        self.assertFalse(eyes.router('r1').routed_by_ovn)
 
     def router(self):
         """The operations that make a router with a floating IP."""

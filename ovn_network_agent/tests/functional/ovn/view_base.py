@@ -26,7 +26,3 @@ class ViewTestCase(base.OvsdbTestCase):
             router = eyes.router(name)
             return wanted(router) and (router or True)
         return self.eventually(look, what)
-
-    def fips(self, eyes, name='r1'):
-        router = eyes.router(name)
-        return {nat.external_ip for nat in router.nats} if router else set()

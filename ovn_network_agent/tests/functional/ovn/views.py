@@ -28,8 +28,8 @@ def fresh(eyes):
           eyes.databases['sb'].rows() as sb):
         builder = snapshot.Builder(eyes.view._conf.gateway_port,
                                    selection.read(eyes.view._conf.announce))
-        return builder.build(nb, sb, eyes.view._wiring, {},
-                             model.Phase.RUNNING)
+        return builder.complete(builder.build(
+            nb, sb, eyes.view._wiring, {}, model.Phase.RUNNING))
 
 
 def timeless(seen):

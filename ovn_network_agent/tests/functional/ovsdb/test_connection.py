@@ -398,8 +398,7 @@ class OlderSchemaTest(base.OvsdbTestCase):
         self.cloud.add_static_route('r1')
         eyes = self.eyes()
         router = eyes.router('r1')
-        self.assertEqual(['198.51.100.10'],
-                         [nat.external_ip for nat in router.nats])
+        self.assertEqual({'198.51.100.10'}, eyes.fips('r1'))
         self.assertEqual(['Gateway_Chassis'],
                          [g.table for g in eyes.look().groups])
         self.assertTrue(router.ports[0].local)

@@ -31,6 +31,8 @@ from ovs import stream
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent import selection
+from ovn_network_agent.engine import contributions
+from ovn_network_agent.engine import proofs
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import marks
@@ -247,20 +249,23 @@ def _view(data):
     here = wiring.read(ovs, _DEVICES)
     builder = snapshot.Builder('', _SELECTION)
     for phase in (model.Phase.RUNNING, model.Phase.DRAINING):
-        seen = builder.build(nb, sb, here, {}, phase, full=True)
+        seen = builder.complete(builder.build(nb, sb, here, {}, phase,
+                                              full=True))
     builder.hosts()
     builder.gateway_chassis()
     proof = builder.evidence(here.chassis, frozenset())
-    subjects = frozenset(f'{nat.external_ip}/32' for router in seen.routers
-                         for nat in router.nats)
+    subjects = frozenset(
+        f'{address}/32' for address in builder._rows.index(
+            'nb', 'NAT', 'address').keys())
     list(proof.doubts(subjects))
     for subject in subjects:
         proof.elsewhere(subject)
     # A change of every row.
     for name, tables in (('nb', nb), ('sb', sb)):
-        builder.build(nb, sb, here, {
+        again = builder.complete(builder.build(nb, sb, here, {
             (name, table): set(found) for table, found in tables.items()},
-            model.Phase.RUNNING)
+            model.Phase.DRAINING))
+        assert again == seen
     _drivers(seen)
 
 
@@ -271,9 +276,23 @@ def _drivers(seen):
             for group in seen.groups:
                 wanted += driver.resources(group, seen.node)
             for router in seen.routers:
-                wanted += world.wanted(driver, router, seen.node)
+                wanted += _of_router(
+                    driver, (router, *seen.addresses[router.uuid].values()),
+                    seen.node)
             for resource in wanted:
                 _check(conf, resource)
+
+
+def _of_router(driver, subjects, node):
+    """What a driver wants for a router and its addresses, a list."""
+    wanted = [each for subject in subjects
+              if type(subject) in driver.SUBJECTS
+              for each in driver.resources(subject, node)]
+    contributions.merged(each for each in wanted
+                         if isinstance(each, resources.Problem))
+    return [*wanted, *filter(None, (
+        proofs.complete(each, wanted) for each in wanted
+        if isinstance(each, resources.Advertised)))]
 
 
 def _check(conf, resource):

@@ -174,7 +174,7 @@ def subject_of(address, conf, values):
         address, subject.Kind.FIP, node, router, router.ports[0],
         router.nats[0], world.HOSTNAME, (),
         tuple(each for each in wanted if subject.concerns(each, address)),
-        withheld=subject.withheld(address, router))
+        withheld=world.addresses(router)[address].withheld)
 
 
 def kernel_of(about, conf):

@@ -28,7 +28,7 @@ class AddressesTest(base.BaseTestCase):
         router = dataclasses.replace(world.router(), balanced=(
             model.BalancedAddress('198.51.100.30', True),
             model.BalancedAddress('10.0.0.7')))
-        snapshot = model.Snapshot(world.node(), (router,), (group,))
+        snapshot = world.snapshot(router, groups=(group,))
         self.assertEqual(
             ['198.51.100.1', '198.51.100.10', '198.51.100.30'],
             list(map(str, announceable.addresses(snapshot, (

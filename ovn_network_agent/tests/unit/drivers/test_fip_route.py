@@ -176,8 +176,7 @@ class AddressesTest(fip_routes.FipRouteTestCase):
                         FIP, logical_ip='10.0.0.6'))), {},
                  ['198.51.100.1', FIP]),
                 ('nat_addresses before the NAT row', world.router(
-                    ports=(world.port(nat_addresses=(
-                        '198.51.100.1', '198.51.100.33')),)), {},
+                    sent=('198.51.100.1', '198.51.100.33')), {},
                  ['198.51.100.1', '198.51.100.33']),
                 ('load balancers, one of them of a tenant', world.router(
                     balanced=(balanced('10.0.0.9', floating=False),

@@ -355,8 +355,7 @@ class PortForwardTest(base.BaseTestCase):
         router = world.router(
             nats=(world.fip('198.51.100.10'), model.Nat(
                 'snat', '198.51.100.20', '10.0.0.0/24')),
-            ports=(world.port(nat_addresses=(
-                '198.51.100.10', '198.51.100.21', '198.51.100.22')),),
+            sent=('198.51.100.10', '198.51.100.21', '198.51.100.22'),
             # Nor those of load balancers, which northd may list as well.
             balanced=(model.BalancedAddress('198.51.100.22'),))
         self.assertEqual(
@@ -372,8 +371,7 @@ class PortForwardTest(base.BaseTestCase):
                 world.router(fips=('192.0.2.53',)),
                 world.router(ports=(world.port(
                     networks=('192.0.2.53/24',)),)),
-                world.router(ports=(world.port(
-                    nat_addresses=('192.0.2.53',)),)),
+                world.router(sent=('192.0.2.53',)),
                 world.router(balanced=(
                     model.BalancedAddress('192.0.2.53'),))):
             tracker = tracking.Tracker()
@@ -382,7 +380,8 @@ class PortForwardTest(base.BaseTestCase):
                 {k.kind for kinds in world.BACKENDS.values() for k in kinds}
                 | {'nft_table', 'nft_element', 'vip_address'})
             vips = (golden.vip(), golden.vip(address='192.0.2.54'))
-            (address, name), = port_forwards.taken(vips, (router,))
+            (address, name), = port_forwards.taken(
+                vips, world.snapshot(router))
             self.assertEqual(router.name, name)
             wanted.update(dataclasses.replace(
                 world.snapshot(router), forwards=port_forwards.Forwards((
@@ -404,4 +403,5 @@ class PortForwardTest(base.BaseTestCase):
         router = world.router(fips=('192.0.2.53',),
                               ports=(world.port(local=False),))
         self.assertEqual(frozenset(),
-                         port_forwards.taken((golden.vip(),), (router,)))
+                         port_forwards.taken(
+                             (golden.vip(),), world.snapshot(router)))

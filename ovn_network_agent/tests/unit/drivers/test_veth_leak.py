@@ -205,4 +205,4 @@ class VethLeakTest(base.BaseTestCase):
     def test_a_router_that_is_not_here(self):
         moved = world.router(ports=(world.port(local=False),))
         self.assertEqual([], self.router(moved))
-        self.assertEqual([], self.router(model.Router('uuid', 'name')))
+        self.assertEqual([], self.router(world.Router('uuid', 'name')))

@@ -139,8 +139,7 @@ class DriverTest(gateways.ReconcilerTestCase):
                                            ['198.51.100.30']), ((), [])):
             del gateway.fip_route.asked[:]
             del gateway.fip_route.asked_addresses[:]
-            gateway.run(dataclasses.replace(router, ports=(
-                worlds.port(nat_addresses=sent),)))
+            gateway.run(dataclasses.replace(router, sent=sent))
             self.assertEqual([], gateway.fip_route.asked)
             self.assertEqual(asked, gateway.fip_route.asked_addresses)
 

@@ -43,7 +43,7 @@ OURS = {
         'diagnosis.address.verdicts', 'diagnosis.node.check',
         'engine.reconciler', 'forward.presence', 'forward.standing',
         'nft.transaction', 'ovn.absence', 'privileged.ofctl',
-        'port_forwards', 'watches.surroundings', 'privileged.checks',
+        'watches.surroundings', 'privileged.checks',
         'privileged.limits', 'vlans'),
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.reload',

@@ -73,6 +73,7 @@ class Node:
         self.now = 1000.0
         self.handovers = handover.Handovers(self.conf, lambda: self.now)
         self.driver = world.driver('gateway_drain', self.conf)
+        self.known = None
 
     def look(self, one, phase=RUNNING, drains=frozenset(), alive=(OTHER,),
              anew=False, fips=()):
@@ -80,19 +81,27 @@ class Node:
 
         :param one: the group without a state, its owner at its only port
         :param alive: names of the chassis whose relays answer
-        :param anew: see :meth:`handover.Handovers.update`
+        :param anew: compute the states although they are settled
         :param fips: floating IPs of the routers
         """
         second = group(2, HERE, (candidate(HERE, 5), candidate(THIRD, 1)),
                        one.facts)
-        seen = self.handovers.update(dataclasses.replace(world.snapshot(*(
+        view = dataclasses.replace(world.snapshot(*(
             world.router(number, fips, ports=(world.port(
                 number, chassis=owner, local=owner == HERE),))
             for number, owner in ((1, one.ports[0].chassis), (2, HERE))),
             phase=phase, drains=drains, relays=tuple(
                 model.Relay('br-ex', ADDRESSES[name], PORTS[name],
                             name in alive) for name in PORTS)),
-            groups=(one, second)), anew)
+            groups=(one, second))
+        # As ovn.view.View, without the health of others.
+        known = (view.node, view.routers, view.groups,
+                 [relay.alive for relay in view.node.relays])
+        if anew or not self.handovers.settled or known != self.known:
+            self.known = known
+            seen = self.handovers.update(view)
+        else:
+            seen = dataclasses.replace(view, groups=self.seen.groups)
         self.seen = seen
         self.group, self.node = seen.groups[0], seen.node
         self.port = seen.routers[0].ports[0]

@@ -11,25 +11,53 @@
 # under the License.
 
 
-import uuid
-
 import hypothesis
 from hypothesis import strategies
 from oslotest import base
 
+from ovn_network_agent.ovn import given
+from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import nats
+from ovn_network_agent.ovn import queries
 from ovn_network_agent.tests import budget
 from ovn_network_agent.tests import calls
 from ovn_network_agent.tests.unit.ovn import atoms
 
 ROUTERS = 'ab'
-ROWS = [uuid.UUID(int=number) for number in range(6)]
+NAT, ROUTER = ('nb', 'NAT'), ('nb', 'Logical_Router')
 
 
-def row(number, address):
-    """A row of NAT; its address may be no address."""
-    return atoms.made(ROWS[number], type='dnat_and_snat', external_ip=address,
-                logical_ip='10.0.0.5')
+class Rows:
+    """Tables of routers and NAT rows, whose changes are taken in."""
+
+    def __init__(self):
+        self.tables = {'NAT': {}, 'Logical_Router': {}}
+        self.queries = queries.Queries(indexes.make())
+        self.queries.replace({'nb': self.tables, 'sb': {}})
+        self.nats = nats.Nats(self.queries, given.Given())
+
+    def set(self, place, uuid, row):
+        """A row comes, changes or, with None, goes."""
+        self.tables[place[1]].pop(uuid, None)
+        if row is not None:
+            self.tables[place[1]][uuid] = row
+        self.nats.took(place[1], uuid, self.queries.take(place, uuid))
+
+    def nat(self, uuid, address, **values):
+        self.set(NAT, uuid, atoms.made(uuid, **{
+            'type': 'dnat_and_snat', 'external_ip': address,
+            'logical_ip': '10.0.0.5', **values}) if address else None)
+
+    def router(self, uuid, references):
+        self.set(ROUTER, uuid, atoms.made(uuid, name=uuid, nat=references))
+
+    def found(self, router):
+        """What is known of the NAT rows of a router."""
+        self.nats.read()
+        of = self.nats.of(router)
+        return (of.facts(), {address: of.of_address(address)
+                             for address in of.addresses()},
+                self.queries.ask(nats.tenants, self.queries, router))
 
 
 class NatsTest(base.BaseTestCase):
@@ -37,53 +65,56 @@ class NatsTest(base.BaseTestCase):
     @hypothesis.settings(max_examples=budget.examples(200), deadline=None,
                          database=None)
     @hypothesis.given(strategies.lists(strategies.tuples(
-        strategies.sampled_from(ROUTERS), strategies.integers(0, 5),
+        strategies.sampled_from(ROUTERS), strategies.sampled_from('uvwxyz'),
         strategies.sampled_from(['198.51.100.10', '198.51.100.11', 'bad',
-                                 '', None]), strategies.booleans())))
+                                 '', None]),
+        strategies.sampled_from(['snat', 'dnat_and_snat']))))
     def test_it_equals_one_that_is_read_afresh(self, changes):
         """Rows come, change and go; a row may come after its reference."""
-        kept, table = nats.Nats(), {}
+        kept = Rows()
         references = {router: [] for router in ROUTERS}
-        for router, number, address, copied in changes:
-            each = ROWS[number]
-            if address is None:
-                references[router] = [
-                    other for other in references[router] if other != each]
-            elif each not in references[router]:
-                references[router] = [*references[router], each]
+        for router in ROUTERS:
+            kept.router(router, [])
+        for router, each, address, kind in changes:
+            before = references[router]
             if address is not None:
-                kept.changed(each, ROUTERS)
-                table.pop(each, None)
-                if address:
-                    table[each] = row(number, address)
-            if copied:
-                # Equal references need not be the same objects.
-                references[router] = [uuid.UUID(int=other.int)
-                                      for other in references[router]]
+                kept.nat(each, address, type=kind, logical_ip='10.0.0.0/24')
+                references[router] = [*dict.fromkeys((*before, each))]
+            else:
+                references[router] = [other for other in before
+                                      if other != each]
+            if references[router] != before:
+                kept.router(router, references[router])
+            fresh = Rows()
             for each in ROUTERS:
-                found = kept.of_router(each, references[each], table)
-                self.assertEqual(nats.Nats().of_router(
-                    each, references[each], table)[:2], found[:2])
+                fresh.router(each, references[each])
+            for uuid, row in kept.tables['NAT'].items():
+                fresh.set(NAT, uuid, row)
+            for each in ROUTERS:
+                self.assertEqual(fresh.found(each), kept.found(each))
 
     def test_only_what_has_changed_is_read(self):
-        many = [uuid.UUID(int=number) for number in range(1000)]
-        table = {each: atoms.made(
-            each, type='snat', external_ip='198.51.100.1',
-            logical_ip=f'10.{number >> 8}.{number & 255}.0/24')
-            for number, each in enumerate(many)}
-        kept = nats.Nats()
-        self.assertEqual(999, len(kept.of_router('a', many[1:], table)[0]))
-        kept.changed(many[5], ['a'])
+        kept, many = Rows(), [f'{number:04d}' for number in range(1000)]
+        for number, each in enumerate(many):
+            kept.nat(each, '198.51.100.1', type='snat',
+                     logical_ip=f'10.{number >> 8}.{number & 255}.0/24')
+        kept.router('a', many[1:])
+        self.assertEqual(999, len(kept.found('a')[2]))
+        kept.router('a', many[:-1])
+        kept.nat(many[5], '198.51.100.1', type='snat', logical_ip='10.9.9.9')
         with calls.made(nats.nat) as read:
-            found = kept.of_router('a', many[:-1], table)
-        self.assertEqual(999, len(found[0]))
-        self.assertEqual({many[0], many[5]}, found[2])
+            facts, by_address, tenants = kept.found('a')
+        self.assertEqual(999, len(facts.tenants))
+        self.assertEqual(999, len(by_address['198.51.100.1']))
+        self.assertIn('10.9.9.9/32', tenants)
         self.assertEqual([many[0], many[5]],
                          sorted(each['row'].uuid for each in read))
 
     def test_a_router_that_is_gone_is_forgotten(self):
-        kept = nats.Nats()
-        table = {ROWS[0]: row(0, '198.51.100.10')}
-        kept.of_router('a', ROWS[:1], table)
-        kept.drop('a')
-        self.assertEqual({ROWS[0]}, kept.of_router('a', ROWS[:1], table)[2])
+        kept = Rows()
+        kept.nat('u', '198.51.100.10')
+        kept.router('a', ['u'])
+        before = kept.nats.of('a')
+        kept.nats.drop('a')
+        self.assertIsNot(before, kept.nats.of('a'))
+        self.assertEqual(['198.51.100.10'], list(kept.found('a')[1]))

@@ -105,6 +105,7 @@ class History(stateful.RuleBasedStateMachine):
     def look(self, whole):
         before = self.made.update(self.tables, {}, False)[Machine]
         now = self.made.update(self.tables, self.dirty, whole)[Machine]
+        self.present = now
         self.dirty.clear()
         fresh = sources.Sources([Machines()])
         wanted = fresh.update(self.tables, {}, True)[Machine]
@@ -136,9 +137,9 @@ class SourcesTest(base.BaseTestCase):
         history.port(uuid=1, name='a', switch='b')
         history.switch(uuid=1, labels={'b'}, tag=1)
         history.look(whole=False)
-        self.assertEqual({'a'}, set(history.made._sources[0].subjects))
+        self.assertEqual({'a'}, set(history.present))
         history.gone_without_an_event(place=PORT)
-        self.assertEqual({}, history.made._sources[0].subjects)
+        self.assertEqual({}, history.present)
 
     def test_a_row_on_which_keys_fail_costs_only_itself(self):
         self.useFixture(fixtures.FakeLogger())

@@ -91,7 +91,8 @@ class NoteDriver(base.Driver):
         yield self._note(router.uuid, node, f': {" ".join(networks)}')
 
     def _address(self, served, node):
-        if 'fip' not in served.kinds or served.resident:
+        if ('fip' not in served.kinds or not served.answered or
+                served.resident):
             return
         if served.port.local:
             yield self._note(served.address, node,

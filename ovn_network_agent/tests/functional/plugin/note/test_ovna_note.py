@@ -90,8 +90,8 @@ class NoteDriverTest(unittest.TestCase):
         self.assertEqual(resources.Ref('note', ('198.51.100.10',)), keep.of)
 
     def test_other_addresses(self):
-        for other in (address(kinds=('snat', 'router')), address(kinds=()),
-                      address(resident=True)):
+        for other in (address(kinds=('snat', 'router')),
+                      address(answered=False), address(resident=True)):
             self.assertEqual([], self.wanted(other))
 
 

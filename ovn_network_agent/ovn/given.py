@@ -1,0 +1,44 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a view is built from beside rows."""
+
+import dataclasses
+
+from ovn_network_agent import selection
+from ovn_network_agent.model import wiring as wirings
+
+
+@dataclasses.dataclass(slots=True)
+class Given:
+    """The same object for all parts of a builder.
+
+    A change counts when all results are forgotten (:mod:`ovn.queries`).
+    """
+
+    # Name of the only chassisredirect port to follow, '' for all.
+    gateway_port: str = ''
+    # With the name of this chassis.
+    wiring: wirings.Wiring = dataclasses.field(default_factory=wirings.Wiring)
+    selected: selection.Selection = dataclasses.field(
+        default_factory=selection.Selection)
+    # Whether SB and the replica have the table Advertised_Route.
+    has_advertised: bool = False
+
+    def follows(self, redirect_port: str) -> bool:
+        """Whether this agent handles a chassisredirect port."""
+        return self.gateway_port in ('', redirect_port)
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the routers that OVN routes are left to OVN."""
+        return not (self.has_advertised and self.selected.advertised_routes)

@@ -1,0 +1,291 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Functions of rows, whose results are kept until something read changes.
+
+A function asks for rows, for keys of indexes, and for the results of other
+functions.  Each of these reads is noted, so a changed row leads to the results
+that depend on it.  A result that is equal to the former one is the same object
+as before, and what depends on it alone is not computed again.  Pure.
+"""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Hashable
+from collections.abc import Iterable
+from collections.abc import KeysView
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+from typing import TypeVar
+
+from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
+from ovn_network_agent.ovsdb.columns import Uuid
+
+#: ('nb'|'sb', table).
+Place = tuple[str, str]
+#: The rows of 'nb' and 'sb'.
+Databases = Mapping[str, columns.Tables]
+#: The changed rows.
+Dirty = Mapping[Place, Collection[Uuid]]
+
+_T = TypeVar('_T')
+# A function with its arguments.
+_Call = tuple[Callable[..., Any], tuple[Hashable, ...]]
+# Who asks from outside of all functions.
+_NOBODY: _Call = (lambda: None, ())
+
+
+@dataclasses.dataclass(slots=True)
+class _Result:
+    """The last result of a call.
+
+    ``read`` has the rows and keys that the function read, ``asked`` the calls
+    that the function made, with their results.
+    """
+
+    value: Any
+    read: set[Hashable]
+    asked: dict[_Call, Any]
+
+
+class Queries:
+    """The rows of tables, their indexes, and results that depend on them.
+
+    :param made: empty indexes: by place, then by name
+    """
+
+    def __init__(self, made: dict[Place, dict[str, indexes.Index]]) -> None:
+        self._indexes = made
+        self._databases: Databases = {}
+        self._finders = {(*place, name): _Finder(index, (*place, name),
+                                                 self.note)
+                         for place, named in made.items()
+                         for name, index in named.items()}
+        self._results: dict[_Call, _Result] = {}
+        # By what is read, and by call, the calls that depend on it.
+        self._readers: dict[Hashable, set[_Call]] = (
+            collections.defaultdict(set))
+        # Calls that read something that has changed, and calls that depend on
+        # such calls.
+        self._stale: set[_Call] = set()
+        self._doubtful: set[_Call] = set()
+        # The calls under way, the innermost last.
+        self._running: list[_Result] = []
+
+    # -- for functions ----------------------------------------------------
+
+    def ask(self, function: Callable[..., _T], *arguments: Hashable) -> _T:
+        """The result of a function, which is noted if another one asks.
+
+        The function must be the same object, or the same method of the same
+        object, each time.  An exception leaves nothing behind.
+        """
+        call = function, arguments
+        value: _T = self._value(call)
+        if self._running:
+            self._running[-1].asked[call] = value
+        else:
+            self._readers[call].add(_NOBODY)
+        return value
+
+    def note(self, look: Hashable) -> None:
+        """Note that the running function has read something."""
+        if self._running:
+            self._running[-1].read.add(look)
+
+    def row(self, database: str, table: str, uuid: Uuid) -> Row | None:
+        """A row, None if it is not there (yet)."""
+        self.note(uuid)
+        return self.present(database, table, uuid)
+
+    def rows(self, database: str, table: str,
+             uuids: Iterable[Uuid]) -> list[Row]:
+        """Those of some rows that are there."""
+        found = (self.row(database, table, uuid) for uuid in uuids)
+        return [row for row in found if row is not None]
+
+    def referred(self, row: Row, column: str) -> list[Row]:
+        """Likewise of the rows that a column refers to."""
+        for uuid in columns.referenced(row, column):
+            self.note(uuid)
+        return columns.rows(row, column)
+
+    def find(self, database: str, table: str, name: str) -> '_Finder':
+        """An index whose use is noted."""
+        return self._finders[database, table, name]
+
+    # -- for changes ------------------------------------------------------
+
+    def present(self, database: str, table: str, uuid: Uuid) -> Row | None:
+        """A row whose use is not noted."""
+        return self._databases[database].get(table, {}).get(uuid)
+
+    def index(self, database: str, table: str, name: str) -> indexes.Index:
+        """An index whose use is not noted."""
+        return self._indexes[database, table][name]
+
+    def places(self) -> Iterable[tuple[Place, indexes.Index]]:
+        """The tables with indexes, each with one of its indexes."""
+        for place, named in self._indexes.items():
+            yield place, next(iter(named.values()))
+
+    def consistent(self, databases: Databases, dirty: Dirty) -> bool:
+        """Whether the indexes have as many rows as the replicas.
+
+        A reconnection may replace a replica without an event for the rows
+        that are gone; then the counts differ.
+        """
+        for (database, table), index in self.places():
+            rows = databases[database].get(table, {})
+            known = len(index)
+            for uuid in dirty.get((database, table), ()):
+                known += (uuid in rows) - index.covers(uuid)
+            if known != len(rows):
+                return False
+        return True
+
+    def replace(self, databases: Databases) -> None:
+        """Read from other tables, whose changes :meth:`take` tells."""
+        self._databases = databases
+
+    def rebuild(self) -> None:
+        """Read all rows, and compute everything again."""
+        for (database, table), named in self._indexes.items():
+            # The tables of python-ovs are slow to go through.
+            rows = dict(self._databases[database].get(table, {}))
+            for index in named.values():
+                index.rebuild(rows)
+        self.forget()
+
+    def forget(self) -> None:
+        """Compute everything again, and keep the objects that are equal."""
+        self._stale.update(self._results)
+
+    def take(self, place: Place, uuid: Uuid,
+             anyway: bool = False) -> dict[str, set[Any]]:
+        """Take in a new, changed or deleted row.
+
+        :param anyway: have everything computed again that has to do with the
+            row, although it may be the same
+        :returns: by name of an index the keys that the row has got or lost
+        """
+        row = self.present(*place, uuid)
+        changed = {}
+        for name, index in self._indexes.get(place, {}).items():
+            changed[name] = keys = index.update(uuid, row)
+            for key in {*keys, *index.keys_of(uuid)} if anyway else keys:
+                self.outdate((*place, name, key))
+            if keys or anyway:
+                self.outdate((*place, name))
+                self.outdate((*place, name, 'of', uuid))
+        self.outdate(uuid)
+        return changed
+
+    def outdate(self, look: Hashable) -> None:
+        """Have the functions computed again that have read something."""
+        for call in self._readers.get(look, ()):
+            self._stale.add(call)
+            self._doubt(call)
+
+    def _doubt(self, call: _Call) -> None:
+        """Have the results compared that depend on a call."""
+        for reader in self._readers.get(call, ()):
+            if reader not in self._doubtful:
+                self._doubtful.add(reader)
+                self._doubt(reader)
+
+    # -- results ----------------------------------------------------------
+
+    def _value(self, call: _Call) -> Any:
+        known = self._results.get(call)
+        if known is not None and not self._differs(call, known):
+            return known.value
+        function, arguments = call
+        made = _Result(None, set(), {})
+        self._running.append(made)
+        try:
+            made.value = function(*arguments)
+        finally:
+            self._running.pop()
+        if known is not None and known.value == made.value:
+            made.value = known.value
+        self._results[call] = made
+        self._stale.discard(call)
+        self._doubtful.discard(call)
+        for look in (*made.read, *made.asked):
+            self._readers[look].add(call)
+        if known is not None:
+            for look in known.read - made.read:
+                self._release(look, call)
+            for other in known.asked.keys() - made.asked.keys():
+                self._release(other, call)
+        return made.value
+
+    def _differs(self, call: _Call, known: _Result) -> bool:
+        """Whether something differs that a known result depends on.
+
+        The calls are compared in their order, because an earlier one may have
+        said which others there are.
+        """
+        if call in self._stale:
+            return True
+        if call in self._doubtful:
+            if any(self._value(other) is not value
+                   for other, value in known.asked.items()):
+                return True
+            self._doubtful.discard(call)
+        return False
+
+    def _release(self, look: Any, reader: _Call) -> None:
+        """Forget a reader, and a result that has no other one."""
+        readers = self._readers[look]
+        readers.discard(reader)
+        if readers:
+            return
+        del self._readers[look]
+        gone = self._results.pop(look, None)
+        if gone is not None:
+            self._stale.discard(look)
+            self._doubtful.discard(look)
+            for each in (*gone.read, *gone.asked):
+                self._release(each, look)
+
+
+class _Finder:
+    """An index whose use is noted."""
+
+    def __init__(self, index: indexes.Index, name: tuple[str, str, str],
+                 note: Callable[[Hashable], None]) -> None:
+        self._index = index
+        self._name = name
+        self._note = note
+
+    def find(self, key: Hashable) -> frozenset[Uuid]:
+        """See :class:`indexes.Index`; likewise the other methods."""
+        self._note((*self._name, key))
+        return self._index.find(key)
+
+    def first(self, key: Hashable) -> Uuid | None:
+        self._note((*self._name, key))
+        return self._index.first(key)
+
+    def keys(self) -> KeysView[Any]:
+        self._note(self._name)
+        return self._index.keys()
+
+    def keys_of(self, uuid: Uuid) -> tuple[Any, ...]:
+        self._note((*self._name, 'of', uuid))
+        return self._index.keys_of(uuid)

@@ -250,7 +250,7 @@ class View:
                 if again is not None:
                     # The rows need not have changed by a report of a server.
                     self._whole = self._whole or self._confirmation.loses(
-                        nb, before, now)
+                        nb, before, now) or bool(self._lost(before, now))
                 self._confirm(nb, sb, now, full or ends)
                 self._look_for_absent(sb)
                 self._tell_namesakes(now.node)
@@ -299,6 +299,7 @@ class View:
         if self._sources is not None:
             subjects = self._sources.update(
                 {'nb': nb, 'sb': sb}, self._dirty, self._builder.whole)
+            self._whole = self._whole or self._sources.whole
             now = dataclasses.replace(
                 now, subjects=subjects,
                 problems=now.problems + self._sources.problems)
@@ -395,10 +396,16 @@ class View:
             return
         if self._whole or not self.confirmed:
             self._confirmation.consider(nb, sb, self.last, now, self._whole,
-                                        self._has_machines)
+                                        self._has_machines,
+                                        self._lost(self.last, now))
         elif full:
             self._confirmation.repeat(sb, now.node.chassis,
                                       self._has_machines)
+
+    def _lost(self, before, now):
+        """What sources may have lost, see :meth:`sources.Sources.lost`."""
+        return self._sources.lost(before.subjects, now.subjects) if (
+            before and self._sources) else set()
 
     def _judged(self, snapshot, facts, silent, dead):
         """Add to the groups what is known of the health of the nodes.

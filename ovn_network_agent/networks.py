@@ -60,11 +60,6 @@ def host_prefix(address: str) -> str:
     return f'{address}/{_parsed(address).max_prefixlen:d}'
 
 
-def in_key(address: str, key: Iterable[object]) -> bool:
-    """Whether a key of a resource has an address, also with a length."""
-    return any(str(item).partition('/')[0] == address for item in key)
-
-
 def family(address: str) -> int:
     """The IP version of an address or prefix, 4 or 6.
 

@@ -16,7 +16,6 @@ import argparse
 import json
 
 from ovn_network_agent import iptext
-from ovn_network_agent import networks
 from ovn_network_agent.control import addresses
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import comparison
@@ -127,7 +126,7 @@ def _beside(table, wanted):
     Drivers of other projects may have made them.
     """
     return table.rows(lambda ref: any(
-        networks.in_key(each, ref.key) for each in wanted)) if wanted else []
+        rows.has(ref.key, each) for each in wanted)) if wanted else []
 
 
 def _address(text):

@@ -16,6 +16,7 @@ import dataclasses
 
 from ovn_network_agent import networks
 from ovn_network_agent import resources
+from ovn_network_agent.control import rows
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import ovn
@@ -58,7 +59,7 @@ def concerning(wanted, address):
         address in each.addresses if each.kind == resources.Problem.kind else
         each.kind != resources.Keep.kind and
         (each.subject == networks.host_prefix(address) or
-         networks.in_key(address, each.key))))
+         rows.has(each.key, address))))
 
 
 def layers(driver, subject, address):
@@ -104,18 +105,18 @@ def _problem(problem):
     return verdicts.problem('wanted', problem.naming(problem.addresses).text)
 
 
-def _resource(resource, rows):
+def _resource(resource, known):
     """The finding whether the running agent has a resource in place.
 
-    :param rows: see :attr:`facts.Facts.rows`
+    :param known: see :attr:`facts.Facts.rows`
     """
     def judged(verdict, text, remedy=''):
         return finding.Finding(
             _CHECK, resource.kind.replace('_', ' '), verdict,
             f'{outcome.describe(resource)}: {text}', remedy)
-    if isinstance(rows, readers.Unread):
-        return judged(Verdict.NOT_CHECKED, str(rows))
-    row = rows.get((resource.kind, outcome.brief(resource.key)))
+    if isinstance(known, readers.Unread):
+        return judged(Verdict.NOT_CHECKED, str(known))
+    row = known.get((resource.kind, outcome.brief(resource.key)))
     if row is None or not row['wanted']:
         return judged(Verdict.BROKEN, 'the agent does not want it', _AGAIN)
     text = ': '.join(filter(None, (row['state'], row['reason'])))

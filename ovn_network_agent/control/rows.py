@@ -26,7 +26,7 @@ def name(ref):
 
 def has(key, address):
     """Whether a key of a resource has an address, also with a length."""
-    return any(str(item).partition('/')[0] == address for item in key)
+    return any(f'{item}/'.startswith(f'{address}/') for item in key)
 
 
 def build(row):

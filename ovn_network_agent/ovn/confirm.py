@@ -66,7 +66,7 @@ class Confirmation(rounds.Rounds):
 
         :param whole: whether the new view was built from whole tables
         :param machines: whether SB has the ports of machines here
-        :param places: of a whole view the tables of :meth:`sources.lost`
+        :param places: see :meth:`sources.Sources.lost`, of a whole view
         """
         if whole:
             gateways, routers = _lost(before, now, nb)

@@ -68,8 +68,11 @@ class Builder:
         self._nats = nats.Nats(self._rows, self._given)
         self._made = routers.Routers(self._rows, self._given, located)
         self._groups = groups.Groups(self._rows, self._given, located)
-        # The routers of the last view, and by UUID their addresses.
+        # The routers of the last view, those that the addresses were made of,
+        # and by UUID their addresses.
         self._seen: tuple[_Seen, ...] = ()
+        self._routers: tuple[model.Router, ...] = ()
+        self._completed: tuple[object, object] = (), ()
         self._addresses: dict[str, addresses.OfRouter] = {}
         # The groups of the last view, and from what they were made.
         self._candidates: tuple[model.GatewayGroup, ...] = ()
@@ -149,20 +152,25 @@ class Builder:
         problems = wiring.problems
         if self.own.problem:
             problems = *problems, self.own.text
-        return model.Snapshot(node, tuple(each.router for each in self._seen),
-                              self._candidates, problems)
+        return model.Snapshot(node, self._routers, self._candidates, problems)
 
     def complete(self, view: model.Snapshot) -> model.Snapshot:
         """The last view, in which ports may have states, with the addresses.
 
         The addresses of an unchanged router are the same mapping as before.
         """
-        former, self._addresses = self._addresses, {}
-        for seen, router in zip(self._seen, view.routers, strict=True):
-            made = former.get(router.uuid) or addresses.OfRouter(
-                self._nats.of(seen.uuid))
-            made.update(router, seen.frame, seen.sent)
-            self._addresses[router.uuid] = made
+        read = self._nats.take_read()
+        basis = self._seen, view.routers
+        if basis != self._completed:
+            self._completed, read = basis, {each.uuid for each in self._seen}
+            self._addresses = {
+                router.uuid: self._addresses.get(router.uuid) or
+                addresses.OfRouter(self._nats.of(seen.uuid)) for seen, router
+                in zip(self._seen, view.routers, strict=True)}
+        for seen, router in zip(*basis, strict=True):
+            if seen.uuid in read:
+                self._addresses[router.uuid].update(router, seen.frame,
+                                                    seen.sent)
         return dataclasses.replace(view, addresses={
             uuid: made.present for uuid, made in self._addresses.items()})
 
@@ -299,6 +307,7 @@ class Builder:
                          {each.uuid for each in seen}):
                 self._nats.drop(uuid)
             self._seen = seen
+            self._routers = tuple(each.router for each in seen)
 
     def _all(self) -> tuple[_Seen, ...]:
         for look in ('also', 'marks'):

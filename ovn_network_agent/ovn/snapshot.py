@@ -15,7 +15,7 @@
 The builder is pure: it works on rows that the caller passes in.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from collections.abc import Iterator
 import dataclasses
 
@@ -77,7 +77,7 @@ class Builder:
         # The groups of the last view, and from what they were made.
         self._candidates: tuple[model.GatewayGroup, ...] = ()
         self._every: tuple[model.GatewayGroup, ...] | None = None
-        self._also: frozenset[Uuid] = frozenset()
+        self._also: frozenset[str] = frozenset()
         self._marks: frozenset[ownership.Owner] = frozenset()
         self._hostname = ''
         self.own = own_chassis.OwnChassis('')
@@ -108,14 +108,14 @@ class Builder:
     def build(self, nb: columns.Tables, sb: columns.Tables,
               wiring: wirings.Wiring, dirty: queries.Dirty,
               phase: model.Phase, full: bool = False,
-              also: frozenset[Uuid] = frozenset(),
+              also: frozenset[str] = frozenset(),
               again: pieces.Piece | None = None,
               former: str = '') -> model.Snapshot:
         """Bring the view up to date, but for the addresses of routers.
 
         :param full: build everything anew
-        :param also: routers to include even when they do not concern this
-            chassis
+        :param also: UUIDs of routers to include even when they do not
+            concern this chassis
         :param again: rows, which are in DIRTY, that may be the same; what
             comes of them is built anew nevertheless
         :param former: name of this chassis until now, '' if nobody knows
@@ -230,7 +230,7 @@ class Builder:
             for name in self._rows.index('sb', 'Port_Binding',
                                          names).keys_of(uuid))
 
-    def gateway_chassis(self) -> Iterable[str]:
+    def gateway_chassis(self) -> Collection[str]:
         """Names of all chassis that a gateway port is bound to."""
         return self._rows.index('sb', 'Port_Binding', 'bound').keys()
 
@@ -312,10 +312,12 @@ class Builder:
     def _all(self) -> tuple[_Seen, ...]:
         for look in ('also', 'marks'):
             self._rows.note(look)
-        known = self._rows.find('nb', 'Logical_Router', 'uuid')
-        return tuple(self._rows.ask(self._one, uuid) for uuid
-                     in sorted(self._also.union(self._here()))
-                     if known.find(uuid))
+        by_text = self._rows.find('nb', 'Logical_Router', 'uuid')
+        found = set(self._here())
+        for text in self._also:
+            found |= by_text.find(text)
+        return tuple(self._rows.ask(self._one, uuid)
+                     for uuid in sorted(found))
 
     def _here(self) -> Iterator[Uuid]:
         """The routers that concern this chassis."""

@@ -54,9 +54,6 @@ def ports(group: model.GatewayGroup, node: model.Node, bridge: str,
 
     The port to a candidate whose chassis SB lacks stays: its ovn-controller
     may have ended in good order, and its agent still relays packets.
-
-    :param network: see :func:`network_of`
-    :param count: see :func:`others`
     """
     for candidate in others(group, node, count):
         if candidate.address:
@@ -76,7 +73,6 @@ def network_of(bridge: str, node: model.Node, default: str) -> str:
     Agents without further bridges know only the relays of the default bridge,
     whose name and tunnel key stay as they are.
 
-    :param default: the default bridge
     :returns: the first physical network of the bridge; '' for the default
         bridge
     """

@@ -196,8 +196,6 @@ class VethLeakDriver(base.Driver):
         router names them.  So the rule for IPv6 is about all sources.
 
         While the device is in doubt, the rules stay as they are.
-
-        :param tenants: networks of tenants
         """
         segment = (port.segment if segments.located(
             port.segment, self._bridges()) else None)

@@ -19,7 +19,6 @@ needs.  Otherwise the node would attract traffic and drop it.
 from collections.abc import Callable
 
 from ovn_network_agent import resources
-from ovn_network_agent.backends import base
 from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import replacement
@@ -27,11 +26,7 @@ from ovn_network_agent.engine import tracking
 
 
 class Removals:
-    """Decides which resources may go.
-
-    :param wake: function(reason) that wakes the loop
-    :param patience: seconds to wait for an answer of FRR
-    """
+    """Decides which resources may go."""
 
     def __init__(self, backends: actual.Backends, tracker: tracking.Tracker,
                  entries: ledger.Ledger, wake: Callable[[str], object],
@@ -42,14 +37,16 @@ class Removals:
         self._successors = replacement.Successors(backends, tracker, wake,
                                                   patience)
 
-    def find(self, deletes: list[resources.Resource]) -> None:
-        """Find the announcements that stay until their successor counts.
+    def permitted(self, deletes: list[resources.Resource]
+                  ) -> list[resources.Resource]:
+        """The resources that may go now; the ledger gets why others stay.
 
         :param deletes: resources of one backend and stage that are to go
         """
         self._successors.find(deletes)
+        return [r for r in deletes if self._may_go(r)]
 
-    def may_delete(self, resource: resources.Resource) -> bool:
+    def _may_go(self, resource: resources.Resource) -> bool:
         """Whether a resource may be removed; notes in the ledger why not.
 
         A resource stays while an announcement that needs it is in place.  No
@@ -58,8 +55,8 @@ class Removals:
         if (self._ledger.still_kept(resource.ref) or
                 self._ledger.beside(resource, ledger.WORKING) or
                 # The backend of announcements is being read at first.
-                any(self._backends.first_look(b.name)
-                    for b in self._needing(resource))):
+                any(map(self._backends.first_look,
+                        self._needing(resource)))):
             return False
         held, holder = self._successors.keep(resource)
         failed = [ref for ref in self._ledger.beside(resource, ledger.FAILING)
@@ -83,13 +80,13 @@ class Removals:
         read.  A former run, or a change that took too long, may have left an
         announcement.
         """
-        return any(self._backends.unread(b.name) or
-                   self._backends.is_unreadable(b.name)
-                   for b in self._needing(resource))
+        return any(self._backends.unread(name) or
+                   name in self._backends.unreadable
+                   for name in self._needing(resource))
 
-    def _needing(self, resource: resources.Resource) -> list[base.Backend]:
-        """The backends whose announcements may need a resource."""
+    def _needing(self, resource: resources.Resource) -> list[str]:
+        """Names of the backends whose announcements may need a resource."""
         if (resource.subject is None or
                 resource.stage is resources.Stage.ANNOUNCE):
             return []
-        return self._backends.backends_at(resources.Stage.ANNOUNCE)
+        return [backend.name for backend, _kinds in self._backends.announcers]

@@ -76,11 +76,9 @@ class Successors:
                  if r.stage is resources.Stage.ANNOUNCE}
         if not going:
             return
-        for backend in self._backends.backends_at(resources.Stage.ANNOUNCE):
-            kinds = [k.kind for k in backend.kinds
-                     if k.stage is resources.Stage.ANNOUNCE and
-                     k.kind not in going.values()]
-            coming = [r for r in self._tracker.wanted(kinds)
+        for backend, kinds in self._backends.announcers:
+            others = [kind for kind in kinds if kind not in going.values()]
+            coming = [r for r in self._tracker.wanted(others)
                       if r.subject in going]
             if coming:
                 effective = self._in_effect(backend, coming)

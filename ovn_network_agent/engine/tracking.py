@@ -207,10 +207,7 @@ class Tracker:
 
     def settles(self, ref: resources.Ref,
                 have: resources.Resource | None) -> bool:
-        """Whether nothing would have to be done about another reading.
-
-        :param have: the resource that was found at ``ref``
-        """
+        """Whether nothing would have to be done about another reading."""
         return self._is_settled(ref.kind, ref.key, self.desired(ref), have)
 
     def desired(self, ref: resources.Ref) -> resources.Resource | None:

@@ -30,7 +30,7 @@ _LENGTH = {4: 30, 6: 64}
 
 
 def ends(settings: typing.Any, version: int) -> tuple[str, str]:
-    """Addresses of veth-default and of veth-provider."""
+    """Addresses of veth-default and veth-provider, by conf.veth_leak.ENDS."""
     return {4: (settings.veth_leak.veth_nexthop,
                 options.provider_ip(settings)),
             6: ownership.VETH_LINK_LOCAL}[version]
@@ -42,8 +42,6 @@ def addresses(settings: typing.Any, version: int
 
     The neighbours are permanent: for IPv4, ARP between the ends is answered
     only as long as traffic from outside keeps it alive.
-
-    The parameters are those of :func:`ends`.
     """
     own = dict(zip(ownership.VETH_ENDS, ends(settings, version), strict=True))
     for dev, peer in (ownership.VETH_ENDS, ownership.VETH_ENDS[::-1]):

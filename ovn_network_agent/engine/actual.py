@@ -123,9 +123,6 @@ class Backends:
         # a kind needs refresh().
         self.looked_for = [k.kind for b in backends if b.finds_wanted_only
                            for k in b.kinds]
-        # Names of the backends that were read, and could be reached the last
-        # time.
-        self.sound: set[str] = set()
         self._tracker = tracker
         self._retries = retries
         self._beside = beside
@@ -171,7 +168,7 @@ class Backends:
         :param words: see :func:`backends.base.doubted`
         :returns: names of the doubted backends
         """
-        names = base.doubted(self._all, words) if words else set()
+        names = base.doubted(self._all, words)
         self.in_doubt |= names
         for name in names:
             self._known[name].mark = None
@@ -218,7 +215,7 @@ class Backends:
         if beside:
             self._beside.wait(self._beside.patience, awaited, wake=False)
             for backend, _delta, found, error in self._beside.done(beside):
-                self._has_read(backend.name, found, error)
+                self.has_read(backend.name, found, error)
 
     def catch_up(self) -> None:
         """Begin the readings that :meth:`refresh` has put off for changes.
@@ -287,42 +284,36 @@ class Backends:
             self.failed(name, expected(name, e))
             return
         finally:
-            known.looked = known.since
-            self._note_seconds(name)
+            self._note_end(known)
         self.in_doubt.discard(name)
 
     def has_read(self, name: str, found: _Answer,
                  error: BaseException | None) -> None:
-        """Note the result of a reading that an earlier pass began.
+        """Note the result of a reading beside the loop.
 
         :param found: nothing after an error
         """
-        if error is None:
-            self._answered.add(self._known[name].backend.system)
-        self._has_read(name, found, error)
-
-    def _has_read(self, name: str, found: _Answer,
-                  error: BaseException | None) -> None:
         known = self._known[name]
-        known.slow = self._clock() - known.since > self._beside.patience
-        known.looked = known.since
-        self._note_seconds(name)
+        known.slow = self._note_end(known) > self._beside.patience
         by_us, known.reading = known.reading, None
         try:
             if error is not None:
                 raise error
+            self._answered.add(known.backend.system)
             self._take(name, found, by_us)
             if name in self.in_doubt:
                 known.mark = None
         except Exception as e:
             self.failed_beside(name, expected(name, e))
 
-    def _note_seconds(self, name: str) -> None:
-        self.readings.append(
-            (name, self._clock() - self._known[name].since))
+    def _note_end(self, known: _Known) -> float:
+        """Note the end of a reading; the seconds that it took."""
+        known.looked = known.since
+        seconds = self._clock() - known.since
+        self.readings.append((known.backend.name, seconds))
+        return seconds
 
     def _take(self, name: str, answer: _Answer, by_us: bool | None) -> None:
-        """Take note of a successful reading."""
         known = self._known[name]
         found, mark = answer
         lost: list[resources.Ref] = []
@@ -344,7 +335,6 @@ class Backends:
             LOG.log(logging.DEBUG if waited else logging.INFO,
                     '%s: reachable again', name)
         known.unreadable = None
-        self.sound.add(name)
 
     def _refs(self, name: str) -> frozenset[resources.Ref]:
         return self._tracker.known_refs(self._known[name].kinds)
@@ -373,7 +363,6 @@ class Backends:
         known.unreadable = reason
         known.mark = None
         self.in_doubt.add(name)
-        self.sound.discard(name)
 
     def _level(self, known: _Known, reason: str) -> int:
         """The level of a reason: a warning only once in a while.

@@ -100,12 +100,10 @@ class Application:
 
     def begin(self) -> None:
         """Start the count of a new pass."""
-        if self._ledger.entries:
-            self._ledger.begin()
-        if self._refusals:
-            self._refusals = {ref: reason for ref, reason
-                              in self._refusals.items()
-                              if not self._tracker.settled(ref)}
+        self._ledger.begin()
+        self._refusals = {ref: reason for ref, reason
+                          in self._refusals.items()
+                          if not self._tracker.settled(ref)}
         # (verb, resource), see resources.Delta.steps.
         self.applied: list[tuple[str, resources.Resource]] = []
         # (name of a backend, seconds).
@@ -209,7 +207,7 @@ class Application:
 
     def _may_create(self, resource: resources.Resource) -> bool:
         """Whether a resource may be made; notes in the ledger why not."""
-        if self._ledger.entries and self._ledger.is_under_way(resource.ref):
+        if self._ledger.is_under_way(resource.ref):
             # FRR may take seconds for thousands of them.
             return False
         missing = [ref for ref in resource.requires
@@ -217,8 +215,6 @@ class Application:
         if not missing and not self._ledger.entries:
             # Nothing has failed, and nothing waits or is under way.
             return True
-        if not missing and not self._before(resource, ledger.HINDERING):
-            return not self._ledger.still_refused(resource.ref)
         if self._before(resource, ledger.WORKING) or (
                 missing and self._under_way(missing)):
             return False
@@ -256,8 +252,7 @@ class Application:
         if busy and name not in self._backends.unreadable:
             self._hold_back(delta)
             return
-        if name not in self._backends.sound and (
-                busy or self._backends.unread(name) or
+        if busy or self._backends.unread(name) or (
                 self._backends.hopeless(name)):
             # Without the actual state, the difference may be wrong.
             self._unreachable(delta, self._backends.unreadable.get(
@@ -344,7 +339,6 @@ class Application:
 
     def _note(self, backend: base.Backend, delta: resources.Delta,
               failures: dict[resources.Ref, str]) -> None:
-        """Note which changes of a delta were made, and which failed."""
         if failures:
             self._note_failures(backend.name, failures)
         for verb, resource in delta.steps:

@@ -114,7 +114,6 @@ class Contributions:
             ' '.join(filter(None, each)) for each in asked[:_NAMED]))
 
     def _subjects(self, snapshot: model.Snapshot) -> dict[type, Subjects]:
-        """The subjects of a view, by their kinds."""
         node, forwards = snapshot.node, snapshot.forwards
         if forwards is not None:
             node = dataclasses.replace(

@@ -193,6 +193,5 @@ class Guard:
 
 
 def _subjects(announcements: Iterable[resources.Resource]) -> frozenset[str]:
-    """The addresses of announcements."""
     return frozenset(resource.subject for resource in announcements
                      if resource.subject is not None)

@@ -56,8 +56,6 @@ class State(enum.Enum):
 WORKING = (State.UNDER_WAY,)
 #: States that count as a failure of the pass.
 FAILING = (State.WAITS, State.UNREACHABLE, State.REFUSED)
-#: States that hold back later resources of the same address.
-HINDERING = (*WORKING, *FAILING)
 # States that last beyond a pass, until something about the resource changes.
 _LASTING = (State.REFUSED, State.KEPT)
 

@@ -44,15 +44,14 @@ class Table:
     # Names of the backends that work beside the loop.
     working: tuple[str, ...]
     # Those of the drivers.
-    problems: tuple[resources.Problem, ...] = ()
+    problems: tuple[resources.Problem, ...]
     # Drivers that raised, and what.
-    broken: Mapping[desired.Contributor, str] = dataclasses.field(
-        default_factory=dict)
+    broken: Mapping[desired.Contributor, str]
     # By name: backends that could not be read or reached, whose resources are
     # those of the last reading, and why.
-    unreadable: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    unreadable: Mapping[str, str]
     # What the withdrawal guard holds, or ''.
-    held: str = ''
+    held: str
 
     def row(self, ref: resources.Ref) -> ledger.Row:
         """The row of a key."""

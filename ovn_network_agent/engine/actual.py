@@ -123,6 +123,9 @@ class Backends:
         # a kind needs refresh().
         self.looked_for = [k.kind for b in backends if b.finds_wanted_only
                            for k in b.kinds]
+        # Names of the backends that were read, and could be reached the last
+        # time.
+        self.sound: set[str] = set()
         self._tracker = tracker
         self._retries = retries
         self._beside = beside
@@ -335,6 +338,7 @@ class Backends:
             LOG.log(logging.DEBUG if waited else logging.INFO,
                     '%s: reachable again', name)
         known.unreadable = None
+        self.sound.add(name)
 
     def _refs(self, name: str) -> frozenset[resources.Ref]:
         return self._tracker.known_refs(self._known[name].kinds)
@@ -363,6 +367,7 @@ class Backends:
         known.unreadable = reason
         known.mark = None
         self.in_doubt.add(name)
+        self.sound.discard(name)
 
     def _level(self, known: _Known, reason: str) -> int:
         """The level of a reason: a warning only once in a while.

@@ -100,7 +100,8 @@ class Application:
 
     def begin(self) -> None:
         """Start the count of a new pass."""
-        self._ledger.begin()
+        if self._ledger.entries:
+            self._ledger.begin()
         self._refusals = {ref: reason for ref, reason
                           in self._refusals.items()
                           if not self._tracker.settled(ref)}
@@ -207,7 +208,7 @@ class Application:
 
     def _may_create(self, resource: resources.Resource) -> bool:
         """Whether a resource may be made; notes in the ledger why not."""
-        if self._ledger.is_under_way(resource.ref):
+        if self._ledger.entries and self._ledger.is_under_way(resource.ref):
             # FRR may take seconds for thousands of them.
             return False
         missing = [ref for ref in resource.requires
@@ -252,7 +253,8 @@ class Application:
         if busy and name not in self._backends.unreadable:
             self._hold_back(delta)
             return
-        if busy or self._backends.unread(name) or (
+        if name not in self._backends.sound and (
+                busy or self._backends.unread(name) or
                 self._backends.hopeless(name)):
             # Without the actual state, the difference may be wrong.
             self._unreachable(delta, self._backends.unreadable.get(

@@ -244,9 +244,13 @@ class Reconciler:
             backends, to be read again
         :param revived: likewise, to be read again without a back-off
         """
-        returned = self.backends.revived(revived)
-        self._retries.forget(returned)
-        self._ledger.forget(self.backends.doubt({*stale, *returned}))
+        doubtful = set(stale)
+        if revived:
+            returned = self.backends.revived(revived)
+            self._retries.forget(returned)
+            doubtful |= returned
+        if doubtful:
+            self._ledger.forget(self.backends.doubt(doubtful))
 
     def next_retry(self) -> float | None:
         """Seconds until another pass has something to do.

@@ -110,6 +110,7 @@ class Nats:
         self._routers: dict[Uuid, OfRouter] = {}
         # Routers with rows that are to be read.
         self._touched: set[Uuid] = set()
+        self._read: set[Uuid] = set()
 
     def forget(self) -> None:
         """Read everything anew."""
@@ -167,12 +168,19 @@ class Nats:
 
     def read(self) -> None:
         """Read the rows that have changed."""
-        for router in self._touched & self._routers.keys():
+        self._touched &= self._routers.keys()
+        self._read |= self._touched
+        for router in self._touched:
             before = self._routers[router].facts()
             self._routers[router].read()
             if self._routers[router].facts() != before:
                 self._rows.outdate(('facts', router))
-        self._touched.clear()
+        self._touched = set()
+
+    def take_read(self) -> set[Uuid]:
+        """The routers with rows that were read since the last time."""
+        found, self._read = self._read, set()
+        return found
 
     @property
     def are_distributed(self) -> bool:

@@ -26,6 +26,7 @@ import gc
 import queue
 import threading
 import time
+from typing import Any
 
 from oslo_log import log as logging
 from ovs.db import idl as ovs_idl
@@ -126,7 +127,7 @@ class Database(replica.Lent):
         """
         self._conditions[table] = clauses
 
-    def also(self, table, clauses):
+    def also(self, table: str, clauses: list[list[Any]]) -> bool:
         """Replicate further rows beside those of :meth:`only`.
 
         To be called inside of :meth:`rows`, without a wait.  When the server
@@ -376,10 +377,8 @@ class Database(replica.Lent):
         """Load everything anew; :meth:`rows` raises until then."""
         self._connection.idl.distrust(reason)
 
-    def hurry(self, wanted):
+    def hurry(self, wanted: bool) -> None:
         """Notice a silent server sooner, and connect again sooner; or not.
-
-        :param wanted: bool
         """
         connection = self._connection
         if connection is not None:

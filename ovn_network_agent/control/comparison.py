@@ -88,7 +88,7 @@ class Comparison:
         try:
             while True:
                 answer = self._ask(
-                    lambda: self._inside.reconciler.look(name))
+                    lambda: self._inside.reconciler.backends.look(name))
                 left = deadline - time.monotonic()
                 if answer is not None:
                     return answer.result(max(0.0, left))
@@ -108,7 +108,7 @@ def _differences(name, found, before, after):
     """
     there = {resource.ref: resource for resource in found}
     kinds = {ref.kind for ref in there} | {
-        kind for kind in after.kinds if after.owner(kind) == name}
+        kind for kind, owner in after.owners.items() if owner == name}
     wanted = {r.ref for r in after.tracker.wanted(kinds)}
     for ref in wanted | there.keys():
         have = there.get(ref)

@@ -54,7 +54,7 @@ class Resync:
                 f'{", ".join(sorted(known))}')
         names = [name for name in known if name in names or not names]
         # This fails at once where no pass would follow.
-        released = self._ask(self._inside.reconciler.release if force
+        released = self._ask(self._inside.reconciler.guard.release if force
                              else lambda: 0)
         with self._inside.passes.changes() as changes:
             missing = self._wait(names, patience)
@@ -64,7 +64,7 @@ class Resync:
             'backends': names, 'missing': missing, 'released': released,
             'changes': [_change(table, verb, resource) for verb, resource
                         in list(changes)
-                        if table.owner(resource.kind) in names],
+                        if table.owners.get(resource.kind) in names],
             'failures': [*_unreadable(health, names), *_failures(table,
                                                                   names)]}
 
@@ -97,7 +97,7 @@ def _unreadable(health, names):
 
 
 def _failures(table, names):
-    found = [table.row(ref) for ref in (*table.entries.noted,
+    found = [table.row(ref) for ref in (*table.entries.entries,
                                         *table.conflicts)]
     return [{'backend': row.backend, 'kind': row.ref.kind,
              'ref': outcome.brief(row.ref.key), 'reason': row.reason}
@@ -108,6 +108,6 @@ def _failures(table, names):
 
 
 def _change(table, verb, resource):
-    return {'backend': table.owner(resource.kind), 'verb': verb,
+    return {'backend': table.owners.get(resource.kind), 'verb': verb,
             'kind': resource.kind, 'ref': outcome.brief(resource.key),
             'text': outcome.describe(resource)}

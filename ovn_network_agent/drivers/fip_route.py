@@ -128,13 +128,17 @@ class FipRouteDriver(base.Driver):
             yield from rows
             yield from self._proof(router, node, rows)
         else:
-            yield from gatewayless.handed_over(router)
+            yield from gatewayless.handed_over(router, router.default_routes)
+        wanted: list[resources.Resource] = []
+        for service in (
+                *(self._service(port, False) for port in router.served_ports),
+                *(self._service(port, True) for port in router.hosting_ports)):
+            wanted += self._device(service.port, node)
+            if service.announced:
+                wanted += self._prefix_list(service.nets)
+            wanted += service.mac_tweak
         # Both services of a port need the same objects.
-        services = [
-            *(self._service(port, False) for port in router.served_ports),
-            *(self._service(port, True) for port in router.hosting_ports)]
-        yield from dict.fromkeys(resource for each in services
-                                 for resource in self._of_port(each, node))
+        yield from dict.fromkeys(wanted)
 
     def _proof(self, router: model.Router, node: model.Node,
                rows: base.Wanted) -> base.Wanted:
@@ -154,13 +158,6 @@ class FipRouteDriver(base.Driver):
             yield resources.Advertised(
                 router.uuid, node.owner, version=version,
                 requires=(routes[version],))
-
-    def _of_port(self, service: _Service, node: model.Node) -> base.Wanted:
-        """The resources of all addresses of a service."""
-        yield from self._device(service.port, node)
-        if service.announced:
-            yield from self._prefix_list(service.nets)
-        yield from service.mac_tweak
 
     # -- one gateway port -------------------------------------------------
 

@@ -67,7 +67,6 @@ class GatewayDrainDriver(base.Driver):
 
     def _group(self, group: model.GatewayGroup,
                node: model.Node) -> base.Wanted:
-        """The candidates to change in a group, and the relays of its ports."""
         if self.settings.gateway_drain.relay:
             yield from self._relays(group, node)
         wanted, owned = self._order(group, node)

@@ -57,7 +57,7 @@ def _of_family(settings: typing.Any, router: model.Router, node: model.Node,
     if version == 6:
         yield from _on_link(settings, router, node)
     if _through_another(router, found, node):
-        yield from _left(router, found)
+        yield from handed_over(router, found)
         return
     gateways = ((port, nexthop) for port in router.local_ports
                 if (nexthop := _virtual_gateway(port, version)))
@@ -155,17 +155,13 @@ def _through_another(router: model.Router,
                 for port in router.ports))
 
 
-def handed_over(router: model.Router) -> Iterator[resources.Keep]:
+def handed_over(router: model.Router, found: Iterable[model.NbDefaultRoute]
+                ) -> Iterator[resources.Keep]:
     """Rows with this chassis' tag while the port is on another chassis.
 
     The new owner takes these rows over.  Their deletion would cut off the
     replies of a working router.
     """
-    yield from _left(router, router.default_routes)
-
-
-def _left(router: model.Router, found: Iterable[model.NbDefaultRoute]
-          ) -> Iterator[resources.Keep]:
     for route in found:
         if route.managed:
             yield from _keep(router, route.prefix, route.output_port,

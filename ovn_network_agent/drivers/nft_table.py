@@ -18,10 +18,12 @@ Pure.  :mod:`nft.rendering` says what nft reads for these values.
 from collections.abc import Iterable
 import dataclasses
 import functools
+import itertools
+import math
 
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import shares
+from ovn_network_agent.drivers import buckets
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import values
 
@@ -72,4 +74,30 @@ def _service(rule: port_forwards.Rule, balance: str) -> values.Service:
         rule.proto, rule.port, rule.dest_port, rule.masquerade,
         tuple(values.Destination(each.address, each.alive or each in usable)
               for each in rule.destinations),
-        shares.rule_shares(rule, balance))
+        _shares(rule, balance))
+
+
+def _shares(rule: port_forwards.Rule, balance: str
+            ) -> tuple[tuple[int, int], ...]:
+    """The share of the clients that each destination of a rule gets.
+
+    The hash of a client's address selects a bucket, see :mod:`nft.balance`.
+
+    :returns: (index in ``rule.destinations``, number of buckets)
+    """
+    usable = rule.usable
+    places = {destination.address: index
+              for index, destination in enumerate(rule.destinations)}
+    if len(usable) == 1:
+        return ((places[usable[0].address], 1),)
+    if balance == 'consistent' and usable:
+        weights = frozenset((each.address, each.weight)
+                            for each in rule.destinations if each.weight)
+        gone = frozenset(address for address, _weight in weights) - {
+            destination.address for destination in usable}
+        return tuple(
+            (places[address], len(list(same))) for address, same
+            in itertools.groupby(buckets.owners(weights, gone)))
+    common = math.gcd(*(destination.weight for destination in usable))
+    return tuple((places[destination.address], destination.weight // common)
+                 for destination in usable)

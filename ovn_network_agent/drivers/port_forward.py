@@ -82,17 +82,8 @@ class PortForwardDriver(base.Driver):
                 version, tuple(ipaddress.collapse_addresses(found)))
 
     def _router(self, router: model.Router, node: model.Node) -> base.Wanted:
-        """The provider networks of a router.
-
-        A configured ``network_cidr`` takes the place of those of IPv4.
-        """
-        if not node.extent:
-            return
-        for version in node.extent.versions:
-            if version == 6 or not self.settings.network_cidr:
-                yield from self._networks(version, networks.of_version(
-                    version, (text for port in router.used_ports
-                              for text in port.networks)))
+        for version, found in self._of_ports(router.used_ports, node):
+            yield from self._networks(version, found)
 
     def _address(self, served: model.ServedAddress,
                  node: model.Node) -> base.Wanted:
@@ -111,14 +102,24 @@ class PortForwardDriver(base.Driver):
         at once.  The guard of another network would drop them until nft has
         run.  These networks alone do not switch the guard on.
         """
-        if not node.extent or not self.settings.fip_route.standby_prepare:
-            return
-        for version in node.extent.versions:
+        if self.settings.fip_route.standby_prepare:
+            ports = [port for port in group.ports
+                     if port.chassis != node.chassis]
+            for version, found in self._of_ports(ports, node):
+                yield from _elements(version, found)
+
+    def _of_ports(
+            self, ports: Iterable[model.GatewayPort | model.GroupPort],
+            node: model.Node
+            ) -> Iterator[tuple[int, tuple[iptext.Network, ...]]]:
+        """(family, provider networks) of ports; without ``extent`` none.
+
+        A configured ``network_cidr`` takes the place of those of IPv4.
+        """
+        texts = [text for port in ports for text in port.networks]
+        for version in node.extent.versions if node.extent else ():
             if version == 6 or not self.settings.network_cidr:
-                yield from _elements(version, networks.of_version(
-                    version, (text for port in group.ports
-                              if port.chassis != node.chassis
-                              for text in port.networks)))
+                yield version, networks.of_version(version, texts)
 
     def _networks(self, version: int,
                   found: tuple[iptext.Network, ...]) -> base.Wanted:
@@ -290,7 +291,6 @@ class PortForwardDriver(base.Driver):
 
 def _elements(version: int, found: Iterable[iptext.Network]
               ) -> Iterator[resources.NftElement]:
-    """Elements of the set of provider networks."""
     for network in found:
         yield resources.NftElement(nft_table.family(version),
                                    ownership.NFT_NETWORKS, str(network))

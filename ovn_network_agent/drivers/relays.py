@@ -30,36 +30,25 @@ from ovn_network_agent import resources
 from ovn_network_agent.drivers import segments
 
 
-def others(group: model.GatewayGroup, node: model.Node,
-           count: int) -> tuple[model.Candidate, ...]:
-    """The candidates that this chassis has relays to, for a group.
+def ports(group: model.GatewayGroup, node: model.Node, bridge: str,
+          network: str, count: int
+          ) -> Iterator[resources.RelayPort | resources.Keep]:
+    """A tunnel port to each candidate that ports may go to, or come from.
 
     Both ends have to decide the same, because a relay has two ends.  So this
     follows from the rows of OVN alone.
+
+    The port to a candidate whose chassis SB lacks stays: its ovn-controller
+    may have ended in good order, and its agent still relays packets.
 
     :param count: ``[gateway_drain] relay_candidates``
     """
     near, own = group.near(count), group.candidate(node.chassis)
     # Without its row in SB, nobody knows the place of this chassis: its
     # ovn-controller may have ended in good order, and it still relays.
-    if node.chassis not in near and (own is None or own.known):
-        return ()
-    return tuple(c for c in group.peers(node.chassis) if c.chassis in near)
-
-
-def ports(group: model.GatewayGroup, node: model.Node, bridge: str,
-          network: str, count: int
-          ) -> Iterator[resources.RelayPort | resources.Keep]:
-    """A tunnel port to each of :func:`others`.
-
-    The port to a candidate whose chassis SB lacks stays: its ovn-controller
-    may have ended in good order, and its agent still relays packets.
-
-    :param network: see :func:`network_of`
-    :param count: see :func:`others`
-    """
-    for candidate in others(group, node, count):
-        if candidate.address:
+    relays = node.chassis in near or (own is not None and not own.known)
+    for candidate in group.peers(node.chassis) if relays else ():
+        if candidate.chassis in near and candidate.address:
             yield resources.RelayPort(
                 bridge, ownership.relay_name(candidate.address, network),
                 candidate.address, candidate.encap,
@@ -76,7 +65,6 @@ def network_of(bridge: str, node: model.Node, default: str) -> str:
     Agents without further bridges know only the relays of the default bridge,
     whose name and tunnel key stay as they are.
 
-    :param default: the default bridge
     :returns: the first physical network of the bridge; '' for the default
         bridge
     """

@@ -104,8 +104,6 @@ def device(segment: model.Segment,
     """The device of a located segment that has one of its own.
 
     The devices of the bridges do not depend on the segments.
-
-    :param bridge_ip: see :func:`attachment`
     """
     if segment.vlan:
         yield resources.VlanDevice(

@@ -30,11 +30,7 @@ _LENGTH = {4: 30, 6: 64}
 
 
 def ends(settings: typing.Any, version: int) -> tuple[str, str]:
-    """Addresses of veth-default and of veth-provider.
-
-    :param settings: with ``conf.veth_leak.ENDS``
-    :param version: 4 or 6
-    """
+    """Addresses of veth-default and veth-provider, by conf.veth_leak.ENDS."""
     return {4: (settings.veth_leak.veth_nexthop,
                 options.provider_ip(settings)),
             6: ownership.VETH_LINK_LOCAL}[version]
@@ -46,8 +42,6 @@ def addresses(settings: typing.Any, version: int
 
     The neighbours are permanent: for IPv4, ARP between the ends is answered
     only as long as traffic from outside keeps it alive.
-
-    The parameters are those of :func:`ends`.
     """
     own = dict(zip(ownership.VETH_ENDS, ends(settings, version), strict=True))
     for dev, peer in (ownership.VETH_ENDS, ownership.VETH_ENDS[::-1]):
@@ -63,9 +57,6 @@ def without_vrf(settings: typing.Any, version: int) -> resources.Rule:
     end of the pair belongs to the default VRF.  Answers of VIPs would then
     leave by the default route of the main table, and packets of floating
     IPs would go round in the pair.
-
-    :param settings: with ``veth_leak.veth_leak_rule_priority``
-    :param version: 4 or 6
     """
     return resources.Rule(
         settings.veth_leak.veth_leak_rule_priority - 1, resources.BLACKHOLE,

@@ -107,7 +107,7 @@ class VethLeakDriver(base.Driver):
         yield from self._further_ways(nets)
         for network in nets:
             yield from self._leak(network, node)
-            for bridge in self._bridges():
+            for bridge in bridges.served(self.settings):
                 yield self._stray(str(network), bridge)
 
     def _way(self, version: int) -> base.Wanted:
@@ -177,9 +177,6 @@ class VethLeakDriver(base.Driver):
                                  iif=ownership.VETH_DEFAULT,
                                  suppress=suppress)
 
-    def _bridges(self) -> tuple[str, ...]:
-        return bridges.served(self.settings)
-
     def _out_of_ovn(self, port: model.GatewayPort | model.GroupPort,
                     tenants: Iterable[str], node: model.Node) -> base.Wanted:
         """Rules for packets out of OVN that would take a wrong way.
@@ -196,11 +193,10 @@ class VethLeakDriver(base.Driver):
         router names them.  So the rule for IPv6 is about all sources.
 
         While the device is in doubt, the rules stay as they are.
-
-        :param tenants: networks of tenants
         """
-        segment = (port.segment if segments.located(
-            port.segment, self._bridges()) else None)
+        served = bridges.served(self.settings)
+        segment = (port.segment if segments.located(port.segment, served)
+                   else None)
         nets = announcing.provider_networks(self.settings, port)
         sources: list[str | None] = [*tenants]
         if any(network.version == 6 for network in nets):
@@ -212,7 +208,7 @@ class VethLeakDriver(base.Driver):
             if segment:
                 yield self._stray(source, segment.device)
                 continue
-            for dev in segments.in_doubt(node, self._bridges()):
+            for dev in segments.in_doubt(node, served):
                 yield resources.Keep(self._stray(source, dev).ref)
 
     def _stray(self, source: str | None, dev: str) -> base.Resource:
@@ -226,7 +222,6 @@ class VethLeakDriver(base.Driver):
             ipv6=source is None or None)
 
     def _leak(self, network: iptext.Network, node: model.Node) -> base.Wanted:
-        """The resources of one provider network, in both directions."""
         yield from self._guard(network)
         yield self._way_back(network)
         vrf = node.device(self.settings.frr.vrf_name)

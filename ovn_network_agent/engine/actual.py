@@ -92,12 +92,7 @@ class _Known:
 
 
 class Backends:
-    """All backends and the condition of each.
-
-    :param tracker: takes the actual state
-    :param clock: returns monotonic seconds
-    :param alive: called before each reading
-    """
+    """All backends and the condition of each."""
 
     def __init__(self, backends: Collection[base.Backend],
                  tracker: tracking.Tracker, retries: backoff.Retries,
@@ -106,8 +101,9 @@ class Backends:
         self._alive = alive
         self._all = backends
         self._known = {b.name: _Known(b) for b in backends}
-        self._owners = {k.kind: b.name for b in backends for k in b.kinds}
-        self._stages = {k.kind: k.stage for b in backends for k in b.kinds}
+        # By kind: the name of its backend, and its stage.
+        self.owners = {k.kind: b.name for b in backends for k in b.kinds}
+        self.stages = {k.kind: k.stage for b in backends for k in b.kinds}
         # (stage, backend, its kinds of this stage), in the order of creation.
         self.order = tuple(
             (stage, b, [k.kind for k in b.kinds if k.stage is stage])
@@ -116,6 +112,10 @@ class Backends:
         # Likewise in the order of deletion.
         self.order_down = sorted(self.order, key=operator.itemgetter(0),
                                  reverse=True)
+        # (backend, its kinds): those that announce, in the order of
+        # registration.
+        self.announcers = [(b, kinds) for stage, b, kinds in self.order
+                           if stage is resources.Stage.ANNOUNCE]
         # Names of the backends that are to be read again.  A mark counts for
         # one that is here only because time has passed, see doubt().
         self.in_doubt = set(self._known)
@@ -130,7 +130,7 @@ class Backends:
         self._retries = retries
         self._beside = beside
         self._clock = clock
-        self._drift = drift.Drift()
+        self.drift = drift.Drift()
         # What others removed or changed, as found by the readings of this
         # pass.
         self.lost: list[resources.Ref] = []
@@ -156,41 +156,14 @@ class Backends:
         return set(self._known)
 
     @property
-    def kinds(self) -> set[str]:
-        """All kinds that have a backend."""
-        return set(self._owners)
-
-    @property
-    def streaks(self) -> dict[str, int]:
-        """Readings in a row that found drift, by backend."""
-        return self._drift.streaks
-
-    @property
     def unreadable(self) -> dict[str, str]:
         """The unreadable backends, with the reason."""
         return {name: known.unreadable for name, known in self._known.items()
                 if known.unreadable is not None}
 
-    def is_unreadable(self, name: str) -> bool:
-        """Whether a backend cannot be read or reached."""
-        return self._known[name].unreadable is not None
-
     def backend(self, name: str) -> base.Backend:
         """The backend of a name."""
         return self._known[name].backend
-
-    def backends_at(self, stage: resources.Stage) -> list[base.Backend]:
-        """Backends with a kind of a stage, in the order of registration."""
-        return [backend for other, backend, _kinds in self.order
-                if other is stage]
-
-    def stage(self, kind: str) -> resources.Stage:
-        """The stage of a kind."""
-        return self._stages[kind]
-
-    def owner(self, kind: str) -> str | None:
-        """Name of the backend of a kind."""
-        return self._owners.get(kind)
 
     def doubt(self, words: Collection[str]) -> set[str]:
         """Have backends read again in full at the next refresh.
@@ -198,10 +171,10 @@ class Backends:
         :param words: see :func:`backends.base.doubted`
         :returns: names of the doubted backends
         """
-        names = base.doubted(self._all, words) if words else set()
+        names = base.doubted(self._all, words)
         self.in_doubt |= names
         for name in names:
-            self.forget_mark(name)
+            self._known[name].mark = None
         return names
 
     def large(self, at_most: int) -> list[str]:
@@ -215,7 +188,7 @@ class Backends:
 
     def revived(self, words: Collection[str]) -> set[str]:
         """Names of the backends whose system has come back."""
-        return base.revived(self._all, words) if words else set()
+        return base.revived(self._all, words)
 
     def refresh(self, by_us: bool = False) -> None:
         """Read the backends in doubt that have no work beside the loop.
@@ -245,7 +218,7 @@ class Backends:
         if beside:
             self._beside.wait(self._beside.patience, awaited, wake=False)
             for backend, _delta, found, error in self._beside.done(beside):
-                self._has_read(backend.name, found, error)
+                self.has_read(backend.name, found, error)
 
     def catch_up(self) -> None:
         """Begin the readings that :meth:`refresh` has put off for changes.
@@ -314,42 +287,36 @@ class Backends:
             self.failed(name, expected(name, e))
             return
         finally:
-            known.looked = known.since
-            self._note_seconds(name)
+            self._note_end(known)
         self.in_doubt.discard(name)
 
     def has_read(self, name: str, found: _Answer,
                  error: BaseException | None) -> None:
-        """Note the result of a reading that an earlier pass began.
+        """Note the result of a reading beside the loop.
 
         :param found: nothing after an error
         """
-        if error is None:
-            self._answered.add(self._known[name].backend.system)
-        self._has_read(name, found, error)
-
-    def _has_read(self, name: str, found: _Answer,
-                  error: BaseException | None) -> None:
         known = self._known[name]
-        known.slow = self._clock() - known.since > self._beside.patience
-        known.looked = known.since
-        self._note_seconds(name)
+        known.slow = self._note_end(known) > self._beside.patience
         by_us, known.reading = known.reading, None
         try:
             if error is not None:
                 raise error
+            self._answered.add(known.backend.system)
             self._take(name, found, by_us)
             if name in self.in_doubt:
                 known.mark = None
         except Exception as e:
             self.failed_beside(name, expected(name, e))
 
-    def _note_seconds(self, name: str) -> None:
-        self.readings.append(
-            (name, self._clock() - self._known[name].since))
+    def _note_end(self, known: _Known) -> float:
+        """Note the end of a reading; the seconds that it took."""
+        known.looked = known.since
+        seconds = self._clock() - known.since
+        self.readings.append((known.backend.name, seconds))
+        return seconds
 
     def _take(self, name: str, answer: _Answer, by_us: bool | None) -> None:
-        """Take note of a successful reading."""
         known = self._known[name]
         found, mark = answer
         lost: list[resources.Ref] = []
@@ -362,7 +329,7 @@ class Backends:
             if lost:
                 taken = known.backend.taken_over(lost)
                 lost = [ref for ref in lost if ref not in taken]
-            self._drift.note(name, lost)
+            self.drift.note(name, lost)
             self.lost += lost
         known.never_read = False
         known.read = time.time() - (self._clock() - known.since)
@@ -450,7 +417,7 @@ class Backends:
         failed: collections.defaultdict[
             str | None, list[str]] = collections.defaultdict(list)
         for ref, reason in failures.items():
-            failed[self._owners.get(ref.kind)].append(reason)
+            failed[self.owners.get(ref.kind)].append(reason)
         now = self._clock()
         found = []
         for name, known in self._known.items():
@@ -460,7 +427,7 @@ class Backends:
                 failed[name][0] if failed[name] else '',
                 name in self._beside.jobs, known.read, known.looked,
                 None if due is None else now + due,
-                self._drift.repairs(name)))
+                self.drift.repairs(name)))
         return tuple(found)
 
     def close(self) -> None:

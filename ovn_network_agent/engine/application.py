@@ -50,10 +50,7 @@ PAUSE = 0.25
 
 
 class Precedence:
-    """Decides whether the resources that follow have to wait.
-
-    :param clock: returns monotonic seconds
-    """
+    """Decides whether the resources that follow have to wait."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -83,10 +80,7 @@ class Precedence:
 
 
 class Application:
-    """Applies differences, and notes in the ledger what failed.
-
-    :param alive: called before each change of a backend
-    """
+    """Applies differences, and notes in the ledger what failed."""
 
     def __init__(self, backends: actual.Backends, tracker: tracking.Tracker,
                  entries: ledger.Ledger, beside: executor.Beside,
@@ -108,10 +102,9 @@ class Application:
         """Start the count of a new pass."""
         if self._ledger.entries:
             self._ledger.begin()
-        if self._refusals:
-            self._refusals = {ref: reason for ref, reason
-                              in self._refusals.items()
-                              if not self._tracker.settled(ref)}
+        self._refusals = {ref: reason for ref, reason
+                          in self._refusals.items()
+                          if not self._tracker.settled(ref)}
         # (verb, resource), see resources.Delta.steps.
         self.applied: list[tuple[str, resources.Resource]] = []
         # (name of a backend, seconds).
@@ -131,7 +124,8 @@ class Application:
                 if self._backends.backend(name).system:
                     self._hold_back(delta)
         if not (urgent or self._precedence.held):
-            self._release(lambda resource: True)
+            self._precedence.release()
+            self._create(lambda resource: True)
             return
         self._create(lambda resource: not resource.follows)
         announced = sum(1 for _verb, resource in self.applied
@@ -140,11 +134,12 @@ class Application:
             LOG.info('Announced %d addresses first', announced)
         if announced or any(
                 self._ledger.is_under_way(ref) and
-                self._backends.stage(ref.kind) is resources.Stage.ANNOUNCE
+                self._backends.stages[ref.kind] is resources.Stage.ANNOUNCE
                 for ref in self._ledger.entries):
             self._precedence.hold()
         if not self._precedence.held:
-            self._release(lambda resource: resource.follows)
+            self._precedence.release()
+            self._create(lambda resource: resource.follows)
 
     def announce_ahead(self) -> None:
         """Begin with announcements whose system works beside the loop.
@@ -155,17 +150,11 @@ class Application:
         Where :meth:`create` has more for the same system, it waits for them.
         """
         systems = {backend.system
-                   for stage, backend, kinds in self._backends.order
-                   if stage is resources.Stage.ANNOUNCE and backend.system and
-                   self._tracker.delta(kinds).create}
+                   for backend, kinds in self._backends.announcers
+                   if backend.system and self._tracker.delta(kinds).create}
         if systems:
             self._create(lambda resource: not resource.follows, True)
         self._ahead = systems
-
-    def _release(self, chosen: _Condition) -> None:
-        """End the wait of resources, and create and update them."""
-        self._precedence.release()
-        self._create(chosen)
 
     def _create(self, chosen: _Condition, ahead: bool = False) -> None:
         """Create and update the chosen resources.
@@ -208,16 +197,14 @@ class Application:
                     break
                 unwanted = [r for r in self._tracker.delta(kinds).delete
                             if bool(r.leaves_early) is early and only(r)]
-                self._removals.find(unwanted)
                 self._apply(backend, resources.Delta(delete=tuple(
-                    filter(self._removals.may_delete, unwanted))))
+                    self._removals.permitted(unwanted))))
 
     @property
     def withdraws(self) -> bool:
         """Whether an announcement is to go."""
-        return any(self._tracker.delta(kinds).delete for stage, _backend, kinds
-                   in self._backends.order
-                   if stage is resources.Stage.ANNOUNCE)
+        return any(self._tracker.delta(kinds).delete
+                   for _backend, kinds in self._backends.announcers)
 
     def _may_create(self, resource: resources.Resource) -> bool:
         """Whether a resource may be made; notes in the ledger why not."""
@@ -229,8 +216,6 @@ class Application:
         if not missing and not self._ledger.entries:
             # Nothing has failed, and nothing waits or is under way.
             return True
-        if not missing and not self._before(resource, ledger.HINDERING):
-            return not self._ledger.still_refused(resource.ref)
         if self._before(resource, ledger.WORKING) or (
                 missing and self._under_way(missing)):
             return False
@@ -247,14 +232,14 @@ class Application:
 
         Then nothing has failed, and the end of this work wakes the loop.
         """
-        return all(self._backends.owner(ref.kind) in self._beside.jobs or
+        return all(self._backends.owners.get(ref.kind) in self._beside.jobs or
                    self._ledger.is_under_way(ref) for ref in refs)
 
     def _before(self, resource: resources.Resource,
                 states: Container[ledger.State]) -> list[resources.Ref]:
         """Refs of the same address, up to its stage and in some states."""
         return [ref for ref in self._ledger.beside(resource, states)
-                if self._backends.stage(ref.kind) <= resource.stage]
+                if self._backends.stages[ref.kind] <= resource.stage]
 
     # -- one difference ---------------------------------------------------
 
@@ -356,7 +341,6 @@ class Application:
 
     def _note(self, backend: base.Backend, delta: resources.Delta,
               failures: dict[resources.Ref, str]) -> None:
-        """Note which changes of a delta were made, and which failed."""
         if failures:
             self._note_failures(backend.name, failures)
         for verb, resource in delta.steps:

@@ -59,11 +59,7 @@ _PROOF = 'proof'
 
 
 class Contributions:
-    """Asks the drivers and keeps the merged desired state current.
-
-    :param tracker: takes the desired state
-    :param kinds: the kinds of resources that have a backend
-    """
+    """Asks the drivers and keeps the merged desired state current."""
 
     def __init__(self, drivers: list[base.Driver],
                  tracker: tracking.Tracker, kinds: Collection[str]) -> None:
@@ -75,10 +71,11 @@ class Contributions:
         # The routers of the last view, also by UUID.
         self._routers: tuple[model.Router, ...] = ()
         self._by_uuid: Subjects = {}
-        # The subjects that have been asked about, by kind; the settings and
-        # the node of all answers, by driver.
+        # The subjects that have been asked about, by kind; the node and, by
+        # driver, the settings of all answers.
         self._known: Mapping[type, Subjects] = {}
-        self._inputs: dict[str, tuple[object, model.Node]] = {}
+        self._node: model.Node | None = None
+        self._settings: dict[str, object] = {}
         # The proofs of the answers, by driver and router.
         self._proofs: dict[tuple[str, str], resources.Advertised] = {}
         self._problems: dict[desired.Contributor, list[resources.Problem]] = {}
@@ -95,29 +92,31 @@ class Contributions:
 
     def forget(self) -> None:
         """Ask every driver again at the next update."""
-        self._inputs.clear()
+        self._node = None
 
     def update(self, snapshot: model.Snapshot) -> None:
         """Ask drivers about each subject that changed since the last time."""
         view = self._subjects(snapshot)
         node = typing.cast(model.Node, view[model.Node]['node'][''])
-        inputs = {driver.name: (driver.settings, node)
-                  for driver in self.drivers}
-        again = {name for name, known in inputs.items()
-                 if self._inputs.get(name) != known}
-        self._tell_why(node)
+        settings = {driver.name: driver.settings for driver in self.drivers}
+        again = {name for name, known in settings.items()
+                 if node != self._node or self._settings.get(name) != known}
+        if self._node is not None and node != self._node:
+            LOG.debug('Everything is asked about: %s changed', ', '.join(
+                f'node.{field.name}' for field in dataclasses.fields(node)
+                if getattr(node, field.name) != getattr(self._node,
+                                                        field.name)))
         asked: list[desired.Contributor] = []
         for kind, present in view.items():
             asked += self._update(kind, present, again, node)
         self._complete({(driver, about) for driver, about, _name in asked},
                        view[model.ServedAddress])
-        self._known, self._inputs = view, inputs
+        self._known, self._node, self._settings = view, node, settings
         self._report_problems()
         LOG.debug('Asked drivers %d times: %s', len(asked), ', '.join(
             ' '.join(filter(None, each)) for each in asked[:_NAMED]))
 
     def _subjects(self, snapshot: model.Snapshot) -> dict[type, Subjects]:
-        """The subjects of a view, by their kinds."""
         node, forwards = snapshot.node, snapshot.forwards
         if forwards is not None:
             node = dataclasses.replace(
@@ -138,14 +137,6 @@ class Contributions:
             self._by_uuid = {router.uuid: {'': router} for router in routers}
         return self._by_uuid
 
-    def _tell_why(self, node: model.Node) -> None:
-        known = next(iter(self._inputs.values()), None)
-        if known is not None and known[1] != node:
-            LOG.debug('Everything is asked about: %s changed', ', '.join(
-                f'node.{field.name}' for field in dataclasses.fields(node)
-                if getattr(node, field.name) != getattr(known[1],
-                                                        field.name)))
-
     def _update(self, kind: type, present: Subjects, again: Collection[str],
                 node: model.Node) -> list[desired.Contributor]:
         """Ask about the subjects of a kind.
@@ -153,107 +144,89 @@ class Contributions:
         :param again: names of the drivers that are asked about all
         :returns: the contributors whose answers may be other ones
         """
-        before = self._known.get(kind, {})
-        changed = list(_changes(before, present))
+        changed = list(_changes(self._known.get(kind, {}), present))
         asked: list[desired.Contributor] = []
         for driver in self.drivers:
             if kind not in driver.SUBJECTS:
                 continue
-            for about, _parts, gone in changed:
-                for name in gone:
-                    self._drop((driver.name, about, name))
-                    asked.append((driver.name, about, name))
-            for about, parts in (
+            gone = [(driver.name, about, name)
+                    for about, _parts, names in changed for name in names]
+            for contributor in gone:
+                self._take(contributor, ())
+                self.broken.pop(contributor, None)
+            subjects = {
+                (driver.name, about, name): subject for about, parts in (
                     present.items() if driver.name in again else
-                    ((about, parts) for about, parts, _gone in changed)):
-                for name, subject in parts.items():
-                    contributor = driver.name, about, name
-                    self._ask(driver, contributor, subject, node)
-                    asked.append(contributor)
-            for contributor in self._broken_of(driver, kind, present, asked):
-                _driver, about, name = contributor
-                self._ask(driver, contributor, present[about][name], node)
-                asked.append(contributor)
+                    ((about, parts) for about, parts, _names in changed))
+                for name, subject in parts.items()}
+            # Also what the driver has raised on.
+            for contributor in self.broken.keys() - subjects.keys():
+                driver_name, about, name = contributor
+                subject = present.get(about, {}).get(name)
+                if driver_name == driver.name and subject is not None:
+                    subjects[contributor] = subject
+            for contributor, subject in subjects.items():
+                self._ask(driver, contributor, subject, node)
+            asked += (*gone, *subjects)
         return asked
-
-    def _broken_of(self, driver: base.Driver, kind: type, present: Subjects,
-                   asked: Iterable[desired.Contributor]
-                   ) -> list[desired.Contributor]:
-        """The subjects that a driver raised on and was not asked about now."""
-        if not self.broken:
-            return []
-        return [contributor for contributor in self.broken.keys() - set(asked)
-                if contributor[0] == driver.name and
-                type(present.get(contributor[1], {}).get(
-                    contributor[2])) is kind]
 
     # -- one contribution -------------------------------------------------
 
     def _ask(self, driver: base.Driver, contributor: desired.Contributor,
              subject: object, node: model.Node) -> None:
-        try:
-            wanted = self._understood(driver.resources(subject, node))
-        except Exception as e:
-            self._failed(contributor, e, node.phase)
-            return
-        if self.broken:
-            self.broken.pop(contributor, None)
-        self._take(contributor, wanted, node.phase)
-
-    def _failed(self, contributor: desired.Contributor, error: Exception,
-                phase: model.Phase) -> None:
-        """Note that a driver has raised; its last contribution stays.
+        """Take the answer about a subject; the former one if there is none.
 
         So a bug in a driver does not withdraw what works, but for the end of
         the agent.
         """
+        stopped = node.phase is model.Phase.STOPPED
+        try:
+            wanted = self._understood(driver.resources(subject, node))
+        except Exception as e:
+            self._note_failure(contributor, e)
+            if not stopped:
+                return
+            wanted = self._state.contributed(contributor)
+        self.broken.pop(contributor, None)
+        if stopped:
+            # At the end of the agent nothing is desired.  Objects of others
+            # still stay.  An object that was kept in doubt goes, because no
+            # agent is left that could resolve the doubt.
+            wanted = [r for r in wanted if isinstance(r, resources.Keep)
+                      and r.theirs]
+        self._take(contributor, wanted)
+
+    def _note_failure(self, contributor: desired.Contributor,
+                      error: Exception) -> None:
         why = f'{type(error).__name__}: {error}'
         if self.broken.get(contributor) != why:
             # Once, though each pass asks the driver again.
             LOG.exception('Driver %s failed on %s', contributor[0],
                           ' '.join(filter(None, contributor[1:])))
         self.broken[contributor] = why
-        if phase is model.Phase.STOPPED:
-            del self.broken[contributor]
-            self._take(contributor, self._state.contributed(contributor),
-                       phase)
-
-    def _drop(self, contributor: desired.Contributor) -> None:
-        self._take(contributor, (), None)
-        self.broken.pop(contributor, None)
 
     def _take(self, contributor: desired.Contributor,
-              wanted: Sequence[resources.Resource],
-              phase: model.Phase | None) -> None:
-        if phase is model.Phase.STOPPED:
-            # At the end of the agent nothing is desired.  Objects of others
-            # still stay.  An object that was kept in doubt goes, because no
-            # agent is left that could resolve the doubt.
-            wanted = [r for r in wanted if isinstance(r, resources.Keep)
-                      and r.theirs]
+              wanted: Sequence[resources.Resource]) -> None:
         problems = [r for r in wanted if isinstance(r, resources.Problem)]
         if problems or contributor in self._problems:
             self._problems_changed = True
             self._problems[contributor] = problems
-        if not contributor[2]:
-            self._take_proof(contributor[:2], [
-                r for r in wanted if isinstance(r, resources.Advertised)])
+        about, name = contributor[:2], contributor[2]
+        if not name:
+            # The proof of a router waits for all its answers.
+            found = [r for r in wanted if isinstance(r, resources.Advertised)]
+            if found:
+                self._proofs[about] = found[0]
+            elif self._proofs.pop(about, None):
+                self._state.contribute((*about, _PROOF), ())
         self._state.contribute(contributor, [
             r for r in wanted if r.kind not in _NOT_YET])
-
-    def _take_proof(self, about: tuple[str, str],
-                    found: Sequence[resources.Advertised]) -> None:
-        """Take the proof of a router, which waits for all its answers."""
-        if found:
-            self._proofs[about] = found[0]
-        elif self._proofs.pop(about, None):
-            self._state.contribute((*about, _PROOF), ())
 
     def _complete(self, asked: set[tuple[str, str]],
                   addresses: Subjects) -> None:
         """Complete the proofs of routers about which drivers were asked.
 
-        A driver that has raised has not said what it wants for the router.
+        A driver that has raised has not answered about the whole router.
         """
         doubtful = {contributor[:2] for contributor in self.broken}
         for about in (asked & self._proofs.keys()) - doubtful:

@@ -63,10 +63,6 @@ class DesiredState:
             found.update(by_ref)
         return found
 
-    def contributors(self) -> set[Contributor]:
-        """All contributors that want something."""
-        return set(self._contributions)
-
     def contributed(self, contributor: Contributor
                     ) -> list[resources.Resource]:
         """The resources that a contributor wants at present."""
@@ -139,7 +135,7 @@ class DesiredState:
             return
         ref = resource.ref
         claims = self._claims_on(ref)
-        claims.pop(contributor, None)
+        del claims[contributor]
         self._store_claims(ref, claims)
         if not claims or ref in self._disputed:
             self._settle(ref)
@@ -169,9 +165,7 @@ class DesiredState:
         if not claims:
             self._tracker.unwant(ref)
             return
-        # Most refs have one claim, and a name would be written for nothing.
-        ranked = (sorted(claims.items(), key=lambda item: str(item[0]))
-                  if len(claims) > 1 else [*claims.items()])
+        ranked = sorted(claims.items(), key=lambda item: str(item[0]))
         first_by, first = ranked[0]
         for contributor, resource in ranked[1:]:
             if not same(resource, first):

@@ -40,10 +40,7 @@ class Drift:
             str, dict[str, health.Repair]] = collections.defaultdict(dict)
 
     def note(self, name: str, lost: list[resources.Ref]) -> None:
-        """Count a reading of a backend, and log the drift that it found.
-
-        :param lost: what was as desired and no longer is
-        """
+        """Count a reading of a backend, and log the drift that it found."""
         if not lost:
             self._streaks.pop(name, None)
             return

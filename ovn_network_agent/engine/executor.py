@@ -94,14 +94,14 @@ class Beside:
 
     def look(self, backend: base.Backend, known: frozenset[resources.Ref]
              ) -> concurrent.futures.Future[list[resources.Resource]] | None:
-        """Start ``backend.read(known)`` for another thread.
+        """Start ``read(known)`` of a backend with a system for another thread.
 
         The loop does not get the result.  Nothing else works meanwhile on the
         system, and the end wakes the loop for what had to wait.
 
         :returns: None if the backend or its system is at work
         """
-        if backend.system and backend.system in self.systems():
+        if backend.system in self.systems():
             return None
         return self._begin(backend, lambda: backend.read(known), asked=True)
 

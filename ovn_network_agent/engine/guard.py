@@ -20,7 +20,6 @@ is never held, because two nodes must not announce one address for long.
 
 from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Set
 import dataclasses
 import typing
@@ -71,15 +70,14 @@ class Limits:
 
 
 class Guard:
-    """Decides which withdrawals have to wait.
-
-    :param clock: returns monotonic seconds
-    """
+    """Decides which withdrawals have to wait."""
 
     def __init__(self, backends: actual.Backends, tracker: tracking.Tracker,
                  entries: ledger.Ledger, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._backends = backends
+        # Those of announcements.
+        self._kinds = [kind for _backend, kinds in backends.announcers
+                       for kind in kinds]
         self._tracker = tracker
         self._ledger = entries
         self.forget()
@@ -113,7 +111,7 @@ class Guard:
         if limits is None:
             self.forget()
             return
-        kinds = self._kinds()
+        kinds = self._kinds
         removed = _subjects(self._tracker.delta(kinds).delete) - exempt
         if not self.active and len(removed) < limits.minimum:
             # The common case does not look at all announcements.
@@ -159,7 +157,7 @@ class Guard:
         evidence, before = limits.evidence, self.held
         self._believed = (self._believed | (
             before.unconfirmed & evidence.confirmed)) & going
-        announced = _subjects(self._tracker.actual(self._kinds())) - exempt
+        announced = _subjects(self._tracker.actual(self._kinds)) - exempt
         is_mass = (len(going) >= limits.minimum and
                    100 * len(going) > limits.percent * len(announced))
         found = (going if is_mass else
@@ -171,19 +169,14 @@ class Guard:
         subjects = found if reasons else unconfirmed | self._emptied & found
         if not before.subjects:
             self._since = self._clock()
-        why = reasons or tuple(self._why(subjects, unconfirmed))
+        why = reasons or (
+            *((UNCONFIRMED,) if unconfirmed else ()),
+            *((EMPTIED,) if self._emptied & subjects else ()))
         self.held = outcome.Held(
             subjects, len(announced), why, unconfirmed, usual=(
                 why == (UNCONFIRMED,) and
                 self._clock() < self._since + notyet.USUAL))
         self._tell(before)
-
-    def _why(self, subjects: frozenset[str],
-             unconfirmed: frozenset[str]) -> Iterator[str]:
-        if unconfirmed:
-            yield UNCONFIRMED
-        if self._emptied & subjects:
-            yield EMPTIED
 
     def _tell(self, before: outcome.Held) -> None:
         now = self.held
@@ -198,13 +191,7 @@ class Guard:
                     'addresses were held', len(before.subjects))
             self._warned = False
 
-    def _kinds(self) -> list[str]:
-        """The kinds of announcements."""
-        return [kind for stage, _backend, kinds in self._backends.order
-                if stage is resources.Stage.ANNOUNCE for kind in kinds]
-
 
 def _subjects(announcements: Iterable[resources.Resource]) -> frozenset[str]:
-    """The addresses of announcements."""
     return frozenset(resource.subject for resource in announcements
                      if resource.subject is not None)

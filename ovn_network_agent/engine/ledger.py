@@ -17,9 +17,8 @@ the reasons for their difference.  :mod:`engine.table` combines both.
 """
 
 import collections
-from collections.abc import Callable
 from collections.abc import Container
-from collections.abc import KeysView
+from collections.abc import Mapping
 import dataclasses
 import enum
 
@@ -57,8 +56,6 @@ class State(enum.Enum):
 WORKING = (State.UNDER_WAY,)
 #: States that count as a failure of the pass.
 FAILING = (State.WAITS, State.UNREACHABLE, State.REFUSED)
-#: States that hold back later resources of the same address.
-HINDERING = (*WORKING, *FAILING)
 # States that last beyond a pass, until something about the resource changes.
 _LASTING = (State.REFUSED, State.KEPT)
 
@@ -113,14 +110,14 @@ class Ledger:
 
     :param retries: by the name of the backend, or by the Ref of a resource
         that stays on purpose
-    :param owner: function(kind) that returns the name of its backend
+    :param owners: by kind the name of its backend
     """
 
     def __init__(self, tracker: tracking.Tracker, retries: backoff.Retries,
-                 owner: Callable[[str], str | None]) -> None:
+                 owners: Mapping[str, str]) -> None:
         self._tracker = tracker
         self._retries = retries
-        self._owner = owner
+        self._owners = owners
         # To look at.  Empty when no resource has a reason, so that the ledger
         # need not be asked.
         self.entries: dict[resources.Ref, Entry] = {}
@@ -144,7 +141,7 @@ class Ledger:
 
     def troubled(self) -> set[str | None]:
         """Names of the backends with a failure."""
-        return {self._owner(ref.kind) for ref in self.failures}
+        return {self._owners.get(ref.kind) for ref in self.failures}
 
     # -- what a pass comes across -----------------------------------------
 
@@ -154,10 +151,7 @@ class Ledger:
 
     def waits(self, ref: resources.Ref, reason: str,
               holder: resources.Ref | None) -> None:
-        """Note that a resource waits, unless a backend works on it.
-
-        :param holder: what it waits for
-        """
+        """Note that a resource waits, unless a backend works on it."""
         if not self.is_under_way(ref):
             self._put(ref, Entry(State.WAITS, reason, holder))
 
@@ -196,7 +190,7 @@ class Ledger:
         if (entry is None or entry.state is not State.REFUSED or
                 entry.lapsed):
             return False
-        if (not self._retries.waiting(self._owner(ref.kind)) or
+        if (not self._retries.waiting(self._owners.get(ref.kind)) or
                 entry.wanted != self._tracker.desired(ref)):
             self._lapse(ref, entry)
             return False
@@ -213,7 +207,7 @@ class Ledger:
         :param names: names of backends, None for all
         """
         for ref, entry in list(self.entries.items()):
-            if names is not None and self._owner(ref.kind) not in names:
+            if names is not None and self._owners.get(ref.kind) not in names:
                 continue
             if entry.state is State.REFUSED:
                 self._lapse(ref, entry)
@@ -267,20 +261,12 @@ class Ledger:
         if state is State.KEPT:
             return self._retries.due_in(ref)
         if state in FAILING:
-            return self._retries.due_in(self._owner(ref.kind))
+            return self._retries.due_in(self._owners.get(ref.kind))
         return None
 
-    @property
-    def noted(self) -> KeysView[resources.Ref]:
-        """The refs that have an entry."""
-        return self.entries.keys()
-
     def copy(self, tracker: tracking.Tracker) -> 'Ledger':
-        """The same entries, for another thread; nothing is added to them.
-
-        :param tracker: a copy of the tracker
-        """
-        made = Ledger(tracker, self._retries.copy(), self._owner)
+        """The same entries, for another thread; nothing is added to them."""
+        made = Ledger(tracker, self._retries.copy(), self._owners)
         made.entries = self.entries.copy()
         return made
 

@@ -42,11 +42,7 @@ class Moment:
 
 
 class Moments:
-    """The moment of each key.
-
-    :param clock: returns monotonic seconds
-    :param wall: returns seconds since the epoch
-    """
+    """The moment of each key."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic,
                  wall: Callable[[], float] = time.time) -> None:

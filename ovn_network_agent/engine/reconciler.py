@@ -18,7 +18,6 @@ are all this pass.  Nothing in this module knows what a floating IP is.
 
 from collections.abc import Callable
 from collections.abc import Collection
-import concurrent.futures
 import time
 
 from ovn_network_agent import backoff
@@ -52,7 +51,6 @@ class Reconciler:
     :param wake: function(reason) that wakes the loop at the end of work
         beside the loop
     :param clock: returns monotonic seconds
-    :param beside: None to make one; likewise retries
     :param alive: called before each step of a pass
     """
 
@@ -67,26 +65,26 @@ class Reconciler:
         self.tracker = tracking.Tracker()
         self._retries = retries or backoff.Retries(clock)
         self._beside = beside or executor.Beside(wake)
-        self._backends = actual.Backends(backends, self.tracker,
+        self.backends = actual.Backends(backends, self.tracker,
                                          self._retries, self._beside, clock,
                                          alive)
         self._ledger = ledger.Ledger(self.tracker, self._retries,
-                                     self._backends.owner)
+                                     self.backends.owners)
         self._moments = moments.Moments(clock)
         self._wanted = contributions.Contributions(
-            drivers, self.tracker, self._backends.kinds)
+            drivers, self.tracker, self.backends.owners)
         self._precedence = application.Precedence(clock)
         self._removals = removal.Removals(
-            self._backends, self.tracker, self._ledger, wake,
+            self.backends, self.tracker, self._ledger, wake,
             self._beside.patience)
-        self._guard = guard.Guard(self._backends, self.tracker, self._ledger,
+        self.guard = guard.Guard(self.backends, self.tracker, self._ledger,
                                   clock)
         self._work = application.Application(
-            self._backends, self.tracker, self._ledger, self._beside,
+            self.backends, self.tracker, self._ledger, self._beside,
             self._precedence, self._removals, alive)
         # That after the last pass, replaced as a whole, so that any thread may
         # read it.
-        self.health = self._backends.health({})
+        self.health = self.backends.health({})
         # Chassis and marks in the last pass.
         self._identity: tuple[
             str, frozenset[ownership.Owner]] | None = None
@@ -101,8 +99,8 @@ class Reconciler:
             self._work.collect()
         # A system in doubt is read before it is changed, as always.
         if asked.ahead is not None and asked.urgent and not any(
-                self._backends.backend(name).system
-                for name in self._backends.in_doubt):
+                self.backends.backend(name).system
+                for name in self.backends.in_doubt):
             self._wanted.update(asked.ahead)
             self._work.announce_ahead()
         self._prepare(asked)
@@ -110,71 +108,48 @@ class Reconciler:
         self._work.create(asked.urgent)
         if asked.prune:
             self._judge(asked.snapshot, asked.limits)
-            self._work.delete(asked.down_to, self._guard.permits)
+            self._work.delete(asked.down_to, self.guard.permits)
         else:
             self._withdraw(asked.snapshot.forwards)
-        if self._backends.in_doubt:
-            self._backends.catch_up()
+        if self.backends.in_doubt:
+            self.backends.catch_up()
         if not self.announcing:
             self._work.tell()
         self._retries.note(
-            self._ledger.troubled() | set(self._backends.unreadable),
-            self._backends.names)
+            self._ledger.troubled() | set(self.backends.unreadable),
+            self.backends.names)
         touched = self.tracker.take_changed()
         self._note_moments(touched)
         failures = {**self._ledger.failures, **self._wanted.conflicts}
-        self.health = self._backends.health(failures)
+        self.health = self.backends.health(failures)
         result = outcome.Outcome(
             len(self._work.applied), failures,
-            self._backends.unreadable, dict(self._wanted.broken),
+            self.backends.unreadable, dict(self._wanted.broken),
             (*self._beside.jobs, *(['announcing'] if self.announcing else ())),
             self._wanted.left_out, tuple(self._work.applied),
             (('drivers and reading', prepared), *self._work.seconds),
-            tuple(self._backends.readings), tuple(self._backends.lost),
-            self._backends.streaks, self._guard.held, tuple(touched),
+            tuple(self.backends.readings), tuple(self.backends.lost),
+            self.backends.drift.streaks, self.guard.held, tuple(touched),
             self._announces())
-        self._backends.end()
+        self.backends.end()
         return result
-
-    def rows(self, chosen: Callable[[resources.Ref], bool] = lambda ref: True
-             ) -> list[ledger.Row]:
-        """The rows of the chosen keys after the last pass, sorted."""
-        return self._table().rows(chosen)
 
     def table(self) -> tables.Table:
         """The state of each resource, to look at on another thread."""
         return self._table().copy()
 
-    def look(self, name: str) -> concurrent.futures.Future[
-            list[resources.Resource]] | None:
-        """Read a backend without a pass, see :meth:`actual.Backends.look`."""
-        return self._backends.look(name)
-
-    def large(self, at_most: int) -> list[str]:
-        """Names of the backends with more objects."""
-        return self._backends.large(at_most)
-
-    @property
-    def backend_names(self) -> tuple[str, ...]:
-        """Names of all backends."""
-        return tuple(self._backends.names)
-
-    def release(self) -> int:
-        """Let the next pass withdraw the held addresses; their number."""
-        return self._guard.release()
-
     def _table(self) -> tables.Table:
         return tables.Table(
             self.tracker, self._ledger, self._moments, self._wanted.conflicts,
-            self._backends.owner, self._backends.kinds,
+            self.backends.owners,
             tuple(self._beside.jobs), self._wanted.left_out,
-            self._wanted.broken, self._backends.unreadable,
-            self._guard.held.text)
+            self._wanted.broken, self.backends.unreadable,
+            self.guard.held.text)
 
     def _note_moments(self, touched: list[resources.Ref]) -> None:
         """Note the resources whose state this pass has changed."""
         now = self._table()
-        self._moments.note({*touched, *self._ledger.noted, *now.conflicts},
+        self._moments.note({*touched, *self._ledger.entries, *now.conflicts},
                            now.state, ledger.State.IN_PLACE)
 
     def _withdraw(self, forwards: port_forwards.Forwards | None) -> None:
@@ -206,14 +181,14 @@ class Reconciler:
     def _announces(self) -> bool:
         """Whether announcements are changed beside the loop."""
         changing = self._beside.changing()
-        return any(backend.name in changing for backend
-                   in self._backends.backends_at(resources.Stage.ANNOUNCE))
+        return any(backend.name in changing
+                   for backend, _kinds in self.backends.announcers)
 
     def _judge(self, snapshot: model.Snapshot,
                limits: Callable[[], guard.Limits | None]) -> None:
         """Have the withdrawal guard decide, if it has something to do."""
-        if self._work.withdraws or self._guard.active:
-            self._guard.judge(limits(), frozenset(map(
+        if self._work.withdraws or self.guard.active:
+            self.guard.judge(limits(), frozenset(map(
                 networks.host_prefix, _dead(snapshot.forwards))))
 
     def plan(self, snapshot: model.Snapshot,
@@ -225,7 +200,6 @@ class Reconciler:
         of this backend, or a change that waits for it, has the verb
         'unknown'.
 
-        :param limits: see :class:`passes.Pass`
         :returns: (verb, resource) in the order of the work; verbs are
             'create', 'update', 'delete' and 'unknown'
         """
@@ -235,7 +209,7 @@ class Reconciler:
         self._work.collect()
         self._judge(snapshot, limits)
         steps: list[tuple[str, resources.Resource]] = []
-        for _stage, backend, kinds in self._backends.order:
+        for _stage, backend, kinds in self.backends.order:
             delta = self.tracker.delta(kinds)
             for verb, changed in (
                     ('create', delta.create),
@@ -243,24 +217,24 @@ class Reconciler:
                 steps += [
                     ('unknown' if self._is_unknown(backend.name, r) else verb,
                      r) for r in changed]
-        gone = [r for _stage, _backend, kinds in self._backends.order_down
+        gone = [r for _stage, _backend, kinds in self.backends.order_down
                 for r in self.tracker.delta(kinds).delete]
         gone.sort(key=lambda r: not r.leaves_early)
         steps += [('unknown' if self._removals.announcement_unknown(r) else
                    'delete', r) for r in gone]
-        self._backends.end()
+        self.backends.end()
         return steps, outcome.Outcome(
-            0, self._wanted.conflicts, self._backends.unreadable,
+            0, self._wanted.conflicts, self.backends.unreadable,
             dict(self._wanted.broken), (), self._wanted.left_out,
-            held=self._guard.held)
+            held=self.guard.held)
 
     def _is_unknown(self, name: str, resource: resources.Resource) -> bool:
         """Whether a resource's or prerequisite's backend was never read."""
-        return any(self._backends.unread(owner) for owner in {
-            name, *(self._backends.owner(ref.kind)
+        return any(self.backends.unread(owner) for owner in {
+            name, *(self.backends.owners.get(ref.kind)
                     for ref in resource.requires)})
 
-    def heed(self, stale: Collection[str] = (),
+    def invalidate(self, stale: Collection[str] = (),
              revived: Collection[str] = ()) -> None:
         """Note for the next pass which backends are to be read again.
 
@@ -272,11 +246,11 @@ class Reconciler:
         """
         doubtful = set(stale)
         if revived:
-            returned = self._backends.revived(revived)
+            returned = self.backends.revived(revived)
             self._retries.forget(returned)
             doubtful |= returned
         if doubtful:
-            self._ledger.forget(self._backends.doubt(doubtful))
+            self._ledger.forget(self.backends.doubt(doubtful))
 
     def next_retry(self) -> float | None:
         """Seconds until another pass has something to do.
@@ -288,32 +262,29 @@ class Reconciler:
                     if due is not None), default=None)
 
     def wait_beside(self, timeout: float) -> bool:
-        """Wait for work beside the loop; True when none is running any more.
-
-        :param timeout: seconds
-        """
+        """Wait for work beside the loop; True when none is left running."""
         return self._beside.wait(timeout)
 
     def close(self) -> None:
         """Log the last changes, and close the backends."""
         self._work.tell()
-        self._backends.close()
+        self.backends.close()
 
     def _prepare(self, asked: passes.Pass) -> None:
         if asked.full and not asked.remembers and not asked.periodic:
             self._wanted.forget()
         if asked.retry:
-            self.heed(revived=[name for name in self._backends.names
+            self.invalidate(revived=[name for name in self.backends.names
                                if self._retries.waiting(name)])
-        self.heed({*asked.stale, *self._due(),
+        self.invalidate({*asked.stale, *self._due(),
                    *self._identified(asked.snapshot.node),
-                   *(self._backends.names if asked.full and not asked.periodic
+                   *(self.backends.names if asked.full and not asked.periodic
                      else ())})
         if asked.reads or asked.periodic:
             due = set(asked.reads) or (
-                self._backends.names.difference(asked.has_read))
+                self.backends.names.difference(asked.has_read))
             self._ledger.forget(due)
-            self._backends.in_doubt |= due
+            self.backends.in_doubt |= due
         if asked.snapshot.node.phase is model.Phase.STOPPED:
             # This pass may be the last, so it tries everything again.
             self._ledger.forget()
@@ -322,9 +293,9 @@ class Reconciler:
         self._alive()
         self._wanted.update(asked.snapshot)
         self._alive()
-        if self._backends.in_doubt or self.tracker.delta(
-                self._backends.looked_for):
-            self._backends.refresh()
+        if self.backends.in_doubt or self.tracker.delta(
+                self.backends.looked_for):
+            self.backends.refresh()
 
     def _identified(self, node: model.Node) -> Collection[str]:
         """The word for a node that has another name than in the last pass.
@@ -339,7 +310,7 @@ class Reconciler:
 
         The work then counts as tried.
         """
-        names = (self._backends.owner(due.kind)
+        names = (self.backends.owners.get(due.kind)
                  if isinstance(due, resources.Ref) else due
                  for due in self._retries.take_due())
         return {name for name in names if isinstance(name, str)}

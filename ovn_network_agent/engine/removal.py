@@ -14,22 +14,37 @@
 
 The engine holds back the removal of a resource that an announcement still
 needs.  Otherwise the node would attract traffic and drop it.
+
+When the announce method changes, a resource of another kind announces each
+address.  The old announcement stays until FRR knows the new announcement, so
+that BGP withdraws nothing in between.
+
+A resource with a ``place`` stays until the resource that is wanted at the same
+place is there: the lines of a former prefix list go after the lines of the new
+one are written.
 """
 
 from collections.abc import Callable
+import concurrent.futures
+
+from oslo_log import log as logging
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.engine import actual
+from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import ledger
-from ovn_network_agent.engine import replacement
+from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import tracking
+
+LOG = logging.getLogger(__name__)
 
 
 class Removals:
     """Decides which resources may go.
 
-    :param wake: function(reason) that wakes the loop
+    :param wake: function(reason), called for an answer that came after the
+        loop had stopped to wait
     :param patience: seconds to wait for an answer of FRR
     """
 
@@ -39,17 +54,93 @@ class Removals:
         self._backends = backends
         self._tracker = tracker
         self._ledger = entries
-        self._successors = replacement.Successors(backends, tracker, wake,
-                                                  patience)
+        self._wake = wake
+        self._patience = patience
+        # The successors that are not in effect yet, by subject and by place.
+        self._waited_for: dict[str | None, resources.Ref] = {}
+        self._places: dict[object, resources.Ref] = {}
+        # Questions without an answer yet, by name of backend.
+        self._asked: dict[
+            str, concurrent.futures.Future[set[resources.Ref]]] = {}
 
-    def find(self, deletes: list[resources.Resource]) -> None:
-        """Find the announcements that stay until their successor counts.
+    def permitted(self, deletes: list[resources.Resource]
+                  ) -> list[resources.Resource]:
+        """The resources that may go now; the ledger gets why others stay.
 
         :param deletes: resources of one backend and stage that are to go
         """
-        self._successors.find(deletes)
+        self._find_successors(deletes)
+        return [r for r in deletes if self._may_go(r)]
 
-    def may_delete(self, resource: resources.Resource) -> bool:
+    def _find_successors(self, deletes: list[resources.Resource]) -> None:
+        """Find the resources whose successor is not in effect yet.
+
+        The search costs nothing while only one announce method is in use and
+        nothing that has a place goes.
+        """
+        self._waited_for, self._places = {}, {}
+        placed = {r.kind for r in deletes if r.place is not None}
+        if placed:
+            # What is wanted at a place and not there yet.
+            self._places = {
+                r.place: r.ref for r in self._tracker.wanted(placed)
+                if r.place is not None and not self._tracker.in_sync(r.ref)}
+        going = {r.subject: r.kind for r in deletes
+                 if r.stage is resources.Stage.ANNOUNCE}
+        if not going:
+            return
+        for backend, kinds in self._backends.announcers:
+            others = [kind for kind in kinds if kind not in going.values()]
+            coming = [r for r in self._tracker.wanted(others)
+                      if r.subject in going]
+            if coming:
+                effective = self._in_effect(backend, coming)
+                self._waited_for.update(
+                    (r.subject, r.ref) for r in coming
+                    if r.ref not in effective)
+
+    def _in_effect(self, backend: base.Backend,
+                   coming: list[resources.Resource]) -> set[resources.Ref]:
+        there = [r for r in coming if self._tracker.in_sync(r.ref)]
+        if not there:
+            return set()
+        # FRR may hang or be slow.  A slow FRR is not asked again at each
+        # pass: the answer to the former question still counts.
+        earlier = self._asked.pop(backend.name, None)
+        answer = earlier or executor.begin(lambda: backend.in_effect(there))
+        concurrent.futures.wait([answer], self._patience)
+        if answer.done():
+            try:
+                return answer.result()
+            except Exception as e:
+                LOG.warning('%s', actual.expected(backend.name, e))
+                return set()
+        LOG.warning('%s: no answer yet to what is announced', backend.name)
+        self._asked[backend.name] = answer
+        if earlier is None:
+            answer.add_done_callback(
+                lambda _answer: self._wake(f'{backend.name} answered'))
+        return set()
+
+    def _successor(self, resource: resources.Resource
+                   ) -> tuple[str, resources.Ref | None]:
+        """The reason and the successor for which a resource stays.
+
+        :returns: ('', None) when the resource may go
+        """
+        if resource.place in self._places:
+            ref = self._places[resource.place]
+            return (f'stays until {ref.kind} {outcome.brief(ref.key)} is '
+                    'there, which takes its place'), ref
+        successor = self._waited_for.get(resource.subject)
+        if (successor is None or
+                resource.stage is not resources.Stage.ANNOUNCE):
+            return '', None
+        return (f'stays until FRR knows {successor.kind} '
+                f'{outcome.brief(successor.key)}, which takes its place'
+                ), successor
+
+    def _may_go(self, resource: resources.Resource) -> bool:
         """Whether a resource may be removed; notes in the ledger why not.
 
         A resource stays while an announcement that needs it is in place.  No
@@ -58,10 +149,10 @@ class Removals:
         if (self._ledger.still_kept(resource.ref) or
                 self._ledger.beside(resource, ledger.WORKING) or
                 # The backend of announcements is being read at first.
-                any(self._backends.first_look(b.name)
-                    for b in self._needing(resource))):
+                any(map(self._backends.first_look,
+                        self._needing(resource)))):
             return False
-        held, holder = self._successors.keep(resource)
+        held, holder = self._successor(resource)
         failed = [ref for ref in self._ledger.beside(resource, ledger.FAILING)
                   if not self._leaves_early(ref)]
         if not held and (failed or self.announcement_unknown(resource)):
@@ -83,13 +174,13 @@ class Removals:
         read.  A former run, or a change that took too long, may have left an
         announcement.
         """
-        return any(self._backends.unread(b.name) or
-                   self._backends.is_unreadable(b.name)
-                   for b in self._needing(resource))
+        return any(self._backends.unread(name) or
+                   name in self._backends.unreadable
+                   for name in self._needing(resource))
 
-    def _needing(self, resource: resources.Resource) -> list[base.Backend]:
-        """The backends whose announcements may need a resource."""
+    def _needing(self, resource: resources.Resource) -> list[str]:
+        """Names of the backends whose announcements may need a resource."""
         if (resource.subject is None or
                 resource.stage is resources.Stage.ANNOUNCE):
             return []
-        return self._backends.backends_at(resources.Stage.ANNOUNCE)
+        return [backend.name for backend, _kinds in self._backends.announcers]

@@ -39,32 +39,27 @@ class Table:
     moments: moments.Moments
     # What drivers do not agree about.
     conflicts: Mapping[resources.Ref, str]
-    # Returns the name of the backend of a kind.
-    owner: Callable[[str], str | None]
-    # The kinds that have a backend.
-    kinds: set[str]
+    # By kind the name of its backend.
+    owners: Mapping[str, str]
     # Names of the backends that work beside the loop.
     working: tuple[str, ...]
     # Those of the drivers.
-    problems: tuple[resources.Problem, ...] = ()
+    problems: tuple[resources.Problem, ...]
     # Drivers that raised, and what.
-    broken: Mapping[desired.Contributor, str] = dataclasses.field(
-        default_factory=dict)
+    broken: Mapping[desired.Contributor, str]
     # By name: backends that could not be read or reached, whose resources are
     # those of the last reading, and why.
-    unreadable: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    unreadable: Mapping[str, str]
     # What the withdrawal guard holds, or ''.
-    held: str = ''
+    held: str
 
     def row(self, ref: resources.Ref) -> ledger.Row:
         """The row of a key."""
-        backend = self.owner(ref.kind)
-        entry = self.entries.entry(ref, self.conflicts.get(ref, ''),
-                                   backend in self.working)
+        entry = self._entry(ref)
         return ledger.Row(
             ref, self.tracker.desired(ref), self.tracker.existing(ref),
             entry.state, entry.reason, entry.holder,
-            self.entries.due_in(ref, entry.state), backend,
+            self.entries.due_in(ref, entry.state), self.owners.get(ref.kind),
             self.moments.moment(ref))
 
     def state(self, ref: resources.Ref) -> ledger.State | None:
@@ -73,9 +68,12 @@ class Table:
                 self.tracker.existing(ref) is None and
                 ref not in self.conflicts):
             return None
+        return self._entry(ref).state
+
+    def _entry(self, ref: resources.Ref) -> ledger.Entry:
         return self.entries.entry(
             ref, self.conflicts.get(ref, ''),
-            self.owner(ref.kind) in self.working).state
+            self.owners.get(ref.kind) in self.working)
 
     def rows(self, chosen: Callable[[resources.Ref], bool] = lambda ref: True
              ) -> list[ledger.Row]:

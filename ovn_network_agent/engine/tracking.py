@@ -52,12 +52,12 @@ class Tracker:
         """Desire a resource, in place of another one with the same key."""
         ref = resource.ref
         self._desired[ref.kind][ref.key] = resource
-        self._touch(ref.kind, ref.key)
+        self._touch(ref)
 
     def unwant(self, ref: resources.Ref) -> None:
         """No longer desire the resource at ``ref``."""
         self._desired[ref.kind].pop(ref.key, None)
-        self._touch(ref.kind, ref.key)
+        self._touch(ref)
 
     def keep(self, ref: resources.Ref, kept: bool = True) -> None:
         """Leave the resource at ``ref`` as found, or (False) end this."""
@@ -65,7 +65,7 @@ class Tracker:
             self._kept[ref.kind].add(ref.key)
         else:
             self._kept[ref.kind].discard(ref.key)
-        self._touch(ref.kind, ref.key)
+        self._touch(ref)
 
     # -- what is ----------------------------------------------------------
 
@@ -73,12 +73,12 @@ class Tracker:
         """Take note that a resource exists with this value."""
         ref = resource.ref
         self._actual[ref.kind][ref.key] = resource
-        self._touch(ref.kind, ref.key)
+        self._touch(ref)
 
     def gone(self, ref: resources.Ref) -> None:
         """Take note that nothing exists at ``ref``."""
         self._actual[ref.kind].pop(ref.key, None)
-        self._touch(ref.kind, ref.key)
+        self._touch(ref)
 
     def resync(self, kinds: Iterable[str],
                found: list[resources.Resource]) -> list[resources.Ref]:
@@ -184,7 +184,7 @@ class Tracker:
         for key in sorted(self._pending[kind], key=str):
             want = self._desired[kind].get(key)
             have = self._actual[kind].get(key)
-            if self._is_settled(kind, key, want, have):
+            if self.settles(resources.Ref(kind, key), have):
                 self._forget_pending(kind, key)
             elif want is None:
                 if have is not None:
@@ -207,11 +207,11 @@ class Tracker:
 
     def settles(self, ref: resources.Ref,
                 have: resources.Resource | None) -> bool:
-        """Whether nothing would have to be done about another reading.
-
-        :param have: the resource that was found at ``ref``
-        """
-        return self._is_settled(ref.kind, ref.key, self.desired(ref), have)
+        """Whether nothing would have to be done about another reading."""
+        want = self.desired(ref)
+        return want == have or (
+            want is None and have is not None and (
+                ref.key in self._kept[ref.kind] or have.retained))
 
     def desired(self, ref: resources.Ref) -> resources.Resource | None:
         """The desired resource at ``ref``."""
@@ -241,14 +241,6 @@ class Tracker:
                self._actual[kind].keys() - self._desired[kind].keys()))
             for kind in kinds))
 
-    def _is_settled(self, kind: str, key: base.Key,
-                    want: resources.Resource | None,
-                    have: resources.Resource | None) -> bool:
-        if want == have:
-            return True
-        return want is None and have is not None and (
-            key in self._kept[kind] or have.retained)
-
     def _forget_pending(self, kind: str, key: base.Key) -> None:
         pending = self._pending[kind]
         pending.discard(key)
@@ -257,12 +249,11 @@ class Tracker:
             del self._pending[kind]
             self._deltas.pop(kind, None)
 
-    def _touch(self, kind: str, key: base.Key) -> None:
+    def _touch(self, ref: resources.Ref) -> None:
         # Without settled keys, the next difference has less to sort.
-        if self._is_settled(kind, key, self._desired[kind].get(key),
-                            self._actual[kind].get(key)):
-            self._forget_pending(kind, key)
+        if self.settled(ref):
+            self._forget_pending(ref.kind, ref.key)
         else:
-            self._pending[kind].add(key)
-        self._changed[kind].add(key)
-        self._touches[kind] += 1
+            self._pending[ref.kind].add(ref.key)
+        self._changed[ref.kind].add(ref.key)
+        self._touches[ref.kind] += 1

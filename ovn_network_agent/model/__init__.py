@@ -18,56 +18,28 @@ unchanged router, which then costs nothing in a pass.
 Drivers, also those of other projects, take all names from this package.
 """
 
-from ovn_network_agent.model.gateways import MAINTENANCE
-from ovn_network_agent.model.gateways import REDIRECT
-from ovn_network_agent.model.gateways import SHUTDOWN
-from ovn_network_agent.model.gateways import UNFIT
-from ovn_network_agent.model.gateways import Candidate
-from ovn_network_agent.model.gateways import Fact
-from ovn_network_agent.model.gateways import GatewayGroup
-from ovn_network_agent.model.gateways import GatewayState
-from ovn_network_agent.model.gateways import GroupPort
-from ovn_network_agent.model.gateways import Tenure
-from ovn_network_agent.model.node import ALL
-from ovn_network_agent.model.node import Device
-from ovn_network_agent.model.node import Node
-from ovn_network_agent.model.node import Phase
-from ovn_network_agent.model.node import Relay
-from ovn_network_agent.model.node import Segment
-from ovn_network_agent.model.routers import BalancedAddress
-from ovn_network_agent.model.routers import GatewayPort
-from ovn_network_agent.model.routers import Handover
-from ovn_network_agent.model.routers import Nat
-from ovn_network_agent.model.routers import NbDefaultRoute
-from ovn_network_agent.model.routers import Router
-from ovn_network_agent.model.served import KINDS
-from ovn_network_agent.model.served import ServedAddress
-from ovn_network_agent.model.snapshot import Snapshot
-
-__all__ = (
-    'ALL',
-    'BalancedAddress',
-    'Candidate',
-    'Device',
-    'Fact',
-    'GatewayGroup',
-    'GatewayPort',
-    'GatewayState',
-    'GroupPort',
-    'Handover',
-    'KINDS',
-    'MAINTENANCE',
-    'Nat',
-    'NbDefaultRoute',
-    'Node',
-    'Phase',
-    'REDIRECT',
-    'Relay',
-    'Router',
-    'SHUTDOWN',
-    'Segment',
-    'ServedAddress',
-    'Snapshot',
-    'Tenure',
-    'UNFIT',
-)
+from ovn_network_agent.model.gateways import MAINTENANCE as MAINTENANCE
+from ovn_network_agent.model.gateways import REDIRECT as REDIRECT
+from ovn_network_agent.model.gateways import SHUTDOWN as SHUTDOWN
+from ovn_network_agent.model.gateways import UNFIT as UNFIT
+from ovn_network_agent.model.gateways import Candidate as Candidate
+from ovn_network_agent.model.gateways import Fact as Fact
+from ovn_network_agent.model.gateways import GatewayGroup as GatewayGroup
+from ovn_network_agent.model.gateways import GatewayState as GatewayState
+from ovn_network_agent.model.gateways import GroupPort as GroupPort
+from ovn_network_agent.model.gateways import Tenure as Tenure
+from ovn_network_agent.model.node import ALL as ALL
+from ovn_network_agent.model.node import Device as Device
+from ovn_network_agent.model.node import Node as Node
+from ovn_network_agent.model.node import Phase as Phase
+from ovn_network_agent.model.node import Relay as Relay
+from ovn_network_agent.model.node import Segment as Segment
+from ovn_network_agent.model.routers import BalancedAddress as BalancedAddress
+from ovn_network_agent.model.routers import GatewayPort as GatewayPort
+from ovn_network_agent.model.routers import Handover as Handover
+from ovn_network_agent.model.routers import Nat as Nat
+from ovn_network_agent.model.routers import NbDefaultRoute as NbDefaultRoute
+from ovn_network_agent.model.routers import Router as Router
+from ovn_network_agent.model.served import KINDS as KINDS
+from ovn_network_agent.model.served import ServedAddress as ServedAddress
+from ovn_network_agent.model.snapshot import Snapshot as Snapshot

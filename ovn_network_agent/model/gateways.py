@@ -92,37 +92,32 @@ UNFIT = 'unfit'
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Candidate:
-    """One chassis of a gateway group.
-
-    :ivar chassis: chassis name (system-id)
-    :ivar priority: 0..32767; of the living candidates, the one with the
-        highest priority is active
-    :ivar known: whether SB has this chassis; False for a removed chassis
-    :ivar address: IP address of its tunnels (SB Encap), '' when unknown
-    :ivar further: further addresses of its tunnels
-    :ivar encap: type of the tunnels of ``address``, 'geneve' or 'vxlan', ''
-        when unknown
-    :ivar drained: the reason why an agent has lowered the priority to 0:
-        'shutdown', 'maintenance' or 'unfit' (the chassis could not announce),
-        '' without such an agent
-    :ivar earlier: the priority before that
-    :ivar applied: the priority in OVN SB, by which the chassis go; ovn-northd
-        copies the priority from OVN NB.  None when unknown
-    :ivar silent: whether the chassis does not answer in OVN's tunnel, as far
-        as a drain has looked; see :mod:`ovn.tunnels`
-    :ivar dead: whether the chassis has been silent for long enough
-    """
+    """One chassis of a gateway group."""
 
     chassis: str
+    # 0..32767; of the living candidates, the one with the highest priority is
+    # active.
     priority: int
+    # Whether SB has this chassis; False for a removed chassis.
     known: bool = True
+    # IP address of its tunnels (SB Encap), '' when unknown.
     address: str = ''
+    # Type of the tunnels of ``address``, 'geneve' or 'vxlan', '' when unknown.
     encap: str = ''
+    # The reason why an agent has lowered the priority to 0: 'shutdown',
+    # 'maintenance' or 'unfit' (the chassis could not announce), '' without
+    # such an agent.
     drained: str = ''
+    # The priority before that.
     earlier: int = 0
+    # Whether the chassis does not answer in OVN's tunnel, as far as a drain
+    # has looked; see ovn.tunnels.
     silent: bool = False
+    # Whether the chassis has been silent for long enough.
     dead: bool = False
     further: tuple[str, ...] = ()
+    # The priority in OVN SB, by which the chassis go; ovn-northd copies the
+    # priority from OVN NB.  None when unknown.
     applied: int | None = None
 
     @property
@@ -146,24 +141,21 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupPort:
-    """A gateway port that a group decides about.
+    """A gateway port that a group decides about."""
 
-    :ivar redirect: name of its chassisredirect port
-    :ivar chassis: name of the chassis of that port, '' when unbound
-    :ivar lrp: name of the Logical_Router_Port
-    :ivar networks: 'address/len', as in the row, valid ones only
-    :ivar segment: None when it cannot be resolved
-    :ivar tenants: IPv4 networks of tenants that the router translates (SNAT),
-        sorted
-    :ivar routed_by_ovn: see :class:`model.Router`
-    """
-
+    # Name of its chassisredirect port.
     redirect: str
+    # Name of the chassis of that port, '' when unbound.
     chassis: str
+    # Name of the Logical_Router_Port.
     lrp: str = ''
+    # 'address/len', as in the row, valid ones only.
     networks: tuple[str, ...] = ()
+    # None when it cannot be resolved.
     segment: Segment | None = None
+    # IPv4 networks of tenants that the router translates (SNAT), sorted.
     tenants: tuple[str, ...] = ()
+    # See model.Router.
     routed_by_ovn: bool = False
 
 
@@ -173,20 +165,18 @@ class GatewayGroup:
 
     Rows of Gateway_Chassis belong to one port.  Several ports may share an
     HA_Chassis_Group.
-
-    :ivar table: 'Gateway_Chassis' or 'HA_Chassis_Group'
-    :ivar key: UUID of the Logical_Router_Port or of the group
-    :ivar name: name of that row, for messages
-    :ivar candidates: sorted by chassis name
-    :ivar ports: sorted by name
-    :ivar routers: UUIDs of the routers of these ports, sorted
     """
 
+    # 'Gateway_Chassis' or 'HA_Chassis_Group'.
     table: str
+    # UUID of the Logical_Router_Port or of the group.
     key: str = ''
     name: str = ''
+    # Sorted by chassis name.
     candidates: tuple[Candidate, ...] = ()
+    # Sorted by name.
     ports: tuple[GroupPort, ...] = ()
+    # UUIDs of the routers of these ports, sorted.
     routers: tuple[str, ...] = ()
     facts: frozenset[Fact] = frozenset()
     state: GatewayState = GatewayState.UNDECIDED

@@ -34,25 +34,22 @@ ALL = 'all'
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Device:
-    """A kernel network device.
-
-    :ivar mac: MAC address, lower case with colons, '' without one
-    :ivar up: administratively up
-    :ivar vrf_table: routing table of a VRF, else 0
-    :ivar default_route: whether this VRF has a default route of IPv4; None
-        for another device, and when nobody knows
-    :ivar vlan: tag of a VLAN device (IEEE 802.1Q), else 0
-    :ivar lower: name of the device below a VLAN device, else ''
-    :ivar default_route6: likewise ``default_route``, of IPv6
-    """
+    """A kernel network device."""
 
     name: str
+    # MAC address, lower case with colons, '' without one.
     mac: str
     up: bool
+    # Routing table of a VRF, else 0.
     vrf_table: int = 0
+    # Whether this VRF has a default route of IPv4; None for another device,
+    # and when nobody knows.
     default_route: bool | None = None
+    # Tag of a VLAN device (IEEE 802.1Q), else 0.
     vlan: int = 0
+    # The device below a VLAN device, else ''.
     lower: str = ''
+    # Likewise ``default_route``, of IPv6.
     default_route6: bool | None = None
 
     def has_default(self, version: int) -> bool | None:
@@ -65,80 +62,71 @@ class Device:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Segment:
-    """A provider segment: where a logical switch meets this node's network.
+    """A provider segment: where a logical switch meets this node's network."""
 
-    :ivar datapath: UUID of the SB Datapath_Binding (the logical switch)
-    :ivar localnet_port: name of the localnet logical port
-    :ivar physical_network: its network_name, key of ovn-bridge-mappings
-    :ivar vlan: VLAN tag, 0 for a flat segment
-    :ivar bridge: provider bridge of that network, '' without one on this node
-    :ivar device: kernel device of the segment, ``bridge`` or bridge.vlan
-    :ivar mac: MAC of the device.  A VLAN device gets the MAC of its bridge, so
-        this is the MAC of a missing one, too; '' without the bridge
-    :ivar occupied: whether a device with this name is another one
-    :ivar patch_port: OpenFlow port of the patch port towards br-int, 0 when
-        ovn-controller has not created it (yet)
-    """
-
+    # UUID of the SB Datapath_Binding (the logical switch).
     datapath: str
     localnet_port: str
+    # Key of ovn-bridge-mappings.
     physical_network: str
+    # 0 for a flat segment.
     vlan: int = 0
+    # Provider bridge of that network, '' without one on this node.
     bridge: str = ''
+    # Kernel device of the segment, ``bridge`` or bridge.vlan.
     device: str = ''
+    # MAC of the device.  A VLAN device gets the MAC of its bridge, so this is
+    # the MAC of a missing one, too; '' without the bridge.
     mac: str = ''
+    # OpenFlow port of the patch port towards br-int, 0 when ovn-controller has
+    # not created it (yet).
     patch_port: int = 0
+    # Whether a device with this name is another one.
     occupied: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Relay:
-    """A tunnel port of the agent between the bridges of two gateways.
-
-    :ivar bridge: provider bridge
-    :ivar address: IP address of the tunnels of the other chassis
-    :ivar port: its OpenFlow port number
-    :ivar alive: whether the other end answers (BFD, RFC 5880), so that packets
-        arrive there.  Not part of the value: else the death of a chassis would
-        cost a computation of all routers, at the moment when some of them are
-        to be taken over
-    """
+    """A tunnel port of the agent between the bridges of two gateways."""
 
     bridge: str
+    # IP address of the tunnels of the other chassis.
     address: str
+    # OpenFlow port number.
     port: int
+    # Whether the other end answers (BFD, RFC 5880), so that packets arrive
+    # there.  Not part of the value: else the death of a chassis would cost a
+    # computation of all routers, at the moment when some of them are to be
+    # taken over.
     alive: bool = dataclasses.field(default=False, compare=False)
     name: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Node:
-    """This chassis: what depends on the node alone.
+    """This chassis: what depends on the node alone."""
 
-    :ivar chassis: chassis name (external_ids:system-id)
-    :ivar hostname: host name as in the SB Chassis row
-    :ivar devices: sorted by name
-    :ivar bridge_mappings: (physical network, bridge), sorted
-    :ivar relays: those that are present, sorted
-    :ivar drains: the routers that an operator wants to be drained: UUIDs, or
-        :data:`ALL`
-    :ivar extent: None without port forwards
-    :ivar overlap: addresses of the tunnels of the gateways that are to take
-        over while this chassis still serves; see :mod:`gateways.overlap`
-    :ivar overlapping: whether an overlap is under way, or being undone
-    :ivar namesakes: names of other chassis with the same host name, sorted
-    """
-
+    # external_ids:system-id.
     chassis: str
+    # Host name as in the SB Chassis row.
     hostname: str
     phase: Phase
+    # Sorted by name.
     devices: tuple[Device, ...] = ()
+    # (physical network, bridge), sorted.
     bridge_mappings: tuple[tuple[str, str], ...] = ()
+    # Those that are present, sorted.
     relays: tuple[Relay, ...] = ()
+    # The routers that an operator wants to be drained: UUIDs, or ALL.
     drains: frozenset[str] = frozenset()
+    # None without port forwards.
     extent: port_forwards.Extent | None = None
+    # Addresses of the tunnels of the gateways that are to take over while this
+    # chassis still serves; see gateways.overlap.
     overlap: tuple[str, ...] = ()
+    # Whether an overlap is under way, or being undone.
     overlapping: bool = False
+    # Names of other chassis with the same host name, sorted.
     namesakes: tuple[str, ...] = ()
 
     @property

@@ -36,75 +36,67 @@ class Handover(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Nat:
-    """A NAT row of a router.
+    """A NAT row of a router."""
 
-    :ivar type: 'snat', 'dnat' or 'dnat_and_snat'
-    :ivar external_ip: IP address, validated, canonical text
-    :ivar logical_ip: IP address or prefix
-    :ivar distributed_mac: external_mac of a distributed floating IP, '' for
-        a centralised one
-    :ivar resident: whether the machine of a distributed floating IP is on
-        this chassis, which then answers for the address
-    :ivar gateway_port: name of the Logical_Router_Port that the row names, ''
-        for the port whose network has the address
-    """
-
+    # 'snat', 'dnat' or 'dnat_and_snat'.
     type: str
+    # IP address, validated, canonical text.
     external_ip: str
+    # IP address or prefix.
     logical_ip: str
+    # The external_mac of a distributed floating IP, '' for a centralised one.
     distributed_mac: str = ''
+    # Whether the machine of a distributed floating IP is on this chassis,
+    # which then answers for the address.
     resident: bool = False
+    # Name of the Logical_Router_Port that the row names, '' for the port whose
+    # network has the address.
     gateway_port: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BalancedAddress:
-    """A virtual IP of a load balancer of a router.
+    """A virtual IP of a load balancer of a router."""
 
-    :ivar address: IP address, canonical text
-    :ivar floating: whether the address is a floating IP with port forwarding
-        of Neutron; another address may be one of a tenant
-    :ivar unanswered: the reason why the gateway of the router does not answer
-        for the address, '' when the gateway answers
-    """
-
+    # IP address, canonical text.
     address: str
+    # Whether the address is a floating IP with port forwarding of Neutron;
+    # another address may be one of a tenant.
     floating: bool = False
+    # The reason why the gateway of the router does not answer for the address,
+    # '' when the gateway answers.
     unanswered: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GatewayPort:
-    """A router port with a gateway group.
-
-    :ivar lrp: name of the Logical_Router_Port
-    :ivar mac: its MAC address in lower case
-    :ivar networks: tuple of 'address/len', as in the row, valid ones only
-    :ivar chassis: name of the chassis its chassisredirect port is bound to,
-        '' when unbound
-    :ivar local: whether the port is on this chassis
-    :ivar segment: :class:`Segment` or None when it cannot be resolved
-    :ivar nexthop_used: whether a NAT row, load balancer or router port has
-        the address that would be the virtual gateway of this port
-    :ivar handover: :class:`Handover`; never with ``local``
-    :ivar relay: OpenFlow port of the relay to the present or next owner,
-        which gets the packets of this port, too; 0 without a relay
-    :ivar hosting: whether this chassis has the machine of a distributed
-        floating IP of this port; the port itself may be anywhere
-    :ivar tag: tag of the announced routes of this port in FRR, see
-        :data:`ownership.TAGS`; None for no tag
-    """
+    """A router port with a gateway group."""
 
     lrp: str
+    # In lower case.
     mac: str
+    # 'address/len', as in the row, valid ones only.
     networks: tuple[str, ...]
+    # Name of the chassis its chassisredirect port is bound to, '' when
+    # unbound.
     chassis: str
+    # Whether the port is on this chassis.
     local: bool
+    # None when it cannot be resolved.
     segment: Segment | None
+    # Whether a NAT row, load balancer or router port has the address that
+    # would be the virtual gateway of this port.
     nexthop_used: bool = False
+    # Never with ``local``.
     handover: Handover = Handover.NONE
+    # OpenFlow port of the relay to the present or next owner, which gets the
+    # packets of this port, too; 0 without a relay.
     relay: int = 0
+    # Whether this chassis has the machine of a distributed floating IP of this
+    # port; the port itself may be anywhere.
     hosting: bool = False
+    # Tag of the announced routes of this port in FRR, see ownership.TAGS; None
+    # for no tag.
     tag: int | None = None
 
     @property
@@ -122,21 +114,19 @@ class NbDefaultRoute:
 
     A default route, or another route of an agent, for a part of a provider
     network of IPv6.
-
-    :ivar nexthop: next hop address
-    :ivar output_port: LRP name or ''
-    :ivar managed: whether the route has the agent's mark
-    :ivar owner: the chassis in the agent's mark, empty when not managed
-    :ivar advertised: host name of the chassis that has the proof of announcing
-        the router's addresses, '' without one
-    :ivar prefix: '0.0.0.0/0', '::/0', or the prefix of another route
     """
 
     nexthop: str
+    # Name of the router port, or ''.
     output_port: str
+    # Whether the route has the agent's mark.
     managed: bool
+    # The chassis in the agent's mark, empty when not managed.
     owner: ownership.Owner = ownership.Owner()
+    # Host name of the chassis that has the proof of announcing the router's
+    # addresses, '' without one.
     advertised: str = ''
+    # '0.0.0.0/0', '::/0', or the prefix of another route.
     prefix: str = '0.0.0.0/0'
 
 
@@ -146,27 +136,25 @@ class Router:
 
     A gateway port of the router is bound here, or its managed default route
     still has the tag of this chassis.
-
-    :ivar uuid: UUID of the Logical_Router row, text
-    :ivar name: name of the row; Neutron writes neutron-<Neutron's UUID>
-    :ivar ports: tuple of :class:`GatewayPort`, sorted by name
-    :ivar default_routes: tuple of :class:`NbDefaultRoute`
-    :ivar problems: tuple of str: rows left out because they are malformed
-    :ivar label: name of the router in Neutron, '' without one
-    :ivar routed_by_ovn: whether OVN routes the router itself, so that the
-        agent leaves the router alone; it has no local port then
-    :ivar tenants: frozenset of IPv4Network that rows of SNAT translate
-    :ivar distributed: whether it has distributed floating IPs
     """
 
+    # UUID of the Logical_Router row.
     uuid: str
+    # Name of the row; Neutron writes neutron-<Neutron's UUID>.
     name: str
+    # Sorted by name.
     ports: tuple[GatewayPort, ...] = ()
     default_routes: tuple[NbDefaultRoute, ...] = ()
+    # Rows left out because they are malformed.
     problems: tuple[str, ...] = ()
+    # Name of the router in Neutron, '' without one.
     label: str = ''
+    # Whether OVN routes the router itself, so that the agent leaves the router
+    # alone; it has no local port then.
     routed_by_ovn: bool = False
+    # Networks that rows of SNAT translate.
     tenants: frozenset[ipaddress.IPv4Network] = frozenset()
+    # Whether it has distributed floating IPs.
     distributed: bool = False
 
     @property

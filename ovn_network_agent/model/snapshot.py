@@ -24,22 +24,15 @@ from ovn_network_agent.model.served import ServedAddress
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One consistent view of the node and its part of OVN.
-
-    :ivar node: :class:`Node`
-    :ivar routers: tuple of :class:`model.Router`
-    :ivar groups: tuple of :class:`model.GatewayGroup` that this chassis is a
-        candidate of, active or not
-    :ivar problems: tuple of str: the malformed parts of the local database
-        that are left out
-    :ivar forwards: :class:`port_forwards.Forwards`, or None without a rules
-        file
-    """
+    """One consistent view of the node and its part of OVN."""
 
     node: Node
     routers: tuple[Router, ...] = ()
+    # Those that this chassis is a candidate of, active or not.
     groups: tuple[GatewayGroup, ...] = ()
+    # The malformed parts of the local database that are left out.
     problems: tuple[str, ...] = ()
+    # None without a rules file.
     forwards: port_forwards.Forwards | None = None
     # By UUID of the router, and by address; the same mapping while the
     # addresses of a router are the same.

@@ -24,31 +24,26 @@ from ovn_network_agent.model import node
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wiring:
-    """The wiring of this node, and the wishes in the local database.
-
-    :ivar chassis: external_ids:system-id
-    :ivar hostname: external_ids:hostname, or the name of the host
-    :ivar mappings: (physical network, bridge)
-    :ivar patch_ports: (bridge, localnet port, OpenFlow port)
-    :ivar drains: see :class:`node.Node`
-    :ivar problems: the malformed parts that are left out
-    :ivar overlapping: see :class:`node.Node`
-    :ivar addresses: the tunnel addresses (ovn-encap-ip)
-    :ivar held: the router ports and machines' ports that this chassis had when
-        SB lost the row of this chassis; while no chassis has such a port, this
-        chassis has it
-    """
+    """The wiring of this node, and the wishes in the local database."""
 
     chassis: str = ''
+    # external_ids:hostname, or the name of the host.
     hostname: str = ''
+    # (physical network, bridge).
     mappings: tuple[tuple[str, str], ...] = ()
+    # (bridge, localnet port, OpenFlow port).
     patch_ports: tuple[tuple[str, str, int], ...] = ()
     devices: tuple[node.Device, ...] = ()
     drains: frozenset[str] = frozenset()
+    # The malformed parts that are left out.
     problems: tuple[str, ...] = ()
     relays: tuple[node.Relay, ...] = ()
     overlapping: bool = False
+    # The tunnel addresses (ovn-encap-ip).
     addresses: tuple[str, ...] = ()
+    # The router ports and machines' ports that this chassis had when SB lost
+    # the row of this chassis; while no chassis has such a port, this chassis
+    # has it.
     held: frozenset[str] = frozenset()
 
     def segment(self, datapath: str, localnet: str, network: str,

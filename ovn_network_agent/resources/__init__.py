@@ -26,74 +26,39 @@ Each module has the kinds of one system.  Drivers and backends, also those of
 other projects, take all names from this package.
 """
 
-from ovn_network_agent.resources.base import Keep
-from ovn_network_agent.resources.base import Problem
-from ovn_network_agent.resources.base import Ref
-from ovn_network_agent.resources.base import Resource
-from ovn_network_agent.resources.base import Stage
-from ovn_network_agent.resources.changes import Delta
-from ovn_network_agent.resources.frr import Announcement
-from ovn_network_agent.resources.frr import PrefixListEntry
-from ovn_network_agent.resources.gateways import GatewayPriority
-from ovn_network_agent.resources.gateways import Overlap
-from ovn_network_agent.resources.kernel import BLACKHOLE
-from ovn_network_agent.resources.kernel import MAIN_TABLE
-from ovn_network_agent.resources.kernel import SEVERAL
-from ovn_network_agent.resources.kernel import Address
-from ovn_network_agent.resources.kernel import AnnouncedRoute
-from ovn_network_agent.resources.kernel import KernelRoute
-from ovn_network_agent.resources.kernel import LinkUp
-from ovn_network_agent.resources.kernel import Neighbour
-from ovn_network_agent.resources.kernel import Rule
-from ovn_network_agent.resources.kernel import Sysctl
-from ovn_network_agent.resources.kernel import VethPair
-from ovn_network_agent.resources.kernel import VipAddress
-from ovn_network_agent.resources.kernel import VlanDevice
-from ovn_network_agent.resources.nft import NftElement
-from ovn_network_agent.resources.nft import NftTable
-from ovn_network_agent.resources.northbound import Advertised
-from ovn_network_agent.resources.northbound import BfdTimers
-from ovn_network_agent.resources.northbound import DefaultRoute
-from ovn_network_agent.resources.northbound import MacBinding
-from ovn_network_agent.resources.northbound import OnLinkRoute
-from ovn_network_agent.resources.northbound import StaleRoute
-from ovn_network_agent.resources.switch import LOCAL
-from ovn_network_agent.resources.switch import Flow
-from ovn_network_agent.resources.switch import RelayPort
-
-__all__ = (
-    'Address',
-    'Advertised',
-    'AnnouncedRoute',
-    'Announcement',
-    'BLACKHOLE',
-    'BfdTimers',
-    'DefaultRoute',
-    'Delta',
-    'Flow',
-    'GatewayPriority',
-    'Keep',
-    'KernelRoute',
-    'LOCAL',
-    'LinkUp',
-    'MAIN_TABLE',
-    'MacBinding',
-    'Neighbour',
-    'OnLinkRoute',
-    'NftElement',
-    'NftTable',
-    'Overlap',
-    'PrefixListEntry',
-    'Problem',
-    'Ref',
-    'RelayPort',
-    'Resource',
-    'Rule',
-    'SEVERAL',
-    'Stage',
-    'StaleRoute',
-    'Sysctl',
-    'VethPair',
-    'VipAddress',
-    'VlanDevice',
+from ovn_network_agent.resources.base import Keep as Keep
+from ovn_network_agent.resources.base import Problem as Problem
+from ovn_network_agent.resources.base import Ref as Ref
+from ovn_network_agent.resources.base import Resource as Resource
+from ovn_network_agent.resources.base import Stage as Stage
+from ovn_network_agent.resources.changes import Delta as Delta
+from ovn_network_agent.resources.frr import Announcement as Announcement
+from ovn_network_agent.resources.frr import PrefixListEntry as PrefixListEntry
+from ovn_network_agent.resources.gateways import (
+    GatewayPriority as GatewayPriority,
 )
+from ovn_network_agent.resources.gateways import Overlap as Overlap
+from ovn_network_agent.resources.kernel import BLACKHOLE as BLACKHOLE
+from ovn_network_agent.resources.kernel import MAIN_TABLE as MAIN_TABLE
+from ovn_network_agent.resources.kernel import SEVERAL as SEVERAL
+from ovn_network_agent.resources.kernel import Address as Address
+from ovn_network_agent.resources.kernel import AnnouncedRoute as AnnouncedRoute
+from ovn_network_agent.resources.kernel import KernelRoute as KernelRoute
+from ovn_network_agent.resources.kernel import LinkUp as LinkUp
+from ovn_network_agent.resources.kernel import Neighbour as Neighbour
+from ovn_network_agent.resources.kernel import Rule as Rule
+from ovn_network_agent.resources.kernel import Sysctl as Sysctl
+from ovn_network_agent.resources.kernel import VethPair as VethPair
+from ovn_network_agent.resources.kernel import VipAddress as VipAddress
+from ovn_network_agent.resources.kernel import VlanDevice as VlanDevice
+from ovn_network_agent.resources.nft import NftElement as NftElement
+from ovn_network_agent.resources.nft import NftTable as NftTable
+from ovn_network_agent.resources.northbound import Advertised as Advertised
+from ovn_network_agent.resources.northbound import BfdTimers as BfdTimers
+from ovn_network_agent.resources.northbound import DefaultRoute as DefaultRoute
+from ovn_network_agent.resources.northbound import MacBinding as MacBinding
+from ovn_network_agent.resources.northbound import OnLinkRoute as OnLinkRoute
+from ovn_network_agent.resources.northbound import StaleRoute as StaleRoute
+from ovn_network_agent.resources.switch import LOCAL as LOCAL
+from ovn_network_agent.resources.switch import Flow as Flow
+from ovn_network_agent.resources.switch import RelayPort as RelayPort

@@ -61,20 +61,21 @@ class _Referred:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Resource(_Referred):
-    """Base of all resources.
+    """Base of all resources."""
 
-    :cvar kind: name of the kind, as in logs and plans
-    :cvar retained: True when the object stays in the system although nothing
-        wants the object any more (a sysctl, whose earlier value is unknown)
-    :ivar requires: what has to be in place before this resource is created;
-        not part of the value
-    """
-
+    # What has to be in place before this resource is created; not part of the
+    # value.
     requires: tuple[Ref, ...] = dataclasses.field(
         default=(), compare=False, repr=False, kw_only=True)
 
+    # As in logs and plans.
     kind: typing.ClassVar[str] = 'resource'
+    # The fields that are the key, in its order; a class may define the
+    # property key in their place.  All other fields are the value.
+    key_fields: typing.ClassVar[tuple[str, ...] | None] = None
     stage: typing.ClassVar[Stage] = Stage.LINK
+    # True when the object stays in the system although nothing wants the
+    # object any more (a sysctl, whose earlier value is unknown).
     retained: typing.ClassVar[bool] = False
 
     @property
@@ -87,9 +88,11 @@ class Resource(_Referred):
 
     @property
     def key(self) -> Key:
-        """The key of the object in its system."""
-        raise NotImplementedError(f'the class {type(self).__name__} has no '
-                                  'property key')
+        """The key of the object in its system, by :attr:`key_fields`."""
+        if self.key_fields is None:
+            raise NotImplementedError(f'the class {type(self).__name__} has '
+                                      'no property key')
+        return tuple([getattr(self, name) for name in self.key_fields])
 
     @property
     def ref(self) -> Ref:
@@ -146,23 +149,18 @@ class Problem(Resource):
 
     Problems with the same text and router are one, with all their addresses:
     ``{count}`` in the text becomes their number, ``{some}`` the first ones.
-
-    :ivar text: for the operator: what is left out, why, and the remedy
-    :ivar router: UUID of the router, '' without one
-    :ivar addresses: the addresses that are left out; empty when the problem
-        is not about single addresses
     """
 
+    # For the operator: what is left out, why, and the remedy.
     text: str
+    # UUID of the router, '' without one.
     router: str = ''
+    # The addresses that are left out; empty when the problem is not about
+    # single addresses.
     addresses: tuple[str, ...] = ()
 
     kind = 'problem'
-
-    @property
-    def key(self) -> tuple[str]:
-        """(text,): equal texts of several drivers are one problem."""
-        return (self.text,)
+    key_fields = ('text',)
 
     def naming(self, addresses: Iterable[str]) -> 'Problem':
         """The same problem of some addresses, which its text may name."""
@@ -182,19 +180,14 @@ class Keep(Resource):
     A driver yields this where the driver cannot or must not decide: about rows
     that another chassis is about to take over, or about a segment that cannot
     be resolved.
-
-    :ivar of: the resource that is neither created, changed nor deleted
-    :ivar theirs: whether the object belongs to somebody else, or is about to.
-        Such an object stays at the end of the agent, too; an object that was
-        kept in doubt goes
     """
 
+    # The resource that is neither created, changed nor deleted.
     of: Ref
+    # Whether the object belongs to somebody else, or is about to. Such an
+    # object stays at the end of the agent, too; an object that was kept in
+    # doubt goes.
     theirs: bool = False
 
     kind = 'keep'
-
-    @property
-    def key(self) -> tuple[Ref]:
-        """(of,): one statement for each kept object."""
-        return (self.of,)
+    key_fields = ('of',)

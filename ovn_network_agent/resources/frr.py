@@ -30,12 +30,8 @@ class PrefixListEntry(base.Resource):
     le: int = 32
 
     kind = 'prefix_list_entry'
+    key_fields = ('name', 'network', 'ge', 'le')
     stage = base.Stage.FILTER
-
-    @property
-    def key(self) -> tuple[str, str, int, int]:
-        """(name, network, ge, le): the entry without the sequence number."""
-        return (self.name, self.network, self.ge, self.le)
 
     @property
     def place(self) -> tuple[str, int, int]:
@@ -45,26 +41,20 @@ class PrefixListEntry(base.Resource):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Announcement(base.Resource):
-    """An FRR static route that ``redistribute static`` announces.
+    """An FRR static route that ``redistribute static`` announces."""
 
-    :ivar vrf: VRF name, '' for the default instance
-    :ivar prefix: '198.51.100.10/32'
-    :ivar nexthop: IP address, or the name of an interface
-    :ivar tag: tag of the route, one of :data:`ownership.TAGS`, or None
-    """
-
+    # VRF name, '' for the default instance.
     vrf: str
+    # '198.51.100.10/32'.
     prefix: str
+    # IP address, or the name of an interface.
     nexthop: str
+    # Tag of the route, one of ownership.TAGS, or None.
     tag: int | None = None
 
     kind = 'announcement'
+    key_fields = ('vrf', 'prefix')
     stage = base.Stage.ANNOUNCE
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """(vrf, prefix); another next hop or tag is an update."""
-        return (self.vrf, self.prefix)
 
     @property
     def subject(self) -> str:

@@ -19,44 +19,36 @@ from ovn_network_agent.resources import base
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GatewayPriority(base.Resource):
-    """The priority of a candidate in a gateway group, in OVN NB.
+    """The priority of a candidate in a gateway group, in OVN NB."""
 
-    :ivar table: 'Gateway_Chassis' or 'HA_Chassis_Group'
-    :ivar group: UUID of the Logical_Router_Port or HA_Chassis_Group
-    :ivar chassis: name of the candidate
-    :ivar priority: 0..32767
-    :ivar owned: names of chassisredirect ports that have to be on this
-        chassis when the priority is written; not part of the value
-    :ivar before: (chassis, priority) of the group at the decision; not part
-        of the value
-    :ivar after: likewise the wanted priorities of the group
-    :ivar drained: the reason of an agent that has lowered the priority, as in
-        :class:`model.Candidate`, else ''
-    :ivar earlier: the priority before that, 0 when not drained
-    """
-
+    # 'Gateway_Chassis' or 'HA_Chassis_Group'.
     table: str
+    # UUID of the Logical_Router_Port or HA_Chassis_Group.
     group: str
     chassis: str
+    # 0..32767.
     priority: int
+    # The reason of an agent that has lowered the priority, as in
+    # model.Candidate, else ''.
     drained: str = ''
+    # The priority before that, 0 when not drained.
     earlier: int = 0
+    # Names of chassisredirect ports that have to be on this chassis when the
+    # priority is written; not part of the value.
     owned: tuple[str, ...] = dataclasses.field(
         default=(), compare=False, repr=False)
+    # (chassis, priority) of the group at the decision; not part of the value.
     before: tuple[tuple[str, int], ...] = dataclasses.field(
         default=(), compare=False, repr=False)
+    # Likewise the wanted priorities of the group.
     after: tuple[tuple[str, int], ...] = dataclasses.field(
         default=(), compare=False, repr=False)
 
     kind = 'gateway_priority'
+    key_fields = ('table', 'group', 'chassis')
     stage = base.Stage.LEAD
     # The row is Neutron's.
     retained = True
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """(table, group, chassis): the place of the candidate's row."""
-        return (self.table, self.group, self.chassis)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -67,10 +59,6 @@ class Overlap(base.Resource):
     addresses: tuple[str, ...]
 
     kind = 'overlap'
+    key_fields = ()
     # Packets have to be relayed to the chassis that takes over.
     stage = base.Stage.LEAD
-
-    @property
-    def key(self) -> tuple[()]:
-        """The empty tuple, because a chassis has at most one overlap."""
-        return ()

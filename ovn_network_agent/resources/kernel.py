@@ -24,13 +24,9 @@ class LinkUp(base.Resource):
     dev: str
 
     kind = 'link_up'
+    key_fields = ('dev',)
     stage = base.Stage.LINK
     retained = True
-
-    @property
-    def key(self) -> tuple[str]:
-        """(dev,)."""
-        return (self.dev,)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,56 +40,40 @@ class VethPair(base.Resource):
     vrf: str
 
     kind = 'veth_pair'
+    key_fields = ('name',)
     stage = base.Stage.LINK
-
-    @property
-    def key(self) -> tuple[str]:
-        """(name,); another VRF is an update."""
-        return (self.name,)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VlanDevice(base.Resource):
-    """The device of a VLAN on a provider bridge, up.
+    """The device of a VLAN on a provider bridge, up."""
 
-    :ivar name: name of the device, see :func:`vlans.device`
-    :ivar bridge: name of the bridge's own device, '' for a found device that
-        is not as wanted
-    """
-
+    # Name of the device, see vlans.device.
     name: str
+    # Name of the bridge's own device, '' for a found device that is not as
+    # wanted.
     bridge: str
     vlan: int
 
     kind = 'vlan_device'
+    key_fields = ('name',)
     stage = base.Stage.LINK
-
-    @property
-    def key(self) -> tuple[str]:
-        """(name,); another bridge or tag is an update."""
-        return (self.name,)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sysctl(base.Resource):
-    """A network sysctl, never restored.
+    """A network sysctl, never restored."""
 
-    :ivar path: path below /proc/sys: 'net/ipv4/conf/br-ex/proxy_arp'; with
-        slashes, because the name of a device may contain a dot
-    :ivar value: the text to be read back, without the line feed
-    """
-
+    # Path below /proc/sys: 'net/ipv4/conf/br-ex/proxy_arp'; with slashes,
+    # because the name of a device may contain a dot.
     path: str
+    # The text to be read back, without the line feed.
     value: str
 
     kind = 'sysctl'
+    key_fields = ('path',)
     stage = base.Stage.SYSCTL
     retained = True
-
-    @property
-    def key(self) -> tuple[str]:
-        """(path,)."""
-        return (self.path,)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,12 +84,8 @@ class Address(base.Resource):
     address: str
 
     kind = 'address'
+    key_fields = ('dev', 'address')
     stage = base.Stage.ADDRESS
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """(dev, address); the address has its prefix length."""
-        return (self.dev, self.address)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -130,26 +106,19 @@ class VipAddress(Address):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Neighbour(base.Resource):
-    """A permanent neighbour entry.
-
-    :ivar dst: IP address of the neighbour
-    :ivar lladdr_of: name of the local device whose MAC the neighbour has; the
-        backend looks the MAC up when it writes or compares the entry; '' with
-        ``lladdr``
-    """
+    """A permanent neighbour entry."""
 
     dev: str
+    # IP address of the neighbour.
     dst: str
+    # Name of the local device whose MAC the neighbour has; the backend looks
+    # the MAC up when it writes or compares the entry; '' with ``lladdr``.
     lladdr_of: str
     lladdr: str | None = None
 
     kind = 'neighbour'
+    key_fields = ('dev', 'dst')
     stage = base.Stage.NEIGHBOUR
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """(dev, dst), as in the kernel; another MAC address is an update."""
-        return (self.dev, self.dst)
 
 
 # The metric of a found place with several routes of the agent.
@@ -158,30 +127,22 @@ SEVERAL = -1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KernelRoute(base.Resource):
-    """A kernel route of our protocol (:data:`ownership.ROUTE_PROTOCOL`).
-
-    :ivar table: routing table id
-    :ivar dst: destination prefix, '0.0.0.0/0' for the default route
-    :ivar dev: output device
-    :ivar via: gateway address, or None for a route of scope link
-    :ivar metric: None for the default of the family; or a tag, which FRR sees
-        as the metric; or :data:`SEVERAL` for a place that was found with
-        several routes of the agent, and that is never as wanted
-    """
+    """A kernel route of our protocol (:data:`ownership.ROUTE_PROTOCOL`)."""
 
     table: int
+    # A prefix, '0.0.0.0/0' for the default route.
     dst: str
     dev: str
+    # Gateway address, or None for a route of scope link.
     via: str | None = None
+    # None for the default of the family; or a tag, which FRR sees as the
+    # metric; or SEVERAL for a place that was found with several routes of the
+    # agent, and that is never as wanted.
     metric: int | None = None
 
     kind = 'kernel_route'
+    key_fields = ('table', 'dst')
     stage = base.Stage.ROUTE
-
-    @property
-    def key(self) -> tuple[int, str]:
-        """(table, dst); all other fields are the value."""
-        return (self.table, self.dst)
 
     @property
     def subject(self) -> str | None:
@@ -210,25 +171,20 @@ MAIN_TABLE = 254
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule(base.Resource):
-    """A policy rule: priority, selectors, table.
-
-    :ivar table: routing table to look in, or :data:`BLACKHOLE`
-    :ivar src: source prefix
-    :ivar dst: destination prefix
-    :ivar iif: incoming device
-    :ivar fwmark: (mark, mask)
-    :ivar suppress: ignore routes of the table with a prefix of this length
-        or a shorter one (0: the default route)
-    :ivar ipv6: True for a rule of IPv6 without a prefix, else None
-    """
+    """A policy rule: priority, selectors, table."""
 
     priority: int
+    # Routing table to look in, or BLACKHOLE.
     table: int
     src: str | None = None
     dst: str | None = None
     iif: str | None = None
+    # (mark, mask).
     fwmark: tuple[int, int] | None = None
+    # Ignore routes of the table with a prefix of this length or a shorter one
+    # (0: the default route).
     suppress: int | None = None
+    # True for a rule of IPv6 without a prefix, else None.
     ipv6: bool | None = None
 
     kind = 'rule'

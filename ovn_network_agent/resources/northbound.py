@@ -20,25 +20,23 @@ from ovn_network_agent.resources import base
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DefaultRoute(base.Resource):
-    """A default route of a gatewayless router, in OVN NB.
+    """A default route of a gatewayless router, in OVN NB."""
 
-    :ivar router: UUID of the Logical_Router row
-    :ivar lrp: name of the gateway Logical_Router_Port
-    :ivar nexthop: the virtual gateway
-    :ivar owner: the mark on the row
-    :ivar outdated: host name of another chassis in the mark of the proof, or
-        None; only found, and never wanted
-    :ivar prefix: '0.0.0.0/0' or '::/0'
-    """
-
+    # UUID of the Logical_Router row.
     router: str
+    # Name of the gateway Logical_Router_Port.
     lrp: str
+    # The virtual gateway.
     nexthop: str
     owner: ownership.Owner
+    # Host name of another chassis in the mark of the proof, or None; only
+    # found, and never wanted.
     outdated: str | None = None
+    # '0.0.0.0/0' or '::/0'.
     prefix: str = '0.0.0.0/0'
 
     kind = 'default_route'
+    key_fields = ('router', 'prefix')
     stage = base.Stage.NORTHBOUND
 
     @property
@@ -46,11 +44,6 @@ class DefaultRoute(base.Resource):
         """True, although the stage comes before the announcements."""
         # The route of the former owner is there, or the router is new.
         return True
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """(router, prefix): one default route of each family on a router."""
-        return (self.router, self.prefix)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,24 +63,17 @@ class StaleRoute(base.Resource):
     """A default route of a chassis that is gone for good.
 
     Such a resource is only found, and never wanted.
-
-    :ivar router: UUID of the Logical_Router row
-    :ivar lrp: name of the gateway Logical_Router_Port
-    :ivar nexthop: the virtual gateway
     """
 
+    # UUID of the Logical_Router row.
     router: str
     lrp: str
     nexthop: str
     owner: ownership.Owner
 
     kind = 'stale_route'
+    key_fields = ('router', 'lrp', 'nexthop', 'owner')
     stage = base.Stage.NORTHBOUND
-
-    @property
-    def key(self) -> tuple[str, str, str, ownership.Owner]:
-        """(router, lrp, nexthop, owner): all of the route."""
-        return (self.router, self.lrp, self.nexthop, self.owner)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,6 +85,7 @@ class MacBinding(base.Resource):
     mac: str
 
     kind = 'mac_binding'
+    key_fields = ('lrp', 'ip')
     stage = base.Stage.NORTHBOUND
 
     @property
@@ -107,11 +94,6 @@ class MacBinding(base.Resource):
         # The MAC-tweak flow takes packets for the MAC of a former owner.
         return True
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """(lrp, ip), as in the index of the table."""
-        return (self.lrp, self.ip)
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BfdTimers(base.Resource):
@@ -119,29 +101,24 @@ class BfdTimers(base.Resource):
 
     A fleet has one set of timers.  The agents' requests are in NB_Global,
     and give the options of the same row (:mod:`ovn.bfd`).
-
-    :ivar chassis: host name of this chassis, the tag of the request
-    :ivar min_rx: milliseconds, the option bfd-min-rx
-    :ivar min_tx: milliseconds, the option bfd-min-tx
-    :ivar mult: the option bfd-mult, number of packets
-    :ivar astray: why the options or the other requests are not as the
-        requests want them, or None; only found, and never wanted
     """
 
+    # Host name of this chassis, the tag of the request.
     chassis: str
+    # Milliseconds, the option bfd-min-rx.
     min_rx: int
+    # Milliseconds, the option bfd-min-tx.
     min_tx: int
+    # The option bfd-mult, number of packets.
     mult: int
+    # Why the options or the other requests are not as the requests want them,
+    # or None; only found, and never wanted.
     astray: str | None = None
 
     kind = 'bfd_timers'
+    key_fields = ('chassis',)
     # The timers matter at the next failure; no packet waits for them.
     stage = base.Stage.LEAD
-
-    @property
-    def key(self) -> tuple[str]:
-        """(chassis,): one request of each chassis."""
-        return (self.chassis,)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -150,28 +127,22 @@ class Advertised(base.Resource):
 
     The mark ``ovn-network-agent-advertised`` on its managed default route,
     which the former owner waits for.
-
-    :ivar router: UUID of the Logical_Router row
-    :ivar owner: this chassis
-    :ivar version: 4 or 6, the family of the addresses; not part of the value,
-        likewise prefixes
-    :ivar prefixes: '198.51.100.10/32', which have to be advertised to a BGP
-        neighbour before the proof is written; the engine adds them
-        (:mod:`engine.proofs`)
     """
 
+    # UUID of the Logical_Router row.
     router: str
+    # This chassis.
     owner: ownership.Owner
+    # '198.51.100.10/32', which have to be advertised to a BGP neighbour before
+    # the proof is written; the engine adds them (engine.proofs).
     prefixes: tuple[str, ...] = dataclasses.field(
         default=(), compare=False, repr=False)
+    # 4 or 6, the family of the addresses; not part of the value, likewise
+    # prefixes.
     version: int = dataclasses.field(default=4, compare=False, repr=False)
 
     kind = 'advertised'
+    key_fields = ('router',)
     stage = base.Stage.LEAD
     # The proof goes with the route, or when the next owner takes the route.
     retained = True
-
-    @property
-    def key(self) -> tuple[str]:
-        """(router,): one proof on the default route of each router."""
-        return (self.router,)

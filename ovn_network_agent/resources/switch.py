@@ -20,27 +20,21 @@ from ovn_network_agent.resources import base
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RelayPort(base.Resource):
-    """A tunnel port on a provider bridge, towards another gateway.
-
-    :ivar name: see :func:`ownership.relay_name`
-    :ivar remote: IP address of the tunnels of the other chassis
-    :ivar encap: 'geneve' or 'vxlan'
-    :ivar tunnel: tunnel key, see :func:`ownership.relay_key`
-    """
+    """A tunnel port on a provider bridge, towards another gateway."""
 
     bridge: str
+    # See ownership.relay_name.
     name: str
+    # IP address of the tunnels of the other chassis.
     remote: str
+    # 'geneve' or 'vxlan'.
     encap: str
+    # Tunnel key, see ownership.relay_key.
     tunnel: int = ownership.RELAY_KEY
 
     kind = 'relay_port'
+    key_fields = ('bridge', 'name')
     stage = base.Stage.LINK
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """(bridge, name)."""
-        return (self.bridge, self.name)
 
 
 # OpenFlow port of the bridge's own device (OFPP_LOCAL of OpenFlow 1.3).
@@ -54,38 +48,27 @@ class Flow(base.Resource):
     A flow matches in_port, family and destination, may set MACs, and hands the
     packet to the bridge's own forwarding, back to its port, or to relays.  The
     fields have types, so that the privileged side can check them.
-
-    :ivar in_port: OpenFlow port number of the patch port towards br-int or
-        of a relay, or :data:`LOCAL`
-    :ivar family: 4 or 6
-    :ivar dst: destination prefix ('198.51.100.10/32') or None for all
-    :ivar set_src: source MAC to write
-    :ivar set_dst: destination MAC to write
-    :ivar output: 'normal', 'in_port', or 'ports:' and the numbers of one to
-        eight ports in the order in which they get the packet: 'ports:3,7'
     """
 
     bridge: str
     cookie: int
     priority: int
+    # OpenFlow port number of the patch port towards br-int or of a relay, or
+    # LOCAL.
     in_port: int
+    # 4 or 6.
     family: int
+    # Destination prefix ('198.51.100.10/32') or None for all.
     dst: str | None = None
     set_src: str | None = None
     set_dst: str | None = None
+    # 'normal', 'in_port', or 'ports:' and the numbers of one to eight ports in
+    # the order in which they get the packet: 'ports:3,7'.
     output: str = 'normal'
 
     kind = 'flow'
+    key_fields = ('bridge', 'priority', 'in_port', 'family', 'dst')
     stage = base.Stage.FLOW
-
-    @property
-    def key(self) -> tuple[str, int, int, int, str | None]:
-        """(bridge, priority, in_port, family, dst): the match of the flow.
-
-        The cookie, the MAC addresses and the output are the value.
-        """
-        return (self.bridge, self.priority, self.in_port, self.family,
-                self.dst)
 
     @property
     def follows(self) -> bool:

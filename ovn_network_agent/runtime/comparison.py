@@ -56,7 +56,8 @@ def first(reconciler):
     :param reconciler: :class:`reconciler.Reconciler`
     :returns: :class:`Part`
     """
-    return Part(has_read=reconciler.backend_names, begins=True, ends=True)
+    return Part(has_read=tuple(reconciler.backends.names), begins=True,
+                ends=True)
 
 
 def parts(view, reconciler):
@@ -70,7 +71,7 @@ def parts(view, reconciler):
         little to compare
     """
     rows = view.pieces()
-    large = tuple(reconciler.large(pieces.AT_MOST))
+    large = tuple(reconciler.backends.large(pieces.AT_MOST))
     if not rows and not large:
         return [WHOLE]
     return [*(Part(piece=piece) for piece in rows),

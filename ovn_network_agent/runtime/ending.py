@@ -84,7 +84,8 @@ class Ending:
                 break
             if reasons:
                 wake = self._trigger.wait(AGAIN)
-                self._reconciler.heed(revived=wake.revived if wake else ())
+                self._reconciler.invalidate(
+                    revived=wake.revived if wake else ())
         if reasons:
             LOG.error('Clean-up is not complete: %s', '; '.join(reasons))
         else:

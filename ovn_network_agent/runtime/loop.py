@@ -381,7 +381,7 @@ class Loop:
         due = part.ends
         full = due or self._reloaded
         # A failure below must not lose the words of the wake-up.
-        self._reconciler.heed(wake.stale, wake.revived)
+        self._reconciler.invalidate(wake.stale, wake.revived)
         self._viewed = False
         self._watchdog.alive()
         snapshot = self._with_rules(self._view.snapshot(

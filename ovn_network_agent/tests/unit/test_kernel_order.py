@@ -61,7 +61,7 @@ class OrderTest(base.BaseTestCase):
         self.assertEqual('on purpose', outcome.failures[self._rule_of(FIP)])
         self.assertEqual({'198.51.100.1/32', OTHER}, self.announced())
         self.world.refuses.clear()
-        self.reconciler.heed(['rule'])
+        self.reconciler.invalidate(['rule'])
         self.assertEqual([], self.run_pass(ROUTER).degraded)
         self.assertIn(FIP, self.announced())
 
@@ -173,7 +173,7 @@ class ForwardOrderTest(base.BaseTestCase):
         self.assertIn('on purpose', outcome.failures[table])
         self.assertEqual({}, self.world.found(resources.VipAddress))
         self.world.refuses.clear()
-        self.reconciler.heed(['nftables'])
+        self.reconciler.invalidate(['nftables'])
         self.assertEqual([], self.run_pass(golden.vip()).degraded)
         self.assertEqual(1, len(self.world.found(resources.VipAddress)))
 
@@ -186,7 +186,7 @@ class ForwardOrderTest(base.BaseTestCase):
         self.run_pass(golden.vip())
         self.assertNotIn(guard.key, self.world.found(resources.Rule))
         self.world.refuses.clear()
-        self.reconciler.heed(['route', 'rule'])
+        self.reconciler.invalidate(['route', 'rule'])
         self.assertEqual([], self.run_pass(golden.vip()).degraded)
         self.assertIn(guard.key, self.world.found(resources.Rule))
         self.world.journal.clear()

@@ -67,6 +67,18 @@ class StableTest(unittest.TestCase):
                     set(), {field.name for field in dataclasses.fields(kind)
                             } - {*listed, 'requires'}, name)
 
+    def test_keys_have_fields_only(self):
+        kinds = [kind for kind in vars(resources).values()
+                 if isinstance(kind, type) and
+                 issubclass(kind, resources.Resource)]
+        for kind in kinds:
+            self.assertLessEqual(
+                set(kind.key_fields or ()),
+                {field.name for field in dataclasses.fields(kind)}, kind)
+        # Each has them, or a key of its own.
+        self.assertEqual({resources.Resource, resources.Rule}, {
+            kind for kind in kinds if kind.key_fields is None})
+
     def test_every_kind_of_the_agent_is_on_the_page(self):
         text = PAGE.read_text()
         kinds = [kind.__name__ for kind in vars(resources).values()

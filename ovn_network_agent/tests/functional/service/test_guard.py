@@ -140,7 +140,7 @@ class GuardTest(GuardTestCase):
         self.empty_nb()
         self.empty_sb()
         self.held(agent, NO_ROUTER)
-        released = agent._loop.questions.ask(agent._reconciler.release)
+        released = agent._loop.questions.ask(agent._reconciler.guard.release)
         self.assertEqual(self.count + 3, released)
         agent.trigger.fire('test')
         self.eventually(lambda: not self.announced(), self.announced)

@@ -184,7 +184,7 @@ class NotAheadTest(AheadTestCase):
 
     def test_in_doubt(self):
         """What FRR has is read first."""
-        self.made.reconciler.heed(['frr_static'])
+        self.made.reconciler.invalidate(['frr_static'])
         reads = len(self.made.world.reads)
         self.run_pass()
         self.assertIn('frr_static', self.made.world.reads[reads:])

@@ -52,7 +52,7 @@ class DesiredStateTest(base.BaseTestCase):
         self.assertEqual({RULE}, self.wanted())
         self.state.contribute(A, ())
         self.assertEqual(set(), self.wanted())
-        self.assertEqual(set(), self.state.contributors())
+        self.assertEqual([], self.state.contributed(A))
 
     def test_what_is_no_part_of_the_value_follows(self):
         """Or what is written is refused for ever, as decided on the past."""

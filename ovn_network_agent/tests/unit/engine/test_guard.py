@@ -239,9 +239,9 @@ class GuardTest(gateways.ReconcilerTestCase):
     def test_the_word_of_the_operator(self):
         self.announced()
         self.evidence.emptied, self.evidence.reasons = True, ('empty',)
-        self.assertEqual(0, self.gate.reconciler.release())
+        self.assertEqual(0, self.gate.reconciler.guard.release())
         self.run_pass(self.without(15))
-        self.assertEqual(15, self.gate.reconciler.release())
+        self.assertEqual(15, self.gate.reconciler.guard.release())
         self.run_pass(self.without(15))
         self.assertEqual(6, len(self.gate.addresses()))
         # It is about those addresses only, and only this time.

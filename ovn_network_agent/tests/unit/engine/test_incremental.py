@@ -121,7 +121,7 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
         objects = self.gateway.world.objects
         for ref in [r for r in objects if r.kind in kinds][::2]:
             del objects[ref]
-        self.gateway.reconciler.heed([name])
+        self.gateway.reconciler.invalidate([name])
 
     @stateful.rule()
     def restart(self):

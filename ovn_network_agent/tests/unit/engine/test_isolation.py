@@ -94,7 +94,7 @@ class IsolationTest(gateways.ReconcilerTestCase):
             for down in ({'route'}, set()):
                 gateway.world.down = down
                 gateway.clock += seconds
-                gateway.reconciler.heed(revived=['route'])
+                gateway.reconciler.invalidate(revived=['route'])
                 gateway.run(worlds.router(fips=[FIP]))
             levels += [line.split()[0] for line in log.output.splitlines()
                        if line.endswith('route is down')][len(levels):]

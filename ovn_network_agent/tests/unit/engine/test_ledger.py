@@ -29,13 +29,13 @@ class TableTest(gateways.OneGatewayTestCase):
 
     def row(self, ref):
         """The one line of the table about a key."""
-        row, = self.made.reconciler.rows(lambda each: each == ref)
+        row, = self.made.reconciler.table().rows(lambda each: each == ref)
         self.assertEqual(ref, row.ref)
         return row
 
     def test_all_is_in_place(self):
         self.assertTrue(self.run_pass().settled)
-        rows = self.made.reconciler.rows()
+        rows = self.made.reconciler.table().rows()
         self.assertEqual({State.IN_PLACE}, {row.state for row in rows})
         self.assertEqual(
             {r.ref for r in self.made.world.objects.values()},
@@ -47,7 +47,8 @@ class TableTest(gateways.OneGatewayTestCase):
 
     def test_nobody_knows_what_is_not_asked_for(self):
         self.run_pass()
-        self.assertEqual([], self.made.reconciler.rows(lambda ref: False))
+        self.assertEqual(
+            [], self.made.reconciler.table().rows(lambda ref: False))
 
     def test_what_is_refused_and_what_waits_for_it(self):
         self.made.world.refuses[gateways.ROUTE] = 'no space'
@@ -72,7 +73,7 @@ class TableTest(gateways.OneGatewayTestCase):
         self.made.world.refuses[gateways.ROUTE] = 'no space'
         self.run_pass()
         self.assertTrue(self.made.run(worlds.router()).settled)
-        self.assertEqual([], self.made.reconciler.rows(
+        self.assertEqual([], self.made.reconciler.table().rows(
             lambda ref: ref == gateways.ROUTE))
 
     def test_a_backend_that_cannot_be_reached(self):

@@ -98,7 +98,7 @@ class MomentsTest(gateways.ReconcilerTestCase):
 
     def test_each_row_has_its_moment(self):
         self.after(0)
-        for row in self.made.reconciler.rows():
+        for row in self.made.reconciler.table().rows():
             self.assertIsInstance(row.since, moments.Moment, row)
 
     def test_a_table_does_not_change_with_the_next_pass(self):

@@ -40,6 +40,4 @@ class Wanted:
 
     def answers(self):
         """What each part of each answer wants, by the name of the part."""
-        state = self.made._state
-        return {name: state.contributed(name)
-                for name in state.contributors()}
+        return dict(self.made._state._contributions)

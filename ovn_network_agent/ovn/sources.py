@@ -25,8 +25,8 @@ from ovn_network_agent.ovn import queries
 
 LOG = logging.getLogger(__name__)
 
-#: By name; each subject is alone in a dict, as :mod:`engine.contributions`
-#: compares them.
+#: By kind and name, as in 'Service dns'; each subject is alone in a dict, as
+#: :mod:`engine.contributions` compares them.
 Subjects = Mapping[str, Mapping[str, object]]
 
 
@@ -114,7 +114,11 @@ class _Subjects:
     def _all(self) -> Subjects:
         made = ((name, self._rows.ask(self._of, name))
                 for name in self._names.keys())
-        return {name: alone for name, alone in made if alone}
+        return {self._called(name): alone for name, alone in made if alone}
+
+    def _called(self, name: str) -> str:
+        """Subjects of two kinds may have the same name."""
+        return f'{self.source.KIND.__name__} {name}'
 
     def _of(self, name: str) -> Mapping[str, object]:
         """One subject, if there is one; the former, if the source raises."""
@@ -126,7 +130,7 @@ class _Subjects:
             self.failed[name] = f'{type(error).__name__}: {error}'
             LOG.exception('The source of %s failed on %s',
                           self.source.KIND.__name__, name)
-            return self._present.get(name, {})
+            return self._present.get(self._called(name), {})
         return {} if subject is None else {'': subject}
 
     def _find(self, database: str, table: str, index: str,

@@ -292,8 +292,10 @@ class IncrementalTest(histories.Further, base.OvsdbTestCase):
 
     def _do_owner(self, name, other):
         """A port goes over to another router."""
-        if {'lrp-' + name, 'lrp-' + other} <= set(self.cloud.ports):
-            port, = self._uuids('Logical_Router_Port', 'lrp-' + name)
+        if not {'lrp-' + name, 'lrp-' + other} <= set(self.cloud.ports):
+            return
+        # It may be gone with a router that it went over to before.
+        for port in self._uuids('Logical_Router_Port', 'lrp-' + name):
             self.nb.transact(
                 ovsdb.mutate('Logical_Router', {'name': 'neutron-' + name},
                              'ports', 'delete', port),

@@ -110,7 +110,8 @@ class History(stateful.RuleBasedStateMachine):
         fresh = sources.Sources([Machines()])
         wanted = fresh.update(self.tables, {}, True)[Machine]
         assert self.made.problems == fresh.problems
-        failed = self.made._sources[0].failed
+        failed = {f'Machine {name}'
+                  for name in self.made._sources[0].failed}
         assert {name: each for name, each in now.items()
                 if name not in failed} == wanted
         for name in failed:
@@ -137,7 +138,7 @@ class SourcesTest(base.BaseTestCase):
         history.port(uuid=1, name='a', switch='b')
         history.switch(uuid=1, labels={'b'}, tag=1)
         history.look(whole=False)
-        self.assertEqual({'a'}, set(history.present))
+        self.assertEqual({'Machine a'}, set(history.present))
         history.gone_without_an_event(place=PORT)
         self.assertEqual({}, history.present)
 
@@ -149,5 +150,5 @@ class SourcesTest(base.BaseTestCase):
             {'nb': {'Port': rows}, 'sb': {'Switch': {
                 3: types.SimpleNamespace(uuid=3, labels=['x'], tag=7)}}},
             {}, True)
-        self.assertEqual({'a': {'': Machine('a', (('x', 7),))}},
+        self.assertEqual({'Machine a': {'': Machine('a', (('x', 7),))}},
                          made[Machine])

@@ -18,7 +18,7 @@ import dataclasses
 
 from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent.ovn import given
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import queries
@@ -42,10 +42,10 @@ _Tunnel = tuple[str, str]
 class Groups:
     """The gateway groups, by functions of rows (:mod:`ovn.queries`)."""
 
-    def __init__(self, found: queries.Queries, known: given.Given,
+    def __init__(self, found: queries.Queries, known: inputs.Inputs,
                  located: segments.Segments) -> None:
         self._rows = found
-        self._given = known
+        self._inputs = known
         self._segments = located
         self._drained: set[str] = set()
 
@@ -53,12 +53,12 @@ class Groups:
               first: bool) -> Iterator[model.GatewayGroup]:
         """The groups to follow, with what was known at the start."""
         for group in every:
-            mine = group.candidate(self._given.wiring.chassis)
+            mine = group.candidate(self._inputs.wiring.chassis)
             if mine is not None and mine.priority > 0:
                 self._drained.discard(group.key)
             elif first:
                 self._drained.add(group.key)
-            if any(self._given.follows(port.redirect)
+            if any(self._inputs.follows(port.redirect)
                    for port in group.ports):
                 yield (dataclasses.replace(group, facts=_DRAINED)
                        if group.key in self._drained else group)
@@ -69,7 +69,7 @@ class Groups:
                      for key in sorted(set(self._keys())))
 
     def _keys(self) -> Iterator[_Key]:
-        chassis = self._given.wiring.chassis
+        chassis = self._inputs.wiring.chassis
         ports = self._rows.find('nb', _PORT, 'member')
         for uuid in self._rows.find('nb', 'Gateway_Chassis',
                                     'chassis').find(chassis):
@@ -158,7 +158,7 @@ class Groups:
                 tuple(sorted({tenant for router in routers
                               for tenant in self._rows.ask(
                                   nats.tenants, self._rows, router)})),
-                self._given.leaves and any(
+                self._inputs.leaves and any(
                     self._rows.find('nb', _ROUTER, 'routed').keys_of(router)
                     for router in routers))
 

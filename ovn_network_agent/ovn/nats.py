@@ -30,7 +30,7 @@ from typing import Any
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
-from ovn_network_agent.ovn import given
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
@@ -104,9 +104,9 @@ class Facts:
 class Nats:
     """The NAT rows of the routers that concern this chassis."""
 
-    def __init__(self, found: 'queries.Queries', known: given.Given) -> None:
+    def __init__(self, found: 'queries.Queries', known: inputs.Inputs) -> None:
         self._rows = found
-        self._given = known
+        self._inputs = known
         self._routers: dict[Uuid, OfRouter] = {}
         # Routers with rows that are to be read.
         self._touched: set[Uuid] = set()
@@ -190,10 +190,10 @@ class Nats:
         by_nat = self._rows.find('nb', _ROUTER, 'nat')
         names = self._rows.find('sb', 'Port_Binding', 'machine')
         hosted = self._rows.find('sb', 'Port_Binding', 'hosted').find(
-            self._given.wiring.chassis)
+            self._inputs.wiring.chassis)
         for port in (*(name for uuid in hosted
                        for name in names.keys_of(uuid)),
-                     *self._given.wiring.held):
+                     *self._inputs.wiring.held):
             for nat in machines.find(port):
                 yield from by_nat.find(nat)
 
@@ -207,8 +207,8 @@ class Nats:
         bindings = self._rows.index('sb', 'Port_Binding',
                                     'machine').find(port)
         if not bindings:
-            return port in self._given.wiring.held
-        return any(self._given.wiring.chassis in hosted.keys_of(uuid)
+            return port in self._inputs.wiring.held
+        return any(self._inputs.wiring.chassis in hosted.keys_of(uuid)
                    for uuid in bindings)
 
 

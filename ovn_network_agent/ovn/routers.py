@@ -20,7 +20,7 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
-from ovn_network_agent.ovn import given
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
@@ -45,10 +45,10 @@ class Frame:
 class Routers:
     """Builds routers."""
 
-    def __init__(self, found: queries.Queries, known: given.Given,
+    def __init__(self, found: queries.Queries, known: inputs.Inputs,
                  located: segments.Segments) -> None:
         self._rows = found
-        self._given = known
+        self._inputs = known
         self._segments = located
         self._withholding = withholding.Withholding(found, known, located)
 
@@ -138,10 +138,10 @@ class Routers:
         if redirect is None and not rows.members(
                 row, self._rows.referred)[2]:
             return None, ()
-        wiring = self._given.wiring
+        wiring = self._inputs.wiring
         chassis = '' if redirect is None else rows.chassis_name(
             redirect, self._rows.referred)
-        follows = redirect is not None and self._given.follows(
+        follows = redirect is not None and self._inputs.follows(
             columns.atom(redirect, 'logical_port'))
         nets, bad = rows.networks(row)
         gateway = networks.virtual_gateway(nets)

@@ -21,7 +21,7 @@ from collections.abc import Collection
 from collections.abc import Iterator
 
 from ovn_network_agent import model
-from ovn_network_agent.ovn import given
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
@@ -35,9 +35,9 @@ _REFERENCES = ('nat', 'balancer', 'group')
 class Segments:
     """Finds the segments of router ports, and users of addresses on them."""
 
-    def __init__(self, rows: queries.Queries, known: given.Given) -> None:
+    def __init__(self, rows: queries.Queries, known: inputs.Inputs) -> None:
         self._rows = rows
-        self._given = known
+        self._inputs = known
 
     def datapath(self, lrp: str) -> Uuid | None:
         """The datapath of the switch on the other side of a router port.
@@ -59,7 +59,7 @@ class Segments:
         The localnet port of a physical network of this node comes first.
         """
         datapath = self._rows.ask(self.datapath, lrp)
-        wiring = self._given.wiring
+        wiring = self._inputs.wiring
         here = dict(wiring.mappings)
         found = self._rows.rows('sb', 'Port_Binding', self._rows.find(
             'sb', 'Port_Binding', 'localnet').find(datapath))

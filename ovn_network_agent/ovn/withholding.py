@@ -22,7 +22,7 @@ import dataclasses
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import advertised
 from ovn_network_agent.ovn import directory
-from ovn_network_agent.ovn import given
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import segments
 from ovn_network_agent.ovn import words
@@ -85,10 +85,10 @@ class Judgement:
 class Withholding:
     """Judges routers; a function of rows, see :mod:`ovn.queries`."""
 
-    def __init__(self, found: queries.Queries, known: given.Given,
+    def __init__(self, found: queries.Queries, known: inputs.Inputs,
                  located: segments.Segments) -> None:
         self._rows = found
-        self._given = known
+        self._inputs = known
         self._segments = located
 
     def judge(self, uuid: Uuid, lrps: tuple[str, ...]) -> Judgement:
@@ -96,7 +96,7 @@ class Withholding:
 
         :param lrps: names of its gateway ports
         """
-        chosen = self._given.selected
+        chosen = self._inputs.selected
         own = list(self._speaking(uuid))
         router = self._said(_ROUTER, uuid)
         places = {lrp: self._rows.ask(self._network, lrp) for lrp in lrps}
@@ -108,7 +108,7 @@ class Withholding:
         by_ovn = None
         routed = bool(self._rows.find('nb', _ROUTER, 'routed').keys_of(uuid))
         if routed and chosen.advertised_routes:
-            if self._given.has_advertised:
+            if self._inputs.has_advertised:
                 by_ovn = self._rows.ask(advertised.read, self._rows, lrps)
             else:
                 problems.append(
@@ -126,7 +126,7 @@ class Withholding:
             tuple((address, said) for addresses, said in own
                   for address in addresses), by_ovn,
             tuple((lrp, tag) for lrp, tag in tags if tag),
-            routed and self._given.leaves, tuple(dict.fromkeys(problems)),
+            routed and self._inputs.leaves, tuple(dict.fromkeys(problems)),
             chosen == selection.Selection() and not (
                 routed or own or router.own or
                 any(place.said.own for place in places.values())))

@@ -19,6 +19,7 @@ replica have to agree exactly.  Each question has ``operations`` to send.
 
 from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 import uuid
@@ -34,6 +35,16 @@ from ovn_network_agent.ovsdb.question import Operation
 
 # Table and UUID of a row.
 _Place = tuple[str, Uuid]
+
+
+def _select(table: str, *where: Sequence[Any],
+            columns: Iterable[str] = ('_uuid',)) -> Operation:
+    return {'op': 'select', 'table': table, 'where': list(where),
+            'columns': list(columns)}
+
+
+# The answer matters only for its moment; no chassis has this name.
+MOMENT = [_select('Chassis', ['name', '==', ''])]
 
 
 class Bound:
@@ -114,10 +125,10 @@ class Routers:
             if bool(answer) != (row is not None):
                 found = 'missing' if answer else 'there no more'
                 return f'{table} {each} is {found}'
-            for column in self._columns[table] if answer else ():
-                if _atoms(answer[0][column]) != _atoms(
-                        row._data[column].to_json()):
-                    return f'{table} {each}, column {column}'
+            column = answer and _differing(answer[0], row,
+                                           self._columns[table])
+            if column:
+                return f'{table} {each}, column {column}'
         return ''
 
 
@@ -142,10 +153,9 @@ class Whole:
                         f'{len(nb[table])}')
             for row in answer:
                 mine = nb[table][uuid.UUID(row['_uuid'][1])]
-                for column in columns_of:
-                    if _atoms(row[column]) != _atoms(
-                            mine._data[column].to_json()):
-                        return f'{table} {mine.uuid}, column {column}'
+                column = _differing(row, mine, columns_of)
+                if column:
+                    return f'{table} {mine.uuid}, column {column}'
         return ''
 
 
@@ -192,20 +202,10 @@ class Tunnels:
                                        strict=True)}
 
 
-class Moment:
-    """A question whose answer matters only for the moment of the answer."""
-
-    def __init__(self) -> None:
-        # No chassis has this name.
-        self.operations = [_select('Chassis', ['name', '==', ''])]
-
-
 class AllChassis:
     """The question for the names and host names of all chassis."""
 
-    operations: Sequence[Operation] = [
-        {'op': 'select', 'table': 'Chassis', 'where': [],
-         'columns': ['name', 'hostname']}]
+    operations = [_select('Chassis', columns=('name', 'hostname'))]
 
     def owners(self, answers: Answers) -> set[ownership.Owner]:
         """All chassis."""
@@ -217,13 +217,12 @@ class Reports(AllChassis):
     """The question for all chassis and the nb_cfg that each has reported."""
 
     operations = [
-        {'op': 'select', 'table': table, 'where': where, 'columns': columns}
-        for table, where, columns in (
-            ('Chassis', [], ['_uuid', 'name', 'hostname']),
-            ('Chassis_Private', [], ['name', 'nb_cfg', 'nb_cfg_timestamp']),
-            ('SB_Global', [], ['nb_cfg']),
-            ('Port_Binding', [['type', '==', 'chassisredirect']],
-             ['chassis']))]
+        _select('Chassis', columns=('_uuid', 'name', 'hostname')),
+        _select('Chassis_Private',
+                columns=('name', 'nb_cfg', 'nb_cfg_timestamp')),
+        _select('SB_Global', columns=('nb_cfg',)),
+        _select('Port_Binding', ['type', '==', 'chassisredirect'],
+                columns=('chassis',))]
 
     def facts(self, answers: Answers, own: str) -> silence.Facts:
         """The facts of an answer, for the chassis of that name."""
@@ -305,14 +304,17 @@ def _named(sb: Tables, chassis: str) -> set[Uuid]:
     return {key for key, row in sb['Chassis'].items() if row.name == chassis}
 
 
-def _select(table: str, *where: Sequence[Any],
-            columns: Iterable[str] = ('_uuid',)) -> Operation:
-    return {'op': 'select', 'table': table, 'where': list(where),
-            'columns': list(columns)}
-
-
 def _uuids(answer: Sequence[Any]) -> set[Uuid]:
     return {uuid.UUID(row['_uuid'][1]) for row in answer}
+
+
+def _differing(answer: Mapping[str, Any], row: Row,
+               names: Iterable[str]) -> str:
+    """The first column in which the answer and the replica differ, or ''."""
+    for column in names:
+        if _atoms(answer[column]) != _atoms(row._data[column].to_json()):
+            return column
+    return ''
 
 
 def _atoms(value: Any) -> set[str]:

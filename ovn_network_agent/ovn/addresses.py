@@ -76,12 +76,12 @@ class OfRouter:
 
         :param lrp: the gateway port of the address
         """
-        said = self._nats.said(address)
+        statement = self._nats.statement(address)
         judgement = None if self._frame is None else self._frame.judgement
         if judgement is None or judgement.silent and not (
-                said.own or said.native):
+                statement.own or statement.native):
             return ''
-        return judgement.objection(address, lrp, said)
+        return judgement.objection(address, lrp, statement)
 
     def _build(self, router: model.Router, touched: Iterable[str]) -> None:
         made, own = self.present.copy(), served.own(router)

@@ -108,14 +108,11 @@ class Nats:
         self._rows = found
         self._inputs = known
         self._routers: dict[Uuid, OfRouter] = {}
-        # Routers with rows that are to be read.
-        self._touched: set[Uuid] = set()
 
     def forget(self) -> None:
-        """Read everything anew."""
-        for router, known in self._routers.items():
+        """Have everything read again."""
+        for known in self._routers.values():
             known.touch_all()
-            self._touched.add(router)
 
     def drop(self, router: Uuid) -> None:
         """Forget a router that does not concern this chassis any more."""
@@ -126,7 +123,6 @@ class Nats:
         if router not in self._routers:
             self._routers[router] = OfRouter(self._rows, self._is_here,
                                              router)
-            self._routers[router].read()
         return self._routers[router]
 
     def facts(self, router: Uuid) -> Facts:
@@ -163,16 +159,15 @@ class Nats:
             self._rows.outdate(('tenants', router))
         if router in self._routers:
             self._routers[router].touched.add(nat)
-            self._touched.add(router)
 
     def read(self) -> None:
         """Read the rows that have changed."""
-        for router in self._touched & self._routers.keys():
-            before = self._routers[router].facts()
-            self._routers[router].read()
-            if self._routers[router].facts() != before:
-                self._rows.outdate(('facts', router))
-        self._touched.clear()
+        for router, known in self._routers.items():
+            if known.touched:
+                before = known.facts()
+                known.read()
+                if known.facts() != before:
+                    self._rows.outdate(('facts', router))
 
     @property
     def are_distributed(self) -> bool:
@@ -218,10 +213,10 @@ def tenants(found: 'queries.Queries', router: Uuid) -> frozenset[str]:
     A router has thousands of NAT rows, and few of them say this.
     """
     found.note(('tenants', router))
-    said = found.index('nb', 'NAT', 'tenant')
+    by_nat = found.index('nb', 'NAT', 'tenant')
     return frozenset(
         tenant for nat in found.index('nb', _ROUTER, 'nat').keys_of(router)
-        for tenant in said.keys_of(nat))
+        for tenant in by_nat.keys_of(nat))
 
 
 class OfRouter:
@@ -246,6 +241,7 @@ class OfRouter:
         self._distributed = 0
         self._outdated: set[str] = set()
         self.touch_all()
+        self.read()
 
     def touch_all(self) -> None:
         """Have all former and present rows read again."""
@@ -287,13 +283,11 @@ class OfRouter:
             return [self._values[found[0]]]
         return sorted({self._values[uuid] for uuid in found}, key=_ORDER)
 
-    def said(self, address: str) -> words.Statement:
+    def statement(self, address: str) -> words.Statement:
         """What the rows of an address say about its announcement."""
-        spoken = self._rows.index('nb', 'NAT', 'words')
-        if not spoken.keys():
-            return words.SILENCE
+        by_nat = self._rows.index('nb', 'NAT', 'words')
         return sum((part for uuid in sorted(self._by_address.get(address, ()))
-                    for part in spoken.keys_of(uuid)), words.SILENCE)
+                    for part in by_nat.keys_of(uuid)), words.SILENCE)
 
     def _add(self, uuid: Uuid, row: Row) -> None:
         problems = [problem for part in self._rows.index(

@@ -64,13 +64,13 @@ def find(index: indexes.Find, chassis: columns.Rows, wiring: wirings.Wiring,
         return OwnChassis(name)
     rivals = hosts.with_address()
     here = [each for each in rivals if hosts.hostname(each) == wiring.hostname]
-    said = (hosts.cloned() if known else
-            hosts.unregistered(former if former in hosts else '', rivals))
+    problem = (hosts.cloned() if known else
+               hosts.unregistered(former if former in hosts else '', rivals))
     if former in hosts:
-        return OwnChassis(former, *said)
+        return OwnChassis(former, *problem)
     if len(here) == 1:
-        return OwnChassis(here[0], *said)
-    return OwnChassis('' if known else former or name, *said)
+        return OwnChassis(here[0], *problem)
+    return OwnChassis('' if known else former or name, *problem)
 
 
 def of_rows(sb: columns.Tables, wiring: wirings.Wiring,

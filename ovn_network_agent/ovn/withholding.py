@@ -37,7 +37,7 @@ _ROUTER = 'Logical_Router'
 class _Network:
     """The provider network on the other side of a gateway port."""
 
-    said: words.Statement = words.Statement()
+    statement: words.Statement = words.SILENCE
     # Empty while the network is unknown.
     names: frozenset[str] = frozenset()
 
@@ -62,22 +62,22 @@ class Judgement:
     routed_by_ovn: bool = False
     # Words of rows that cannot be read.
     problems: tuple[str, ...] = ()
-    # Whether nothing is said here about any address.
+    # Whether no row and no option here is about any address.
     silent: bool = False
 
     def objection(self, address: str, lrp: str,
-                  said: words.Statement) -> str:
+                  nats: words.Statement) -> str:
         """Why an address is not announced on purpose, or ''.
 
         :param lrp: the gateway port of the address
-        :param said: what NAT rows of the address say
+        :param nats: what NAT rows of the address say
         """
         if self.routed_by_ovn:
             return selection.BY_OVN
-        said = sum((each for of, each in self.own if of == address), said)
+        own = sum((each for of, each in self.own if of == address), nats)
         network = dict(self.networks).get(lrp, _Network())
         return self.chosen.objection(selection.Subject(
-            address, said.own, self.router, network.said.own, said.native,
+            address, own.own, self.router, network.statement.own, own.native,
             self.names, network.names,
             self.by_ovn.objection(address) if self.by_ovn else ''))
 
@@ -97,14 +97,14 @@ class Withholding:
         :param lrps: names of its gateway ports
         """
         chosen = self._inputs.selected
-        own = list(self._speaking(uuid))
-        router = self._said(_ROUTER, uuid)
+        own = list(self._own(uuid))
+        router = self._statement(_ROUTER, uuid)
         places = {lrp: self._rows.ask(self._network, lrp) for lrp in lrps}
         (name, label), = self._rows.find('nb', _ROUTER, 'called').keys_of(uuid)
-        problems = [problem for said in (
-            *(said for _addresses, said in own), router,
-            *(each.said for each in places.values()))
-            for problem in said.problems]
+        problems = [problem for statement in (
+            *(each for _addresses, each in own), router,
+            *(place.statement for place in places.values()))
+            for problem in statement.problems]
         by_ovn = None
         routed = bool(self._rows.find('nb', _ROUTER, 'routed').keys_of(uuid))
         if routed and chosen.advertised_routes:
@@ -118,20 +118,20 @@ class Withholding:
                     'or set the option to false')
         names = selection.names(directory.NEUTRON_PREFIX, str(uuid), name,
                                 label)
-        tags = ((lrp, chosen.tag(router.tags, place.said.tags, names,
+        tags = ((lrp, chosen.tag(router.tags, place.statement.tags, names,
                                  place.names).number)
                 for lrp, place in places.items())
         return Judgement(
             chosen, router.own, names, tuple(places.items()),
-            tuple((address, said) for addresses, said in own
+            tuple((address, statement) for addresses, statement in own
                   for address in addresses), by_ovn,
             tuple((lrp, tag) for lrp, tag in tags if tag),
             routed and self._inputs.leaves, tuple(dict.fromkeys(problems)),
             chosen == selection.Selection() and not (
                 routed or own or router.own or
-                any(place.said.own for place in places.values())))
+                any(place.statement.own for place in places.values())))
 
-    def _speaking(self, router: Uuid) -> Iterator[
+    def _own(self, router: Uuid) -> Iterator[
             tuple[tuple[str, ...], words.Statement]]:
         """What rows of load balancers and ports say about their addresses."""
         tables: tuple[tuple[str, Iterable[Uuid]], ...] = (
@@ -145,10 +145,9 @@ class Withholding:
                     yield self._rows.find('nb', table,
                                           'address').keys_of(uuid), part
 
-    def _said(self, table: str, key: Uuid) -> words.Statement:
-        """The statement of a row."""
+    def _statement(self, table: str, key: Uuid) -> words.Statement:
         return next(iter(self._rows.find('nb', table, 'words').keys_of(key)),
-                    words.Statement())
+                    words.SILENCE)
 
     def _network(self, lrp: str) -> _Network:
         """The provider network of a gateway port."""
@@ -161,7 +160,7 @@ class Withholding:
             switch = self._rows.find('nb', 'Logical_Switch',
                                      'uuid').first(text)
             return _Network(
-                self._said('Logical_Switch', switch),
+                self._statement('Logical_Switch', switch),
                 frozenset(self._rows.find('nb', 'Logical_Switch',
                                           'names').keys_of(switch)))
         return _Network()

@@ -49,7 +49,6 @@ class OfRouter:
         """Bring the addresses up to date.
 
         :param router: with the states of handovers
-        :param sent: see :meth:`routers.Routers.sent`
         """
         touched, former = self._nats.take_outdated(), self._sent
         self._sent = dict(sent)
@@ -72,10 +71,7 @@ class OfRouter:
             [lrp for lrp, sent in self._sent.items() if address in sent])
 
     def objection(self, address: str, lrp: str) -> str:
-        """Why an address is not announced on purpose, or ''.
-
-        :param lrp: the gateway port of the address
-        """
+        """Why an address is not announced on purpose, or ''."""
         statement = self._nats.statement(address)
         judgement = None if self._frame is None else self._frame.judgement
         if judgement is None or judgement.silent and not (

@@ -66,10 +66,7 @@ class WakeEvent(ovsdb_event.RowEvent):
     def match_fn(self, event: str, row: Row, old: Row | None) -> bool:
         """Whether one of the watched columns has changed.
 
-        :param event: 'create', 'update' or 'delete'; only an update needs a
-            change
-        :param old: row with the former values of the changed columns; None
-            without an update
+        A row that is new or gone has no former values.
         """
         if event != self.ROW_UPDATE:
             return True
@@ -125,7 +122,7 @@ VIEW = (
     *(base.Watch('sb', 'Port_Binding', ('chassis', 'up'),
                  conditions=(('type', '=', kind),), urgent=True)
       for kind in ('', 'virtual', 'external')),
-    # The order that the chassis go by.  ovn-northd makes such a group for
+    # The order that the chassis follow.  ovn-northd makes such a group for
     # rows of Gateway_Chassis, too, and new members for each new order.
     base.Watch('sb', 'HA_Chassis_Group', ('ha_chassis',), events=('update',)),
     base.Watch('sb', 'HA_Chassis', ('chassis', 'priority'),

@@ -13,6 +13,7 @@
 """The gateway groups that this chassis is a candidate of.  Pure."""
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 
@@ -93,30 +94,27 @@ class Groups:
             members = self._rows.referred(owner, 'gateway_chassis')
             ports = [owner]
         by_port = self._rows.find('nb', _ROUTER, 'port')
-        applied = self._applied(ports)
+        redirects = [(port, redirect) for port in ports
+                     if (redirect := self._segments.redirect(
+                         columns.atom(port, 'name'))) is not None]
+        applied = self._applied(redirect for _port, redirect in redirects)
         return model.GatewayGroup(
             table, str(uuid), columns.atom(owner, 'name'),
             tuple(sorted((self._candidate(member, applied)
                           for member in members), key=lambda c: c.chassis)),
-            tuple(sorted(self._ports(ports),
+            tuple(sorted((self._port(*each) for each in redirects),
                          key=lambda port: port.redirect)),
             tuple(sorted({str(router) for port in ports
                           for router in by_port.find(port.uuid)})))
 
-    def _redirect(self, port: Row) -> Row | None:
-        """The chassisredirect port of a router port."""
-        uuid = self._rows.find('sb', 'Port_Binding', 'redirect').first(
-            columns.atom(port, 'name'))
-        return uuid and self._rows.row('sb', 'Port_Binding', uuid)
-
-    def _applied(self, ports: Collection[Row]) -> dict[str, int]:
+    def _applied(self, redirects: Iterable[Row]) -> dict[str, int]:
         """The order in SB: priority by name of the chassis.
 
         Until ovn-northd has copied the order of all ports, the ports may have
         different ones; the highest priority of a chassis counts.
         """
         applied: dict[str, int] = {}
-        for redirect in filter(None, map(self._redirect, ports)):
+        for redirect in redirects:
             for name, priority in rows.order(
                     redirect, self._rows.referred).items():
                 applied[name] = max(priority, applied.get(name, 0))
@@ -142,25 +140,21 @@ class Groups:
                        if row.type in _ENCAPS and _is_address(row.ip)),
                       key=_preference)
 
-    def _ports(self, ports: Collection[Row]) -> Iterator[model.GroupPort]:
-        for row in ports:
-            redirect = self._redirect(row)
-            if redirect is None:
-                continue
-            name = columns.atom(row, 'name')
-            routers = sorted(self._rows.find('nb', _ROUTER,
-                                             'port').find(row.uuid))
-            yield model.GroupPort(
-                columns.atom(redirect, 'logical_port'),
-                rows.chassis_name(redirect, self._rows.referred), name,
-                rows.networks(row)[0],
-                self._rows.ask(self._segments.segment, name),
-                tuple(sorted({tenant for router in routers
-                              for tenant in self._rows.ask(
-                                  nats.tenants, self._rows, router)})),
-                self._inputs.leaves and any(
-                    self._rows.find('nb', _ROUTER, 'routed').keys_of(router)
-                    for router in routers))
+    def _port(self, row: Row, redirect: Row) -> model.GroupPort:
+        name = columns.atom(row, 'name')
+        routers = sorted(self._rows.find('nb', _ROUTER,
+                                         'port').find(row.uuid))
+        return model.GroupPort(
+            columns.atom(redirect, 'logical_port'),
+            rows.chassis_name(redirect, self._rows.referred), name,
+            rows.networks(row)[0],
+            self._rows.ask(self._segments.segment, name),
+            tuple(sorted({tenant for router in routers
+                          for tenant in self._rows.ask(
+                              nats.tenants, self._rows, router)})),
+            self._inputs.leaves and any(
+                self._rows.find('nb', _ROUTER, 'routed').keys_of(router)
+                for router in routers))
 
 
 def _is_address(text: str) -> bool:

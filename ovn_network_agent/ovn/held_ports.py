@@ -39,9 +39,8 @@ class HeldPorts:
              ports: Callable[[], frozenset[str]]) -> None:
         """Compare the former row of this chassis with the present rows.
 
-        :param own: UUID of the row at the last look
+        :param own: UUID of the row at the last look; likewise ports
         :param rows: UUIDs of the present rows of Chassis
-        :param ports: the ports of this chassis at the last look
         """
         if own not in rows:
             self.names |= ports()

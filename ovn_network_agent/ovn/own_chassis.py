@@ -54,7 +54,6 @@ def find(index: indexes.Find, chassis: columns.Rows, wiring: wirings.Wiring,
 
     A node stays the chassis that it was while SB has that row.
 
-    :param chassis: rows of SB's Chassis
     :param former: name of this chassis until now
     """
     hosts = _Hosts(index, chassis, wiring)
@@ -141,7 +140,6 @@ class _Hosts:
         """SB does not have this chassis: (problem, remedy).
 
         :param former: name of this chassis until now, '' without its row
-        :param rivals: see :meth:`with_address`
         """
         name = self._wiring.chassis
         problem = (f'OVN SB has no chassis {name}, the system-id of this node'

@@ -65,10 +65,7 @@ class Bound:
                 ['chassis', '==', ['uuid', str(each)]]))
 
     def wrong(self, answers: Answers, sb: Tables) -> str:
-        """The first difference of the replica from the answers, or ''.
-
-        :param sb: the replica at this moment
-        """
+        """The first difference of the replica from the answers, or ''."""
         if _uuids(answers[0]) != _named(sb, self._name):
             return f'Chassis {self._name}'
         for each, answer in zip(self._uuids, answers[1:], strict=True):
@@ -83,10 +80,7 @@ class Bound:
 
 
 class Routers:
-    """The question for the ports, NAT rows and load balancers of routers.
-
-    :param others: further rows to ask for
-    """
+    """The question for the ports, NAT rows and load balancers of routers."""
 
     # From a table to the columns that decide about announcements.
     COLUMNS = {'Logical_Router': ('nat', 'ports', 'load_balancer',
@@ -180,10 +174,7 @@ class Owners:
 
 
 class Tunnels:
-    """The question for the state of BFD in OVN's tunnels.
-
-    :param addresses: those of the other ends
-    """
+    """The question for the state of BFD in OVN's tunnels."""
 
     def __init__(self, addresses: Collection[str]) -> None:
         self._addresses = addresses
@@ -248,8 +239,6 @@ def torn(nb: Tables, router: str) -> bool:
 
     A server has each row that another row refers to, and these tables are
     replicated as a whole.  So a missing row is a fault of the replica.
-
-    :param router: UUID
     """
     row = nb['Logical_Router'][uuid.UUID(router)]
     return any(each not in nb[table] for table, each in _had(nb, row))

@@ -144,11 +144,7 @@ def chassis_name(row: Row, referred: Referred = columns.rows) -> str:
 
 
 def order(row: Row, referred: Referred = columns.rows) -> dict[str, int]:
-    """The order in OVN SB of the chassis for a gateway port.
-
-    :param row: Port_Binding of type chassisredirect
-    :returns: priority by name of the chassis
-    """
+    """The priorities in OVN SB for a chassisredirect port, by chassis name."""
     return {columns.atom(chassis, 'name'): columns.atom(member, 'priority')
             for group in referred(row, 'ha_chassis_group')
             for member in referred(group, 'ha_chassis')

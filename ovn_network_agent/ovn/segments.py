@@ -28,8 +28,6 @@ from ovn_network_agent.ovsdb.columns import Uuid
 
 _ROUTER = 'Logical_Router'
 _PORT = 'Logical_Router_Port'
-# Indexes of a router by what it refers to.
-_REFERENCES = ('nat', 'balancer', 'group')
 
 
 class Segments:
@@ -39,18 +37,23 @@ class Segments:
         self._rows = rows
         self._inputs = known
 
-    def datapath(self, lrp: str) -> Uuid | None:
-        """The datapath of the switch on the other side of a router port.
-
-        The patch port of the switch names the router port as its peer.
-        """
-        patch = self.patch(lrp)
-        return None if patch is None else _datapath(patch)
+    def redirect(self, lrp: str) -> columns.Row | None:
+        """The chassisredirect port of a router port."""
+        return self._binding('redirect', lrp)
 
     def patch(self, lrp: str) -> columns.Row | None:
-        """The row of that patch port."""
-        patch = self._rows.find('sb', 'Port_Binding', 'peer').first(lrp)
-        return patch and self._rows.row('sb', 'Port_Binding', patch)
+        """The switch's patch port, which names the router port as its peer."""
+        return self._binding('peer', lrp)
+
+    def _binding(self, index: str, lrp: str) -> columns.Row | None:
+        uuid = self._rows.find('sb', 'Port_Binding', index).first(lrp)
+        return uuid and self._rows.row('sb', 'Port_Binding', uuid)
+
+    def datapath(self, lrp: str) -> Uuid | None:
+        """The datapath of the switch on the other side of a router port."""
+        patch = self.patch(lrp)
+        found = [] if patch is None else columns.referenced(patch, 'datapath')
+        return found[0] if found else None
 
     def segment(self, lrp: str) -> model.Segment | None:
         """The segment of a gateway port, None while it is unknown.
@@ -80,15 +83,12 @@ class Segments:
             for table in ('NAT', 'Load_Balancer', _PORT)
             for row in sorted(self._rows.find('nb', table,
                                               'address').find(address))
-            for port in ([row] if table == _PORT else self._ports(
-                {row, *self._groups(row)}))
+            for port in ([row] if table == _PORT else self._ports(row))
             for name in self._names(port))
 
     def claimant(self, lrps: Collection[str], address: str,
                  own: Uuid) -> Uuid | None:
-        """Another router on the provider networks with a NAT row's address.
-
-        :param lrps: names of the gateway ports of the router ``own``
+        """Another router on the networks of ports with a NAT row's address.
         """
         places = {self._rows.ask(self.datapath, lrp) for lrp in lrps} - {None}
         by_nat = self._rows.find('nb', _ROUTER, 'nat')
@@ -101,25 +101,18 @@ class Segments:
             for name in self._names(port)
             if self._rows.ask(self.datapath, name) in places), None)
 
-    def _groups(self, row: Uuid) -> frozenset[Uuid]:
-        """The groups that a load balancer is in."""
-        return self._rows.find('nb', 'Load_Balancer_Group',
-                               'balancer').find(row)
-
-    def _ports(self, found: Collection[Uuid]) -> Iterator[Uuid]:
-        """The ports of all routers that refer to a found row."""
-        for name in _REFERENCES:
-            for row in sorted(found):
-                for router in self._rows.find('nb', _ROUTER, name).find(row):
+    def _ports(self, row: Uuid) -> Iterator[Uuid]:
+        """The ports of all routers with a NAT row or a load balancer."""
+        groups = self._rows.find('nb', 'Load_Balancer_Group',
+                                 'balancer').find(row)
+        for name in ('nat', 'balancer', 'group'):
+            for each in sorted({row, *groups}):
+                for router in self._rows.find('nb', _ROUTER, name).find(each):
                     yield from self._rows.find('nb', _ROUTER,
                                                'port').keys_of(router)
 
     def _names(self, port: Uuid) -> tuple[str, ...]:
         return self._rows.find('nb', _PORT, 'name').keys_of(port)
-
-
-def _datapath(row: columns.Row) -> Uuid | None:
-    return next(iter(columns.referenced(row, 'datapath')), None)
 
 
 def _physical_network(row: columns.Row) -> str:

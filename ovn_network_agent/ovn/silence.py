@@ -131,11 +131,11 @@ class Silence:
         self._session = session
         late = behind(facts) if facts and session is not None else {}
         now = self._clock()
-        # A new report, even of an old number, is a sign of life.
-        self._since = {
-            name: (report, since) if report == known else (report, now)
-            for name, report in late.items()
-            for known, since in [self._since.get(name, (None, now))]}
+        former, self._since = self._since, {}
+        for name, report in late.items():
+            known, since = former.get(name, (None, now))
+            # A new report, even of an old number, is a sign of life.
+            self._since[name] = report, since if report == known else now
         ends = {name: since + limit
                 for name, (_report, since) in self._since.items()}
         self._due = min((end for end in ends.values() if end > now),

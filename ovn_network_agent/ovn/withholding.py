@@ -69,7 +69,6 @@ class Judgement:
                   nats: words.Statement) -> str:
         """Why an address is not announced on purpose, or ''.
 
-        :param lrp: the gateway port of the address
         :param nats: what NAT rows of the address say
         """
         if self.routed_by_ovn:
@@ -92,10 +91,7 @@ class Withholding:
         self._segments = located
 
     def judge(self, uuid: Uuid, lrps: tuple[str, ...]) -> Judgement:
-        """Judge a router.
-
-        :param lrps: names of its gateway ports
-        """
+        """Judge a router by its row and its gateway ports."""
         chosen = self._inputs.selected
         own = list(self._own(uuid))
         router = self._statement(_ROUTER, uuid)

@@ -34,8 +34,6 @@ _ENCAPS = ('geneve', 'vxlan')
 _DRAINED = frozenset({model.Fact.ZERO_SINCE_START})
 _ROUTER = 'Logical_Router'
 _PORT = 'Logical_Router_Port'
-# Table and UUID of the row with the members.
-_Key = tuple[str, Uuid]
 # Address and type.
 _Tunnel = tuple[str, str]
 
@@ -69,7 +67,8 @@ class Groups:
         return tuple(self._rows.ask(self._group, *key)
                      for key in sorted(set(self._keys())))
 
-    def _keys(self) -> Iterator[_Key]:
+    def _keys(self) -> Iterator[tuple[str, Uuid]]:
+        """Table and UUID of the rows with the members."""
         chassis = self._inputs.wiring.chassis
         ports = self._rows.find('nb', _PORT, 'member')
         for uuid in self._rows.find('nb', 'Gateway_Chassis',

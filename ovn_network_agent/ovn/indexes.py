@@ -26,10 +26,10 @@ from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
+from ovn_network_agent import printable
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
-from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
@@ -159,12 +159,13 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
     """New empty indexes: by (database, table), then by name."""
     return {
         ('sb', 'Port_Binding'): {
-            'redirect': Index(_redirect_keys),
-            'peer': Index(_peer_keys),
-            'localnet': Index(_localnet_keys),
-            'bound': Index(
-                lambda r: [rows.chassis_name(r)]
-                if columns.atom(r, 'type') == 'chassisredirect' else ()),
+            'redirect': _of_type('chassisredirect', lambda r: [
+                columns.atom(r, 'logical_port').removeprefix(model.REDIRECT)]),
+            'bound': _of_type('chassisredirect',
+                              lambda r: [rows.chassis_name(r)]),
+            'peer': _of_type('patch', _peer_keys),
+            'localnet': _of_type(
+                'localnet', lambda r: columns.referenced(r, 'datapath')),
             'machine': Index(
                 lambda r: [columns.atom(r, 'logical_port')]
                 if rows.hosts(r) else ()),
@@ -198,21 +199,22 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'balancer': References('load_balancer')},
         ('nb', 'NAT'): {
             'address': _column('external_ip'),
-            'tenant': Index(_tenant_keys),
+            'tenant': _of_type('snat', _tenant_keys),
             'machine': Index(_machine_keys),
             'words': _words('NAT row')},
         ('nb', 'Logical_Router'): {
             'uuid': Index(lambda r: [r.uuid]),
             'called': Index(
-                lambda r: [(columns.atom(r, 'name'),
-                            directory.neutron_name(r))]),
+                lambda r: [(columns.atom(r, 'name'), _label(r))]),
             'label': Index(_label_keys),
             'port': References('ports'),
             'nat': References('nat'),
             'balancer': References('load_balancer'),
             'group': References('load_balancer_group'),
             'route': References('static_routes'),
-            'routed': Index(lambda r: [True] if words.is_routed(r) else ()),
+            'routed': Index(
+                lambda r: [True] if columns.speaks(r, words.ROUTED) and
+                words.is_routed(r) else ()),
             'words': _words(words.ROUTER)},
         ('nb', 'Logical_Switch'): {
             'uuid': Index(lambda r: [str(r.uuid)]),
@@ -229,12 +231,23 @@ def _column(name: str) -> Index:
     return Index(lambda r: [columns.atom(r, name)])
 
 
+def _of_type(kind: str, keys: Callable[[Row], Iterable[Hashable]]) -> Index:
+    return Index(lambda r: keys(r) if columns.atom(r, 'type') == kind else ())
+
+
 def _words(kind: str) -> Index:
-    return Index(lambda r: words.statement(kind, r))
+    # Most rows say nothing, and an event changes one of thousands.
+    return Index(lambda r: words.statement(kind, r)
+                 if columns.speaks(r, words.SPOKEN) else ())
+
+
+def _label(row: Row) -> str:
+    return printable.line(
+        columns.entry(row, 'external_ids', directory.NEUTRON_NAME) or '')
 
 
 def _label_keys(row: Row) -> Iterable[str]:
-    label = directory.neutron_name(row)
+    label = _label(row)
     return [label] if label and selection.is_free(
         directory.NEUTRON_PREFIX, label) else ()
 
@@ -245,16 +258,10 @@ def _network_names(row: Row) -> Iterable[str]:
         columns.entry(row, 'external_ids', directory.NETWORK_NAME) or '')
 
 
-def _redirect_keys(row: Row) -> Iterator[str]:
-    if columns.atom(row, 'type') == 'chassisredirect':
-        yield columns.atom(row, 'logical_port').removeprefix(model.REDIRECT)
-
-
 def _peer_keys(row: Row) -> Iterator[str]:
-    if columns.atom(row, 'type') == 'patch':
-        peer = columns.entry(row, 'options', 'peer')
-        if peer is not None:
-            yield peer
+    peer = columns.entry(row, 'options', 'peer')
+    if peer is not None:
+        yield peer
 
 
 def _prefix_keys(row: Row) -> Iterable[iptext.Network]:
@@ -265,27 +272,30 @@ def _prefix_keys(row: Row) -> Iterable[iptext.Network]:
         return ()
 
 
-def _localnet_keys(row: Row) -> Iterator[columns.Uuid]:
-    if columns.atom(row, 'type') == 'localnet':
-        yield from columns.referenced(row, 'datapath')
-
-
 def _tag_keys(row: Row) -> Iterator[ownership.Owner]:
     if ownership.is_managed(row.external_ids):
         yield ownership.owner(row.external_ids)
 
 
+def machine_of(row: Row) -> str:
+    """The logical port of a distributed floating IP, '' for another NAT row.
+    """
+    if (columns.atom(row, 'type') != 'dnat_and_snat' or
+            not columns.atom(row, 'external_mac')):
+        return ''
+    return str(columns.atom(row, 'logical_port'))
+
+
 def _machine_keys(row: Row) -> Iterator[str]:
-    machine = nats.machine_of(row)
+    machine = machine_of(row)
     if machine:
         yield machine
 
 
 def _tenant_keys(row: Row) -> Iterator[str]:
-    if columns.atom(row, 'type') == 'snat':
-        tenant = networks.translated(columns.atom(row, 'logical_ip'))
-        if tenant is not None:
-            yield str(tenant)
+    tenant = networks.translated(columns.atom(row, 'logical_ip'))
+    if tenant is not None:
+        yield str(tenant)
 
 
 def _address_keys(row: Row) -> Iterator[str]:

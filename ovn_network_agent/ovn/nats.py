@@ -24,31 +24,26 @@ import dataclasses
 import ipaddress
 import operator
 import re
-import typing
 from typing import Any
 
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Uuid
 
-if typing.TYPE_CHECKING:
-    # The indexes read NAT rows by a function of this module.
-    from ovn_network_agent.ovn import queries
-
 _ROUTER = 'Logical_Router'
-_FLOATING = 'dnat_and_snat'
 _ORDER = operator.attrgetter('type', 'logical_ip', 'distributed_mac',
                              'resident', 'gateway_port')
 _MAC = re.compile('[0-9a-f]{2}(:[0-9a-f]{2}){5}')
 
 
-def nat(row: Row,
-        resident: Callable[[str], bool] = lambda port: False) -> model.Nat:
+def nat(row: Row, resident: Callable[[str], bool]) -> model.Nat:
     """The value of a NAT row.
 
     :param resident: whether a logical port is on this chassis
@@ -65,10 +60,9 @@ def nat(row: Row,
                          'IP address') from None
     kind, logical = (columns.atom(row, column)
                      for column in ('type', 'logical_ip'))
-    port = (columns.optional(row, 'gateway_port', None)
-            if columns.atom(row, 'gateway_port') else None)
-    gateway_port = port.name if port else ''
-    machine = machine_of(row)
+    gateway_port = next((columns.atom(port, 'name') for port
+                         in columns.rows(row, 'gateway_port')), '')
+    machine = indexes.machine_of(row)
     if not machine:
         return model.Nat(kind, external, logical, gateway_port=gateway_port)
     mac = columns.atom(row, 'external_mac').lower()
@@ -78,15 +72,6 @@ def nat(row: Row,
                          'MAC address')
     return model.Nat(kind, external, logical, mac, resident(machine),
                      gateway_port)
-
-
-def machine_of(row: Row) -> str:
-    """The logical port of a distributed floating IP, '' for another NAT row.
-    """
-    if (columns.atom(row, 'type') != _FLOATING or
-            not columns.atom(row, 'external_mac')):
-        return ''
-    return str(columns.atom(row, 'logical_port'))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,7 +89,7 @@ class Facts:
 class Nats:
     """The NAT rows of the routers that concern this chassis."""
 
-    def __init__(self, found: 'queries.Queries', known: inputs.Inputs) -> None:
+    def __init__(self, found: queries.Queries, known: inputs.Inputs) -> None:
         self._rows = found
         self._inputs = known
         self._routers: dict[Uuid, OfRouter] = {}
@@ -207,7 +192,7 @@ class Nats:
                    for uuid in bindings)
 
 
-def tenants(found: 'queries.Queries', router: Uuid) -> frozenset[str]:
+def tenants(found: queries.Queries, router: Uuid) -> frozenset[str]:
     """Networks of tenants that a router translates; a function of rows.
 
     A router has thousands of NAT rows, and few of them say this.
@@ -225,7 +210,7 @@ class OfRouter:
     :ivar touched: the rows that are to be read
     """
 
-    def __init__(self, found: 'queries.Queries',
+    def __init__(self, found: queries.Queries,
                  is_here: Callable[[str], bool], router: Uuid) -> None:
         self._rows = found
         self._is_here = is_here

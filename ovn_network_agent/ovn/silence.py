@@ -124,8 +124,10 @@ class Silence:
         :param limit: seconds that a chassis may lag, both by the clock of
             this node and by the age of the chassis' last report
         """
-        if facts is None and session is not None:
-            self._warn()
+        if facts is None and session is not None and not self._warned:
+            self._warned = True
+            LOG.warning('[gateway_drain] silent_chassis_limit has no effect: '
+                        'OVN SB has no table Chassis_Private')
         if session is None or session != self._session:
             self._since.clear()
         self._session = session
@@ -158,9 +160,3 @@ class Silence:
         for chassis in sorted(self.silent - silent):
             LOG.info('Chassis %s does not count as silent any more', chassis)
         self.silent = silent
-
-    def _warn(self) -> None:
-        if not self._warned:
-            self._warned = True
-            LOG.warning('[gateway_drain] silent_chassis_limit has no effect: '
-                        'OVN SB has no table Chassis_Private')

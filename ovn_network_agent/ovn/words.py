@@ -28,6 +28,10 @@ ROUTER, NETWORK = TAGGED = ('router', 'network')
 # OVN, ovn-nb(5): Logical_Router from 25.03 on, the other rows later.
 _ROUTES = 'dynamic-routing'
 _ADVERTISE = 'dynamic-routing-advertise'
+# The (column, key) of a statement, and of the option of a router.
+SPOKEN = (('external_ids', ownership.EXT_ID_ANNOUNCE),
+          ('options', _ADVERTISE), ('external_ids', ownership.EXT_ID_TAG))
+ROUTED = (('options', _ROUTES),)
 _READABLE = {'true': True, 'false': False}
 
 

@@ -16,6 +16,7 @@
 """
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,6 +58,12 @@ def entry(row: Row, column: str, key: str) -> str | None:
             if name.value == key:
                 return str(value.value)
     return None
+
+
+def speaks(row: Row, places: Iterable[tuple[str, str]]) -> bool:
+    """Whether a row has one of some (column, key) in columns that are maps.
+    """
+    return any(entry(row, column, key) is not None for column, key in places)
 
 
 def others(row: Row, column: str) -> dict[str, list[Any]]:

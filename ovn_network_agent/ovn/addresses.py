@@ -102,7 +102,6 @@ def _key(address: str, number: int) -> str:
 
 def _take_out(made: Addresses,
               address: str) -> Iterator[model.ServedAddress]:
-    """Remove the answers for an address."""
     number = 0
     while (subject := made.pop(_key(address, number), None)) is not None:
         yield subject

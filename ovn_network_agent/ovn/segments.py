@@ -88,7 +88,7 @@ class Segments:
 
     def claimant(self, lrps: Collection[str], address: str,
                  own: Uuid) -> Uuid | None:
-        """Another router on the networks of ports with a NAT row's address.
+        """Another router with the address in a NAT row, on the same networks.
         """
         places = {self._rows.ask(self.datapath, lrp) for lrp in lrps} - {None}
         by_nat = self._rows.find('nb', _ROUTER, 'nat')

@@ -146,7 +146,6 @@ class Withholding:
                     words.SILENCE)
 
     def _network(self, lrp: str) -> _Network:
-        """The provider network of a gateway port."""
         patch = self._segments.patch(lrp)
         if patch is None:
             return _Network()

@@ -18,9 +18,13 @@ events are served between two of them.
 """
 
 import collections
+from collections.abc import Iterable
 import dataclasses
 import itertools
+from typing import Any
 
+# 'nb' or 'sb', and a table.
+_Place = tuple[str, str]
 #: Rows of a piece.  An event may wait for one: 25 ms were measured for 400.
 AT_MOST = 200
 
@@ -29,27 +33,25 @@ AT_MOST = 200
 class Piece:
     """Rows that count as changed, so that their results are made anew.
 
-    :ivar rows: dict of ('nb'|'sb', table) to set of UUIDs
     :ivar first: whether the comparison begins with it
     :ivar last: whether the comparison of rows ends with it
     """
 
-    rows: dict
+    rows: dict[_Place, set[Any]]
     first: bool = False
     last: bool = False
 
 
-def cut(rows, at_most=None):
-    """Divide rows.
+def cut(every: Iterable[tuple[_Place, Any]],
+        at_most: int | None = None) -> list[Piece]:
+    """Divide rows, each the UUID in its table; the order stays.
 
-    :param rows: iterable of (('nb'|'sb', table), UUID)
     :param at_most: rows of one piece, default :data:`AT_MOST`
-    :returns: list of :class:`Piece`, in the same order
     """
     found = []
-    rows = iter(rows)
+    rows = iter(every)
     while some := list(itertools.islice(rows, at_most or AT_MOST)):
-        by_table = collections.defaultdict(set)
+        by_table: dict[_Place, set[Any]] = collections.defaultdict(set)
         for table, uuid in some:
             by_table[table].add(uuid)
         found.append(dict(by_table))

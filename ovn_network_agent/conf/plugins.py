@@ -17,6 +17,7 @@ and a third party's driver gets the same services.
 """
 
 import functools
+from typing import Any
 
 DRIVERS = 'ovn_network_agent.drivers'
 BACKENDS = 'ovn_network_agent.backends'
@@ -30,13 +31,13 @@ RANKING = 'ranking'
 ABSENCE = 'absence'
 
 
-def asked(conf, what):
+def asked(conf: Any, what: str) -> bool:
     """Whether a configured driver asks for something.
 
-    :param conf: the oslo.config ConfigOpts
+    Drivers that are not installed do not count, because the loader refuses
+    them.
+
     :param what: :data:`RANKING` or :data:`ABSENCE`
-    :returns: bool; drivers that are not installed do not count, because the
-        loader refuses them
     """
     return any(what in getattr(_class(DRIVERS, name), 'ASKS', ())
                for name in conf.drivers)

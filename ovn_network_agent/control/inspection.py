@@ -20,6 +20,7 @@ from ovn_network_agent.control import addresses
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import comparison
 from ovn_network_agent.control import resync
+from ovn_network_agent.control import rows
 from ovn_network_agent.control import seconds
 from ovn_network_agent.control import standing
 from ovn_network_agent.runtime import questions
@@ -86,7 +87,10 @@ class Inspection:
             'hostname': snapshot.node.hostname if snapshot else '',
             'addresses': [each for each in found if given.state in (
                 None, each['state'])],
-            'unknown': sorted(wanted - {each['address'] for each in found})})
+            'unknown': sorted(wanted - {each['address'] for each in found}),
+            'resources': [rows.build(row) for row in _beside(
+                table, wanted - {each['address'] for each in found
+                                 if each['router']})]})
 
     def _plan(self, arguments, argv):
         arguments.add_argument('--json', action='store_true')
@@ -114,6 +118,15 @@ class Inspection:
                 f'there is no router "{text}"; looked for it as the UUID or '
                 'the name of a Logical_Router, and as the UUID or the name '
                 'of a router in Neutron')
+
+
+def _beside(table, wanted):
+    """The rows whose keys have some addresses, a list.
+
+    Drivers of other projects may have made them.
+    """
+    return table.rows(lambda ref: any(
+        rows.has(ref.key, each) for each in wanted)) if wanted else []
 
 
 def _address(text):

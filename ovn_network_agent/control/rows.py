@@ -24,6 +24,11 @@ def name(ref):
     return f'{ref.kind} {outcome.brief(ref.key)}'.rstrip()
 
 
+def has(key, address):
+    """Whether a key of a resource has an address, also with a length."""
+    return any(f'{item}/'.startswith(f'{address}/') for item in key)
+
+
 def build(row):
     """One row, with the keys that the reference documents.
 

@@ -60,6 +60,19 @@ class Watch:
     stale: tuple[str, ...] = ()
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Layer:
+    """A line of the command explain."""
+
+    name: str
+    # 'OK', 'WARN', 'BROKEN' or 'NOT CHECKED'.
+    verdict: str
+    # What was seen, one line.
+    evidence: str
+    # What to do, one line; only for 'WARN' and 'BROKEN'.
+    remedy: str = ''
+
+
 class Driver(abc.ABC):
     """Turns the view of this chassis into resources.
 
@@ -112,5 +125,14 @@ class Driver(abc.ABC):
             :class:`model.GatewayGroup`, in which this chassis may be only a
             standby; :class:`port_forwards.Forwards`, all port forwards, with
             a rules file
+        """
+        return ()
+
+    def explain(self, subject: typing.Any, address: str) -> Iterable[Layer]:
+        """What the command explain says beside the state of the resources.
+
+        The command calls this in its own process, as root, for a subject of a
+        source with a resource about the address.  Here a driver may read the
+        systems of the node, and may block.
         """
         return ()

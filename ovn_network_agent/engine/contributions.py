@@ -72,6 +72,9 @@ class Contributions:
         self.drivers = drivers
         self._kinds = kinds
         self._state = desired.DesiredState(tracker)
+        # The routers of the last view, also by UUID.
+        self._routers: tuple[model.Router, ...] = ()
+        self._by_uuid: Subjects = {}
         # The subjects that have been asked about, by kind; the settings and
         # the node of all answers, by driver.
         self._known: Mapping[type, Subjects] = {}
@@ -125,9 +128,15 @@ class Contributions:
                 {} if forwards is None else {'forwards': {'': forwards}}),
             model.GatewayGroup: {f'{group.table} {group.key}': {'': group}
                                  for group in snapshot.groups},
-            model.Router: {router.uuid: {'': router}
-                           for router in snapshot.routers},
+            model.Router: self._alone(snapshot.routers),
             model.ServedAddress: snapshot.addresses, **snapshot.subjects}
+
+    def _alone(self, routers: tuple[model.Router, ...]) -> Subjects:
+        """The routers by UUID; the same mapping for the same routers."""
+        if routers is not self._routers:
+            self._routers = routers
+            self._by_uuid = {router.uuid: {'': router} for router in routers}
+        return self._by_uuid
 
     def _tell_why(self, node: model.Node) -> None:
         known = next(iter(self._inputs.values()), None)
@@ -296,6 +305,8 @@ def _changes(before: Subjects, now: Subjects) -> Iterator[
     :returns: (what subjects belong to, those that are new or have another
         value, the names of those that are gone)
     """
+    if now is before:
+        return
     for about, parts in now.items():
         former = before.get(about, {})
         if parts is not former:

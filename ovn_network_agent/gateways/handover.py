@@ -23,9 +23,11 @@ No I/O.  Beside the inputs of the views, only this module and
 :mod:`gateways.membership` remember anything from one view to the next.
 """
 
+from collections.abc import Callable
 import dataclasses
 import operator
 import time
+from typing import Any
 
 from ovn_network_agent import model
 from ovn_network_agent.conf import plugins
@@ -79,7 +81,8 @@ class Handovers:
         states, so that :meth:`update` need not be called
     """
 
-    def __init__(self, conf, clock=time.monotonic):
+    def __init__(self, conf: Any,
+                 clock: Callable[[], float] = time.monotonic) -> None:
         self.routers = frozenset()
         self._conf = conf
         self._clock = clock
@@ -92,17 +95,13 @@ class Handovers:
         self._groups = ()
         self.settled = False
 
-    def due_in(self):
+    def due_in(self) -> float | None:
         """Seconds until the view changes by time alone, or None."""
         return (None if self._due is None else
                 max(0.0, self._due - self._clock()))
 
-    def update(self, snapshot):
-        """A view with the state of handovers added.
-
-        :param snapshot: :class:`model.Snapshot` as OVN has it
-        :returns: :class:`model.Snapshot`
-        """
+    def update(self, snapshot: model.Snapshot) -> model.Snapshot:
+        """A view as OVN has it with the state of handovers added."""
         alike = self._input is not None and _alike(snapshot, self._input)
         seen = self._compute(snapshot)
         self._include()

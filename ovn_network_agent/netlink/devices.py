@@ -24,6 +24,7 @@ import socket
 
 from pyroute2.netlink import rtnl
 
+from ovn_network_agent import model
 from ovn_network_agent.netlink import bpf
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import multicast
@@ -43,7 +44,7 @@ _DATAGRAM = 64 * 1024
 class _Always:
     """The news while nothing tells them."""
 
-    def poll(self, _timeout):
+    def poll(self, _timeout: int) -> list[tuple[()]]:
         """There may be news."""
         return [()]
 
@@ -58,11 +59,11 @@ class Devices:
         is true, as of select.poll; a lost notification counts as news
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._socket = None
         self.news = _Always()
 
-    def read(self):
+    def read(self) -> tuple[model.Device, ...]:
         """The present devices, see :func:`links.read_devices`.
 
         News from before the reading are taken away, and never news from after
@@ -74,7 +75,7 @@ class Devices:
         self._begin()
         return links.read_devices()
 
-    def close(self):
+    def close(self) -> None:
         """Close the socket; a further reading makes a new one."""
         self.news = _Always()
         if self._socket is not None:

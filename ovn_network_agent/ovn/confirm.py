@@ -20,11 +20,13 @@ names only the few rows that decide, and no thread waits for the answer.
 """
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
 
 from ovn_network_agent import model
+from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import questions
 from ovn_network_agent.ovn import rounds
 from ovn_network_agent.ovsdb import connection
@@ -47,6 +49,8 @@ class Confirmation(rounds.Rounds):
         self._wake = wake
         self._lost: set[str] = set()
         self._candidates: Sequence[tuple[str, Uuid]] = ()
+        # Those of sources that have lost something.
+        self._places: set[queries.Place] = set()
         # The databases that have yet to confirm; the first view needs SB.
         self._missing = {'sb'}
         # Whether nothing is left to confirm.
@@ -54,13 +58,15 @@ class Confirmation(rounds.Rounds):
 
     def consider(self, nb: Tables, sb: Tables, before: model.Snapshot | None,
                  now: model.Snapshot, whole: bool,
-                 machines: bool = False) -> None:
+                 machines: bool = False,
+                 places: Collection[queries.Place] = ()) -> None:
         """Compare a new view with the former view, and ask if need be.
 
         This runs on the loop thread, with the locks of both replicas held.
 
         :param whole: whether the new view was built from whole tables
         :param machines: whether SB has the ports of machines here
+        :param places: see :meth:`sources.Sources.lost`, of a whole view
         """
         if whole:
             gateways, routers = _lost(before, now, nb)
@@ -71,6 +77,8 @@ class Confirmation(rounds.Rounds):
             self._missing |= {'sb'} if gateways else set()
             self._missing |= (
                 {'nb'} if routers or self._candidates else set())
+            self._places.update(places)
+            self._missing |= {database for database, _table in places}
             self.given = not self._missing
         elif self.given or self._round is not None:
             return
@@ -79,6 +87,13 @@ class Confirmation(rounds.Rounds):
         if 'nb' in self._missing:
             asked['nb'] = questions.Routers(nb, self._lost,
                                             self._candidates)
+        for database, replica in ('nb', nb), ('sb', sb):
+            tables = {table: self._databases[database].clauses(table)
+                      for place, table in sorted(self._places)
+                      if place == database}
+            if tables:
+                asked[database] = questions.OfSources(
+                    asked[database], replica, tables)
         self._ask(asked)
 
     @staticmethod
@@ -108,6 +123,7 @@ class Confirmation(rounds.Rounds):
         if (self._confirmed(this, name, question, answers, tables) and
                 name in self._missing):
             self._missing.discard(name)
+            self._places = {each for each in self._places if each[0] != name}
             if name == 'nb':
                 self._lost.clear()
                 self._candidates = ()

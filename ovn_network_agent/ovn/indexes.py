@@ -203,7 +203,7 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'machine': Index(_machine_keys),
             'words': _words('NAT row')},
         ('nb', 'Logical_Router'): {
-            'uuid': Index(lambda r: [r.uuid]),
+            'uuid': Index(lambda r: [str(r.uuid)]),
             'called': Index(
                 lambda r: [(columns.atom(r, 'name'), _label(r))]),
             'label': Index(_label_keys),

@@ -93,11 +93,15 @@ class Nats:
         self._rows = found
         self._inputs = known
         self._routers: dict[Uuid, OfRouter] = {}
+        # Routers with rows that are to be read.
+        self._touched: set[Uuid] = set()
+        self._read: set[Uuid] = set()
 
     def forget(self) -> None:
         """Have everything read again."""
-        for known in self._routers.values():
+        for router, known in self._routers.items():
             known.touch_all()
+            self._touched.add(router)
 
     def drop(self, router: Uuid) -> None:
         """Forget a router that does not concern this chassis any more."""
@@ -144,15 +148,23 @@ class Nats:
             self._rows.outdate(('tenants', router))
         if router in self._routers:
             self._routers[router].touched.add(nat)
+            self._touched.add(router)
 
     def read(self) -> None:
         """Read the rows that have changed."""
-        for router, known in self._routers.items():
-            if known.touched:
-                before = known.facts()
-                known.read()
-                if known.facts() != before:
-                    self._rows.outdate(('facts', router))
+        self._touched &= self._routers.keys()
+        self._read |= self._touched
+        for router in self._touched:
+            before = self._routers[router].facts()
+            self._routers[router].read()
+            if self._routers[router].facts() != before:
+                self._rows.outdate(('facts', router))
+        self._touched = set()
+
+    def take_read(self) -> set[Uuid]:
+        """The routers with rows that were read since the last time."""
+        found, self._read = self._read, set()
+        return found
 
     @property
     def are_distributed(self) -> bool:

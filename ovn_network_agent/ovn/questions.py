@@ -25,6 +25,7 @@ from typing import Any
 import uuid
 
 from ovn_network_agent import ownership
+from ovn_network_agent.ovn import rounds
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
@@ -126,31 +127,74 @@ class Routers:
         return ''
 
 
-class Whole:
+class AllRows:
+    """The question for all rows that a replica has of some tables.
+
+    :param compared: by table the columns to compare
+    :param chosen: by table the clauses by which the replica was chosen
+    """
+
+    def __init__(self, compared: Mapping[str, tuple[str, ...]],
+                 chosen: Mapping[str, Iterable[Sequence[Any]]]) -> None:
+        self._columns = compared
+        # A row is of the replica if one of the clauses is true.
+        asked = [(table, where) for table in compared
+                 for where in [[each] for each in chosen.get(table, ())] or
+                 [[]]]
+        self._asked = [table for table, _where in asked]
+        self.operations = [
+            _select(table, *where, columns=('_uuid', *compared[table]))
+            for table, where in asked]
+
+    def wrong(self, answers: Answers, tables: Tables) -> str:
+        """The first difference of the replica; see :meth:`Bound.wrong`."""
+        found: dict[str, dict[Uuid, Any]] = {
+            table: {} for table in self._columns}
+        for table, answer in zip(self._asked, answers, strict=True):
+            found[table].update((uuid.UUID(row['_uuid'][1]), row)
+                                for row in answer)
+        for table, there in found.items():
+            if there.keys() != tables[table].keys():
+                return (f'{table}, {len(there)} rows and not '
+                        f'{len(tables[table])}')
+            for key, row in there.items():
+                column = _differing(row, tables[table][key],
+                                    self._columns[table])
+                if column:
+                    return f'{table} {key}, column {column}'
+        return ''
+
+
+class Whole(AllRows):
     """The question for all rows that decide about announcements."""
 
     TABLES = ('Logical_Router', 'Logical_Router_Port', 'NAT',
               'Load_Balancer', 'Load_Balancer_Group', 'Logical_Switch')
 
     def __init__(self, nb: Tables) -> None:
-        self._columns = {table: _columns(nb, table, Routers.COLUMNS[table])
-                         for table in self.TABLES if table in nb}
-        self.operations = [_select(table, columns=('_uuid', *columns_of))
-                           for table, columns_of in self._columns.items()]
+        super().__init__({table: _columns(nb, table, Routers.COLUMNS[table])
+                          for table in self.TABLES if table in nb}, {})
 
-    def wrong(self, answers: Answers, nb: Tables) -> str:
-        """The first difference of the replica; see :meth:`Bound.wrong`."""
-        for (table, columns_of), answer in zip(self._columns.items(), answers,
-                                               strict=True):
-            if _uuids(answer) != nb[table].keys():
-                return (f'{table}, {len(answer)} rows and not '
-                        f'{len(nb[table])}')
-            for row in answer:
-                mine = nb[table][uuid.UUID(row['_uuid'][1])]
-                column = _differing(row, mine, columns_of)
-                if column:
-                    return f'{table} {mine.uuid}, column {column}'
-        return ''
+
+class OfSources(AllRows):
+    """A question, and the one for all rows of the tables of sources.
+
+    :param first: the question
+    :param chosen: see :class:`AllRows`, of each table
+    """
+
+    def __init__(self, first: rounds.Question, replica: Tables,
+                 chosen: Mapping[str, Iterable[Sequence[Any]]]) -> None:
+        super().__init__({table: _columns(replica, table)
+                          for table in chosen if table in replica}, chosen)
+        self._first = first
+        self.operations = [*first.operations, *self.operations]
+
+    def wrong(self, answers: Answers, tables: Tables) -> str:
+        """See :meth:`Bound.wrong`."""
+        count = len(self._first.operations)
+        return (self._first.wrong(answers[:count], tables) or
+                super().wrong(answers[count:], tables))
 
 
 class Owners:
@@ -261,14 +305,16 @@ def _had(nb: Tables, router: Row) -> list[_Place]:
 
 
 def _columns(nb: Tables, table: str,
-             wanted: Iterable[str]) -> tuple[str, ...]:
-    """The wanted columns that the schema has.
+             wanted: Iterable[str] | None = None) -> tuple[str, ...]:
+    """The wanted columns that the schema has; None for all in the replica.
 
     A row shows the columns.  A table without rows needs no comparison.
     """
     row = next(iter(nb[table].values()), None)
-    return () if row is None else tuple(
-        column for column in wanted if column in row._data)
+    if row is None:
+        return ()
+    return tuple(row._data if wanted is None else (
+        column for column in wanted if column in row._data))
 
 
 def torn_groups(nb: Tables) -> list[_Place]:

@@ -15,7 +15,7 @@
 The builder is pure: it works on rows that the caller passes in.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from collections.abc import Iterator
 import dataclasses
 
@@ -68,13 +68,16 @@ class Builder:
         self._nats = nats.Nats(self._rows, self._inputs)
         self._made = routers.Routers(self._rows, self._inputs, located)
         self._groups = groups.Groups(self._rows, self._inputs, located)
-        # The routers of the last view, and by UUID their addresses.
+        # The routers of the last view, those that the addresses were made of,
+        # and by UUID their addresses.
         self._seen: tuple[_Seen, ...] = ()
+        self._routers: tuple[model.Router, ...] = ()
+        self._completed: tuple[object, object] = (), ()
         self._addresses: dict[str, addresses.OfRouter] = {}
         # The groups of the last view, and from what they were made.
         self._candidates: tuple[model.GatewayGroup, ...] = ()
         self._every: tuple[model.GatewayGroup, ...] | None = None
-        self._also: frozenset[Uuid] = frozenset()
+        self._also: frozenset[str] = frozenset()
         self._marks: frozenset[ownership.Owner] = frozenset()
         self._hostname = ''
         self.own = own_chassis.OwnChassis('')
@@ -105,14 +108,14 @@ class Builder:
     def build(self, nb: columns.Tables, sb: columns.Tables,
               wiring: wirings.Wiring, dirty: queries.Dirty,
               phase: model.Phase, full: bool = False,
-              also: frozenset[Uuid] = frozenset(),
+              also: frozenset[str] = frozenset(),
               again: pieces.Piece | None = None,
               former: str = '') -> model.Snapshot:
         """Bring the view up to date, but for the addresses of routers.
 
         :param full: build everything anew
-        :param also: routers to include even when they do not concern this
-            chassis
+        :param also: UUIDs of routers to include even when they do not
+            concern this chassis
         :param again: rows, which are in DIRTY, that may be the same; what
             comes of them is built anew nevertheless
         :param former: name of this chassis until now, '' if nobody knows
@@ -149,20 +152,25 @@ class Builder:
         problems = wiring.problems
         if self.own.problem:
             problems = *problems, self.own.text
-        return model.Snapshot(node, tuple(each.router for each in self._seen),
-                              self._candidates, problems)
+        return model.Snapshot(node, self._routers, self._candidates, problems)
 
     def complete(self, view: model.Snapshot) -> model.Snapshot:
         """The last view, in which ports may have states, with the addresses.
 
         The addresses of an unchanged router are the same mapping as before.
         """
-        former, self._addresses = self._addresses, {}
-        for seen, router in zip(self._seen, view.routers, strict=True):
-            made = former.get(router.uuid) or addresses.OfRouter(
-                self._nats.of(seen.uuid))
-            made.update(router, seen.frame, seen.sent)
-            self._addresses[router.uuid] = made
+        read = self._nats.take_read()
+        basis = self._seen, view.routers
+        if basis != self._completed:
+            self._completed, read = basis, {each.uuid for each in self._seen}
+            self._addresses = {
+                router.uuid: self._addresses.get(router.uuid) or
+                addresses.OfRouter(self._nats.of(seen.uuid)) for seen, router
+                in zip(self._seen, view.routers, strict=True)}
+        for seen, router in zip(*basis, strict=True):
+            if seen.uuid in read:
+                self._addresses[router.uuid].update(router, seen.frame,
+                                                    seen.sent)
         return dataclasses.replace(view, addresses={
             uuid: made.present for uuid, made in self._addresses.items()})
 
@@ -222,7 +230,7 @@ class Builder:
             for name in self._rows.index('sb', 'Port_Binding',
                                          names).keys_of(uuid))
 
-    def gateway_chassis(self) -> Iterable[str]:
+    def gateway_chassis(self) -> Collection[str]:
         """Names of all chassis that a gateway port is bound to."""
         return self._rows.index('sb', 'Port_Binding', 'bound').keys()
 
@@ -299,14 +307,17 @@ class Builder:
                          {each.uuid for each in seen}):
                 self._nats.drop(uuid)
             self._seen = seen
+            self._routers = tuple(each.router for each in seen)
 
     def _all(self) -> tuple[_Seen, ...]:
         for look in ('also', 'marks'):
             self._rows.note(look)
-        known = self._rows.find('nb', 'Logical_Router', 'uuid')
-        return tuple(self._rows.ask(self._one, uuid) for uuid
-                     in sorted(self._also.union(self._here()))
-                     if known.find(uuid))
+        by_text = self._rows.find('nb', 'Logical_Router', 'uuid')
+        found = set(self._here())
+        for text in self._also:
+            found |= by_text.find(text)
+        return tuple(self._rows.ask(self._one, uuid)
+                     for uuid in sorted(found))
 
     def _here(self) -> Iterator[Uuid]:
         """The routers that concern this chassis."""

@@ -46,6 +46,22 @@ class Sources:
                 for each in self._sources}
 
     @property
+    def whole(self) -> bool:
+        """Whether the last update read all rows of a source."""
+        return any(each.whole for each in self._sources)
+
+    def lost(self, before: Mapping[type, Subjects],
+             now: Mapping[type, Subjects]) -> set[queries.Place]:
+        """The tables of sources with a subject that is gone, or has changed.
+
+        What a subject has lost, its source alone can tell.
+        """
+        return {place for each in self._sources
+                for place in each.source.INDEXES
+                if _less(before.get(each.source.KIND, {}),
+                         now.get(each.source.KIND, {}))}
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """The subjects that a source could not make, with the reasons."""
         return tuple(f'{each.source.KIND.__name__} {name}: {why}'
@@ -59,6 +75,8 @@ class _Subjects:
     def __init__(self, source: drivers.Source) -> None:
         self.source = source
         self.failed: dict[str, str] = {}
+        # Whether the last update read all rows.
+        self.whole = False
         self._rows = queries.Queries({
             place: {name: indexes.Index(self._safely(keys))
                     for name, keys in named.items()}
@@ -70,7 +88,8 @@ class _Subjects:
                whole: bool) -> Subjects:
         """See :meth:`Sources.update`."""
         self._rows.replace(databases)
-        if whole or not self._rows.consistent(databases, dirty):
+        self.whole = whole or not self._rows.consistent(databases, dirty)
+        if self.whole:
             self._rows.rebuild()
         else:
             for place, uuids in dirty.items():
@@ -114,3 +133,8 @@ class _Subjects:
               key: Hashable) -> list[Any]:
         return self._rows.rows(database, table, sorted(
             self._rows.find(database, table, index).find(key)))
+
+
+def _less(before: Subjects, now: Subjects) -> bool:
+    return before is not now and any(now.get(name) != subject
+                                     for name, subject in before.items())

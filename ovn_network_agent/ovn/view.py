@@ -12,11 +12,15 @@
 
 """The view: from the three databases and the kernel to one Snapshot."""
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
 import contextlib
 import dataclasses
 import math
 import time
-import uuid
+from typing import Any
 
 from oslo_log import log as logging
 
@@ -24,20 +28,24 @@ from ovn_network_agent import model
 from ovn_network_agent import notices
 from ovn_network_agent import notyet
 from ovn_network_agent import ownership
-from ovn_network_agent import pieces
+from ovn_network_agent import pieces as comparing
 from ovn_network_agent import selection
 from ovn_network_agent import vlans
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import plugins
+from ovn_network_agent.drivers import source
 from ovn_network_agent.gateways import handover
+from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.netlink import devices
 from ovn_network_agent.netlink import links
 from ovn_network_agent.ovn import absence
 from ovn_network_agent.ovn import confirm
 from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import evidence as evidences
 from ovn_network_agent.ovn import followers
 from ovn_network_agent.ovn import held_ports
 from ovn_network_agent.ovn import own_chassis
+from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import sources
@@ -45,6 +53,9 @@ from ovn_network_agent.ovn import tunnels
 from ovn_network_agent.ovn import withdrawals
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb.columns import Tables
+from ovn_network_agent.ovsdb.columns import Uuid
+from ovn_network_agent.watches import base as observing
 
 LOG = logging.getLogger(__name__)
 
@@ -73,49 +84,50 @@ class View:
     The view is built on the loop thread, which holds a database's lock only
     while it copies the changes.
 
-    :param conf: the oslo.config ConfigOpts
-    :param databases: dict of 'nb', 'sb', 'ovs' to
-        :class:`connection.Database`
+    :param databases: 'nb', 'sb' and 'ovs'
     :param wake: function(reason, stale=words of notices), wakes the loop
         when the servers have confirmed a loss, and when a chassis is gone
         for good
-    :param handovers: :class:`handover.Handovers`
-    :param observers: list of :class:`watches.base.Observer`, of which each
-        says whether this node could not announce a gateway
+    :param observers: say whether this node could not announce a gateway
     :param look_at_ports: function(name of a provider bridge, names of all
         its ports), called when the local switch has changed
     :param jitter: see :class:`absence.Absence`
     :param dead_after: see :class:`tunnels.Tunnels`
-    :param made_of_rows: list of :class:`drivers.source.Source`
+    :param made_of_rows: the sources of drivers
     """
 
-    def __init__(self, conf, databases, wake=lambda reason, stale=(): None,
-                 handovers=None, observers=(),
-                 look_at_ports=lambda bridge, names: None, jitter=None,
-                 dead_after=tunnels.DEAD, made_of_rows=()):
+    def __init__(self, conf: Any,
+                 databases: Mapping[str, connection.Database],
+                 wake: Callable[..., object] = lambda reason, stale=(): None,
+                 handovers: handover.Handovers | None = None,
+                 observers: Iterable[observing.Observer] = (),
+                 look_at_ports: Callable[[str, Collection[str]], object] = (
+                     lambda bridge, names: None),
+                 jitter: float | None = None, dead_after: float = tunnels.DEAD,
+                 made_of_rows: Iterable[source.Source] = ()) -> None:
         self._conf = conf
         self._databases = databases
         self._builder = snapshot.Builder(conf.gateway_port,
                                          selection.read(conf.announce))
         self._sources = sources.Sources(made_of_rows) if made_of_rows else None
-        self._wiring = None
+        # Until the local database was read, the wiring is empty.
+        self._wiring, self._is_wired = wirings.Wiring(), False
         self._kernel = devices.Devices()
         self._look_at_ports = look_at_ports
-        self._dirty = {}
+        self._dirty: dict[queries.Place, set[Uuid]] = {}
         self._confirmation = confirm.Confirmation(databases, wake)
         self._withdrawals = withdrawals.Withdrawals(databases, wake)
         self._handovers = handovers or handover.Handovers(conf)
-        self._included_texts, self._included_uuids = None, frozenset()
         self._absence = absence.Absence(jitter=jitter)
         self._silence = silence.Silence()
-        self._tunnels = tunnels.Tunnels(databases.get('ovs'),
+        self._tunnels = tunnels.Tunnels(databases['ovs'],
                                         dead_after=dead_after)
         self._asks_absence = plugins.asked(conf, plugins.ABSENCE)
         # The relevant devices at the last reading, None after a failure.
-        self._devices = None
+        self._devices: tuple[model.Device, ...] | None = None
         # What the last search for absent chassis went by beside the rows,
         # and whether it counts the time of one.
-        self._searched = None
+        self._searched: object = None
         self._counts = False
         # Whether a view since the last complete one was built from whole
         # tables; whether SB has sent the ports of machines here, and whether
@@ -123,13 +135,14 @@ class View:
         self._whole = self._has_machines = self._had_machines = False
         # What the last view from whole tables went by beside the rows, None
         # since rows have changed or nobody knows.
-        self._looked = None
+        self._looked: object = None
         # Likewise of the first piece of the comparison that is being made;
         # whether the last view has ended one during which nothing changed.
-        self._compared = None
+        self._compared: object = None
         # From what the states of the gateways were made, and the groups with
         # these states.
-        self._known, self._groups = None, ()
+        self._known: object = None
+        self._groups: tuple[model.GatewayGroup, ...] = ()
         self._wake = wake
         self._observers = observers
         self._abandoned = False
@@ -139,39 +152,39 @@ class View:
         self._registered = False
         self._held = held_ports.HeldPorts()
         # The names of routers that the log has as ambiguous.
-        self._doubled = ()
-        self.last = None
+        self._doubled: tuple[str, ...] = ()
+        self.last: model.Snapshot | None = None
         #: monotonic seconds at which the replicas were read for :attr:`last`
         self.viewed = -math.inf
 
     @property
-    def marks(self):
+    def marks(self) -> frozenset[ownership.Owner]:
         """:attr:`model.Node.marks`, none while unknown."""
         return self.last.node.marks if self.last else frozenset()
 
     @property
-    def chassis(self):
+    def chassis(self) -> str:
         """Name of this chassis, '' while unknown."""
         return self.last.node.chassis if self.last else ''
 
     @property
-    def groups(self):
+    def groups(self) -> frozenset[tuple[str, str]] | None:
         """(table, UUID as text) of the gateway groups, None while unknown."""
         return None if self.last is None else frozenset(
             (group.table, group.key) for group in self.last.groups)
 
     @property
-    def confirmed(self):
+    def confirmed(self) -> bool:
         """Whether something may be removed because the view lacks it."""
         return self._confirmation.given and self._registered
 
     @property
-    def evidence(self):
+    def evidence(self) -> evidences.Evidence:
         """:class:`ovn.evidence.Evidence` of the present view."""
         return self._builder.evidence(self.chassis,
                                       self._withdrawals.confirmed)
 
-    def have_confirmed(self, subjects):
+    def have_confirmed(self, subjects: frozenset[str]) -> None:
         """Have the servers confirm that addresses are gone, without a wait.
 
         The loop is woken afterwards.  Without a connection, nobody is asked.
@@ -185,16 +198,16 @@ class View:
                                       self._has_machines)
 
     @property
-    def dead(self):
+    def dead(self) -> frozenset[ownership.Owner]:
         """The :class:`ownership.Owner` that are gone for good, a frozenset."""
         return self._absence.dead
 
     @property
-    def silent(self):
+    def silent(self) -> frozenset[ownership.Owner]:
         """The :class:`ownership.Owner` of silent chassis, a frozenset."""
         return self._silence.silent
 
-    def due_in(self):
+    def due_in(self) -> float | None:
         """Seconds until the view changes by time alone, or None."""
         late = self._late_for(self.last.node) if self.last else 0.0
         return min((due for due in (self._handovers.due_in(),
@@ -204,26 +217,25 @@ class View:
                                     late or None, self._held.due_in())
                     if due is not None), default=None)
 
-    def pieces(self):
+    def pieces(self) -> list[comparing.Piece]:
         """What a comparison of all rows looks at, piece by piece.
 
-        :returns: list of :class:`pieces.Piece`, one for each call of
-            :meth:`snapshot`; empty when a full view takes no longer
+        :returns: one for each call of :meth:`snapshot`; empty when a full
+            view takes no longer
         """
         if self.last is None or self._looked is not None:
             return []
-        found = pieces.cut(self._builder.rows())
+        found = comparing.cut(self._builder.rows())
         return found if len(found) > 1 else []
 
-    def snapshot(self, phase, full=False, again=None):
+    def snapshot(self, phase: model.Phase, full: bool = False,
+                 again: comparing.Piece | None = None) -> model.Snapshot:
         """The present view.
 
-        :param phase: :class:`model.Phase`
         :param full: build everything anew, if anything has changed since that
             was done; have SB confirm the ports of this chassis in any case
-        :param again: :class:`pieces.Piece` whose rows count as changed; after
-            the last piece, the view is as if it had been full
-        :returns: :class:`model.Snapshot`
+        :param again: rows that count as changed; after the last piece, the
+            view is as if it had been full
         :raises NotReady: when a database has not been loaded or is busy;
             nothing may be withdrawn then
         """
@@ -237,20 +249,20 @@ class View:
                 viewed = time.monotonic()
                 # Only now, with both replicas held still: a change that is
                 # marked but not visible would be lost otherwise.
-                anew = self._collect_dirty()
+                unknown = self._collect_dirty()
                 before = self.last
-                if again is not None and self._dirty and not anew:
+                if again is not None and self._dirty and not unknown:
                     # What a server has reported needs no confirmation, and
                     # must not wait for one because of the piece.
                     before = self._complete(
-                        self._build(nb, sb, phase, anew, False, None))
-                now = self._build(nb, sb, phase, anew, full, again)
+                        self._build(nb, sb, phase, unknown, False, None))
+                now = self._build(nb, sb, phase, unknown, full, again)
                 self._have_machines()
                 now = self._complete(now)
                 if again is not None:
                     # The rows need not have changed by a report of a server.
                     self._whole = self._whole or self._confirmation.loses(
-                        nb, before, now)
+                        nb, before, now) or bool(self._lost(before, now))
                 self._confirm(nb, sb, now, full or ends)
                 self._look_for_absent(sb)
                 self._tell_namesakes(now.node)
@@ -259,17 +271,18 @@ class View:
                 self._dirty, self._whole = {}, False
         except (connection.Unavailable, own_chassis.Unknown) as e:
             raise NotReady(str(e)) from e
-        return self.last
+        return now
 
-    def _build(self, nb, sb, phase, anew, full, again):
+    def _build(self, nb: Tables, sb: Tables, phase: model.Phase,
+               unknown: bool, full: bool,
+               again: comparing.Piece | None) -> model.Snapshot:
         """Bring the view up to date.
 
         A view that is built anew from the same rows and the same other input
         is the same view, because the builder is pure.  So that is not done.
 
-        :param anew: whether any row may have changed
+        :param unknown: whether any row may have changed
         :param full: see :meth:`snapshot`; likewise again
-        :returns: :class:`model.Snapshot`
         """
         own = self._builder.own_chassis() if self.last else None
         if own is not None and (
@@ -278,10 +291,10 @@ class View:
         if self._held.names != self._wiring.held:
             self._wiring = dataclasses.replace(self._wiring,
                                                held=self._held.names)
-        looked = (self._wiring, self._included(), phase,
+        looked = (self._wiring, self._handovers.routers, phase,
                   self._databases['sb'].session, self._databases['nb'].session)
         before, self._looked = self._looked, None
-        changed = anew or self._dirty.keys() - _OF_REPORTS
+        changed = unknown or self._dirty.keys() - _OF_REPORTS
         settled = not changed and before == looked
         if again is not None and again.first:
             self._compared = looked
@@ -289,16 +302,18 @@ class View:
             self._compared = None
         for place, uuids in again.rows.items() if again else ():
             self._dirty.setdefault(place, set()).update(uuids)
-        if full or anew:
+        if full or unknown:
             # A reload asks for a full view.
             chosen = selection.read(self._conf.announce)
-            full = anew or not settled or chosen != self._builder.selected
+            full = unknown or not settled or chosen != self._builder.selected
             self._builder.select(chosen)
-        now = self._builder.build(nb, sb, self._wiring, self._dirty, phase,
-                                  full, self._included(), again, self.chassis)
+        now = self._builder.build(
+            nb, sb, self._wiring, self._dirty, phase, full,
+            self._handovers.routers, again, self.chassis)
         if self._sources is not None:
             subjects = self._sources.update(
                 {'nb': nb, 'sb': sb}, self._dirty, self._builder.whole)
+            self._whole = self._whole or self._sources.whole
             now = dataclasses.replace(
                 now, subjects=subjects,
                 problems=now.problems + self._sources.problems)
@@ -310,7 +325,7 @@ class View:
             self._looked = looked
         return now
 
-    def _complete(self, now):
+    def _complete(self, now: model.Snapshot) -> model.Snapshot:
         """The view just built with the states of gateways, and addresses."""
         # Whether a relay answers is no part of its value.
         alive = [relay.alive for relay in now.node.relays]
@@ -323,7 +338,7 @@ class View:
         return self._builder.complete(
             dataclasses.replace(now, groups=self._groups))
 
-    def _tell_namesakes(self, node):
+    def _tell_namesakes(self, node: model.Node) -> None:
         known = self.last.node.namesakes if self.last else ()
         if node.namesakes != known and node.namesakes:
             LOG.warning(
@@ -336,7 +351,7 @@ class View:
             LOG.info('No other chassis in OVN SB has the host name %s any '
                      'more', node.hostname)
 
-    def _tell_doubled(self, names):
+    def _tell_doubled(self, names: tuple[str, ...]) -> None:
         if names and names != self._doubled:
             LOG.warning(
                 'Several routers have the name %s, which an option of '
@@ -344,7 +359,7 @@ class View:
                 'routers by their UUIDs', ', '.join(names))
         self._doubled = names
 
-    def _have_machines(self):
+    def _have_machines(self) -> None:
         """Have the server send the ports of machines on this chassis.
 
         A cloud has thousands of such ports.  Distributed floating IPs alone
@@ -369,15 +384,7 @@ class View:
             raise Incomplete('the ports of the machines on this chassis are '
                              'still to come')
 
-    def _included(self):
-        """UUIDs of the routers that the handovers need, a frozenset."""
-        texts = self._handovers.routers
-        if texts is not self._included_texts:
-            self._included_texts = texts
-            self._included_uuids = frozenset(map(uuid.UUID, texts))
-        return self._included_uuids
-
-    def _look_at_tunnels(self, phase):
+    def _look_at_tunnels(self, phase: model.Phase) -> None:
         """Find the silent ones of the other candidates, which a drain needs.
         """
         if phase is model.Phase.DRAINING and self.last is not None:
@@ -385,7 +392,8 @@ class View:
                 c.addresses for group in self.last.groups
                 for c in group.peers(self.chassis) if c.addresses})
 
-    def _confirm(self, nb, sb, now, full):
+    def _confirm(self, nb: Tables, sb: Tables, now: model.Snapshot,
+                 full: bool) -> None:
         """Have the servers confirm what a new view may have lost.
 
         A full view that has found nothing changed can have lost nothing.  SB
@@ -395,12 +403,21 @@ class View:
             return
         if self._whole or not self.confirmed:
             self._confirmation.consider(nb, sb, self.last, now, self._whole,
-                                        self._has_machines)
+                                        self._has_machines,
+                                        self._lost(self.last, now))
         elif full:
             self._confirmation.repeat(sb, now.node.chassis,
                                       self._has_machines)
 
-    def _judged(self, snapshot, facts, silent, dead):
+    def _lost(self, before: model.Snapshot | None,
+              now: model.Snapshot) -> set[queries.Place]:
+        """What sources may have lost, see :meth:`sources.Sources.lost`."""
+        return self._sources.lost(before.subjects, now.subjects) if (
+            before and self._sources) else set()
+
+    def _judged(self, snapshot: model.Snapshot, facts: set[model.Fact],
+                silent: Collection[tuple[str, ...]],
+                dead: Collection[tuple[str, ...]]) -> model.Snapshot:
         """Add to the groups what is known of the health of the nodes.
 
         The routers do not have it, because each change would then make the
@@ -418,7 +435,7 @@ class View:
                     for c in group.candidates))
             for group in snapshot.groups))
 
-    def _facts(self, node):
+    def _facts(self, node: model.Node) -> set[model.Fact]:
         """The facts about all groups, a set of :class:`model.Fact`."""
         known = {model.Fact.UNFIT: self._unfit(node.phase),
                  model.Fact.ABANDONED: self._abandoned,
@@ -426,7 +443,7 @@ class View:
                  model.Fact.LATE: self._late_for(node) > 0}
         return {fact for fact, true in known.items() if true}
 
-    def _unfit(self, phase):
+    def _unfit(self, phase: model.Phase) -> bool:
         """Whether this node could not announce its groups.
 
         A standby has to be fit for some time, so that its priority does not
@@ -437,7 +454,7 @@ class View:
         return any(o.unfit and not (stops and o.recovers)
                    for o in self._observers)
 
-    def _late_for(self, node):
+    def _late_for(self, node: model.Node) -> float:
         """Seconds for which chassis may not follow; 0 unless ports leave."""
         if not (node.drains or node.phase is model.Phase.DRAINING):
             return 0.0
@@ -445,11 +462,11 @@ class View:
         return followers.late_for(southbound.connected,
                                   southbound.changed_at, time.monotonic())
 
-    def abandon(self):
+    def abandon(self) -> None:
         """From now on, mark all groups as abandoned."""
         self._abandoned = True
 
-    def restate(self, phase):
+    def restate(self, phase: model.Phase) -> model.Snapshot:
         """The last view in another phase (at the end of the agent).
 
         :raises NotReady: when there never was a view
@@ -460,7 +477,7 @@ class View:
         self.last = dataclasses.replace(self.last, node=node)
         return self.last
 
-    def _look_for_absent(self, sb):
+    def _look_for_absent(self, sb: Tables) -> None:
         """Find the chassis that are gone for good.
 
         On a change, the backend of stale routes reads its routes again.  The
@@ -483,7 +500,8 @@ class View:
         self._counts = (self._absence.due_in() is not None or
                         self._silence.due_in() is not None)
 
-    def _search(self, sb, session, grace, limit):
+    def _search(self, sb: Tables, session: object, grace: float,
+                limit: float) -> None:
         """Compare what chassis have left in OVN with the chassis in SB."""
         tags, present = self._builder.hosts()
         if not present:
@@ -498,7 +516,7 @@ class View:
         if self._absence.look(tags, present, session, grace):
             self._wake('chassis gone or back', stale=(notices.CHASSIS_GONE,))
 
-    def _collect_dirty(self):
+    def _collect_dirty(self) -> bool:
         """Collect the changed rows; True when any row may have changed."""
         anything = False
         for name in ('nb', 'sb'):
@@ -507,22 +525,23 @@ class View:
                 self._dirty.setdefault((name, table), set()).update(uuids)
         return anything
 
-    def close(self):
+    def close(self) -> None:
         """Close the socket of the kernel's news."""
         self._kernel.close()
 
-    def _read_wire(self, full):
+    def _read_wire(self, full: bool) -> None:
         with self._databases['ovs'].rows() as ovs:
             dirty = self._databases['ovs'].dirty
-            anew, changed = dirty.take_all(), dirty.take()
-            if self._wiring is None or anew or changed:
+            unknown, changed = dirty.take_all(), dirty.take()
+            if not self._is_wired or unknown or changed:
                 self._wiring, self._devices = wiring.read(ovs, ()), None
+                self._is_wired = True
                 for bridge in bridges.served(self._conf):
                     self._look_at_ports(bridge, wiring.ports(ovs, bridge))
         self._hurry()
         self._read_devices(full)
 
-    def _read_devices(self, full):
+    def _read_devices(self, full: bool) -> None:
         """Read the devices, if the kernel has said anything since."""
         if not (full or self._devices is None or self._kernel.news.poll(0)):
             return
@@ -533,7 +552,7 @@ class View:
         self._wiring = dataclasses.replace(self._wiring,
                                            devices=self._devices)
 
-    def _hurry(self):
+    def _hurry(self) -> None:
         """Ask the servers of OVN more often while this node may be cut off.
 
         BFD says within seconds that no other gateway node can be reached.
@@ -553,16 +572,16 @@ class View:
                 self._databases[name].hurry(alone)
 
 
-def relevant_devices(conf, mappings, read=links.read_devices):
+def relevant_devices(
+        conf: Any, mappings: Iterable[tuple[str, str]],
+        read: Callable[[], Iterable[model.Device]] = links.read_devices
+        ) -> tuple[model.Device, ...]:
     """The devices that drivers may ask for.
 
     A node with virtual machines has hundreds of other devices, and each
     change of the node makes the drivers compute every router again.
 
-    :param conf: the oslo.config ConfigOpts
-    :param mappings: tuple of (physical network, bridge)
-    :param read: see :func:`links.read_devices`
-    :returns: tuple of :class:`model.Device`
+    :param mappings: (physical network, bridge)
     """
     names = {conf.frr.vrf_name, *ownership.VETH_ENDS}
     known = {*bridges.served(conf), *(bridge for _net, bridge in mappings)}

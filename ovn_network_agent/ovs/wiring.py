@@ -14,6 +14,7 @@
 
 import os
 
+from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.model import wiring as values
 from ovn_network_agent.ovs import drains
@@ -24,12 +25,9 @@ MAPPINGS = 'ovn-bridge-mappings'
 _ADDRESSES = 'ovn-encap-ip'
 
 
-def read(ovs, devices):
-    """:class:`model.wiring.Wiring` from the local Open_vSwitch database.
-
-    :param ovs: dict of table name to dict of UUID to row
-    :param devices: tuple of :class:`model.Device`
-    """
+def read(ovs: columns.Tables,
+         devices: tuple[model.Device, ...]) -> values.Wiring:
+    """The wiring from the local Open_vSwitch database."""
     external_ids = {}
     for row in ovs['Open_vSwitch'].values():
         external_ids = row.external_ids
@@ -48,13 +46,8 @@ def read(ovs, devices):
         tuple(filter(None, of_chassis(external_ids, _ADDRESSES).split(','))))
 
 
-def ports(ovs, bridge):
-    """Names of the ports of a bridge.
-
-    :param ovs: the rows of the local database
-    :param bridge: name of the bridge
-    :returns: list of str
-    """
+def ports(ovs: columns.Tables, bridge: str) -> list[str]:
+    """Names of the ports of a bridge, from the local database."""
     return [port.name for row in ovs['Bridge'].values()
             if row.name == bridge for port in row.ports]
 

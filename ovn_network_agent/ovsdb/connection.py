@@ -26,6 +26,7 @@ import gc
 import queue
 import threading
 import time
+from typing import Any
 
 from oslo_log import log as logging
 from ovs.db import idl as ovs_idl
@@ -126,7 +127,7 @@ class Database(replica.Lent):
         """
         self._conditions[table] = clauses
 
-    def also(self, table, clauses):
+    def also(self, table: str, clauses: list[list[Any]]) -> bool:
         """Replicate further rows beside those of :meth:`only`.
 
         To be called inside of :meth:`rows`, without a wait.  When the server
@@ -139,12 +140,14 @@ class Database(replica.Lent):
         connection = self._connection
         if self._further.get(table) != clauses:
             self._further[table] = clauses
-            connection.idl.choose(table, self._clauses(table))
+            connection.idl.choose(table, self.clauses(table))
             self._wake_thread(connection)
         return connection.idl.chosen
 
-    def _clauses(self, table):
-        return [*self._conditions[table], *self._further.get(table, ())]
+    def clauses(self, table: str) -> list[Any]:
+        """The clauses of :meth:`only` and :meth:`also`, [] for all rows."""
+        return [*self._conditions.get(table, ()),
+                *self._further.get(table, ())]
 
     def start(self):
         """Connect and load all tables once; may be called again.
@@ -187,7 +190,7 @@ class Database(replica.Lent):
         try:
             for table in self._conditions:
                 if table in idl.tables:
-                    idl.cond_change(table, self._clauses(table))
+                    idl.cond_change(table, self.clauses(table))
             connection = ovsdbapp_connection.Connection(idl, self._timeout)
         except BaseException:
             idl.close()
@@ -376,10 +379,8 @@ class Database(replica.Lent):
         """Load everything anew; :meth:`rows` raises until then."""
         self._connection.idl.distrust(reason)
 
-    def hurry(self, wanted):
+    def hurry(self, wanted: bool) -> None:
         """Notice a silent server sooner, and connect again sooner; or not.
-
-        :param wanted: bool
         """
         connection = self._connection
         if connection is not None:

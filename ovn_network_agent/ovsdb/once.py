@@ -112,18 +112,20 @@ class Session:
         return found is not None and (column is None or
                                       column in found.columns)
 
-    def select(self, *questions):
+    def select(self, *questions, columns=()):
         """Select rows, all questions in one transaction.
 
         :param questions: tuples (table, clause, ...), see RFC 7047, 5.1; a
             question without a clause is for the whole table
+        :param columns: the columns to select, none for all
         :returns: list of a list of :class:`Row` for each question
         :raises Failed: when the server refuses, or does not answer
         """
         if not questions:
             return []
-        operations = [{'op': 'select', 'table': table, 'where': list(where)}
-                      for table, *where in questions]
+        some = {'columns': ['_uuid', *columns]} if columns else {}
+        operations = [{'op': 'select', 'table': table, 'where': list(where),
+                       **some} for table, *where in questions]
         answers = self._ask(self._stream, 'transact',
                             [self._database, *operations])
         with _understood('transact'):

@@ -324,17 +324,14 @@ class DirtyRows:
             self.changes += 1
             self._all = True
 
-    def take_all(self):
+    def take_all(self) -> bool:
         """Whether any row may have changed; the answer is then reset."""
         with self._lock:
             marked, self._all = self._all, False
         return marked
 
-    def take(self):
-        """The changed rows, which are then forgotten.
-
-        :returns: dict of table name to set of UUIDs
-        """
+    def take(self) -> dict[str, set[uuid.UUID]]:
+        """The changed rows by table, which are then forgotten."""
         with self._lock:
             rows, self._rows = self._rows, collections.defaultdict(set)
         return dict(rows)

@@ -81,7 +81,12 @@ def load_drivers(conf, found=None):
     points = _points(DRIVERS, found)
     made = [_create_driver(conf, ext)
             for ext in _load(DRIVERS, points, names)]
-    return [driver for driver in made if driver is not None]
+    used = [driver for driver in made if driver is not None]
+    try:
+        plugin_rules.check_sources(used)
+    except ValueError as e:
+        raise LoadError(str(e)) from e
+    return used
 
 
 def _used(conf, plugin, known):

@@ -63,8 +63,9 @@ class OvnSide:
         self.view = view.View(
             conf, self.databases, trigger.fire, observers=observers,
             look_at_ports=surroundings.BridgePorts().look,
-            made_of_rows=[made() for driver in self._drivers
-                          for made in driver.SOURCES], **times)
+            made_of_rows=[made() for made in dict.fromkeys(
+                made for driver in self._drivers
+                for made in driver.SOURCES)], **times)
 
     def connect(self):
         """Begin to connect to each database on its own thread.

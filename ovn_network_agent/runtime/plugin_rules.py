@@ -48,6 +48,11 @@ def check_driver(driver):
     _check_tuple('SUBJECTS', driver.SUBJECTS)
     _check_tuple('SOURCES', driver.SOURCES)
     kinds = {*contributions.KINDS, *(each.KIND for each in driver.SOURCES)}
+    for each in driver.SOURCES:
+        if each.KIND in contributions.KINDS:
+            raise ValueError(f'KIND of the source {_path(each)} is '
+                             f'{each.KIND!r}, which the agent makes itself; '
+                             'give the source a class of its own')
     for kind in driver.SUBJECTS:
         if kind not in kinds:
             raise ValueError(f'SUBJECTS has {kind!r}, which is no kind of '
@@ -59,6 +64,31 @@ def check_driver(driver):
                         'it has SUBJECTS and no method resources')
     for watch in driver.events():
         _check_watch(watch)
+
+
+def check_sources(loaded):
+    """Check that one source alone makes the subjects of a kind.
+
+    Drivers that name the same class share the source.
+
+    :param loaded: iterable of :class:`drivers.base.Driver`
+    :raises ValueError: when two sources have the same kind
+    """
+    known = {}
+    for driver in loaded:
+        for each in driver.SOURCES:
+            name, first = known.setdefault(each.KIND, (driver.name, each))
+            if first is not each:
+                raise ValueError(
+                    f'the sources {_path(first)} of driver {name} and '
+                    f'{_path(each)} of driver {driver.name} both make '
+                    f'subjects of the class {_path(each.KIND)}; remove one '
+                    'of the drivers from [DEFAULT] drivers, or give each '
+                    'source a class of its own')
+
+
+def _path(named):
+    return f'{named.__module__}.{named.__qualname__}'
 
 
 def _check_watch(watch):

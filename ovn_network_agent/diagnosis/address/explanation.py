@@ -16,6 +16,7 @@ import dataclasses
 import enum
 
 from ovn_network_agent.diagnosis.address import bgp
+from ovn_network_agent.diagnosis.address import brought
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import ovn
@@ -116,12 +117,16 @@ def explain(facts):
     subject = facts.subject
     if subject.vip is not None:
         findings = vip.judge(facts)
+    elif facts.brought:
+        findings = brought.judge(facts)
     else:
         findings = ovn.judge(facts)
         if subject.here:
             findings += _here(facts)
+        findings += brought.unmade(facts)
     findings = claims.settled(subject, verdicts.settled(findings))
-    return Explanation(subject.address, subject.kind.value,
+    kind = ', '.join(each.text for each in facts.brought)
+    return Explanation(subject.address, kind or subject.kind.value,
                        _outcome(facts, findings), tuple(findings),
                        subject.owner)
 
@@ -143,11 +148,22 @@ def _here(facts):
     return found + bgp.judge(facts) + kernel.way_back(facts)
 
 
+def _of_brought(findings):
+    """The outcome by what a driver wants; the agent alone is no answer."""
+    if verdicts.first_broken(findings):
+        return Outcome.BROKEN
+    return Outcome.OK if any(
+        each.verdict is verdicts.Verdict.OK for each in findings
+        if each.check != 'agent') else Outcome.UNKNOWN
+
+
 def _outcome(facts, findings):
     if facts.databases is not None and not verdicts.first_broken(findings):
         return Outcome.UNKNOWN
+    if facts.brought:
+        return _of_brought(findings)
     if facts.subject.kind is subjects.Kind.NOBODY:
-        return Outcome.NOBODY
+        return Outcome.UNKNOWN if facts.unmade else Outcome.NOBODY
     if verdicts.first_broken(findings):
         return Outcome.BROKEN
     if not facts.subject.here:

@@ -96,6 +96,11 @@ class Facts:
     :ivar frr_setup: :class:`frr.setup.Setup`, None when it was not needed
     :ivar filters: :class:`nft.filters.Found`, the filters of other programs
     :ivar translation: for a VIP, see :func:`readers.nft.read`
+    :ivar brought: tuple of :class:`brought.Brought`, the subjects of sources
+        of drivers that have the address
+    :ivar unmade: tuple of texts: the subjects that could not be made
+    :ivar rows: the agent's rows about the address, dict of (kind, key as
+        text) to dict; or :class:`readers.Unread`
     """
 
     setup: Setup
@@ -115,6 +120,9 @@ class Facts:
     frr_setup: object = None
     filters: object = NOT_READ
     translation: object = NOT_READ
+    brought: tuple = ()
+    unmade: tuple = ()
+    rows: object = NOT_READ
 
     @property
     def device(self):

@@ -25,6 +25,7 @@ from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import brought
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.readers import agent
@@ -36,6 +37,7 @@ from ovn_network_agent.diagnosis.readers import nft
 from ovn_network_agent.diagnosis.readers import nft_filters
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import packets
+from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.diagnosis.readers import southbound
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.diagnosis.readers import vips
@@ -88,8 +90,46 @@ def gather(conf, address, client, control):
         if found.databases or found.subject.kind is not subjects.Kind.NOBODY:
             return found
     vip = vips.find(conf, address, said, drivers)
-    return found if vip is None else _vip(
-        dataclasses.replace(found, subject=vip))
+    if vip is not None:
+        return _vip(dataclasses.replace(found, subject=vip))
+    return found if mode.forwards_only(conf) else _brought(
+        conf, drivers, control, found)
+
+
+def _brought(conf, drivers, control, found):
+    """The facts about an address that sources of drivers may have."""
+    if not any(driver.SOURCES for driver in drivers):
+        return found
+    try:
+        made, unmade = sources.read(conf, drivers, _DATABASE)
+    except readers.Unread as error:
+        return dataclasses.replace(found, unmade=(str(error),))
+    about, failed, address = [], list(unmade), found.subject.address
+    for driver in drivers:
+        for name, subject in made:
+            if type(subject) not in driver.SUBJECTS:
+                continue
+            text = (f'{type(subject).__name__} {name} of driver '
+                    f'{driver.name}')
+            try:
+                wanted = brought.concerning(
+                    driver.resources(subject, found.subject.node), address)
+            except Exception as error:
+                failed.append(f'{text}: {type(error).__name__}: {error}')
+                continue
+            if wanted:
+                about.append(brought.Brought(text, wanted, brought.layers(
+                    driver, subject, address)))
+    return dataclasses.replace(
+        found, brought=tuple(about), unmade=tuple(failed),
+        rows=attempt(_rows, control, address) if about else found.rows)
+
+
+def _rows(control, address):
+    """See :attr:`facts.Facts.rows`."""
+    said = agent.ask(control, 'fips', address)
+    return {(row['kind'], row['ref']): row for each in (
+        said, *said['addresses']) for row in each.get('resources', ())}
 
 
 def _in_ovn(conf, address, drivers, found):

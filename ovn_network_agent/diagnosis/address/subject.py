@@ -160,7 +160,7 @@ def make(address, builder, nb, sb, wiring, drivers):
     """
     seen = builder.build(
         nb, sb, wiring, {}, model.Phase.RUNNING, full=True,
-        also=frozenset(nb['Logical_Router']))
+        also=frozenset(map(str, nb['Logical_Router'])))
     seen = builder.complete(seen)
     found = [(router, *_place_in(
         address, router, builder.addresses(router.uuid).sources(address)))

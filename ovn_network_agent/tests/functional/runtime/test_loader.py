@@ -28,6 +28,7 @@ ANYCAST = os.path.join(os.path.dirname(plugin.__file__), 'anycast')
 ADDRESS = '192.0.2.53/32'
 OPTIONS = ('[frr]\nvrf_name =\n[anycast]\ndevice = br-ex\n'
            f'address = {ADDRESS}\n')
+SERVICES = os.path.join(os.path.dirname(plugin.__file__), 'services')
 GROUP = 'ovn_network_agent.drivers'
 BACKEND = '''
 from oslo_config import cfg
@@ -138,6 +139,17 @@ class UnusableTest(base.ProgramTestCase):
         self.provide('class Driver:\n    CONFIG_OPTS = ()\n')
         self.refused('anycast', 'ovna_anycast:AnycastDriver',
                      'ovna_test:Driver', 'uninstall one')
+
+    def test_two_sources_of_one_kind(self):
+        self.install(SERVICES)
+        self.provide('import ovna_services\n\n\n'
+                     'class Mine(ovna_services.Services):\n    pass\n\n\n'
+                     'class Driver(ovna_services.ServicesDriver):\n'
+                     '    SOURCES = (Mine,)\n')
+        self.refused('ovna_services.Services of driver services',
+                     'ovna_test.Mine of driver anycast',
+                     'remove one of the drivers',
+                     drivers='services,anycast', more='[frr]\nvrf_name =\n')
 
     def test_its_module_cannot_be_imported(self):
         self.provide('import no_such_library\n')

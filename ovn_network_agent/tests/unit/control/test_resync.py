@@ -56,7 +56,7 @@ class ResyncTest(base.BaseTestCase):
             lambda reason: self.trigger.fire(reason))
         self.parts = inside.make(work, self.trigger)
         self.stopping = threading.Event()
-        made = loop.Loop(conf, Seen(conf, {}), work, self.trigger,
+        made = loop.Loop(conf, Seen(conf, {'ovs': None}), work, self.trigger,
                          status.Status({}), self.stopping, parts=self.parts)
         thread = threading.Thread(target=made.run, daemon=True)
         thread.start()

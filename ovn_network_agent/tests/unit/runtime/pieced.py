@@ -30,7 +30,7 @@ class Pieced(view.View):
     confirmed = compared = True
 
     def __init__(self, conf):
-        super().__init__(conf, {})
+        super().__init__(conf, {'ovs': None})
         self.fips = FIPS
         self.looks = []
         self.fails_at = None

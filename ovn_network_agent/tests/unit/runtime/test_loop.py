@@ -124,7 +124,7 @@ class Moving(view.View):
     confirmed = True
 
     def __init__(self, conf):
-        super().__init__(conf, {})
+        super().__init__(conf, {'ovs': None})
         self.routers = ()
         self.full = []
         self.delay = lambda: None
@@ -336,7 +336,8 @@ class LoopTest(base.BaseTestCase):
         self.assertGreater(made._timeout(), 0.5)
 
     def test_without_ovn_nothing_that_fails_ends_the_loop(self):
-        made = self.loop(view.View(self.conf, {}), Exhausted(self.conf))
+        made = self.loop(view.View(self.conf, {'ovs': None}),
+                         Exhausted(self.conf))
         stop = threading.Timer(0.2, lambda: (
             self.stopping.set(), self.trigger.fire('stop', urgent=True)))
         stop.start()
@@ -390,7 +391,7 @@ class LoopTest(base.BaseTestCase):
 
     def test_a_view_that_fails_does_not_end_the_agent(self):
         """The clean-up comes after the drain, whatever happens.  Trap T27."""
-        seen = Failing(self.conf, {}, handovers=Leaving(self.conf))
+        seen = Failing(self.conf, {'ovs': None}, handovers=Leaving(self.conf))
         seen.last = views.view(own=5)
         hurry = threading.Event()
         hurry.set()

@@ -20,6 +20,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.drivers import source
 from ovn_network_agent.runtime import plugin_rules
 
 
@@ -63,6 +64,54 @@ class Driver(drivers.Driver):
 
     def events(self):
         return self._watches
+
+
+class Machine:
+    """A kind of subject."""
+
+
+class Machines(source.Source):
+
+    KIND = Machine
+    INDEXES = {('nb', 'Port'): {'name': lambda row: [row.name]}}
+    NAMES = ('nb', 'Port', 'name')
+
+    def build(self, name, find):
+        return None
+
+
+class OtherMachines(Machines):
+    """Of the same kind."""
+
+
+class SourceTest(base.BaseTestCase):
+
+    def driver(self, name, *made):
+        driver = Driver()
+        driver.name, driver.SOURCES = name, made
+        return driver
+
+    def test_two_sources_of_one_kind(self):
+        for loaded in ((self.driver('one', Machines),
+                        self.driver('two', OtherMachines)),
+                       (self.driver('one', Machines, OtherMachines),)):
+            raised = self.assertRaises(
+                ValueError, plugin_rules.check_sources, loaded)
+            for words in (f'{__name__}.Machines of driver one',
+                          f'{__name__}.OtherMachines of driver '
+                          f'{loaded[-1].name}', 'remove one of the drivers'):
+                self.assertIn(words, str(raised))
+
+    def test_drivers_share_a_source(self):
+        plugin_rules.check_sources([self.driver('one', Machines),
+                                    self.driver('two', Machines)])
+
+    def test_a_kind_of_the_agent(self):
+        driver = self.driver('one', type('Nodes', (Machines,),
+                                         {'KIND': model.Node}))
+        raised = self.assertRaises(ValueError, plugin_rules.check_driver,
+                                   driver)
+        self.assertIn('which the agent makes itself', str(raised))
 
 
 class DriverTest(base.BaseTestCase):

@@ -44,7 +44,7 @@ class Seen(view.View):
     confirmed = True
 
     def __init__(self, conf):
-        super().__init__(conf, {})
+        super().__init__(conf, {'ovs': None})
         self.looks = []
         self.gate = threading.Event()
         self.gate.set()

@@ -61,7 +61,7 @@ class Seen(view.View):
     confirmed = True
 
     def __init__(self, conf):
-        super().__init__(conf, {})
+        super().__init__(conf, {'ovs': None})
         self.full = []
 
     def snapshot(self, phase, full=False):

@@ -18,6 +18,7 @@ a service of the node, one row each; sets of one service are one subject.
 
 import dataclasses
 import ipaddress
+import socket
 
 from oslo_config import cfg
 
@@ -64,3 +65,13 @@ class ServicesDriver(base.Driver):
     def resources(self, subject, node):
         for address in subject.addresses:
             yield resources.Address(self.settings.services.device, address)
+
+    def explain(self, subject, address):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.bind((address, 0))
+            except OSError as error:
+                yield base.Layer('address in the kernel', 'BROKEN', str(error),
+                                 'ovn-network-agent-ctl resync')
+            else:
+                yield base.Layer('address in the kernel', 'OK', 'is local')

@@ -1,0 +1,126 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Judges of what drivers want for subjects of their sources.  Pure."""
+
+import dataclasses
+
+from ovn_network_agent import networks
+from ovn_network_agent import resources
+from ovn_network_agent.control import rows
+from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import ovn
+from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.engine import ledger
+from ovn_network_agent.engine import outcome
+
+Verdict = finding.Verdict
+
+_CHECK = 'resource'
+_AGAIN = ('ask again; if it stays so, "ovn-network-agent-ctl status" has the '
+          'reasons')
+_VERDICTS = {ledger.State.IN_PLACE.value: Verdict.OK,
+             ledger.State.DUE.value: Verdict.WARN,
+             ledger.State.UNDER_WAY.value: Verdict.WARN,
+             ledger.State.UNREACHABLE.value: Verdict.NOT_CHECKED}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Brought:
+    """A subject of a source, and what a driver says about an address of it.
+
+    :ivar text: the subject and the driver, for people
+    :ivar wanted: tuple of :class:`resources.Resource` about the address
+    :ivar layers: tuple of :class:`finding.Finding` by the driver itself
+    """
+
+    text: str
+    wanted: tuple
+    layers: tuple = ()
+
+
+def concerning(wanted, address):
+    """The resources and problems about an address, a tuple.
+
+    :param wanted: what a driver has answered
+    :param address: IP address in canonical notation
+    """
+    return tuple(each for each in wanted if (
+        address in each.addresses if each.kind == resources.Problem.kind else
+        each.kind != resources.Keep.kind and
+        (each.subject == networks.host_prefix(address) or
+         rows.has(each.key, address))))
+
+
+def layers(driver, subject, address):
+    """What a driver finds out itself, a tuple of :class:`finding.Finding`.
+
+    The code is not the agent's: what it raises costs its own layers.
+    """
+    found = []
+    try:
+        for each in driver.explain(subject, address):
+            found.append(finding.Finding(
+                f'driver-{driver.name}', each.name, Verdict(each.verdict),
+                each.evidence, each.remedy))
+    except Exception as error:
+        found.append(finding.Finding(
+            f'driver-{driver.name}', f'driver {driver.name}',
+            Verdict.NOT_CHECKED, f'{type(error).__name__}: {error}'))
+    return tuple(found)
+
+
+def judge(facts):
+    """The findings about an address that only sources of drivers have.
+
+    :param facts: :class:`facts.Facts`
+    :returns: list of :class:`finding.Finding`
+    """
+    found = [ovn.agent(facts)]
+    for each in facts.brought:
+        found += [_problem(one) if one.kind == resources.Problem.kind else
+                  _resource(one, facts.rows) for one in each.wanted]
+        found += each.layers
+    return found
+
+
+def unmade(facts):
+    """The findings about the subjects that could not be made, a list."""
+    return [finding.Finding('subject', 'subjects of drivers',
+                            Verdict.NOT_CHECKED, text)
+            for text in facts.unmade]
+
+
+def _problem(problem):
+    return verdicts.problem('wanted', problem.naming(problem.addresses).text)
+
+
+def _resource(resource, known):
+    """The finding whether the running agent has a resource in place.
+
+    :param known: see :attr:`facts.Facts.rows`
+    """
+    def judged(verdict, text, remedy=''):
+        return finding.Finding(
+            _CHECK, resource.kind.replace('_', ' '), verdict,
+            f'{outcome.describe(resource)}: {text}', remedy)
+    if isinstance(known, readers.Unread):
+        return judged(Verdict.NOT_CHECKED, str(known))
+    row = known.get((resource.kind, outcome.brief(resource.key)))
+    if row is None or not row['wanted']:
+        return judged(Verdict.BROKEN, 'the agent does not want it', _AGAIN)
+    text = ': '.join(filter(None, (row['state'], row['reason'])))
+    verdict = _VERDICTS.get(row['state'], Verdict.BROKEN)
+    return judged(verdict, text, {
+        Verdict.WARN: _AGAIN, Verdict.BROKEN: verdicts.RESTORE}.get(
+            verdict, ''))

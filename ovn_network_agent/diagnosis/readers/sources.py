@@ -1,0 +1,81 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The subjects that sources of drivers make of the present rows."""
+
+import collections
+
+from ovn_network_agent import ovsdb
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import sources
+from ovn_network_agent.ovsdb import once
+
+
+def read(conf, drivers, timeout):
+    """Make all subjects of the sources of some drivers.
+
+    The rows have the columns that the replica of an agent has, and are chosen
+    as there.  So a source finds here what it finds in the agent.
+
+    :param conf: the oslo.config ConfigOpts
+    :param drivers: list of :class:`drivers.base.Driver`
+    :param timeout: seconds for each database
+    :returns: (list of (name, subject); tuple of texts: the subjects that
+        could not be made)
+    :raises readers.Unread: when a database cannot be read
+    """
+    with_sources = [each for each in drivers if each.SOURCES]
+    made = dict.fromkeys(source for driver in with_sources
+                         for source in driver.SOURCES)
+    columns, places = collections.defaultdict(set), {
+        place for source in made for place in source.INDEXES}
+    for watch in events.of_view(conf):
+        columns[watch.database, watch.table].update(watch.columns)
+    for watch in (each for driver in with_sources for each in driver.events()):
+        columns[watch.database, watch.table].update(watch.columns)
+        # A row may refer to a row of a table without an index.
+        places.add((watch.database, watch.table))
+    remotes = {'nb': conf.ovn.ovn_nb_remote, 'sb': conf.ovn.ovn_sb_remote}
+    kept = sources.Sources(source() for source in made)
+    found = kept.update({
+        name: _rows(name, remote, timeout, {
+            table: columns[name, table] for database, table in sorted(places)
+            if database == name})
+        for name, remote in remotes.items()}, {}, True)
+    return [(name, subject) for of_kind in found.values()
+            for name, alone in sorted(of_kind.items())
+            for subject in alone.values()], kept.problems
+
+
+def _rows(database, remote, timeout, tables):
+    """The rows of some tables, see :attr:`once.Session.tables`.
+
+    :param tables: dict of table to columns
+    """
+    if not tables:
+        return {}
+    chosen = {table: clauses for name, table, clauses in events.CONDITIONS
+              if name == database}
+    try:
+        with once.Session(remote, ovsdb.SCHEMAS[database],
+                          timeout) as session:
+            for table, columns in tables.items():
+                if session.has(table):
+                    session.select(
+                        *((table, each) for each in chosen.get(table, ())),
+                        *(() if table in chosen else ((table,),)),
+                        columns=[each for each in sorted(columns)
+                                 if session.has(table, each)])
+            return session.tables
+    except (once.Failed, OSError) as error:
+        raise readers.Unread(readers.reason(error)) from error

@@ -1,0 +1,136 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What explain says of subjects that sources of drivers make."""
+
+import dataclasses
+
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import brought
+from ovn_network_agent.diagnosis.address import explanation
+from ovn_network_agent.diagnosis.address import facts
+from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.tests.unit.diagnosis import explained
+
+ADDRESS = '192.0.2.53'
+WANTED = resources.Address('br-ex', ADDRESS + '/32')
+OTHER = resources.Address('br-ex', '192.0.2.5/32')
+Outcome, Verdict = explained.Outcome, explained.Verdict
+
+
+class Driver(drivers.Driver):
+    """Its method explain is of a test."""
+
+    def __init__(self, explain):
+        super().__init__('names', None)
+        self.explain = explain
+
+
+class LayersTest(explained.AddressTestCase):
+
+    def layers(self, explain):
+        return [(each.check, each.layer, each.verdict, each.evidence)
+                for each in brought.layers(Driver(explain), 'dns', ADDRESS)]
+
+    def test_a_method_that_raises(self):
+        """What it said before counts."""
+        def explain(about, address):
+            yield drivers.Layer('cable', 'OK', f'{about} {address}')
+            raise OSError('no such cable')
+        self.assertEqual(
+            [('driver-names', 'cable', Verdict.OK, f'dns {ADDRESS}'),
+             ('driver-names', 'driver names', Verdict.NOT_CHECKED,
+              'OSError: no such cable')], self.layers(explain))
+
+    def test_a_word_that_is_no_verdict(self):
+        (found,) = self.layers(lambda about, address: [
+            drivers.Layer('cable', 'FINE', '')])
+        self.assertIs(Verdict.NOT_CHECKED, found[2])
+        self.assertIn("'FINE' is not a valid Verdict", found[3])
+
+    def test_no_answer(self):
+        (found,) = self.layers(lambda about, address: None)
+        self.assertIs(Verdict.NOT_CHECKED, found[2])
+
+    def test_the_default(self):
+        self.assertEqual([], self.layers(
+            super(Driver, Driver(None)).explain))
+
+
+class ConcerningTest(explained.AddressTestCase):
+
+    def test_which(self):
+        route = resources.AnnouncedRoute(254, ADDRESS + '/32', 'lo')
+        problem = resources.Problem('{some} is bad', addresses=(ADDRESS,))
+        self.assertEqual(
+            (WANTED, route, problem), brought.concerning(
+                iter([OTHER, WANTED, route, problem,
+                      resources.Problem('all is bad'),
+                      resources.Keep(WANTED.ref)]), ADDRESS))
+
+
+class JudgeTest(explained.AddressTestCase):
+
+    def case(self, *wanted, **values):
+        return dataclasses.replace(
+            facts.Facts(facts.Setup(), subject.Subject(ADDRESS)),
+            **{'agent': {'phase': 'running'}, 'brought': (brought.Brought(
+                'Service dns of driver names', wanted),), **values})
+
+    def judged(self, state, reason='', **values):
+        """(outcome, verdict, evidence) by the row of an agent."""
+        row = {'state': state, 'reason': reason, 'wanted': 'x', **values}
+        found = explanation.explain(self.case(WANTED, rows={
+            ('address', f'br-ex,{ADDRESS}/32'): row}))
+        self.assertEqual('Service dns of driver names', found.kind)
+        one, = [each for each in found.findings if each.check == 'resource']
+        self.assertIs(one.verdict in (Verdict.WARN, Verdict.BROKEN),
+                      bool(one.remedy))
+        return found.outcome, one.verdict, one.evidence.partition(': ')[2]
+
+    def test_states(self):
+        self.assertEqual((Outcome.OK, Verdict.OK, 'in place'),
+                         self.judged('in place'))
+        self.assertEqual((Outcome.UNKNOWN, Verdict.WARN, 'due'),
+                         self.judged('due'))
+        self.assertEqual((Outcome.BROKEN, Verdict.BROKEN, 'refused: full'),
+                         self.judged('refused', 'full'))
+        self.assertEqual(
+            (Outcome.UNKNOWN, Verdict.NOT_CHECKED, 'unreachable: away'),
+            self.judged('unreachable', 'away'))
+        self.assertEqual(
+            (Outcome.BROKEN, Verdict.BROKEN, 'the agent does not want it'),
+            self.judged('in place', wanted=''))
+
+    def test_no_row(self):
+        self.assert_broken('resource', self.case(WANTED, rows={}))
+
+    def test_without_an_agent(self):
+        away = readers.Unread('no agent runs')
+        found = self.case(WANTED, agent=away, rows=away)
+        self.assertIs(Outcome.UNKNOWN, explanation.explain(found).outcome)
+        self.assertEqual(['resource'],
+                         self.found(found, Verdict.NOT_CHECKED))
+
+    def test_a_problem(self):
+        found = self.case(resources.Problem(
+            '{some} is bad; change the row', addresses=(ADDRESS,)))
+        self.assert_broken('wanted', found)
+        self.assertEqual(f'{ADDRESS} is bad', self.evidence(found, 'wanted'))
+
+    def test_a_subject_that_could_not_be_made(self):
+        found = dataclasses.replace(self.case(), brought=(),
+                                    unmade=('Service dns: a bad row',))
+        self.assertIs(Outcome.UNKNOWN, explanation.explain(found).outcome)
+        self.assertEqual(['subject'], self.found(found, Verdict.NOT_CHECKED))

@@ -16,7 +16,7 @@ A managed default route carries the name and the host name of its chassis.
 When SB has had no such chassis for long enough, no agent is left to remove
 the route, and the other agents remove it.  Time counts only while SB is
 connected, in sync, and has this chassis: after each loss the count begins
-anew.
+again.
 
 No I/O; the only memory is since when each chassis has been missing.
 """
@@ -60,27 +60,25 @@ class Absence:
              grace: float) -> bool:
         """Compare the tags on managed routes with the chassis in SB.
 
-        :param tags: the marks of managed rows; an empty mark names no chassis
-        :param present: the chassis of SB
+        :param tags: an empty one names no chassis
         :param session: a value that differs after each loss of SB, None
             while SB is not to be trusted
         :param grace: seconds that a host may be missing, 0: for ever
         :returns: whether :attr:`dead` has changed
         """
-        if session is None or session != self._session or not grace:
+        counts = session is not None and bool(grace)
+        if session != self._session or not counts:
             self._since.clear()
         self._session = session
-        missing = {tag for tag in tags if any(tag) and not known(tag, present)}
-        if session is None or not grace:
-            missing = set()
+        missing = {tag for tag in tags if counts and any(tag) and
+                   not known(tag, present)}
         now, before = self._clock(), self.dead
         limit = grace + self._jitter
         self._note(missing, now, limit)
         self.dead = frozenset(
             tag for tag, since in self._since.items() if now >= since + limit)
-        rest = [since + limit for tag, since in self._since.items()
-                if tag not in self.dead]
-        self._due = min(rest, default=None)
+        self._due = min((since + limit for tag, since in self._since.items()
+                         if tag not in self.dead), default=None)
         return self.dead != before
 
     def due_in(self) -> float | None:
@@ -106,12 +104,10 @@ def known(tag: ownership.Owner,
           present: Collection[ownership.Owner]) -> bool:
     """Whether a mark is that of a chassis.
 
-    A mark without the name of a chassis goes by the host name.  The Go program
-    cuts its host name at the first dot.  So a short one matches each chassis
-    whose host name begins with it, and a long one matches a chassis with the
-    short host name.
-
-    :param present: the chassis of SB
+    Without the name of a chassis, the host name decides.  The Go program cuts
+    its host name at the first dot.  So a short one matches each chassis whose
+    host name begins with it, and a long one matches a chassis with the short
+    host name.
     """
     if tag.chassis:
         return tag in present or any(

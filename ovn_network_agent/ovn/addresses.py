@@ -49,7 +49,6 @@ class OfRouter:
         """Bring the addresses up to date.
 
         :param router: with the states of handovers
-        :param sent: see :meth:`routers.Routers.sent`
         """
         touched, former = self._nats.take_outdated(), self._sent
         self._sent = dict(sent)
@@ -72,16 +71,13 @@ class OfRouter:
             [lrp for lrp, sent in self._sent.items() if address in sent])
 
     def objection(self, address: str, lrp: str) -> str:
-        """Why an address is not announced on purpose, or ''.
-
-        :param lrp: the gateway port of the address
-        """
-        said = self._nats.said(address)
+        """Why an address is not announced on purpose, or ''."""
+        statement = self._nats.statement(address)
         judgement = None if self._frame is None else self._frame.judgement
         if judgement is None or judgement.silent and not (
-                said.own or said.native):
+                statement.own or statement.native):
             return ''
-        return judgement.objection(address, lrp, said)
+        return judgement.objection(address, lrp, statement)
 
     def _build(self, router: model.Router, touched: Iterable[str]) -> None:
         made, own = self.present.copy(), served.own(router)
@@ -106,7 +102,6 @@ def _key(address: str, number: int) -> str:
 
 def _take_out(made: Addresses,
               address: str) -> Iterator[model.ServedAddress]:
-    """Remove the answers for an address."""
     number = 0
     while (subject := made.pop(_key(address, number), None)) is not None:
         yield subject

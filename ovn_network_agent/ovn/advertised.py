@@ -48,18 +48,17 @@ def read(found: queries.Queries, lrps: tuple[str, ...]) -> Advertised:
 
     :param lrps: names of its gateway ports
     """
-    redirects = (found.find('sb', 'Port_Binding', 'redirect').first(lrp)
-                 for lrp in lrps)
+    by_port = found.find('sb', 'Port_Binding', 'redirect')
+    by_datapath = found.find('sb', 'Advertised_Route', 'datapath')
+    by_prefix = found.find('sb', 'Advertised_Route', 'prefix')
+    redirects = filter(None, map(by_port.first, lrps))
     datapaths = {
-        datapath for row in found.rows('sb', 'Port_Binding', filter(
-            None, redirects))
+        datapath for row in found.rows('sb', 'Port_Binding', redirects)
         for datapath in columns.referenced(row, 'datapath')}
     prefixes = {
         prefix for datapath in datapaths
-        for row in found.find('sb', 'Advertised_Route',
-                              'datapath').find(datapath)
-        for prefix in found.find('sb', 'Advertised_Route',
-                                 'prefix').keys_of(row)}
+        for row in by_datapath.find(datapath)
+        for prefix in by_prefix.keys_of(row)}
     hosts = frozenset(prefix for prefix in prefixes
                       if prefix.prefixlen == prefix.max_prefixlen)
     return Advertised(hosts, frozenset(prefixes - hosts))

@@ -69,9 +69,10 @@ class Fleet:
     def wanted(self) -> dict[str, str]:
         """The slowest values of all requests that can be read, by option."""
         readable = [values for values in self.requests.values() if values]
-        return {option: str(max(column)) for option, column in zip(
-            OPTIONS, zip(*readable, strict=True), strict=True)} if (
-                readable) else {}
+        if not readable:
+            return {}
+        return {option: str(max(values[place] for values in readable))
+                for place, option in enumerate(OPTIONS)}
 
     @property
     def ours(self) -> dict[str, str]:
@@ -108,14 +109,12 @@ class Fleet:
 
 def read(row: Row) -> Fleet:
     """The part of a row of NB_Global that is about BFD."""
-    prefix = ownership.EXT_ID_BFD_REQUEST
     return Fleet(
         {option: row.options[option] for option in OPTIONS
          if option in row.options},
         _pairs(row.external_ids.get(ownership.EXT_ID_BFD, '')),
-        {key.removeprefix(prefix): _request(value)
-         for key, value in row.external_ids.items()
-         if key.startswith(prefix)})
+        {host: _request(row.external_ids[ownership.EXT_ID_BFD_REQUEST + host])
+         for host in requesters(row)})
 
 
 def requesters(row: Row) -> list[str]:
@@ -153,20 +152,16 @@ class Sessions:
     def found(self, answers: Sequence[Sequence[Any]]) -> Iterator[
             tuple[str, dict[str, str], dict[str, str]]]:
         """The tunnels with BFD: address of the other end, timers, bfd_status.
-
-        :param answers: lists of rows in JSON, one for each operation
         """
         for row in answers[0]:
-            timers = dict(row['bfd'][1])
-            yield (dict(row['options'][1]).get('remote_ip', ''), {
-                option: timers[key] for option in OPTIONS
-                if (key := _key(option)) in timers},
+            column = dict(row['bfd'][1])
+            # The option 'bfd-min-rx' is 'min_rx' there.
+            keys = {option: option.removeprefix('bfd-').replace('-', '_')
+                    for option in OPTIONS}
+            yield (dict(row['options'][1]).get('remote_ip', ''),
+                   {option: column[key] for option, key in keys.items()
+                    if key in column},
                    dict(row['bfd_status'][1]))
-
-
-def _key(option: str) -> str:
-    """The key of the column bfd for an option: 'bfd-min-rx' is min_rx."""
-    return option.removeprefix('bfd-').replace('-', '_')
 
 
 def _request(text: str) -> tuple[int, ...] | None:
@@ -184,7 +179,6 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def _text(values: Mapping[str, str | int]) -> str:
-    """The text of a mark or request, see :func:`_pairs`."""
     return ' '.join(f'{option}={values[option]}' for option in OPTIONS
                     if option in values)
 

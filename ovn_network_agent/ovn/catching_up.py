@@ -64,7 +64,7 @@ class CatchingUp:
                 with self._lock:
                     self._number += 1
                     self._asked.update(dict.fromkeys(refs, self._number))
-                self._sb.ask(questions.Moment().operations,
+                self._sb.ask(questions.MOMENT,
                              functools.partial(self._answered, self._number))
         except connection.Unavailable:
             pass

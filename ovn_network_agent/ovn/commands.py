@@ -33,7 +33,7 @@ from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import command
 from ovn_network_agent.ovsdb.columns import Row
 
-_Wanted = TypeVar('_Wanted', bound=resources.Resource)
+_Resource = TypeVar('_Resource', bound=resources.Resource)
 
 
 class NorthboundCommand(command.Command):
@@ -56,10 +56,7 @@ class NorthboundCommand(command.Command):
 
     def managed_routes(self, key: str
                        ) -> list[tuple[Row, model.NbDefaultRoute]]:
-        """The managed default routes of a router; none without the router.
-
-        :param key: UUID of the router
-        """
+        """The managed default routes of a router; none without the router."""
         router = self.router(key)
         found = [(row, rows.default_route(row))
                  for row in (router.static_routes if router else ())]
@@ -67,20 +64,20 @@ class NorthboundCommand(command.Command):
                 if route is not None and route.managed]
 
 
-class TakeOverCommand(NorthboundCommand, Generic[_Wanted]):
-    """Base of the commands that may take a row over from another chassis.
+class ResourceCommand(NorthboundCommand, Generic[_Resource]):
+    """Base of the commands that write or remove one resource.
 
-    :param doubt: the reason why this chassis must not take a row over now,
-        or ''
+    :param doubt: the reason why this chassis must not take a row over from
+        another one now, or ''
     """
 
-    def __init__(self, api: Any, wanted: _Wanted, doubt: str = '') -> None:
+    def __init__(self, api: Any, resource: _Resource, doubt: str = '') -> None:
         super().__init__(api)
-        self.wanted = wanted
+        self.resource = resource
         self._doubt = doubt
 
 
-class SetDefaultRoute(TakeOverCommand[resources.DefaultRoute]):
+class SetDefaultRoute(ResourceCommand[resources.DefaultRoute]):
     """Give the managed default route of a router the tag of this chassis."""
 
     def run_idl(self, txn: Any) -> None:
@@ -90,7 +87,7 @@ class SetDefaultRoute(TakeOverCommand[resources.DefaultRoute]):
         doubt.
         """
         self.refused = ''
-        router = self.router(self.wanted.router)
+        router = self.router(self.resource.router)
         if router is None:
             self.refused = notyet.Reason('the router is gone')
             return
@@ -98,23 +95,23 @@ class SetDefaultRoute(TakeOverCommand[resources.DefaultRoute]):
         ours = None
         for row in router.static_routes:
             route = rows.default_route(row)
-            if route is None or route.prefix != self.wanted.prefix:
+            if route is None or route.prefix != self.resource.prefix:
                 continue
             if not route.managed:
                 self.refused = ('the router has a default route via '
                                 f'{route.nexthop} that is not ours')
                 return
-            if ours is None or route.owner == self.wanted.owner:
+            if ours is None or route.owner == self.resource.owner:
                 ours = row
         if ours is None:
-            ours = txn.insert(self.rows_table('Logical_Router_Static_Route'))
+            ours = txn.insert(
+                self.api.idl.tables['Logical_Router_Static_Route'])
             self._fill(ours)
             router.addvalue('static_routes', ours.uuid)
             return
-        owner = ownership.owner(ours.external_ids)
+        owner, own = ownership.owner(ours.external_ids), self.resource.owner
         if self._doubt and owner.hostname and (
-                owner not in (self.wanted.owner, self.wanted.owner._replace(
-                    chassis=''))):
+                owner not in (own, own._replace(chassis=''))):
             self.refused = notyet.like(
                 self._doubt, f'{owner} has the default route, and '
                 f'{self._doubt}')
@@ -122,57 +119,46 @@ class SetDefaultRoute(TakeOverCommand[resources.DefaultRoute]):
         ours.verify('external_ids')
         self._fill(ours)
 
-    def rows_table(self, name: str) -> Any:
-        """The table object of that name, for an insertion."""
-        return self.api.idl.tables[name]
-
     def _fill(self, row: Row) -> None:
         values = {
-            'ip_prefix': self.wanted.prefix, 'nexthop': self.wanted.nexthop,
-            'output_port': self.wanted.lrp}
+            'ip_prefix': self.resource.prefix,
+            'nexthop': self.resource.nexthop,
+            'output_port': self.resource.lrp}
         for column, value in values.items():
             present = getattr(row, column, None)
             if present != value and present != [value]:
                 setattr(row, column, value)
         present = getattr(row, 'external_ids', None) or {}
-        wanted = {**present, **ownership.marks(self.wanted.owner)}
-        if (ownership.owner(present) != self.wanted.owner or
+        wanted = {**present, **ownership.marks(self.resource.owner)}
+        if (ownership.owner(present) != self.resource.owner or
                 present.get(ownership.EXT_ID_ADVERTISED) !=
-                self.wanted.owner.hostname):
+                self.resource.owner.hostname):
             # This proof is of an earlier owner, perhaps of this chassis.
             wanted.pop(ownership.EXT_ID_ADVERTISED, None)
         if wanted != present:
             row.external_ids = wanted
 
 
-class RemoveDefaultRoute(NorthboundCommand):
+class RemoveDefaultRoute(ResourceCommand[resources.DefaultRoute]):
     """Remove a managed default route that still has this chassis' tag."""
-
-    def __init__(self, api: Any, unwanted: resources.DefaultRoute) -> None:
-        super().__init__(api)
-        self.unwanted = unwanted
 
     def run_idl(self, txn: Any) -> None:
         """Delete the managed routes of the family with this chassis' tag."""
-        router = self.router(self.unwanted.router)
-        for row, route in self.managed_routes(self.unwanted.router):
-            if (route.prefix == self.unwanted.prefix and
-                    route.owner == self.unwanted.owner):
+        router = self.router(self.resource.router)
+        for row, route in self.managed_routes(self.resource.router):
+            if (route.prefix == self.resource.prefix and
+                    route.owner == self.resource.owner):
                 row.verify('external_ids')
                 router.delvalue('static_routes', row)
                 row.delete()
 
 
-class SetAdvertised(NorthboundCommand):
+class SetAdvertised(ResourceCommand[resources.Advertised]):
     """Put the proof of announcement onto this chassis' default route.
 
     The route must be managed and have the tag of this chassis.  The server
     refuses the command when another agent takes the route over meanwhile.
     """
-
-    def __init__(self, api: Any, wanted: resources.Advertised) -> None:
-        super().__init__(api)
-        self.wanted = wanted
 
     def run_idl(self, txn: Any) -> None:
         """Write the proof; refused without a managed route of this chassis.
@@ -180,8 +166,8 @@ class SetAdvertised(NorthboundCommand):
         Another gateway may have taken the route over, or Neutron may have
         removed the router, before this agent sees the change: a normal wait.
         """
-        routes = self.managed_routes(self.wanted.router)
-        if self.router(self.wanted.router) is None:
+        routes = self.managed_routes(self.resource.router)
+        if self.router(self.resource.router) is None:
             self.refused = notyet.Reason('the router is gone')
             return
         others = {str(route.owner) for _row, route in routes} - {''}
@@ -190,18 +176,15 @@ class SetAdvertised(NorthboundCommand):
             f'{", ".join(sorted(others))} has taken the default route over')
             if others else 'the router has no default route of ours')
         for row, route in routes:
-            if route.owner == self.wanted.owner:
+            if route.owner == self.resource.owner:
                 self.refused = ''
-                self._mark(row)
-
-    def _mark(self, row: Row) -> None:
-        row.verify('external_ids')
-        mark = {ownership.EXT_ID_ADVERTISED: self.wanted.owner.hostname}
-        if not mark.items() <= row.external_ids.items():
-            row.external_ids = {**row.external_ids, **mark}
+                row.verify('external_ids')
+                mark = {ownership.EXT_ID_ADVERTISED: route.owner.hostname}
+                if not mark.items() <= row.external_ids.items():
+                    row.external_ids = {**row.external_ids, **mark}
 
 
-class SetMacBinding(TakeOverCommand[resources.MacBinding]):
+class SetMacBinding(ResourceCommand[resources.MacBinding]):
     """Bind the virtual gateway of a router port to the MAC of this node.
 
     The binding overrides the bindings that OVN learned: these outlive a move
@@ -218,40 +201,36 @@ class SetMacBinding(TakeOverCommand[resources.MacBinding]):
             self.refused = ('this version of OVN has no table '
                             'Static_MAC_Binding; that of 23.03 has it')
             return
-        bindings, place = self.mac_bindings(txn), (self.wanted.lrp,
-                                                   self.wanted.ip)
+        bindings = self.mac_bindings(txn)
+        place = self.resource.lrp, self.resource.ip
         row = bindings.get(place)
         if row is None:
             row = txn.insert(self.api.idl.tables['Static_MAC_Binding'])
             bindings[place] = row
             row.logical_port, row.ip = place
             self._fill(row)
-        elif self._doubt and row.mac != self.wanted.mac:
+        elif self._doubt and row.mac != self.resource.mac:
             self.refused = notyet.like(
                 self._doubt, f'the next hop has the MAC {row.mac} already, '
                 f'and {self._doubt}')
-        elif (row.mac, row.override_dynamic_mac) != (self.wanted.mac, True):
+        elif (row.mac, row.override_dynamic_mac) != (self.resource.mac, True):
             row.verify('mac')
             self._fill(row)
 
     def _fill(self, row: Row) -> None:
         row.override_dynamic_mac = True
-        row.mac = self.wanted.mac
+        row.mac = self.resource.mac
 
 
-class RemoveMacBinding(NorthboundCommand):
+class RemoveMacBinding(ResourceCommand[resources.MacBinding]):
     """Remove the virtual gateway's binding if it has this node's MAC."""
-
-    def __init__(self, api: Any, unwanted: resources.MacBinding) -> None:
-        super().__init__(api)
-        self.unwanted = unwanted
 
     def run_idl(self, txn: Any) -> None:
         """Delete the row, also one that does not override learned bindings."""
-        bindings, place = self.mac_bindings(txn), (self.unwanted.lrp,
-                                                   self.unwanted.ip)
+        bindings = self.mac_bindings(txn)
+        place = self.resource.lrp, self.resource.ip
         row = bindings.get(place)
-        if row is not None and self.unwanted.mac in (
+        if row is not None and self.resource.mac in (
                 row.mac, '' if not row.override_dynamic_mac else None):
             del bindings[place]
             row.verify('mac')

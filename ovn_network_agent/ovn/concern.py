@@ -28,11 +28,7 @@ from ovn_network_agent.ovsdb.columns import Row
 
 
 class Concern:
-    """Judges rows by the last view.
-
-    :param last: the last view, None before the first one
-    :param dead: the chassis that are gone for good
-    """
+    """Judges rows by the last view."""
 
     def __init__(self, last: Callable[[], model.Snapshot | None],
                  dead: Callable[[], frozenset[ownership.Owner]]) -> None:

@@ -81,11 +81,9 @@ def read(nb: columns.Tables, sb: columns.Tables) -> Directory:
     routers = {}
     for row in nb['Logical_Router'].values():
         routes = filter(None, map(rows.default_route, row.static_routes))
-        router = Router(str(row.uuid), row.name,
-                        neutron_name(row),
-                        tuple(sorted(routes, key=lambda r: (
-                            r.nexthop, r.output_port))))
-        routers[router.uuid] = router
+        routers[str(row.uuid)] = Router(
+            str(row.uuid), row.name, neutron_name(row),
+            tuple(sorted(routes, key=lambda r: (r.nexthop, r.output_port))))
     return Directory(routers, hostnames(sb))
 
 

@@ -36,17 +36,22 @@ class WakeEvent(ovsdb_event.RowEvent):
 
     :param owner: name of the driver; without this part of the key, equal
         events of two drivers would be one event
+    :param concerns: a method of :class:`ovn.concern.Concern`, if only rows
+        that concern this chassis count
     """
 
     # The event runs without the row, see ovsdb.replica.Handler.
     blind = True
 
     def __init__(self, owner: str, watch: base.Watch,
-                 trigger: triggers.Trigger) -> None:
+                 trigger: triggers.Trigger,
+                 concerns: Callable[[Row, Row | None], bool] | None = None
+                 ) -> None:
         super().__init__(watch.events, watch.table, watch.conditions)
         self._owner = owner
         self._watch = watch
         self._trigger = trigger
+        self._concerns = concerns
         self._reason = f'{watch.database}:{watch.table}'
 
     @property
@@ -64,16 +69,14 @@ class WakeEvent(ovsdb_event.RowEvent):
                 self.match_fn(event, row, old))
 
     def match_fn(self, event: str, row: Row, old: Row | None) -> bool:
-        """Whether one of the watched columns has changed.
+        """Whether a watched column has changed, and the row concerns us.
 
-        :param event: 'create', 'update' or 'delete'; only an update needs a
-            change
-        :param old: row with the former values of the changed columns; None
-            without an update
+        A row that is new or gone has no former values.
         """
-        if event != self.ROW_UPDATE:
-            return True
-        return columns.any_of(old, self._watch.columns)
+        if event == self.ROW_UPDATE and not columns.any_of(
+                old, self._watch.columns):
+            return False
+        return self._concerns is None or self._concerns(row, old)
 
     def run(self, event: str, row: Row, old: Row | None) -> None:
         """Fire the trigger; nothing of the row is passed on."""
@@ -81,36 +84,15 @@ class WakeEvent(ovsdb_event.RowEvent):
                            stale=self._watch.stale)
 
 
-class ConcernedEvent(WakeEvent):
-    """A :class:`WakeEvent` for the rows that concern this chassis.
-
-    :param concerns: a method of :class:`ovn.concern.Concern`
-    """
-
-    def __init__(self, owner: str, watch: base.Watch,
-                 trigger: triggers.Trigger,
-                 concerns: Callable[[Row, Row | None], bool]) -> None:
-        super().__init__(owner, watch, trigger)
-        self._concerns = concerns
-
-    def match_fn(self, event: str, row: Row, old: Row | None) -> bool:
-        """As of :class:`WakeEvent`, for a row that concerns this chassis."""
-        return (super().match_fn(event, row, old) and
-                self._concerns(row, old))
-
-
 def of_watch(owner: str, watch: base.Watch, concern: concerning.Concern,
              trigger: triggers.Trigger) -> list[WakeEvent]:
-    """The events of a watch: changes of others put no backend in doubt.
-
-    :param owner: see :class:`WakeEvent`
-    """
+    """The events of a watch: changes of others put no backend in doubt."""
     concerns = {'Logical_Router_Static_Route': concern.route,
                 'Static_MAC_Binding': concern.binding}.get(watch.table)
     if watch.database != 'nb' or concerns is None or not watch.stale:
         return [WakeEvent(owner, watch, trigger)]
     return [WakeEvent(owner, dataclasses.replace(watch, stale=()), trigger),
-            ConcernedEvent(owner, watch, trigger, concerns)]
+            WakeEvent(owner, watch, trigger, concerns)]
 
 
 # The rows that the view (ovn.snapshot) is built from; drivers may add more.
@@ -125,7 +107,7 @@ VIEW = (
     *(base.Watch('sb', 'Port_Binding', ('chassis', 'up'),
                  conditions=(('type', '=', kind),), urgent=True)
       for kind in ('', 'virtual', 'external')),
-    # The order that the chassis go by.  ovn-northd makes such a group for
+    # The order that the chassis follow.  ovn-northd makes such a group for
     # rows of Gateway_Chassis, too, and new members for each new order.
     base.Watch('sb', 'HA_Chassis_Group', ('ha_chassis',), events=('update',)),
     base.Watch('sb', 'HA_Chassis', ('chassis', 'priority'),

@@ -75,16 +75,11 @@ class Evidence:
         """Names of the ports here that no router in NB has."""
         bound = self._index('sb', 'Port_Binding', 'bound')
         redirect = self._index('sb', 'Port_Binding', 'redirect')
+        by_name = self._index('nb', 'Logical_Router_Port', 'name')
+        by_port = self._index('nb', 'Logical_Router', 'port')
         return {lrp for uuid in bound.find(self._chassis)
                 for lrp in redirect.keys_of(uuid)
-                if not self._routers_of_port(lrp)}
-
-    def _routers_of_port(self, lrp: str) -> set[Uuid]:
-        return {router
-                for port in self._index('nb', 'Logical_Router_Port',
-                                        'name').find(lrp)
-                for router in self._index('nb', 'Logical_Router',
-                                          'port').find(port)}
+                if not any(map(by_port.find, by_name.find(lrp)))}
 
     def _owners(self, subject: str) -> set[str]:
         """The chassis that an address is on; empty if OVN does not have it.
@@ -97,8 +92,8 @@ class Evidence:
         by_port = self._index('nb', 'Logical_Router', 'port')
         for router in self._routers_with(address):
             ports.update(by_port.keys_of(router))
-        return {chassis for port in ports for chassis in self._chassis_of(
-            port)}
+        return {chassis for port in ports
+                for chassis in self._chassis_of(port)}
 
     def _routers_with(self, address: str) -> Iterator[Uuid]:
         """The routers that translate or balance an address."""

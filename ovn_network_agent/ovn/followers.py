@@ -12,7 +12,7 @@
 
 """Whether the chassis would follow a new order of gateway candidates soon.
 
-The chassis go by the Southbound database.  After an outage of this database,
+The chassis follow the Southbound database.  After an outage of this database,
 each ovn-controller connects again at a time of its own.  A port that moved
 meanwhile would be served by its new chassis, while compute nodes still send to
 the former one.  Pure.
@@ -30,10 +30,8 @@ def late_for(connected: bool, changed_at: float | None,
              now: float) -> float:
     """Seconds for which some chassis may not follow a new order, else 0.
 
-    :param connected: whether the Southbound database is connected
     :param changed_at: monotonic seconds at which the connection was lost or
         came back, None without any loss
-    :param now: monotonic seconds
     """
     if changed_at is None:
         return 0.0

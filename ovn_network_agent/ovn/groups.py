@@ -13,12 +13,13 @@
 """The gateway groups that this chassis is a candidate of.  Pure."""
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 
 from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent.ovn import given
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import queries
@@ -33,8 +34,6 @@ _ENCAPS = ('geneve', 'vxlan')
 _DRAINED = frozenset({model.Fact.ZERO_SINCE_START})
 _ROUTER = 'Logical_Router'
 _PORT = 'Logical_Router_Port'
-# Table and UUID of the row with the members.
-_Key = tuple[str, Uuid]
 # Address and type.
 _Tunnel = tuple[str, str]
 
@@ -42,10 +41,10 @@ _Tunnel = tuple[str, str]
 class Groups:
     """The gateway groups, by functions of rows (:mod:`ovn.queries`)."""
 
-    def __init__(self, found: queries.Queries, known: given.Given,
+    def __init__(self, found: queries.Queries, known: inputs.Inputs,
                  located: segments.Segments) -> None:
         self._rows = found
-        self._given = known
+        self._inputs = known
         self._segments = located
         self._drained: set[str] = set()
 
@@ -53,12 +52,12 @@ class Groups:
               first: bool) -> Iterator[model.GatewayGroup]:
         """The groups to follow, with what was known at the start."""
         for group in every:
-            mine = group.candidate(self._given.wiring.chassis)
+            mine = group.candidate(self._inputs.wiring.chassis)
             if mine is not None and mine.priority > 0:
                 self._drained.discard(group.key)
             elif first:
                 self._drained.add(group.key)
-            if any(self._given.follows(port.redirect)
+            if any(self._inputs.follows(port.redirect)
                    for port in group.ports):
                 yield (dataclasses.replace(group, facts=_DRAINED)
                        if group.key in self._drained else group)
@@ -68,8 +67,9 @@ class Groups:
         return tuple(self._rows.ask(self._group, *key)
                      for key in sorted(set(self._keys())))
 
-    def _keys(self) -> Iterator[_Key]:
-        chassis = self._given.wiring.chassis
+    def _keys(self) -> Iterator[tuple[str, Uuid]]:
+        """Table and UUID of the rows with the members."""
+        chassis = self._inputs.wiring.chassis
         ports = self._rows.find('nb', _PORT, 'member')
         for uuid in self._rows.find('nb', 'Gateway_Chassis',
                                     'chassis').find(chassis):
@@ -93,30 +93,27 @@ class Groups:
             members = self._rows.referred(owner, 'gateway_chassis')
             ports = [owner]
         by_port = self._rows.find('nb', _ROUTER, 'port')
-        applied = self._applied(ports)
+        redirects = [(port, redirect) for port in ports
+                     if (redirect := self._segments.redirect(
+                         columns.atom(port, 'name'))) is not None]
+        applied = self._applied(redirect for _port, redirect in redirects)
         return model.GatewayGroup(
             table, str(uuid), columns.atom(owner, 'name'),
             tuple(sorted((self._candidate(member, applied)
                           for member in members), key=lambda c: c.chassis)),
-            tuple(sorted(self._ports(ports),
+            tuple(sorted((self._port(*each) for each in redirects),
                          key=lambda port: port.redirect)),
             tuple(sorted({str(router) for port in ports
                           for router in by_port.find(port.uuid)})))
 
-    def _redirect(self, port: Row) -> Row | None:
-        """The chassisredirect port of a router port."""
-        uuid = self._rows.find('sb', 'Port_Binding', 'redirect').first(
-            columns.atom(port, 'name'))
-        return uuid and self._rows.row('sb', 'Port_Binding', uuid)
-
-    def _applied(self, ports: Collection[Row]) -> dict[str, int]:
+    def _applied(self, redirects: Iterable[Row]) -> dict[str, int]:
         """The order in SB: priority by name of the chassis.
 
         Until ovn-northd has copied the order of all ports, the ports may have
         different ones; the highest priority of a chassis counts.
         """
         applied: dict[str, int] = {}
-        for redirect in filter(None, map(self._redirect, ports)):
+        for redirect in redirects:
             for name, priority in rows.order(
                     redirect, self._rows.referred).items():
                 applied[name] = max(priority, applied.get(name, 0))
@@ -142,25 +139,21 @@ class Groups:
                        if row.type in _ENCAPS and _is_address(row.ip)),
                       key=_preference)
 
-    def _ports(self, ports: Collection[Row]) -> Iterator[model.GroupPort]:
-        for row in ports:
-            redirect = self._redirect(row)
-            if redirect is None:
-                continue
-            name = columns.atom(row, 'name')
-            routers = sorted(self._rows.find('nb', _ROUTER,
-                                             'port').find(row.uuid))
-            yield model.GroupPort(
-                columns.atom(redirect, 'logical_port'),
-                rows.chassis_name(redirect, self._rows.referred), name,
-                rows.networks(row)[0],
-                self._rows.ask(self._segments.segment, name),
-                tuple(sorted({tenant for router in routers
-                              for tenant in self._rows.ask(
-                                  nats.tenants, self._rows, router)})),
-                self._given.leaves and any(
-                    self._rows.find('nb', _ROUTER, 'routed').keys_of(router)
-                    for router in routers))
+    def _port(self, row: Row, redirect: Row) -> model.GroupPort:
+        name = columns.atom(row, 'name')
+        routers = sorted(self._rows.find('nb', _ROUTER,
+                                         'port').find(row.uuid))
+        return model.GroupPort(
+            columns.atom(redirect, 'logical_port'),
+            rows.chassis_name(redirect, self._rows.referred), name,
+            rows.networks(row)[0],
+            self._rows.ask(self._segments.segment, name),
+            tuple(sorted({tenant for router in routers
+                          for tenant in self._rows.ask(
+                              nats.tenants, self._rows, router)})),
+            self._inputs.leaves and any(
+                self._rows.find('nb', _ROUTER, 'routed').keys_of(router)
+                for router in routers))
 
 
 def _is_address(text: str) -> bool:

@@ -13,7 +13,6 @@
 
 from collections.abc import Callable
 from collections.abc import Container
-import math
 import time
 from typing import Any
 
@@ -31,7 +30,8 @@ class HeldPorts:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._until = math.inf
+        # Monotonic seconds, None before the return of the row.
+        self._until: float | None = None
         # Of router ports and machines' ports.
         self.names: frozenset[str] = frozenset()
 
@@ -39,20 +39,20 @@ class HeldPorts:
              ports: Callable[[], frozenset[str]]) -> None:
         """Compare the former row of this chassis with the present rows.
 
-        :param own: UUID of the row at the last look
+        :param own: UUID of the row at the last look; likewise ports
         :param rows: UUIDs of the present rows of Chassis
-        :param ports: the ports of this chassis at the last look
         """
         if own not in rows:
             self.names |= ports()
-            self._until = math.inf
+            self._until = None
         elif self.names:
             now = self._clock()
-            self._until = min(self._until, now + REGISTERING)
+            if self._until is None:
+                self._until = now + REGISTERING
             if now >= self._until:
-                self.names, self._until = frozenset(), math.inf
+                self.names, self._until = frozenset(), None
 
     def due_in(self) -> float | None:
         """Seconds until the ports are let go, or None."""
-        return (None if self._until == math.inf else
+        return (None if self._until is None else
                 max(0.0, self._until - self._clock()))

@@ -18,11 +18,9 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import KeysView
 from collections.abc import Mapping
-from collections.abc import Sequence
 import itertools
 import operator
 from typing import Any
-from typing import TypeVar
 
 from ovn_network_agent import iptext
 from ovn_network_agent import model
@@ -32,13 +30,10 @@ from ovn_network_agent import printable
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
-from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
-
-_T = TypeVar('_T')
 
 
 class Index:
@@ -96,7 +91,7 @@ class Index:
         return set(before) - set(now), set(now) - set(before)
 
     def rebuild(self, rows: Mapping[Any, Any]) -> None:
-        """Make the index anew from all rows."""
+        """Make the index again from all rows."""
         self._uuids.clear()
         self._keys_of.clear()
         for uuid, row in rows.items():
@@ -133,8 +128,8 @@ class Index:
 class References(Index):
     """Finds the rows that refer to a row.
 
-    A column may have thousands of references, and an event changes one of
-    them.  So no reference is hashed that is the same object as before.
+    A column may have thousands of references, each once, and an event changes
+    one of them.  So no reference is hashed before or behind all changes.
     """
 
     def __init__(self, column: str) -> None:
@@ -142,29 +137,11 @@ class References(Index):
 
     def _difference(self, before: tuple[Any, ...], now: tuple[Any, ...]
                     ) -> tuple[set[Any], set[Any]]:
-        gone, come = map(set, difference(before, now))
-        return gone - come, come - gone
-
-
-def difference(before: Sequence[_T],
-               now: Sequence[_T]) -> tuple[list[_T], list[_T]]:
-    """The objects that one of two sequences has and the other does not.
-
-    The cost is a comparison of identities for each object outside of the
-    shortest part that has all changes, and several times as much within it.
-
-    :param before: objects, each once; likewise now
-    :returns: the objects of BEFORE alone, the objects of NOW alone
-    """
-    if before is now:
-        return [], []
-    at_most = min(len(before), len(now))
-    first = _same(before, now, at_most)
-    last = _same(reversed(before), reversed(now), at_most - first)
-    old = _by_identity(before[first:len(before) - last])
-    new = _by_identity(now[first:len(now) - last])
-    return ([old[each] for each in old.keys() - new.keys()],
-            [new[each] for each in new.keys() - old.keys()])
+        at_most = min(len(before), len(now))
+        first = _same(before, now, at_most)
+        last = _same(reversed(before), reversed(now), at_most - first)
+        return super()._difference(before[first:len(before) - last],
+                                   now[first:len(now) - last])
 
 
 def _same(one: Iterable[object], other: Iterable[object],
@@ -174,27 +151,21 @@ def _same(one: Iterable[object], other: Iterable[object],
     return next(itertools.compress(itertools.count(), pairs), at_most)
 
 
-def _by_identity(values: Sequence[_T]) -> dict[int, _T]:
-    """Values by the identity of their objects, a dict."""
-    return dict(zip(map(id, values), values, strict=True))
-
-
 #: Finds an index by its database, table and name.
 Find = Callable[[str, str, str], Index]
-#: The rows of Port_Binding.
-Bindings = columns.Rows
 
 
 def make() -> dict[tuple[str, str], dict[str, Index]]:
     """New empty indexes: by (database, table), then by name."""
     return {
         ('sb', 'Port_Binding'): {
-            'redirect': Index(_redirect_keys),
-            'peer': Index(_peer_keys),
-            'localnet': Index(_localnet_keys),
-            'bound': Index(
-                lambda r: [rows.chassis_name(r)]
-                if columns.atom(r, 'type') == 'chassisredirect' else ()),
+            'redirect': _of_type('chassisredirect', lambda r: [
+                columns.atom(r, 'logical_port').removeprefix(model.REDIRECT)]),
+            'bound': _of_type('chassisredirect',
+                              lambda r: [rows.chassis_name(r)]),
+            'peer': _of_type('patch', _peer_keys),
+            'localnet': _of_type(
+                'localnet', lambda r: columns.referenced(r, 'datapath')),
             'machine': Index(
                 lambda r: [columns.atom(r, 'logical_port')]
                 if rows.hosts(r) else ()),
@@ -204,37 +175,33 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'datapath': References('datapath'),
             'prefix': Index(_prefix_keys)},
         ('sb', 'Chassis'): {
-            'name': Index(lambda r: [columns.atom(r, 'name')]),
-            'hostname': Index(lambda r: [columns.atom(r, 'hostname')])},
+            'name': _column('name'),
+            'hostname': _column('hostname')},
         ('sb', 'Encap'): {
-            'name': Index(
-                lambda r: [columns.atom(r, 'chassis_name')]),
-            'ip': Index(lambda r: [columns.atom(r, 'ip')])},
+            'name': _column('chassis_name'),
+            'ip': _column('ip')},
         ('nb', 'Gateway_Chassis'): {
-            'chassis': Index(
-                lambda r: [columns.atom(r, 'chassis_name')])},
+            'chassis': _column('chassis_name')},
         ('nb', 'HA_Chassis'): {
-            'chassis': Index(
-                lambda r: [columns.atom(r, 'chassis_name')])},
+            'chassis': _column('chassis_name')},
         ('nb', 'HA_Chassis_Group'): {
             'member': References('ha_chassis')},
         ('nb', 'Logical_Router_Port'): {
-            'name': Index(lambda r: [columns.atom(r, 'name')]),
+            'name': _column('name'),
             'member': References('gateway_chassis'),
             'group': References('ha_chassis_group'),
-            'nexthop': Index(_nexthop_keys),
             'address': Index(_address_keys),
-            **_words('router port')},
+            'words': _words('router port')},
         ('nb', 'Load_Balancer'): {
             'address': Index(rows.vip_keys),
-            **_words('load balancer')},
+            'words': _words('load balancer')},
         ('nb', 'Load_Balancer_Group'): {
             'balancer': References('load_balancer')},
         ('nb', 'NAT'): {
-            'address': Index(lambda r: [columns.atom(r, 'external_ip')]),
-            'tenant': Index(_tenant_keys),
+            'address': _column('external_ip'),
+            'tenant': _of_type('snat', _tenant_keys),
             'machine': Index(_machine_keys),
-            **_words('NAT row')},
+            'words': _words('NAT row')},
         ('nb', 'Logical_Router'): {
             'uuid': Index(lambda r: [str(r.uuid)]),
             'called': Index(
@@ -248,11 +215,11 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'routed': Index(
                 lambda r: [True] if columns.speaks(r, words.ROUTED) and
                 words.is_routed(r) else ()),
-            **_words(words.ROUTER)},
+            'words': _words(words.ROUTER)},
         ('nb', 'Logical_Switch'): {
             'uuid': Index(lambda r: [str(r.uuid)]),
             'names': Index(_network_names),
-            **_words(words.NETWORK)},
+            'words': _words(words.NETWORK)},
         ('nb', 'Logical_Router_Static_Route'): {
             'tag': Index(_tag_keys)},
         ('nb', 'NB_Global'): {
@@ -260,10 +227,18 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
     }
 
 
-def _words(kind: str) -> dict[str, Index]:
+def _column(name: str) -> Index:
+    return Index(lambda r: [columns.atom(r, name)])
+
+
+def _of_type(kind: str, keys: Callable[[Row], Iterable[Hashable]]) -> Index:
+    return Index(lambda r: keys(r) if columns.atom(r, 'type') == kind else ())
+
+
+def _words(kind: str) -> Index:
     # Most rows say nothing, and an event changes one of thousands.
-    return {'words': Index(lambda r: words.statement(kind, r)
-                           if columns.speaks(r, words.SPOKEN) else ())}
+    return Index(lambda r: words.statement(kind, r)
+                 if columns.speaks(r, words.SPOKEN) else ())
 
 
 def _label(row: Row) -> str:
@@ -283,16 +258,10 @@ def _network_names(row: Row) -> Iterable[str]:
         columns.entry(row, 'external_ids', directory.NETWORK_NAME) or '')
 
 
-def _redirect_keys(row: Row) -> Iterator[str]:
-    if columns.atom(row, 'type') == 'chassisredirect':
-        yield columns.atom(row, 'logical_port').removeprefix(model.REDIRECT)
-
-
 def _peer_keys(row: Row) -> Iterator[str]:
-    if columns.atom(row, 'type') == 'patch':
-        peer = columns.entry(row, 'options', 'peer')
-        if peer is not None:
-            yield peer
+    peer = columns.entry(row, 'options', 'peer')
+    if peer is not None:
+        yield peer
 
 
 def _prefix_keys(row: Row) -> Iterable[iptext.Network]:
@@ -303,34 +272,30 @@ def _prefix_keys(row: Row) -> Iterable[iptext.Network]:
         return ()
 
 
-def _localnet_keys(row: Row) -> Iterator[columns.Uuid]:
-    if columns.atom(row, 'type') == 'localnet':
-        yield from columns.referenced(row, 'datapath')
-
-
 def _tag_keys(row: Row) -> Iterator[ownership.Owner]:
     if ownership.is_managed(row.external_ids):
         yield ownership.owner(row.external_ids)
 
 
-def _nexthop_keys(row: Row) -> Iterator[str]:
-    nexthop = networks.virtual_gateway(
-        sorted(columns.atoms(row, 'networks')))
-    if nexthop is not None:
-        yield nexthop
+def machine_of(row: Row) -> str:
+    """The logical port of a distributed floating IP, '' for another NAT row.
+    """
+    if (columns.atom(row, 'type') != 'dnat_and_snat' or
+            not columns.atom(row, 'external_mac')):
+        return ''
+    return str(columns.atom(row, 'logical_port'))
 
 
 def _machine_keys(row: Row) -> Iterator[str]:
-    machine = nats.machine_of(row)
+    machine = machine_of(row)
     if machine:
         yield machine
 
 
 def _tenant_keys(row: Row) -> Iterator[str]:
-    if columns.atom(row, 'type') == 'snat':
-        tenant = networks.translated(columns.atom(row, 'logical_ip'))
-        if tenant is not None:
-            yield str(tenant)
+    tenant = networks.translated(columns.atom(row, 'logical_ip'))
+    if tenant is not None:
+        yield str(tenant)
 
 
 def _address_keys(row: Row) -> Iterator[str]:

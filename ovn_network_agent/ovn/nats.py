@@ -24,31 +24,26 @@ import dataclasses
 import ipaddress
 import operator
 import re
-import typing
 from typing import Any
 
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
-from ovn_network_agent.ovn import given
+from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Uuid
 
-if typing.TYPE_CHECKING:
-    # The indexes read NAT rows by a function of this module.
-    from ovn_network_agent.ovn import queries
-
 _ROUTER = 'Logical_Router'
-_FLOATING = 'dnat_and_snat'
 _ORDER = operator.attrgetter('type', 'logical_ip', 'distributed_mac',
                              'resident', 'gateway_port')
 _MAC = re.compile('[0-9a-f]{2}(:[0-9a-f]{2}){5}')
 
 
-def nat(row: Row,
-        resident: Callable[[str], bool] = lambda port: False) -> model.Nat:
+def nat(row: Row, resident: Callable[[str], bool]) -> model.Nat:
     """The value of a NAT row.
 
     :param resident: whether a logical port is on this chassis
@@ -65,10 +60,9 @@ def nat(row: Row,
                          'IP address') from None
     kind, logical = (columns.atom(row, column)
                      for column in ('type', 'logical_ip'))
-    port = (columns.optional(row, 'gateway_port', None)
-            if columns.atom(row, 'gateway_port') else None)
-    gateway_port = port.name if port else ''
-    machine = machine_of(row)
+    gateway_port = next((columns.atom(port, 'name') for port
+                         in columns.rows(row, 'gateway_port')), '')
+    machine = indexes.machine_of(row)
     if not machine:
         return model.Nat(kind, external, logical, gateway_port=gateway_port)
     mac = columns.atom(row, 'external_mac').lower()
@@ -78,15 +72,6 @@ def nat(row: Row,
                          'MAC address')
     return model.Nat(kind, external, logical, mac, resident(machine),
                      gateway_port)
-
-
-def machine_of(row: Row) -> str:
-    """The logical port of a distributed floating IP, '' for another NAT row.
-    """
-    if (columns.atom(row, 'type') != _FLOATING or
-            not columns.atom(row, 'external_mac')):
-        return ''
-    return str(columns.atom(row, 'logical_port'))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,16 +89,16 @@ class Facts:
 class Nats:
     """The NAT rows of the routers that concern this chassis."""
 
-    def __init__(self, found: 'queries.Queries', known: given.Given) -> None:
+    def __init__(self, found: queries.Queries, known: inputs.Inputs) -> None:
         self._rows = found
-        self._given = known
+        self._inputs = known
         self._routers: dict[Uuid, OfRouter] = {}
         # Routers with rows that are to be read.
         self._touched: set[Uuid] = set()
         self._read: set[Uuid] = set()
 
     def forget(self) -> None:
-        """Read everything anew."""
+        """Have everything read again."""
         for router, known in self._routers.items():
             known.touch_all()
             self._touched.add(router)
@@ -127,7 +112,6 @@ class Nats:
         if router not in self._routers:
             self._routers[router] = OfRouter(self._rows, self._is_here,
                                              router)
-            self._routers[router].read()
         return self._routers[router]
 
     def facts(self, router: Uuid) -> Facts:
@@ -198,10 +182,10 @@ class Nats:
         by_nat = self._rows.find('nb', _ROUTER, 'nat')
         names = self._rows.find('sb', 'Port_Binding', 'machine')
         hosted = self._rows.find('sb', 'Port_Binding', 'hosted').find(
-            self._given.wiring.chassis)
+            self._inputs.wiring.chassis)
         for port in (*(name for uuid in hosted
                        for name in names.keys_of(uuid)),
-                     *self._given.wiring.held):
+                     *self._inputs.wiring.held):
             for nat in machines.find(port):
                 yield from by_nat.find(nat)
 
@@ -215,21 +199,21 @@ class Nats:
         bindings = self._rows.index('sb', 'Port_Binding',
                                     'machine').find(port)
         if not bindings:
-            return port in self._given.wiring.held
-        return any(self._given.wiring.chassis in hosted.keys_of(uuid)
+            return port in self._inputs.wiring.held
+        return any(self._inputs.wiring.chassis in hosted.keys_of(uuid)
                    for uuid in bindings)
 
 
-def tenants(found: 'queries.Queries', router: Uuid) -> frozenset[str]:
+def tenants(found: queries.Queries, router: Uuid) -> frozenset[str]:
     """Networks of tenants that a router translates; a function of rows.
 
     A router has thousands of NAT rows, and few of them say this.
     """
     found.note(('tenants', router))
-    said = found.index('nb', 'NAT', 'tenant')
+    by_nat = found.index('nb', 'NAT', 'tenant')
     return frozenset(
         tenant for nat in found.index('nb', _ROUTER, 'nat').keys_of(router)
-        for tenant in said.keys_of(nat))
+        for tenant in by_nat.keys_of(nat))
 
 
 class OfRouter:
@@ -238,7 +222,7 @@ class OfRouter:
     :ivar touched: the rows that are to be read
     """
 
-    def __init__(self, found: 'queries.Queries',
+    def __init__(self, found: queries.Queries,
                  is_here: Callable[[str], bool], router: Uuid) -> None:
         self._rows = found
         self._is_here = is_here
@@ -254,6 +238,7 @@ class OfRouter:
         self._distributed = 0
         self._outdated: set[str] = set()
         self.touch_all()
+        self.read()
 
     def touch_all(self) -> None:
         """Have all former and present rows read again."""
@@ -295,13 +280,11 @@ class OfRouter:
             return [self._values[found[0]]]
         return sorted({self._values[uuid] for uuid in found}, key=_ORDER)
 
-    def said(self, address: str) -> words.Statement:
+    def statement(self, address: str) -> words.Statement:
         """What the rows of an address say about its announcement."""
-        spoken = self._rows.index('nb', 'NAT', 'words')
-        if not spoken.keys():
-            return words.SILENCE
+        by_nat = self._rows.index('nb', 'NAT', 'words')
         return sum((part for uuid in sorted(self._by_address.get(address, ()))
-                    for part in spoken.keys_of(uuid)), words.SILENCE)
+                    for part in by_nat.keys_of(uuid)), words.SILENCE)
 
     def _add(self, uuid: Uuid, row: Row) -> None:
         problems = [problem for part in self._rows.index(

@@ -54,7 +54,6 @@ def find(index: indexes.Find, chassis: columns.Rows, wiring: wirings.Wiring,
 
     A node stays the chassis that it was while SB has that row.
 
-    :param chassis: rows of SB's Chassis
     :param former: name of this chassis until now
     """
     hosts = _Hosts(index, chassis, wiring)
@@ -64,13 +63,13 @@ def find(index: indexes.Find, chassis: columns.Rows, wiring: wirings.Wiring,
         return OwnChassis(name)
     rivals = hosts.with_address()
     here = [each for each in rivals if hosts.hostname(each) == wiring.hostname]
-    said = (hosts.cloned() if known else
-            hosts.unregistered(former if former in hosts else '', rivals))
+    problem = (hosts.cloned() if known else
+               hosts.unregistered(former if former in hosts else '', rivals))
     if former in hosts:
-        return OwnChassis(former, *said)
+        return OwnChassis(former, *problem)
     if len(here) == 1:
-        return OwnChassis(here[0], *said)
-    return OwnChassis('' if known else former or name, *said)
+        return OwnChassis(here[0], *problem)
+    return OwnChassis('' if known else former or name, *problem)
 
 
 def of_rows(sb: columns.Tables, wiring: wirings.Wiring,
@@ -141,7 +140,6 @@ class _Hosts:
         """SB does not have this chassis: (problem, remedy).
 
         :param former: name of this chassis until now, '' without its row
-        :param rivals: see :meth:`with_address`
         """
         name = self._wiring.chassis
         problem = (f'OVN SB has no chassis {name}, the system-id of this node'

@@ -13,7 +13,6 @@
 """Priorities of gateway candidates: reading them, and writing one."""
 
 from collections.abc import Collection
-from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import Any
 import uuid
@@ -25,10 +24,13 @@ from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import command
 from ovn_network_agent.ovsdb.columns import Row
+from ovn_network_agent.ovsdb.columns import Rows
 from ovn_network_agent.ovsdb.columns import Tables
 
-# Table, row that has the candidates, and their rows.
-_Group = tuple[str, Row, list[Row]]
+# By the table of the candidates' group: the table of the row that has them,
+# and its column.
+_OWNERS = {'Gateway_Chassis': ('Logical_Router_Port', 'gateway_chassis'),
+           'HA_Chassis_Group': ('HA_Chassis_Group', 'ha_chassis')}
 
 
 def gateway_priorities(nb: Tables, chassis: str,
@@ -41,9 +43,10 @@ def gateway_priorities(nb: Tables, chassis: str,
     """
     seen = set()
     for table, owner, members in (
-            _all_groups(nb) if groups is None else _groups(nb, groups)):
+            map(rows.members, nb['Logical_Router_Port'].values())
+            if groups is None else _groups(nb, groups)):
         names = [columns.atom(member, 'chassis_name') for member in members]
-        if owner.uuid in seen or chassis not in names:
+        if chassis not in names or owner.uuid in seen:
             continue
         seen.add(owner.uuid)
         for name, member in zip(names, members, strict=True):
@@ -52,26 +55,27 @@ def gateway_priorities(nb: Tables, chassis: str,
                 columns.atom(member, 'priority'), *marks.read(member))
 
 
-def _all_groups(nb: Tables) -> Iterable[_Group]:
-    return map(rows.members, nb['Logical_Router_Port'].values())
-
-
 def _groups(nb: Tables, groups: Collection[tuple[str, str]]
-            ) -> Iterator[_Group]:
+            ) -> Iterator[tuple[str, Row, list[Row]]]:
     for table, key in sorted(groups):
-        row = nb['Logical_Router_Port' if table == 'Gateway_Chassis'
-                 else table].get(uuid.UUID(key))
-        if row is None:
-            continue
-        if table != 'Gateway_Chassis':
-            yield table, row, columns.rows(row, 'ha_chassis')
-            continue
-        found = rows.members(row)
-        if found[0] == table:
-            yield found
+        yield table, *_group(nb[_OWNERS[table][0]], table, key)
 
 
-class SetPriority(commands.NorthboundCommand):
+def _group(owners: Rows, table: str, key: str) -> tuple[Row, list[Row]]:
+    """The row that has the candidates of a group, and their rows.
+
+    A port has no candidates of its own once it refers to a group.
+    """
+    owner = owners.get(uuid.UUID(key))
+    if owner is None:
+        return None, []
+    if table == 'HA_Chassis_Group':
+        return owner, columns.rows(owner, 'ha_chassis')
+    found, _owner, members = rows.members(owner)
+    return owner, members if found == table else []
+
+
+class SetPriority(commands.ResourceCommand[resources.GatewayPriority]):
     """Give one candidate of a group a priority and the mark for it.
 
     The command is refused unless all candidates have the priorities that the
@@ -83,10 +87,8 @@ class SetPriority(commands.NorthboundCommand):
 
     def __init__(self, api: Any, wanted: resources.GatewayPriority,
                  whole: bool = False) -> None:
-        super().__init__(api)
-        self.wanted = wanted
+        super().__init__(api, wanted)
         self._whole = whole
-        self._before = dict(wanted.before)
 
     def run_idl(self, txn: Any) -> None:
         """Write the priority if the group is as it was at the decision.
@@ -95,12 +97,14 @@ class SetPriority(commands.NorthboundCommand):
             whole transaction has to fail
         """
         self.refused = ''
-        owner, column, members = self._members()
+        table, column = _OWNERS[self.resource.table]
+        owner, members = _group(self.rows(table), self.resource.table,
+                                self.resource.group)
         mine = [m for m in members
-                if m.chassis_name == self.wanted.chassis]
+                if m.chassis_name == self.resource.chassis]
         if not mine:
             self.refused = 'the candidate is gone'
-        elif self._decided_on(members):
+        elif self._decided_on({m.chassis_name: m.priority for m in members}):
             command.verify(txn, owner, column)
             for member in members:
                 command.verify(txn, member, 'priority')
@@ -111,38 +115,24 @@ class SetPriority(commands.NorthboundCommand):
             raise RuntimeError(self.refused)
 
     def _set(self, member: Row) -> None:
-        if member.priority != self.wanted.priority:
-            member.priority = self.wanted.priority
-        wanted = (self.wanted.drained, self.wanted.earlier)
+        if member.priority != self.resource.priority:
+            member.priority = self.resource.priority
+        wanted = (self.resource.drained, self.resource.earlier)
         if marks.read(member) != wanted:
             member.verify('external_ids')
             member.external_ids = marks.marked(member.external_ids, *wanted)
         # The library only logs a value that the schema does not allow.
-        if member.priority != self.wanted.priority:
-            self.refused = f'OVN takes no priority {self.wanted.priority:d}'
+        if member.priority != self.resource.priority:
+            self.refused = f'OVN takes no priority {self.resource.priority:d}'
 
-    def _decided_on(self, members: Iterable[Row]) -> bool:
+    def _decided_on(self, now: dict[str, int]) -> bool:
         """Whether the candidates have the priorities of the decision.
 
         A candidate may also have the priority that an earlier command of
-        this transaction has given to the candidate.
+        this transaction has written.
         """
-        now = {m.chassis_name: m.priority for m in members}
-        after = dict(self.wanted.after)
-        return now.keys() == self._before.keys() and all(
+        before = dict(self.resource.before)
+        after = dict(self.resource.after)
+        return now.keys() == before.keys() and all(
             now[name] in (priority, after.get(name, priority))
-            for name, priority in self._before.items())
-
-    def _members(self) -> tuple[Row, str, list[Row]]:
-        """The row that has the candidates, its column, and their rows."""
-        table = ('Logical_Router_Port'
-                 if self.wanted.table == 'Gateway_Chassis'
-                 else self.wanted.table)
-        owner = self.rows(table).get(uuid.UUID(self.wanted.group))
-        if owner is None:
-            return None, '', []
-        if table == 'Logical_Router_Port':
-            found, _owner, members = rows.members(owner)
-            return (owner, 'gateway_chassis',
-                    members if found == self.wanted.table else [])
-        return owner, 'ha_chassis', owner.ha_chassis
+            for name, priority in before.items())

@@ -38,6 +38,16 @@ from ovn_network_agent.ovsdb.question import Operation
 _Place = tuple[str, Uuid]
 
 
+def _select(table: str, *where: Sequence[Any],
+            columns: Iterable[str] = ('_uuid',)) -> Operation:
+    return {'op': 'select', 'table': table, 'where': list(where),
+            'columns': list(columns)}
+
+
+# The answer matters only for its moment; no chassis has this name.
+MOMENT = [_select('Chassis', ['name', '==', ''])]
+
+
 class Bound:
     """The question which ports of gateways are bound to a chassis.
 
@@ -56,10 +66,7 @@ class Bound:
                 ['chassis', '==', ['uuid', str(each)]]))
 
     def wrong(self, answers: Answers, sb: Tables) -> str:
-        """The first difference of the replica from the answers, or ''.
-
-        :param sb: the replica at this moment
-        """
+        """The first difference of the replica from the answers, or ''."""
         if _uuids(answers[0]) != _named(sb, self._name):
             return f'Chassis {self._name}'
         for each, answer in zip(self._uuids, answers[1:], strict=True):
@@ -74,10 +81,7 @@ class Bound:
 
 
 class Routers:
-    """The question for the ports, NAT rows and load balancers of routers.
-
-    :param others: further rows to ask for
-    """
+    """The question for the ports, NAT rows and load balancers of routers."""
 
     # From a table to the columns that decide about announcements.
     COLUMNS = {'Logical_Router': ('nat', 'ports', 'load_balancer',
@@ -116,10 +120,10 @@ class Routers:
             if bool(answer) != (row is not None):
                 found = 'missing' if answer else 'there no more'
                 return f'{table} {each} is {found}'
-            for column in self._columns[table] if answer else ():
-                if _atoms(answer[0][column]) != _atoms(
-                        row._data[column].to_json()):
-                    return f'{table} {each}, column {column}'
+            column = answer and _differing(answer[0], row,
+                                           self._columns[table])
+            if column:
+                return f'{table} {each}, column {column}'
         return ''
 
 
@@ -154,11 +158,10 @@ class AllRows:
                 return (f'{table}, {len(there)} rows and not '
                         f'{len(tables[table])}')
             for key, row in there.items():
-                mine = tables[table][key]
-                for column in self._columns[table]:
-                    if _atoms(row[column]) != _atoms(
-                            mine._data[column].to_json()):
-                        return f'{table} {key}, column {column}'
+                column = _differing(row, tables[table][key],
+                                    self._columns[table])
+                if column:
+                    return f'{table} {key}, column {column}'
         return ''
 
 
@@ -215,10 +218,7 @@ class Owners:
 
 
 class Tunnels:
-    """The question for the state of BFD in OVN's tunnels.
-
-    :param addresses: those of the other ends
-    """
+    """The question for the state of BFD in OVN's tunnels."""
 
     def __init__(self, addresses: Collection[str]) -> None:
         self._addresses = addresses
@@ -237,20 +237,10 @@ class Tunnels:
                                        strict=True)}
 
 
-class Moment:
-    """A question whose answer matters only for the moment of the answer."""
-
-    def __init__(self) -> None:
-        # No chassis has this name.
-        self.operations = [_select('Chassis', ['name', '==', ''])]
-
-
 class AllChassis:
     """The question for the names and host names of all chassis."""
 
-    operations: Sequence[Operation] = [
-        {'op': 'select', 'table': 'Chassis', 'where': [],
-         'columns': ['name', 'hostname']}]
+    operations = [_select('Chassis', columns=('name', 'hostname'))]
 
     def owners(self, answers: Answers) -> set[ownership.Owner]:
         """All chassis."""
@@ -262,13 +252,12 @@ class Reports(AllChassis):
     """The question for all chassis and the nb_cfg that each has reported."""
 
     operations = [
-        {'op': 'select', 'table': table, 'where': where, 'columns': columns}
-        for table, where, columns in (
-            ('Chassis', [], ['_uuid', 'name', 'hostname']),
-            ('Chassis_Private', [], ['name', 'nb_cfg', 'nb_cfg_timestamp']),
-            ('SB_Global', [], ['nb_cfg']),
-            ('Port_Binding', [['type', '==', 'chassisredirect']],
-             ['chassis']))]
+        _select('Chassis', columns=('_uuid', 'name', 'hostname')),
+        _select('Chassis_Private',
+                columns=('name', 'nb_cfg', 'nb_cfg_timestamp')),
+        _select('SB_Global', columns=('nb_cfg',)),
+        _select('Port_Binding', ['type', '==', 'chassisredirect'],
+                columns=('chassis',))]
 
     def facts(self, answers: Answers, own: str) -> silence.Facts:
         """The facts of an answer, for the chassis of that name."""
@@ -294,8 +283,6 @@ def torn(nb: Tables, router: str) -> bool:
 
     A server has each row that another row refers to, and these tables are
     replicated as a whole.  So a missing row is a fault of the replica.
-
-    :param router: UUID
     """
     row = nb['Logical_Router'][uuid.UUID(router)]
     return any(each not in nb[table] for table, each in _had(nb, row))
@@ -352,14 +339,17 @@ def _named(sb: Tables, chassis: str) -> set[Uuid]:
     return {key for key, row in sb['Chassis'].items() if row.name == chassis}
 
 
-def _select(table: str, *where: Sequence[Any],
-            columns: Iterable[str] = ('_uuid',)) -> Operation:
-    return {'op': 'select', 'table': table, 'where': list(where),
-            'columns': list(columns)}
-
-
 def _uuids(answer: Sequence[Any]) -> set[Uuid]:
     return {uuid.UUID(row['_uuid'][1]) for row in answer}
+
+
+def _differing(answer: Mapping[str, Any], row: Row,
+               names: Iterable[str]) -> str:
+    """The first column in which the answer and the replica differ, or ''."""
+    for column in names:
+        if _atoms(answer[column]) != _atoms(row._data[column].to_json()):
+            return column
+    return ''
 
 
 def _atoms(value: Any) -> set[str]:

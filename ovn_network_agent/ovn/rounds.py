@@ -50,9 +50,7 @@ class Rounds:
         thread, which holds the lock.
 
         :param this: the round of the answer
-        :param name: name of the database that was asked
         :param answers: None when the connection was lost
-        :param tables: the replica at this moment
         """
         if this is not self._round:
             return False

@@ -20,13 +20,12 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
-from ovn_network_agent.ovn import given
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
 from ovn_network_agent.ovn import withholding
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Uuid
 
 _ROUTER = 'Logical_Router'
@@ -45,10 +44,10 @@ class Frame:
 class Routers:
     """Builds routers."""
 
-    def __init__(self, found: queries.Queries, known: given.Given,
+    def __init__(self, found: queries.Queries, known: inputs.Inputs,
                  located: segments.Segments) -> None:
         self._rows = found
-        self._given = known
+        self._inputs = known
         self._segments = located
         self._withholding = withholding.Withholding(found, known, located)
 
@@ -57,11 +56,10 @@ class Routers:
         problems: list[str] = []
         ports = sorted(self._gateway_ports(uuid, problems),
                        key=lambda port: port.lrp)
-        balanced = [self._rows.ask(self._claimed, each,
-                                   tuple(port.lrp for port in ports), uuid)
-                    for each in self._balanced(uuid, problems)]
-        judgement = self._rows.ask(self._withholding.judge, uuid,
-                                   tuple(port.lrp for port in ports))
+        lrps = tuple(port.lrp for port in ports)
+        balanced = tuple(self._rows.ask(self._claimed, each, lrps, uuid)
+                         for each in self._balanced(uuid, problems))
+        judgement = self._rows.ask(self._withholding.judge, uuid, lrps)
         (name, label), = self._rows.find('nb', _ROUTER, 'called').keys_of(uuid)
         tags = dict(judgement.tags)
         return Frame(model.Router(
@@ -70,7 +68,7 @@ class Routers:
                   if port.lrp in tags else port for port in ports),
             problems=(*problems, *judgement.problems), label=label,
             routed_by_ovn=judgement.routed_by_ovn),
-            tuple(balanced), judgement)
+            balanced, judgement)
 
     def sent(self, uuid: Uuid) -> tuple[tuple[str, frozenset[str]], ...]:
         """The addresses in nat_addresses of each gateway port."""
@@ -134,14 +132,14 @@ class Routers:
         if row is None:
             return None, ()
         name = columns.atom(row, 'name')
-        redirect = self._redirect(name)
+        redirect = self._segments.redirect(name)
         if redirect is None and not rows.members(
                 row, self._rows.referred)[2]:
             return None, ()
-        wiring = self._given.wiring
+        wiring = self._inputs.wiring
         chassis = '' if redirect is None else rows.chassis_name(
             redirect, self._rows.referred)
-        follows = redirect is not None and self._given.follows(
+        follows = redirect is not None and self._inputs.follows(
             columns.atom(redirect, 'logical_port'))
         nets, bad = rows.networks(row)
         gateway = networks.virtual_gateway(nets)
@@ -152,8 +150,3 @@ class Routers:
             self._rows.ask(self._segments.segment, name),
             nexthop_used=gateway is not None and self._rows.ask(
                 self._segments.is_used, name, gateway)), bad
-
-    def _redirect(self, lrp: str) -> Row | None:
-        """The chassisredirect port of a router port."""
-        uuid = self._rows.find('sb', 'Port_Binding', 'redirect').first(lrp)
-        return uuid and self._rows.row('sb', 'Port_Binding', uuid)

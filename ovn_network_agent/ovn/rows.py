@@ -99,8 +99,8 @@ def default_route(row: Row) -> model.NbDefaultRoute | None:
     # A command of a transaction may ask about a row that an earlier command
     # has inserted, and only attributes have the values of such a row.  Each
     # use of an attribute converts the column again.
-    said, prefix = row.external_ids, row.ip_prefix
-    managed = ownership.is_managed(said)
+    marks, prefix = row.external_ids, row.ip_prefix
+    managed = ownership.is_managed(marks)
     if prefix not in _EVERYTHING and not managed or (
             bool(getattr(row, 'route_table', ''))):
         return None
@@ -108,8 +108,8 @@ def default_route(row: Row) -> model.NbDefaultRoute | None:
         return None
     return model.NbDefaultRoute(
         row.nexthop, columns.optional(row, 'output_port'), managed,
-        ownership.owner(said) if managed else ownership.Owner(),
-        said.get(ownership.EXT_ID_ADVERTISED, '') if managed else '', prefix)
+        ownership.owner(marks) if managed else ownership.Owner(),
+        marks.get(ownership.EXT_ID_ADVERTISED, '') if managed else '', prefix)
 
 
 def nat_addresses(row: Row) -> tuple[str, ...]:
@@ -144,11 +144,7 @@ def chassis_name(row: Row, referred: Referred = columns.rows) -> str:
 
 
 def order(row: Row, referred: Referred = columns.rows) -> dict[str, int]:
-    """The order in OVN SB of the chassis for a gateway port.
-
-    :param row: Port_Binding of type chassisredirect
-    :returns: priority by name of the chassis
-    """
+    """The priorities in OVN SB for a chassisredirect port, by chassis name."""
     return {columns.atom(chassis, 'name'): columns.atom(member, 'priority')
             for group in referred(row, 'ha_chassis_group')
             for member in referred(group, 'ha_chassis')

@@ -48,43 +48,29 @@ _OPTIONAL_COLUMNS = {
 }
 
 
-# By table the columns that are to be replicated.
-_Required = Mapping[str, set[str]]
-
-
-def objection(database: str, required: _Required,
+def objection(database: str, required: Mapping[str, set[str]],
               tables: Mapping[str, Any]) -> str:
     """Why a database with this schema cannot be used, or ''.
 
-    See :func:`lacking`.
-    """
-    missing = lacking(database, required, tables)
-    if not missing:
-        return ''
-    return (f'{connection.SCHEMAS[database]} has no {", no ".join(missing)}: '
-            f'it is of an OVN older than {OLDEST}, or of none')
-
-
-def lacking(database: str, required: _Required,
-            tables: Mapping[str, Any]) -> list[str]:
-    """The required tables and columns that the schema lacks, sorted.
-
-    Optional tables and columns do not count.
-
+    :param required: by table the columns that are to be replicated
     :param tables: the tables of the schema, in JSON
     """
-    found: set[str] = set()
+    missing: set[str] = set()
     for watch in events.VIEW:
         if watch.database != database or watch.table not in required or (
                 watch.table in _OPTIONAL_TABLES):
             continue
         if watch.table not in tables:
-            found.add(f'table {watch.table}')
+            missing.add(f'table {watch.table}')
             continue
         present = tables[watch.table]['columns']
-        found.update(
+        missing.update(
             f'column {column} of table {watch.table}'
             for column in required[watch.table].intersection(watch.columns)
             if column not in present and
             (watch.table, column) not in _OPTIONAL_COLUMNS)
-    return sorted(found)
+    if not missing:
+        return ''
+    return (f'{connection.SCHEMAS[database]} has no '
+            f'{", no ".join(sorted(missing))}: it is of an OVN older than '
+            f'{OLDEST}, or of none')

@@ -21,36 +21,39 @@ from collections.abc import Collection
 from collections.abc import Iterator
 
 from ovn_network_agent import model
-from ovn_network_agent.ovn import given
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
 _ROUTER = 'Logical_Router'
 _PORT = 'Logical_Router_Port'
-# Indexes of a router by what it refers to.
-_REFERENCES = ('nat', 'balancer', 'group')
 
 
 class Segments:
     """Finds the segments of router ports, and users of addresses on them."""
 
-    def __init__(self, rows: queries.Queries, known: given.Given) -> None:
+    def __init__(self, rows: queries.Queries, known: inputs.Inputs) -> None:
         self._rows = rows
-        self._given = known
+        self._inputs = known
 
-    def datapath(self, lrp: str) -> Uuid | None:
-        """The datapath of the switch on the other side of a router port.
-
-        The patch port of the switch names the router port as its peer.
-        """
-        patch = self.patch(lrp)
-        return None if patch is None else _datapath(patch)
+    def redirect(self, lrp: str) -> columns.Row | None:
+        """The chassisredirect port of a router port."""
+        return self._binding('redirect', lrp)
 
     def patch(self, lrp: str) -> columns.Row | None:
-        """The row of that patch port."""
-        patch = self._rows.find('sb', 'Port_Binding', 'peer').first(lrp)
-        return patch and self._rows.row('sb', 'Port_Binding', patch)
+        """The switch's patch port, which names the router port as its peer."""
+        return self._binding('peer', lrp)
+
+    def _binding(self, index: str, lrp: str) -> columns.Row | None:
+        uuid = self._rows.find('sb', 'Port_Binding', index).first(lrp)
+        return uuid and self._rows.row('sb', 'Port_Binding', uuid)
+
+    def datapath(self, lrp: str) -> Uuid | None:
+        """The datapath of the switch on the other side of a router port."""
+        patch = self.patch(lrp)
+        found = [] if patch is None else columns.referenced(patch, 'datapath')
+        return found[0] if found else None
 
     def segment(self, lrp: str) -> model.Segment | None:
         """The segment of a gateway port, None while it is unknown.
@@ -59,7 +62,7 @@ class Segments:
         The localnet port of a physical network of this node comes first.
         """
         datapath = self._rows.ask(self.datapath, lrp)
-        wiring = self._given.wiring
+        wiring = self._inputs.wiring
         here = dict(wiring.mappings)
         found = self._rows.rows('sb', 'Port_Binding', self._rows.find(
             'sb', 'Port_Binding', 'localnet').find(datapath))
@@ -80,15 +83,12 @@ class Segments:
             for table in ('NAT', 'Load_Balancer', _PORT)
             for row in sorted(self._rows.find('nb', table,
                                               'address').find(address))
-            for port in ([row] if table == _PORT else self._ports(
-                {row, *self._groups(row)}))
+            for port in ([row] if table == _PORT else self._ports(row))
             for name in self._names(port))
 
     def claimant(self, lrps: Collection[str], address: str,
                  own: Uuid) -> Uuid | None:
-        """Another router on the provider networks with a NAT row's address.
-
-        :param lrps: names of the gateway ports of the router ``own``
+        """Another router with the address in a NAT row, on the same networks.
         """
         places = {self._rows.ask(self.datapath, lrp) for lrp in lrps} - {None}
         by_nat = self._rows.find('nb', _ROUTER, 'nat')
@@ -101,25 +101,18 @@ class Segments:
             for name in self._names(port)
             if self._rows.ask(self.datapath, name) in places), None)
 
-    def _groups(self, row: Uuid) -> frozenset[Uuid]:
-        """The groups that a load balancer is in."""
-        return self._rows.find('nb', 'Load_Balancer_Group',
-                               'balancer').find(row)
-
-    def _ports(self, found: Collection[Uuid]) -> Iterator[Uuid]:
-        """The ports of all routers that refer to a found row."""
-        for name in _REFERENCES:
-            for row in sorted(found):
-                for router in self._rows.find('nb', _ROUTER, name).find(row):
+    def _ports(self, row: Uuid) -> Iterator[Uuid]:
+        """The ports of all routers with a NAT row or a load balancer."""
+        groups = self._rows.find('nb', 'Load_Balancer_Group',
+                                 'balancer').find(row)
+        for name in ('nat', 'balancer', 'group'):
+            for each in sorted({row, *groups}):
+                for router in self._rows.find('nb', _ROUTER, name).find(each):
                     yield from self._rows.find('nb', _ROUTER,
                                                'port').keys_of(router)
 
     def _names(self, port: Uuid) -> tuple[str, ...]:
         return self._rows.find('nb', _PORT, 'name').keys_of(port)
-
-
-def _datapath(row: columns.Row) -> Uuid | None:
-    return next(iter(columns.referenced(row, 'datapath')), None)
 
 
 def _physical_network(row: columns.Row) -> str:

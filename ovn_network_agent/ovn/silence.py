@@ -124,18 +124,20 @@ class Silence:
         :param limit: seconds that a chassis may lag, both by the clock of
             this node and by the age of the chassis' last report
         """
-        if facts is None and session is not None:
-            self._warn()
+        if facts is None and session is not None and not self._warned:
+            self._warned = True
+            LOG.warning('[gateway_drain] silent_chassis_limit has no effect: '
+                        'OVN SB has no table Chassis_Private')
         if session is None or session != self._session:
             self._since.clear()
         self._session = session
         late = behind(facts) if facts and session is not None else {}
         now = self._clock()
-        # A new report, even of an old number, is a sign of life.
-        self._since = {
-            name: (report, since) if report == known else (report, now)
-            for name, report in late.items()
-            for known, since in [self._since.get(name, (None, now))]}
+        former, self._since = self._since, {}
+        for name, report in late.items():
+            known, since = former.get(name, (None, now))
+            # A new report, even of an old number, is a sign of life.
+            self._since[name] = report, since if report == known else now
         ends = {name: since + limit
                 for name, (_report, since) in self._since.items()}
         self._due = min((end for end in ends.values() if end > now),
@@ -158,9 +160,3 @@ class Silence:
         for chassis in sorted(self.silent - silent):
             LOG.info('Chassis %s does not count as silent any more', chassis)
         self.silent = silent
-
-    def _warn(self) -> None:
-        if not self._warned:
-            self._warned = True
-            LOG.warning('[gateway_drain] silent_chassis_limit has no effect: '
-                        'OVN SB has no table Chassis_Private')

@@ -27,9 +27,9 @@ from ovn_network_agent import selection
 from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import evidence
-from ovn_network_agent.ovn import given
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import queries
@@ -54,7 +54,7 @@ class _Seen:
 class Builder:
     """Keeps the view up to date.
 
-    :param gateway_port: see :class:`given.Given`; likewise selected
+    :param gateway_port: see :class:`inputs.Inputs`; likewise selected
     :ivar whole: whether the last view was built from whole tables, and not
         only from the changes that the servers reported
     :ivar own: :class:`own_chassis.OwnChassis` of the last view
@@ -63,11 +63,11 @@ class Builder:
     def __init__(self, gateway_port: str = '',
                  selected: selection.Selection | None = None) -> None:
         self._rows = queries.Queries(indexes.make())
-        self._given = given.Given(gateway_port)
-        located = segments.Segments(self._rows, self._given)
-        self._nats = nats.Nats(self._rows, self._given)
-        self._made = routers.Routers(self._rows, self._given, located)
-        self._groups = groups.Groups(self._rows, self._given, located)
+        self._inputs = inputs.Inputs(gateway_port)
+        located = segments.Segments(self._rows, self._inputs)
+        self._nats = nats.Nats(self._rows, self._inputs)
+        self._made = routers.Routers(self._rows, self._inputs, located)
+        self._groups = groups.Groups(self._rows, self._inputs, located)
         # The routers of the last view, those that the addresses were made of,
         # and by UUID their addresses.
         self._seen: tuple[_Seen, ...] = ()
@@ -92,12 +92,12 @@ class Builder:
 
     def select(self, selected: selection.Selection) -> None:
         """Let other options decide, from the next full view on."""
-        self._given.selected = selected
+        self._inputs.selected = selected
 
     @property
     def selected(self) -> selection.Selection:
         """The selection in force."""
-        return self._given.selected
+        return self._inputs.selected
 
     def rows(self) -> Iterator[tuple[queries.Place, Uuid]]:
         """All rows that views are built from."""
@@ -125,7 +125,7 @@ class Builder:
             node is
         """
         databases = {'nb': nb, 'sb': sb}
-        self._given.has_advertised = 'Advertised_Route' in sb
+        self._inputs.has_advertised = 'Advertised_Route' in sb
         # After an exception, nobody knows what has been taken in.
         filled, self._filled = self._filled, False
         self.whole = full or not filled or not self._rows.consistent(
@@ -209,7 +209,7 @@ class Builder:
     @property
     def chassis(self) -> str:
         """Name of this chassis in SB."""
-        return self._given.wiring.chassis
+        return self._inputs.wiring.chassis
 
     @property
     def distributed(self) -> bool:
@@ -273,9 +273,9 @@ class Builder:
             raise own_chassis.Unknown(self.own.text)
         if self.own.name != wiring.chassis:
             wiring = dataclasses.replace(wiring, chassis=self.own.name)
-        if wiring != self._given.wiring:
+        if wiring != self._inputs.wiring:
             self._forget()
-        self._given.wiring = wiring
+        self._inputs.wiring = wiring
         own, hostname = self.own_chassis(), self._hostname
         if own is not None:
             hostname = sb['Chassis'][own].hostname
@@ -321,12 +321,12 @@ class Builder:
 
     def _here(self) -> Iterator[Uuid]:
         """The routers that concern this chassis."""
-        wiring = self._given.wiring
+        wiring = self._inputs.wiring
         redirects = self._rows.find('sb', 'Port_Binding', 'redirect')
         for uuid in self._rows.find('sb', 'Port_Binding',
                                     'bound').find(wiring.chassis):
             for lrp in redirects.keys_of(uuid):
-                if self._given.follows(model.REDIRECT + lrp):
+                if self._inputs.follows(model.REDIRECT + lrp):
                     yield from self._with_port(lrp)
         for lrp in wiring.held:
             yield from self._with_port(lrp)
@@ -357,7 +357,7 @@ class Builder:
         return dataclasses.replace(
             router, ports=tuple(
                 dataclasses.replace(port, hosting=True)
-                if port in hosting and self._given.follows(
+                if port in hosting and self._inputs.follows(
                     model.REDIRECT + port.lrp) else port
                 for port in router.ports),
             default_routes=self._rows.ask(self._made.default_routes, uuid),

@@ -16,7 +16,6 @@ from collections.abc import Collection
 from collections.abc import Iterator
 from typing import Any
 
-from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -34,7 +33,7 @@ def stale_routes(nb: columns.Tables, dead: Collection[ownership.Owner]
                                    route.owner)
 
 
-class RemoveStaleRoute(commands.NorthboundCommand):
+class RemoveStaleRoute(commands.ResourceCommand[resources.StaleRoute]):
     """Remove a managed default route that a dead chassis has left.
 
     The command removes the MAC binding of the next hop, too, unless a living
@@ -44,40 +43,34 @@ class RemoveStaleRoute(commands.NorthboundCommand):
 
     def __init__(self, api: Any, unwanted: resources.StaleRoute,
                  dead: Collection[ownership.Owner]) -> None:
-        super().__init__(api)
-        self.unwanted = unwanted
+        super().__init__(api, unwanted)
         self._dead = dead
 
     def run_idl(self, txn: Any) -> None:
         """Delete the route, and the binding that nobody else needs."""
-        router, removed = self.router(self.unwanted.router), False
-        for row, route in self.managed_routes(self.unwanted.router):
-            if self._is_meant(route):
+        stale = self.resource
+        router, removed = self.router(stale.router), False
+        for row, route in self.managed_routes(stale.router):
+            if (route.owner, route.output_port, route.nexthop) == (
+                    stale.owner, stale.lrp, stale.nexthop):
                 row.verify('external_ids')
                 router.verify('static_routes')
                 router.delvalue('static_routes', row)
                 row.delete()
                 removed = True
-        if removed and not self._in_use():
-            self._remove_binding(txn)
-
-    def _is_meant(self, route: model.NbDefaultRoute) -> bool:
-        return (route.owner, route.output_port, route.nexthop) == (
-            self.unwanted.owner, self.unwanted.lrp, self.unwanted.nexthop)
+        if not removed or self._in_use():
+            return
+        binding = self.mac_bindings(txn).pop((stale.lrp, stale.nexthop), None)
+        if binding is not None:
+            binding.verify('mac')
+            binding.delete()
 
     def _in_use(self) -> bool:
         """Whether a living chassis has such a route through the port."""
-        family = networks.family(self.unwanted.nexthop)
+        family = networks.family(self.resource.nexthop)
         routes_left = map(rows.default_route, self.rows(
             'Logical_Router_Static_Route').values())
         return any(route is not None and route.managed and
-                   route.output_port == self.unwanted.lrp and
+                   route.output_port == self.resource.lrp and
                    networks.family(route.prefix) == family and
                    route.owner not in self._dead for route in routes_left)
-
-    def _remove_binding(self, txn: Any) -> None:
-        row = self.mac_bindings(txn).pop(
-            (self.unwanted.lrp, self.unwanted.nexthop), None)
-        if row is not None:
-            row.verify('mac')
-            row.delete()

@@ -58,9 +58,6 @@ class Tunnels:
 
     ``silent`` has the candidates that do not answer, and ``dead`` those that
     have been down for ``dead_after`` seconds.
-
-    :param database: that of Open_vSwitch
-    :param dead_after: see :data:`DEAD`
     """
 
     def __init__(self, database: connection.Database,
@@ -98,15 +95,15 @@ class Tunnels:
     def _ask(self, addresses: Iterable[str]) -> None:
         question = questions.Tunnels(sorted(addresses))
 
-        def told(answers: Answers | None,
-                 _tables: columns.Tables) -> None:
+        def answered(answers: Answers | None,
+                     _tables: columns.Tables) -> None:
             if answers is not None:
                 self._answer = question.statuses(answers)
             self._answered.set()
 
         try:
             with self._database.rows():
-                self._database.ask(question.operations, told)
+                self._database.ask(question.operations, answered)
         except connection.Unavailable:
             return
         self._answered.wait(_PATIENCE)

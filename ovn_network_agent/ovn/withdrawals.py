@@ -67,7 +67,6 @@ class Withdrawals(rounds.Rounds):
     def _answered(self, this: set[str], name: str, question: rounds.Question,
                   subjects: frozenset[str], answers: Answers | None,
                   tables: Tables) -> None:
-        """Judge the answer of a server, see :meth:`_confirmed`."""
         if not self._confirmed(this, name, question, answers, tables):
             return
         this.discard(name)

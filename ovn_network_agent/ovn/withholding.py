@@ -22,7 +22,7 @@ import dataclasses
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import advertised
 from ovn_network_agent.ovn import directory
-from ovn_network_agent.ovn import given
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import segments
 from ovn_network_agent.ovn import words
@@ -37,7 +37,7 @@ _ROUTER = 'Logical_Router'
 class _Network:
     """The provider network on the other side of a gateway port."""
 
-    said: words.Statement = words.Statement()
+    statement: words.Statement = words.SILENCE
     # Empty while the network is unknown.
     names: frozenset[str] = frozenset()
 
@@ -62,22 +62,21 @@ class Judgement:
     routed_by_ovn: bool = False
     # Words of rows that cannot be read.
     problems: tuple[str, ...] = ()
-    # Whether nothing is said here about any address.
+    # Whether no row and no option here is about any address.
     silent: bool = False
 
     def objection(self, address: str, lrp: str,
-                  said: words.Statement) -> str:
+                  nats: words.Statement) -> str:
         """Why an address is not announced on purpose, or ''.
 
-        :param lrp: the gateway port of the address
-        :param said: what NAT rows of the address say
+        :param nats: what NAT rows of the address say
         """
         if self.routed_by_ovn:
             return selection.BY_OVN
-        said = sum((each for of, each in self.own if of == address), said)
+        own = sum((each for of, each in self.own if of == address), nats)
         network = dict(self.networks).get(lrp, _Network())
         return self.chosen.objection(selection.Subject(
-            address, said.own, self.router, network.said.own, said.native,
+            address, own.own, self.router, network.statement.own, own.native,
             self.names, network.names,
             self.by_ovn.objection(address) if self.by_ovn else ''))
 
@@ -85,30 +84,27 @@ class Judgement:
 class Withholding:
     """Judges routers; a function of rows, see :mod:`ovn.queries`."""
 
-    def __init__(self, found: queries.Queries, known: given.Given,
+    def __init__(self, found: queries.Queries, known: inputs.Inputs,
                  located: segments.Segments) -> None:
         self._rows = found
-        self._given = known
+        self._inputs = known
         self._segments = located
 
     def judge(self, uuid: Uuid, lrps: tuple[str, ...]) -> Judgement:
-        """Judge a router.
-
-        :param lrps: names of its gateway ports
-        """
-        chosen = self._given.selected
-        own = list(self._speaking(uuid))
-        router = self._said(_ROUTER, uuid)
+        """Judge a router by its row and its gateway ports."""
+        chosen = self._inputs.selected
+        own = list(self._own(uuid))
+        router = self._statement(_ROUTER, uuid)
         places = {lrp: self._rows.ask(self._network, lrp) for lrp in lrps}
         (name, label), = self._rows.find('nb', _ROUTER, 'called').keys_of(uuid)
-        problems = [problem for said in (
-            *(said for _addresses, said in own), router,
-            *(each.said for each in places.values()))
-            for problem in said.problems]
+        problems = [problem for statement in (
+            *(each for _addresses, each in own), router,
+            *(place.statement for place in places.values()))
+            for problem in statement.problems]
         by_ovn = None
         routed = bool(self._rows.find('nb', _ROUTER, 'routed').keys_of(uuid))
         if routed and chosen.advertised_routes:
-            if self._given.has_advertised:
+            if self._inputs.has_advertised:
                 by_ovn = self._rows.ask(advertised.read, self._rows, lrps)
             else:
                 problems.append(
@@ -118,20 +114,20 @@ class Withholding:
                     'or set the option to false')
         names = selection.names(directory.NEUTRON_PREFIX, str(uuid), name,
                                 label)
-        tags = ((lrp, chosen.tag(router.tags, place.said.tags, names,
+        tags = ((lrp, chosen.tag(router.tags, place.statement.tags, names,
                                  place.names).number)
                 for lrp, place in places.items())
         return Judgement(
             chosen, router.own, names, tuple(places.items()),
-            tuple((address, said) for addresses, said in own
+            tuple((address, statement) for addresses, statement in own
                   for address in addresses), by_ovn,
             tuple((lrp, tag) for lrp, tag in tags if tag),
-            routed and self._given.leaves, tuple(dict.fromkeys(problems)),
+            routed and self._inputs.leaves, tuple(dict.fromkeys(problems)),
             chosen == selection.Selection() and not (
                 routed or own or router.own or
-                any(place.said.own for place in places.values())))
+                any(place.statement.own for place in places.values())))
 
-    def _speaking(self, router: Uuid) -> Iterator[
+    def _own(self, router: Uuid) -> Iterator[
             tuple[tuple[str, ...], words.Statement]]:
         """What rows of load balancers and ports say about their addresses."""
         tables: tuple[tuple[str, Iterable[Uuid]], ...] = (
@@ -145,13 +141,11 @@ class Withholding:
                     yield self._rows.find('nb', table,
                                           'address').keys_of(uuid), part
 
-    def _said(self, table: str, key: Uuid) -> words.Statement:
-        """The statement of a row."""
+    def _statement(self, table: str, key: Uuid) -> words.Statement:
         return next(iter(self._rows.find('nb', table, 'words').keys_of(key)),
-                    words.Statement())
+                    words.SILENCE)
 
     def _network(self, lrp: str) -> _Network:
-        """The provider network of a gateway port."""
         patch = self._segments.patch(lrp)
         if patch is None:
             return _Network()
@@ -161,7 +155,7 @@ class Withholding:
             switch = self._rows.find('nb', 'Logical_Switch',
                                      'uuid').first(text)
             return _Network(
-                self._said('Logical_Switch', switch),
+                self._statement('Logical_Switch', switch),
                 frozenset(self._rows.find('nb', 'Logical_Switch',
                                           'names').keys_of(switch)))
         return _Network()

@@ -81,7 +81,6 @@ def statement(kind: str, row: Row) -> tuple[Statement, ...]:
 
 def _own(name: str, text: str
          ) -> tuple[tuple[selection.Word, ...], tuple[str, ...]]:
-    """The words and the problems of a value in external_ids."""
     announce = _READABLE.get(text.strip().lower())
     word = selection.Word(
         announce is not False,

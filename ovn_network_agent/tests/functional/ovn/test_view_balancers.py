@@ -88,8 +88,8 @@ class BalancersTest(view_base.ViewTestCase):
             self.eventually(lambda: reasons() == {'198.51.100.20': ''},
                             reasons)
             self.cloud.add_nat('r3', '198.51.100.20')
-            said = f'it is the address of a NAT row of router {other}'
-            self.eventually(lambda s=said: reasons() == {'198.51.100.20': s},
+            reason = f'it is the address of a NAT row of router {other}'
+            self.eventually(lambda s=reason: reasons() == {'198.51.100.20': s},
                             reasons)
             self.cloud.change_nat('198.51.100.20',
                                   external_ip='198.51.100.21')

@@ -323,7 +323,7 @@ def _rows(data):
     nb, sb, ovs = _databases(data)
     for row in nb['NAT'].values():
         try:
-            nats.nat(row)
+            nats.nat(row, bool)
         except ValueError as error:
             assert str(row.uuid) in str(error)
     for row in nb['Load_Balancer'].values():

@@ -57,12 +57,12 @@ class AbsenceTest(base.BaseTestCase):
         self.assertEqual(set(), self.look('gw1'))
 
     def test_it_says_when_that_has_changed(self):
-        said = []
+        changes = []
         for _second in range(LIMIT + 2):
-            said.append(self.absence.look([ownership.Owner('gw3')], HERE, 1,
+            changes.append(self.absence.look([ownership.Owner('gw3')], HERE, 1,
                                           GRACE))
             self.now += 1
-        self.assertEqual([LIMIT], [n for n, one in enumerate(said) if one])
+        self.assertEqual([LIMIT], [n for n, one in enumerate(changes) if one])
         self.assertTrue(self.absence.look([], HERE, 1, GRACE))
 
     def test_the_jitter_is_drawn_once_for_each_process(self):

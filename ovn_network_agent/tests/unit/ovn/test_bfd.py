@@ -78,9 +78,9 @@ class DecidedTest(base.BaseTestCase):
         found = fleet(theirs, gw1=numbers(FAST))
         self.assertEqual((theirs, {}), self.decided(found))
         self.assertEqual(theirs, found.foreign)
-        said = bfd.in_the_way(found)
-        self.assertIn('bfd-mult is 5 and not 3', said)
-        self.assertIn('ovn-nbctl remove NB_Global . options bfd-mult"', said)
+        reason = bfd.in_the_way(found)
+        self.assertIn('bfd-mult is 5 and not 3', reason)
+        self.assertIn('ovn-nbctl remove NB_Global . options bfd-mult"', reason)
 
     def test_a_value_that_an_operator_has_changed_stays(self):
         changed = {**FAST, 'bfd-mult': '5'}

@@ -12,6 +12,9 @@
 
 """The index over rows."""
 
+import types
+import uuid
+
 import hypothesis
 from hypothesis import strategies
 from oslotest import base
@@ -43,14 +46,57 @@ class IndexTest(base.BaseTestCase):
         strategies.lists(strategies.sampled_from('abc'), unique=True))))
     def test_it_equals_one_that_is_rebuilt(self, changes):
         kept, rows = indexes.Index(lambda row: row), {}
-        for uuid, row in changes:
-            kept.update(uuid, row)
+        for number, row in changes:
+            kept.update(number, row)
             if row is None:
-                rows.pop(uuid, None)
+                rows.pop(number, None)
             else:
-                rows[uuid] = row
+                rows[number] = row
         rebuilt = indexes.Index(lambda row: row)
         rebuilt.rebuild(rows)
         for key in 'abc':
             self.assertEqual(rebuilt.find(key), kept.find(key))
         self.assertEqual(len(rows), len(kept))
+
+
+class ReferencesTest(base.BaseTestCase):
+
+    @hypothesis.settings(max_examples=budget.examples(200), deadline=None,
+                         database=None)
+    @hypothesis.given(strategies.lists(strategies.lists(
+        strategies.tuples(strategies.integers(0, 5), strategies.booleans()),
+        unique_by=lambda reference: reference[0])))
+    def test_references_come_and_go(self, states):
+        """An equal reference may be the same object, or another one."""
+        index, before = indexes.References('nat'), set()
+        known = [uuid.UUID(int=number) for number in range(6)]
+        for state in states:
+            values = [types.SimpleNamespace(
+                value=known[number] if same else uuid.UUID(int=number))
+                for number, same in state]
+            now = {value.value for value in values}
+            self.assertEqual(before ^ now, index.update(
+                1, types.SimpleNamespace(
+                    _data={'nat': types.SimpleNamespace(values=values)})))
+            self.assertEqual(now, set(index.keys()))
+            before = now
+
+    def test_one_of_many_is_hashed(self):
+        index = indexes.References('nat')
+        known = [_Counted() for _number in range(100)]
+        for left in (known, [*known[:50], *known[51:]]):
+            _Counted.hashed = 0
+            index.update(1, types.SimpleNamespace(_data={
+                'nat': types.SimpleNamespace(values=[
+                    types.SimpleNamespace(value=each) for each in left])}))
+        self.assertLess(_Counted.hashed, 10)
+
+
+class _Counted:
+    """Counts how often its objects are hashed."""
+
+    hashed = 0
+
+    def __hash__(self):
+        _Counted.hashed += 1
+        return id(self)

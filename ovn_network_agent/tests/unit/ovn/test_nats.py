@@ -15,8 +15,8 @@ import hypothesis
 from hypothesis import strategies
 from oslotest import base
 
-from ovn_network_agent.ovn import given
 from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.tests import budget
@@ -34,7 +34,7 @@ class Rows:
         self.tables = {'NAT': {}, 'Logical_Router': {}}
         self.queries = queries.Queries(indexes.make())
         self.queries.replace({'nb': self.tables, 'sb': {}})
-        self.nats = nats.Nats(self.queries, given.Given())
+        self.nats = nats.Nats(self.queries, inputs.Inputs())
 
     def set(self, place, uuid, row):
         """A row comes, changes or, with None, goes."""

@@ -55,7 +55,7 @@ class TunnelsTest(base.BaseTestCase):
             self.assertEqual('', self.judged(100, status))
             self.assertEqual('', self.judged(114, status))
             self.assertEqual('dead', self.judged(115, status))
-            # It counts anew.
+            # It counts again from the start.
             self.judged(116, UP)
             self.assertEqual('', self.judged(117, status))
             self.judged(118, UP)

@@ -36,7 +36,7 @@ def marked(value):
                              'ovn-network-agent:announce': value})
 
 
-def said(*args):
+def statement(*args):
     """The only statement of a row, or an empty one."""
     return next(iter(words.statement(*args)), words.Statement())
 
@@ -44,7 +44,7 @@ def said(*args):
 class OwnTest(base.BaseTestCase):
 
     def announces(self, value):
-        word, = said('NAT row', marked(value)).own
+        word, = statement('NAT row', marked(value)).own
         return word.announce
 
     def test_true_and_false(self):
@@ -59,30 +59,31 @@ class OwnTest(base.BaseTestCase):
             self.assertEqual((), words.statement('NAT row', other))
 
     def test_the_text_names_row_key_and_value(self):
-        word, = said('NAT row', marked('false')).own
+        word, = statement('NAT row', marked('false')).own
         self.assertEqual(f'NAT row {KEY} has ovn-network-agent:announce='
                          'false in its external_ids', word.where)
 
     def test_in_doubt_an_address_is_announced(self):
         for text in ('', 'no', '0', 'flase', 'false true', 'f\u0430lse'):
             self.assertTrue(self.announces(text), text)
-            problem, = said('NAT row', marked(text)).problems
+            problem, = statement('NAT row', marked(text)).problems
             for part in (f'NAT row {KEY}', repr(text), 'counts as true',
                          'set it to one of them'):
                 self.assertIn(part, problem)
-        self.assertEqual((), said('NAT row', marked('false')).problems)
+        self.assertEqual((), statement('NAT row', marked('false')).problems)
 
 
 class TagTest(base.BaseTestCase):
 
-    def said(self, kind, value):
-        return said(kind, row(external_ids={'ovn-network-agent:tag': value}))
+    def statement(self, kind, value):
+        return statement(kind, row(
+            external_ids={'ovn-network-agent:tag': value}))
 
     def test_routers_and_networks_have_tags(self):
         for kind in words.TAGGED:
             for text, number in (('4400000', 4400000), (' 4499999 ', 4499999),
                                  ('0', 0)):
-                tag, = self.said(kind, text).tags
+                tag, = self.statement(kind, text).tags
                 self.assertEqual(number, tag.number)
                 self.assertIn(f'{kind} {KEY} has ovn-network-agent:tag=',
                               tag.where)
@@ -90,14 +91,14 @@ class TagTest(base.BaseTestCase):
     def test_what_is_no_tag_says_nothing(self):
         for text in ('', '5', '4399999', '4500000', '04400001', '-4400001',
                      '4400001.0', 'x', '4\u0664\u066000001'):
-            found = self.said('router', text)
+            found = self.statement('router', text)
             self.assertEqual((), found.tags, text)
             problem, = found.problems
             for part in (f'router {KEY}', repr(text), '4400000', '4499999'):
                 self.assertIn(part, problem)
 
     def test_an_address_has_no_tag_of_its_own(self):
-        found = self.said('NAT row', '4400001')
+        found = self.statement('NAT row', '4400001')
         self.assertEqual(((), ()), (found.tags, found.own))
         self.assertIn('no effect', found.problems[0])
 
@@ -105,7 +106,7 @@ class TagTest(base.BaseTestCase):
 class OvnTest(base.BaseTestCase):
 
     def advertises(self, value):
-        word, = said('NAT row', row(options={
+        word, = statement('NAT row', row(options={
             'dynamic-routing-advertise': value})).native
         return word.announce
 
@@ -136,7 +137,7 @@ class OvnTest(base.BaseTestCase):
 class StatementTest(base.BaseTestCase):
 
     def test_of_several_rows(self):
-        both = said('router', marked('false')) + said('network', row(
+        both = statement('router', marked('false')) + statement('network', row(
             external_ids={'ovn-network-agent:announce': 'nonsense'},
             options={'dynamic-routing-advertise': 'false'}))
         self.assertEqual([False, True], [word.announce for word in both.own])

@@ -19,7 +19,7 @@ from ovn_network_agent.model import wiring as wirings
 
 
 @dataclasses.dataclass(slots=True)
-class Given:
+class Inputs:
     """The same object for all parts of a builder.
 
     A change counts when all results are forgotten (:mod:`ovn.queries`).

@@ -109,8 +109,7 @@ def _brought(conf, drivers, control, found):
         for name, subject in made:
             if type(subject) not in driver.SUBJECTS:
                 continue
-            text = (f'{type(subject).__name__} {name} of driver '
-                    f'{driver.name}')
+            text = f'{name} of driver {driver.name}'
             try:
                 wanted = brought.concerning(
                     driver.resources(subject, found.subject.node), address)

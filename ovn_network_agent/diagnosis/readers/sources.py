@@ -30,8 +30,8 @@ def read(conf, drivers, timeout):
     :param conf: the oslo.config ConfigOpts
     :param drivers: list of :class:`drivers.base.Driver`
     :param timeout: seconds for each database
-    :returns: (list of (name, subject); tuple of texts: the subjects that
-        could not be made)
+    :returns: (list of (kind and name, subject); tuple of texts: the subjects
+        that could not be made)
     :raises readers.Unread: when a database cannot be read
     """
     with_sources = [each for each in drivers if each.SOURCES]

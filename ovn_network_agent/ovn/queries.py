@@ -18,7 +18,6 @@ that depend on it.  A result that is equal to the former one is the same object
 as before, and what depends on it alone is not computed again.  Pure.
 """
 
-import collections
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Hashable
@@ -57,7 +56,7 @@ class _Result:
     """
 
     value: Any
-    read: set[Hashable]
+    read: Collection[Hashable]
     asked: dict[_Call, Any]
 
 
@@ -75,15 +74,15 @@ class Queries:
                          for place, named in made.items()
                          for name, index in named.items()}
         self._results: dict[_Call, _Result] = {}
-        # By what is read, and by call, the calls that depend on it.
-        self._readers: dict[Hashable, set[_Call]] = (
-            collections.defaultdict(set))
+        # By what is read, and by call, the calls that depend on it: a tuple of
+        # one, or a set.  Most have one, and a set takes four times the memory.
+        self._readers: dict[Hashable, tuple[_Call] | set[_Call]] = {}
         # Calls that read something that has changed, and calls that depend on
         # such calls.
         self._stale: set[_Call] = set()
         self._doubtful: set[_Call] = set()
-        # The calls under way, the innermost last.
-        self._running: list[_Result] = []
+        # What the calls under way have read and asked, the innermost last.
+        self._running: list[tuple[set[Hashable], dict[_Call, Any]]] = []
 
     # -- for functions ----------------------------------------------------
 
@@ -96,15 +95,15 @@ class Queries:
         call = function, arguments
         value: _T = self._value(call)
         if self._running:
-            self._running[-1].asked[call] = value
+            self._running[-1][1][call] = value
         else:
-            self._readers[call].add(_NOBODY)
+            self._read_by(call, _NOBODY)
         return value
 
     def note(self, look: Hashable) -> None:
         """Note that the running function has read something."""
         if self._running:
-            self._running[-1].read.add(look)
+            self._running[-1][0].add(look)
 
     def row(self, database: str, table: str, uuid: Uuid) -> Row | None:
         """A row, None if it is not there (yet)."""
@@ -214,25 +213,33 @@ class Queries:
         if known is not None and not self._differs(call, known):
             return known.value
         function, arguments = call
-        made = _Result(None, set(), {})
-        self._running.append(made)
+        read: set[Hashable] = set()
+        asked: dict[_Call, Any] = {}
+        self._running.append((read, asked))
         try:
-            made.value = function(*arguments)
+            value = function(*arguments)
         finally:
             self._running.pop()
-        if known is not None and known.value == made.value:
-            made.value = known.value
-        self._results[call] = made
+        if known is not None and known.value == value:
+            value = known.value
+        self._results[call] = _Result(value, tuple(read), asked)
         self._stale.discard(call)
         self._doubtful.discard(call)
-        for look in (*made.read, *made.asked):
-            self._readers[look].add(call)
+        for look in (*read, *asked):
+            self._read_by(look, call)
         if known is not None:
-            for look in known.read - made.read:
+            for look in ({*known.read, *known.asked} - read - asked.keys()):
                 self._release(look, call)
-            for other in known.asked.keys() - made.asked.keys():
-                self._release(other, call)
-        return made.value
+        return value
+
+    def _read_by(self, look: Hashable, reader: _Call) -> None:
+        readers = self._readers.get(look)
+        if readers is None:
+            self._readers[look] = (reader,)
+        elif isinstance(readers, set):
+            readers.add(reader)
+        elif readers != (reader,):
+            self._readers[look] = {*readers, reader}
 
     def _differs(self, call: _Call, known: _Result) -> bool:
         """Whether something differs that a known result depends on.
@@ -252,9 +259,10 @@ class Queries:
     def _release(self, look: Any, reader: _Call) -> None:
         """Forget a reader, and a result that has no other one."""
         readers = self._readers[look]
-        readers.discard(reader)
-        if readers:
-            return
+        if isinstance(readers, set):
+            readers.discard(reader)
+            if readers:
+                return
         del self._readers[look]
         gone = self._results.pop(look, None)
         if gone is not None:

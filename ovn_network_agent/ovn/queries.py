@@ -43,6 +43,8 @@ Dirty = Mapping[Place, Collection[Uuid]]
 _T = TypeVar('_T')
 # A function with its arguments.
 _Call = tuple[Callable[..., Any], tuple[Hashable, ...]]
+# The most readers in a tuple.
+_FEW = 3
 # Who asks from outside of all functions.
 _NOBODY: _Call = (lambda: None, ())
 
@@ -75,8 +77,8 @@ class Queries:
                          for name, index in named.items()}
         self._results: dict[_Call, _Result] = {}
         # By what is read, and by call, the calls that depend on it: a tuple of
-        # one, or a set.  Most have one, and a set takes four times the memory.
-        self._readers: dict[Hashable, tuple[_Call] | set[_Call]] = {}
+        # few, or a set.  Most have one, and a set takes four times the memory.
+        self._readers: dict[Hashable, tuple[_Call, ...] | set[_Call]] = {}
         # Calls that read something that has changed, and calls that depend on
         # such calls.
         self._stale: set[_Call] = set()
@@ -233,13 +235,12 @@ class Queries:
         return value
 
     def _read_by(self, look: Hashable, reader: _Call) -> None:
-        readers = self._readers.get(look)
-        if readers is None:
-            self._readers[look] = (reader,)
-        elif isinstance(readers, set):
+        readers = self._readers.get(look, ())
+        if isinstance(readers, set):
             readers.add(reader)
-        elif readers != (reader,):
-            self._readers[look] = {*readers, reader}
+        elif reader not in readers:
+            more = *readers, reader
+            self._readers[look] = more if len(more) <= _FEW else set(more)
 
     def _differs(self, call: _Call, known: _Result) -> bool:
         """Whether something differs that a known result depends on.
@@ -261,8 +262,11 @@ class Queries:
         readers = self._readers[look]
         if isinstance(readers, set):
             readers.discard(reader)
-            if readers:
-                return
+        else:
+            readers = tuple(each for each in readers if each != reader)
+            self._readers[look] = readers
+        if readers:
+            return
         del self._readers[look]
         gone = self._results.pop(look, None)
         if gone is not None:

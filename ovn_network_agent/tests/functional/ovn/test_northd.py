@@ -81,6 +81,15 @@ class NorthdTest(base.OvsdbTestCase):
             {'198.51.100.1': ('snat', 'router'), '198.51.100.10': ('fip',)},
             {address: each.kinds for address, each
              in eyes.addresses('r1').items()})
+        # One more is in nat_addresses, too, and changes no other address.
+        router, before = eyes.router('r1'), eyes.addresses('r1')
+        self.cloud.add_nat('r1', '198.51.100.11')
+        self.eventually(
+            lambda: eyes.sources('r1', '198.51.100.11').sent == [port.lrp] and
+            '198.51.100.11' in eyes.addresses('r1'), 'the third address')
+        self.assertIs(router, eyes.router('r1'))
+        for address, each in before.items():
+            self.assertIs(each, eyes.addresses('r1')[address])
         self.eventually(lambda: self._order(eyes) == (2, 2), 'the order')
         northd.send_signal(signal.SIGSTOP)
         self.nb.transact(ovsdb.update('Gateway_Chassis', {}, priority=0))

@@ -66,7 +66,7 @@ class Builder:
         self._inputs = inputs.Inputs(gateway_port)
         located = segments.Segments(self._rows, self._inputs)
         self._nats = nats.Nats(self._rows, self._inputs)
-        self._made = routers.Routers(self._rows, self._inputs, located)
+        self._frames = routers.Routers(self._rows, self._inputs, located)
         self._groups = groups.Groups(self._rows, self._inputs, located)
         # The routers of the last view, those that the addresses were made of,
         # and by UUID their addresses.
@@ -133,8 +133,8 @@ class Builder:
         self._rows.replace(databases)
         if self.whole:
             self._rows.rebuild()
+            self._nats.forget()
             self._identified = None
-            self._forget()
         else:
             self._take_in(dirty, again.rows if again else {})
         node = self._node(sb, wiring, phase, former)
@@ -245,10 +245,6 @@ class Builder:
 
     # -- keeping up -------------------------------------------------------
 
-    def _forget(self) -> None:
-        self._rows.forget()
-        self._nats.forget()
-
     def _take_in(self, dirty: queries.Dirty, again: queries.Dirty) -> None:
         if not _OF_CHASSIS.isdisjoint(dirty):
             self._identified = None
@@ -274,7 +270,8 @@ class Builder:
         if self.own.name != wiring.chassis:
             wiring = dataclasses.replace(wiring, chassis=self.own.name)
         if wiring != self._inputs.wiring:
-            self._forget()
+            self._rows.forget()
+            self._nats.forget()
         self._inputs.wiring = wiring
         own, hostname = self.own_chassis(), self._hostname
         if own is not None:
@@ -346,11 +343,11 @@ class Builder:
 
     def _one(self, uuid: Uuid) -> _Seen:
         return _Seen(uuid, self._rows.ask(self._router, uuid),
-                     self._rows.ask(self._made.frame, uuid),
-                     self._rows.ask(self._made.sent, uuid))
+                     self._rows.ask(self._frames.frame, uuid),
+                     self._rows.ask(self._frames.sent, uuid))
 
     def _router(self, uuid: Uuid) -> model.Router:
-        router = self._rows.ask(self._made.frame, uuid).router
+        router = self._rows.ask(self._frames.frame, uuid).router
         facts = self._rows.ask(self._nats.facts, uuid)
         hosting = {networks.owner_of(nat, router.ports)
                    for nat in facts.residents}
@@ -360,6 +357,6 @@ class Builder:
                 if port in hosting and self._inputs.follows(
                     model.REDIRECT + port.lrp) else port
                 for port in router.ports),
-            default_routes=self._rows.ask(self._made.default_routes, uuid),
+            default_routes=self._rows.ask(self._frames.default_routes, uuid),
             problems=tuple(sorted({*router.problems, *facts.problems})),
             tenants=facts.tenants, distributed=facts.distributed)

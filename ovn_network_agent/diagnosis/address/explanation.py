@@ -16,8 +16,8 @@ import dataclasses
 import enum
 
 from ovn_network_agent.diagnosis.address import bgp
-from ovn_network_agent.diagnosis.address import brought
 from ovn_network_agent.diagnosis.address import claims
+from ovn_network_agent.diagnosis.address import driver_subjects
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import packet_filters
@@ -117,15 +117,15 @@ def explain(facts):
     subject = facts.subject
     if subject.vip is not None:
         findings = vip.judge(facts)
-    elif facts.brought:
-        findings = brought.judge(facts)
+    elif facts.driver_subjects:
+        findings = driver_subjects.judge(facts)
     else:
         findings = ovn.judge(facts)
         if subject.here:
             findings += _here(facts)
-        findings += brought.unmade(facts)
+        findings += driver_subjects.unmade(facts)
     findings = claims.settled(subject, verdicts.settled(findings))
-    kind = ', '.join(each.text for each in facts.brought)
+    kind = ', '.join(each.text for each in facts.driver_subjects)
     return Explanation(subject.address, kind or subject.kind.value,
                        _outcome(facts, findings), tuple(findings),
                        subject.owner)
@@ -148,7 +148,7 @@ def _here(facts):
     return found + bgp.judge(facts) + kernel.way_back(facts)
 
 
-def _of_brought(findings):
+def _of_driver_subjects(findings):
     """The outcome by what a driver wants; the agent alone is no answer."""
     if verdicts.first_broken(findings):
         return Outcome.BROKEN
@@ -160,8 +160,8 @@ def _of_brought(findings):
 def _outcome(facts, findings):
     if facts.databases is not None and not verdicts.first_broken(findings):
         return Outcome.UNKNOWN
-    if facts.brought:
-        return _of_brought(findings)
+    if facts.driver_subjects:
+        return _of_driver_subjects(findings)
     if facts.subject.kind is subjects.Kind.NOBODY:
         return Outcome.UNKNOWN if facts.unmade else Outcome.NOBODY
     if verdicts.first_broken(findings):

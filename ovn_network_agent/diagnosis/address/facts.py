@@ -96,8 +96,8 @@ class Facts:
     :ivar frr_setup: :class:`frr.setup.Setup`, None when it was not needed
     :ivar filters: :class:`nft.filters.Found`, the filters of other programs
     :ivar translation: for a VIP, see :func:`readers.nft.read`
-    :ivar brought: tuple of :class:`brought.Brought`, the subjects of sources
-        of drivers that have the address
+    :ivar driver_subjects: tuple of :class:`driver_subjects.DriverSubject`,
+        the subjects of sources of drivers that have the address
     :ivar unmade: tuple of texts: the subjects that could not be made
     :ivar rows: the agent's rows about the address, dict of (kind, key as
         text) to dict; or :class:`readers.Unread`
@@ -120,7 +120,7 @@ class Facts:
     frr_setup: object = None
     filters: object = NOT_READ
     translation: object = NOT_READ
-    brought: tuple = ()
+    driver_subjects: tuple = ()
     unmade: tuple = ()
     rows: object = NOT_READ
 

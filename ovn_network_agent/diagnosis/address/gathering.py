@@ -25,7 +25,7 @@ from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.diagnosis.address import brought
+from ovn_network_agent.diagnosis.address import driver_subjects
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.readers import agent
@@ -92,11 +92,11 @@ def gather(conf, address, client, control):
     vip = vips.find(conf, address, said, drivers)
     if vip is not None:
         return _vip(dataclasses.replace(found, subject=vip))
-    return found if mode.forwards_only(conf) else _brought(
+    return found if mode.forwards_only(conf) else _driver_subjects(
         conf, drivers, control, found)
 
 
-def _brought(conf, drivers, control, found):
+def _driver_subjects(conf, drivers, control, found):
     """The facts about an address that sources of drivers may have."""
     if not any(driver.SOURCES for driver in drivers):
         return found
@@ -111,16 +111,17 @@ def _brought(conf, drivers, control, found):
                 continue
             text = f'{name} of driver {driver.name}'
             try:
-                wanted = brought.concerning(
+                wanted = driver_subjects.concerning(
                     driver.resources(subject, found.subject.node), address)
             except Exception as error:
                 failed.append(f'{text}: {type(error).__name__}: {error}')
                 continue
             if wanted:
-                about.append(brought.Brought(text, wanted, brought.layers(
-                    driver, subject, address)))
+                about.append(driver_subjects.DriverSubject(
+                    text, wanted, driver_subjects.layers(driver, subject,
+                                                         address)))
     return dataclasses.replace(
-        found, brought=tuple(about), unmade=tuple(failed),
+        found, driver_subjects=tuple(about), unmade=tuple(failed),
         rows=attempt(_rows, control, address) if about else found.rows)
 
 

@@ -36,7 +36,7 @@ _VERDICTS = {ledger.State.IN_PLACE.value: Verdict.OK,
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Brought:
+class DriverSubject:
     """A subject of a source, and what a driver says about an address of it.
 
     :ivar text: the subject and the driver, for people
@@ -87,7 +87,7 @@ def judge(facts):
     :returns: list of :class:`finding.Finding`
     """
     found = [ovn.agent(facts)]
-    for each in facts.brought:
+    for each in facts.driver_subjects:
         found += [_problem(one) if one.kind == resources.Problem.kind else
                   _resource(one, facts.rows) for one in each.wanted]
         found += each.layers

@@ -16,7 +16,7 @@ import dataclasses
 
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.diagnosis.address import brought
+from ovn_network_agent.diagnosis.address import driver_subjects
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import subject
@@ -41,7 +41,8 @@ class LayersTest(explained.AddressTestCase):
 
     def layers(self, explain):
         return [(each.check, each.layer, each.verdict, each.evidence)
-                for each in brought.layers(Driver(explain), 'dns', ADDRESS)]
+                for each in driver_subjects.layers(Driver(explain), 'dns',
+                                                   ADDRESS)]
 
     def test_a_method_that_raises(self):
         """What it said before counts."""
@@ -74,7 +75,7 @@ class ConcerningTest(explained.AddressTestCase):
         route = resources.AnnouncedRoute(254, ADDRESS + '/32', 'lo')
         problem = resources.Problem('{some} is bad', addresses=(ADDRESS,))
         self.assertEqual(
-            (WANTED, route, problem), brought.concerning(
+            (WANTED, route, problem), driver_subjects.concerning(
                 iter([OTHER, WANTED, route, problem,
                       resources.Problem('all is bad'),
                       resources.Keep(WANTED.ref)]), ADDRESS))
@@ -85,8 +86,9 @@ class JudgeTest(explained.AddressTestCase):
     def case(self, *wanted, **values):
         return dataclasses.replace(
             facts.Facts(facts.Setup(), subject.Subject(ADDRESS)),
-            **{'agent': {'phase': 'running'}, 'brought': (brought.Brought(
-                'Service dns of driver names', wanted),), **values})
+            **{'agent': {'phase': 'running'},
+               'driver_subjects': (driver_subjects.DriverSubject(
+                   'Service dns of driver names', wanted),), **values})
 
     def judged(self, state, reason='', **values):
         """(outcome, verdict, evidence) by the row of an agent."""
@@ -130,7 +132,7 @@ class JudgeTest(explained.AddressTestCase):
         self.assertEqual(f'{ADDRESS} is bad', self.evidence(found, 'wanted'))
 
     def test_a_subject_that_could_not_be_made(self):
-        found = dataclasses.replace(self.case(), brought=(),
+        found = dataclasses.replace(self.case(), driver_subjects=(),
                                     unmade=('Service dns: a bad row',))
         self.assertIs(Outcome.UNKNOWN, explanation.explain(found).outcome)
         self.assertEqual(['subject'], self.found(found, Verdict.NOT_CHECKED))

@@ -35,6 +35,7 @@ from ovn_network_agent.conf import metrics
 from ovn_network_agent.conf import ovn
 from ovn_network_agent.conf import ovs
 from ovn_network_agent.conf import port_forward
+from ovn_network_agent.conf import provider_port
 from ovn_network_agent.conf import variables
 from ovn_network_agent.conf import veth_leak
 
@@ -43,7 +44,7 @@ PROJECT = base.PROJECT
 DAEMONS = tuple('privsep_' + name for name in (
     'kernel', 'ovs', 'frr', 'netfilter'))
 MODULES = (base, agent, ovn, ovs, frr, fip_route, announce, veth_leak,
-           gateway_drain, port_forward, metrics)
+           gateway_drain, port_forward, provider_port, metrics)
 
 
 def list_opts():

@@ -29,6 +29,9 @@ RANKING = 'ranking'
 # The driver writes rows with the host name of this chassis.  The core finds
 # the chassis that are gone for good.
 ABSENCE = 'absence'
+# The driver announces machines on provider networks.  The core has SB send
+# the ports of this chassis, and finds the addresses.
+MACHINES = 'machines'
 
 
 def asked(conf: Any, what: str) -> bool:
@@ -37,7 +40,7 @@ def asked(conf: Any, what: str) -> bool:
     Drivers that are not installed do not count, because the loader refuses
     them.
 
-    :param what: :data:`RANKING` or :data:`ABSENCE`
+    :param what: :data:`RANKING`, :data:`ABSENCE` or :data:`MACHINES`
     """
     return any(what in getattr(_class(DRIVERS, name), 'ASKS', ())
                for name in conf.drivers)

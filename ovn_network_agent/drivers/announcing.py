@@ -10,7 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""How an address is announced, and whether that is proved.  Pure."""
+"""How an address is made reachable and announced, whose ever it is.  Pure.
+
+Also whether the announcements of a router are proved.
+"""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -21,19 +24,27 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.drivers import segments
 from ovn_network_agent.drivers import veth
 
 METHOD = 'fip_route.announce_method'
 # The OTHER_OPTIONS of a driver that announces.
 OPTIONS = (METHOD, *veth_leak.ENDS)
+# Further ones of a driver that makes addresses reachable, but for fip_route.
+ROUTE_OPTIONS = ('fip_route.route_table_id', 'fip_route.route_rule_priority')
 
 _EVERYTHING = frozenset(veth.DEFAULT.values())
 
 
-def provider_networks(
-        settings: typing.Any, port: model.GatewayPort | model.GroupPort
-        ) -> tuple[iptext.Network, ...]:
+# What has a segment and provider networks.
+Place: typing.TypeAlias = (model.GatewayPort | model.GroupPort |
+                            model.ProviderNetwork)
+
+
+def provider_networks(settings: typing.Any,
+                      port: Place) -> tuple[iptext.Network, ...]:
     """The provider networks of a port, as :func:`networks.provider_networks`.
 
     Without IPv6 there, the agent makes nothing for IPv6 but flows.
@@ -41,6 +52,82 @@ def provider_networks(
     :param settings: may also be the ConfigOpts of oslo.config
     """
     return networks.provider_networks(port.networks, settings.network_cidr)
+
+
+def device(settings: typing.Any, place: Place, node: model.Node
+           ) -> Iterator[resources.Resource]:
+    """The device of a segment, or those that are kept in doubt."""
+    served, bridge_ip = bridges.served(settings), settings.bridge_ip
+    if not segments.located(place.segment, served):
+        yield from segments.kept(node, served, bridge_ip)
+        return
+    yield from segments.device(place.segment, bridge_ip)
+    if any(net.version == 6 for net in provider_networks(settings, place)):
+        yield segments.link_local(place.segment)
+
+
+def prefix_list(settings: typing.Any, nets: Iterable[iptext.Network]
+                ) -> Iterator[resources.PrefixListEntry]:
+    """The entries that permit host routes of networks."""
+    name = settings.frr.frr_prefix_list
+    if name:
+        for network in nets:
+            length = network.max_prefixlen
+            yield resources.PrefixListEntry(name, str(network), length, length)
+
+
+def reachable(settings: typing.Any, node: model.Node, address: str,
+              segment: model.Segment, tag: int | None,
+              of_device: tuple[resources.Ref, ...],
+              requires: tuple[resources.Ref, ...], announced: bool = True
+              ) -> Iterator[resources.Resource]:
+    """The route of an address on a segment, and its announcement.
+
+    :param of_device: prerequisites of the route
+    :param requires: likewise of the announcement
+    :param announced: False when the last packets are only forwarded
+    """
+    dst = networks.host_prefix(address)
+    own_table = settings.fip_route.route_table_id
+    # In default VRF mode the route that FRR redistributes (kernel) or
+    # installs (static) is the one to the bridge; a second one beside it
+    # would win over FRR's and stop the announcement.
+    if settings.frr.vrf_name or own_table:
+        route = resources.KernelRoute(_table(settings), dst, segment.device,
+                                      requires=of_device)
+        yield route
+        requires += (route.ref,)
+    if own_table:
+        yield _rule(settings, dst)
+    found = announcement(settings, node, dst, segment.device, requires, tag)
+    if announced and found is not None:
+        yield found
+
+
+def kept(settings: typing.Any, node: model.Node,
+         address: str) -> Iterator[resources.Keep]:
+    """Keep the announcement of an address in doubt as it is."""
+    vrf = node.device(settings.frr.vrf_name)
+    tables = {_table(settings), resources.MAIN_TABLE,
+              vrf.vrf_table if vrf else 0}
+    dst = networks.host_prefix(address)
+    for table in sorted(tables - {0}):
+        for kind in (resources.KernelRoute, resources.AnnouncedRoute):
+            yield resources.Keep(resources.Ref(kind.kind, (table, dst)))
+    if settings.fip_route.route_table_id:
+        yield resources.Keep(_rule(settings, dst).ref)
+    yield resources.Keep(resources.Ref(
+        resources.Announcement.kind, (settings.frr.vrf_name, dst)))
+
+
+def _rule(settings: typing.Any, dst: str) -> resources.Rule:
+    return resources.Rule(settings.fip_route.route_rule_priority,
+                          _table(settings), dst=dst)
+
+
+def _table(settings: typing.Any) -> int:
+    table: int = settings.fip_route.route_table_id
+    return table or resources.MAIN_TABLE
 
 
 def announcement(settings: typing.Any, node: model.Node, prefix: str, dev: str,

@@ -93,7 +93,7 @@ class Driver(abc.ABC):
     # The classes of the sources that make subjects of kinds that the core does
     # not have.
     SOURCES: typing.ClassVar[tuple[type[source.Source], ...]] = ()
-    # Services of the core for this driver: RANKING and ABSENCE of
+    # Services of the core for this driver: RANKING, ABSENCE and MACHINES of
     # conf.plugins.
     ASKS: typing.ClassVar[tuple[str, ...]] = ()
 
@@ -122,6 +122,8 @@ class Driver(abc.ABC):
             :class:`model.Node`, the node again;
             :class:`model.Router`, without NAT rows;
             :class:`model.ServedAddress`;
+            :class:`model.ProviderNetwork` and :class:`model.PortAddress`, if a
+            driver asks for MACHINES;
             :class:`model.GatewayGroup`, in which this chassis may be only a
             standby; :class:`port_forwards.Forwards`, all port forwards, with
             a rules file

@@ -18,8 +18,6 @@ each other, what BGP announces, and, because the provider network has no
 gateway, the default route of the router in OVN.
 """
 
-from collections.abc import Iterable
-from collections.abc import Iterator
 import dataclasses
 import functools
 import typing
@@ -86,18 +84,13 @@ class FipRouteDriver(base.Driver):
         """What makes addresses reachable, see the methods for each kind."""
         match subject:
             case model.Node():
-                return self._node()
+                return segments.bridges_up(self._bridges(),
+                                           self.settings.bridge_ip)
             case model.Router():
                 return self._router(subject, node)
             case model.ServedAddress():
                 return self._address(subject, node)
         return self._group(subject, node)
-
-    def _node(self) -> base.Wanted:
-        """Provider bridges are up, have bridge_ip and answer ARP requests."""
-        for bridge in self._bridges():
-            yield resources.LinkUp(bridge)
-            yield from segments.attachment(bridge, self.settings.bridge_ip)
 
     def _group(self, group: model.GatewayGroup,
                node: model.Node) -> base.Wanted:
@@ -113,11 +106,12 @@ class FipRouteDriver(base.Driver):
         for port in group.ports:
             if port.routed_by_ovn:
                 continue
-            yield from self._device(port, node)
+            yield from announcing.device(self.settings, port, node)
             if port.chassis != node.chassis and segments.usable(
                     port.segment, self._bridges()):
-                yield from _mac_tweak(port.segment)
-                yield from self._prefix_list(self._networks(port))
+                yield from segments.mac_tweak(port.segment)
+                yield from announcing.prefix_list(self.settings,
+                                                  self._networks(port))
 
     def _router(self, router: model.Router, node: model.Node) -> base.Wanted:
         """The objects of the router and its ports, and its proof."""
@@ -133,9 +127,9 @@ class FipRouteDriver(base.Driver):
         for service in (
                 *(self._service(port, False) for port in router.served_ports),
                 *(self._service(port, True) for port in router.hosting_ports)):
-            wanted += self._device(service.port, node)
+            wanted += announcing.device(self.settings, service.port, node)
             if service.announced:
-                wanted += self._prefix_list(service.nets)
+                wanted += announcing.prefix_list(self.settings, service.nets)
             wanted += service.mac_tweak
         # Both services of a port need the same objects.
         yield from dict.fromkeys(wanted)
@@ -171,7 +165,7 @@ class FipRouteDriver(base.Driver):
         segment = (port.segment if passes(port.segment, self._bridges())
                    else None)
         of_device = segments.prerequisites(segment) if segment else ()
-        mac_tweak = (tuple(_mac_tweak(segment))
+        mac_tweak = (tuple(segments.mac_tweak(segment))
                      if segment and segment.patch_port else ())
         return _Service(
             port, self._networks(port),
@@ -206,9 +200,12 @@ class FipRouteDriver(base.Driver):
         if served.port.relay and not served.resident:
             yield from relays.leaving(served, self._bridges())
         if service.segment:
-            yield from self._reachable(served, service, service.segment, node)
+            yield from announcing.reachable(
+                self.settings, node, served.address, service.segment,
+                served.port.tag, service.of_device, service.requires,
+                service.announced)
         elif service.announced:
-            yield from self._keep(served, node)
+            yield from announcing.kept(self.settings, node, served.address)
 
     def _left_out(self, served: model.ServedAddress, service: _Service,
                   inside: bool) -> base.Wanted:
@@ -242,85 +239,12 @@ class FipRouteDriver(base.Driver):
                 'its gateway ports and not announced; if they should be, '
                 'name all provider networks in [DEFAULT] network_cidr')
 
-    def _device(self, port: model.GatewayPort | model.GroupPort,
-                node: model.Node) -> base.Wanted:
-        """The device of a segment, or those that are kept in doubt."""
-        if not segments.located(port.segment, self._bridges()):
-            yield from segments.kept(node, self._bridges(),
-                                     self.settings.bridge_ip)
-            return
-        yield from segments.device(port.segment, self.settings.bridge_ip)
-        if any(net.version == 6 for net in self._networks(port)):
-            yield segments.link_local(port.segment)
-
     def _networks(self, port: model.GatewayPort | model.GroupPort
                   ) -> tuple[iptext.Network, ...]:
         return announcing.provider_networks(self.settings, port)
 
     def _bridges(self) -> tuple[str, ...]:
         return bridges.served(self.settings)
-
-    # -- kernel and BGP ---------------------------------------------------
-
-    def _reachable(self, served: model.ServedAddress, service: _Service,
-                   segment: model.Segment, node: model.Node) -> base.Wanted:
-        requires, dst = service.requires, networks.host_prefix(served.address)
-        own_table = self.settings.fip_route.route_table_id
-        # In default VRF mode the route that FRR redistributes (kernel) or
-        # installs (static) is the one to the bridge; a second one beside it
-        # would win over FRR's and stop the announcement.
-        if self.settings.frr.vrf_name or own_table:
-            route = resources.KernelRoute(self._table(), dst, segment.device,
-                                          requires=service.of_device)
-            yield route
-            requires += (route.ref,)
-        if own_table:
-            yield self._rule(dst)
-        announcement = announcing.announcement(
-            self.settings, node, dst, segment.device, requires,
-            served.port.tag)
-        if service.announced and announcement is not None:
-            yield announcement
-
-    def _rule(self, dst: str) -> base.Resource:
-        return resources.Rule(self.settings.fip_route.route_rule_priority,
-                              self._table(), dst=dst)
-
-    def _table(self) -> int:
-        return self.settings.fip_route.route_table_id or resources.MAIN_TABLE
-
-    def _prefix_list(self, nets: Iterable[iptext.Network]) -> base.Wanted:
-        name = self.settings.frr.frr_prefix_list
-        if name:
-            for network in nets:
-                length = network.max_prefixlen
-                yield resources.PrefixListEntry(name, str(network), length,
-                                                length)
-
-    def _keep(self, served: model.ServedAddress,
-              node: model.Node) -> base.Wanted:
-        """Keep the announcement of an address in doubt as it is."""
-        vrf = node.device(self.settings.frr.vrf_name)
-        tables = {self._table(), resources.MAIN_TABLE,
-                  vrf.vrf_table if vrf else 0}
-        dst = networks.host_prefix(served.address)
-        for table in sorted(tables - {0}):
-            for kind in (resources.KernelRoute, resources.AnnouncedRoute):
-                yield resources.Keep(resources.Ref(kind.kind, (table, dst)))
-        if self.settings.fip_route.route_table_id:
-            yield resources.Keep(self._rule(dst).ref)
-        yield resources.Keep(resources.Ref(
-            resources.Announcement.kind,
-            (self.settings.frr.vrf_name, dst)))
-
-
-def _mac_tweak(segment: model.Segment) -> Iterator[resources.Flow]:
-    """Flows that give OVN's packets the MAC of the segment's device."""
-    for family in (4, 6):
-        yield resources.Flow(
-            segment.bridge, ownership.COOKIE_MAC_TWEAK,
-            ownership.PRIORITY_MAC_TWEAK, segment.patch_port, family,
-            set_dst=segment.mac)
 
 
 def _hairpin(served: model.ServedAddress,

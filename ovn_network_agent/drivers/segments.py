@@ -89,6 +89,14 @@ def _no_device(segment: model.Segment) -> str:
     return ''
 
 
+def bridges_up(bridges: Collection[str],
+               bridge_ip: str) -> Iterator[resources.Resource]:
+    """Provider bridges are up, have bridge_ip and answer ARP requests."""
+    for bridge in bridges:
+        yield resources.LinkUp(bridge)
+        yield from attachment(bridge, bridge_ip)
+
+
 def prerequisites(segment: model.Segment) -> tuple[resources.Ref, ...]:
     """The device that a located segment needs."""
     return (resources.Ref(resources.VlanDevice.kind, (segment.device,)),
@@ -164,3 +172,12 @@ def attachment(dev: str, bridge_ip: str,
     # what the first packet between chassis would wait for (arp(7)).
     yield resources.Sysctl(f'net/ipv4/neigh/{dev}/proxy_delay', '0',
                            requires=requires)
+
+
+def mac_tweak(segment: model.Segment) -> Iterator[resources.Flow]:
+    """Flows that give OVN's packets the MAC of the segment's device."""
+    for family in (4, 6):
+        yield resources.Flow(
+            segment.bridge, ownership.COOKIE_MAC_TWEAK,
+            ownership.PRIORITY_MAC_TWEAK, segment.patch_port, family,
+            set_dst=segment.mac)

@@ -40,7 +40,8 @@ class VethLeakDriver(base.Driver):
     CONFIG_OPTS = options.OPTS
     OTHER_OPTIONS = ('fip_route.standby_prepare', announcing.METHOD,
                      *mode.DECISIVE)
-    SUBJECTS = (model.Node, model.Router, model.GatewayGroup)
+    SUBJECTS = (model.Node, model.Router, model.GatewayGroup,
+                model.ProviderNetwork)
 
     @classmethod
     def runs_without_ovn(cls, settings: typing.Any) -> bool:
@@ -48,7 +49,7 @@ class VethLeakDriver(base.Driver):
         return bool(settings.frr.vrf_name)
 
     def resources(self, subject: (model.Node | model.Router |
-                                  model.GatewayGroup),
+                                  model.GatewayGroup | model.ProviderNetwork),
                   node: model.Node) -> base.Wanted:
         """The pair, the leaks of networks, and the way back of standbys.
 
@@ -59,6 +60,8 @@ class VethLeakDriver(base.Driver):
                 return self._unless_off(self._node(node))
             case model.Router():
                 return self._unless_off(self._router(subject, node))
+            case model.ProviderNetwork():
+                return self._unless_off(self._network(subject, node))
         return self._group(subject, node)
 
     def _group(self, group: model.GatewayGroup,
@@ -145,13 +148,27 @@ class VethLeakDriver(base.Driver):
                         self.settings, port)})
         # A former owner still forwards for a moment.
         for port in router.used_ports:
-            if not self.settings.network_cidr:
-                nets = announcing.provider_networks(self.settings, port)
-                yield from self._further_ways(nets)
-                for network in nets:
-                    yield from self._leak(network, node)
-            yield from self._out_of_ovn(
-                port, map(str, sorted(router.tenants)), node)
+            yield from self._place(port, map(str, sorted(router.tenants)),
+                                   node)
+
+    def _network(self, network: model.ProviderNetwork,
+                 node: model.Node) -> base.Wanted:
+        yield from announcing.no_way_out(
+            self.settings, node, 'what machines on provider networks send, '
+            'replies too, is dropped unless BGP knows its target',
+            {net.version for net in announcing.provider_networks(
+                self.settings, network)})
+        yield from self._place(network, (), node)
+
+    def _place(self, place: model.GatewayPort | model.ProviderNetwork,
+               tenants: Iterable[str], node: model.Node) -> base.Wanted:
+        """The leaks of provider networks, and the rules out of OVN."""
+        if not self.settings.network_cidr:
+            nets = announcing.provider_networks(self.settings, place)
+            yield from self._further_ways(nets)
+            for network in nets:
+                yield from self._leak(network, node)
+        yield from self._out_of_ovn(place, tenants, node)
 
     def _standby(self, port: model.GroupPort, node: model.Node) -> base.Wanted:
         """The rules for packets from OVN, for a port that may come here."""
@@ -177,7 +194,7 @@ class VethLeakDriver(base.Driver):
                                  iif=ownership.VETH_DEFAULT,
                                  suppress=suppress)
 
-    def _out_of_ovn(self, port: model.GatewayPort | model.GroupPort,
+    def _out_of_ovn(self, port: announcing.Place,
                     tenants: Iterable[str], node: model.Node) -> base.Wanted:
         """Rules for packets out of OVN that would take a wrong way.
 

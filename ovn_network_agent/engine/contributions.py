@@ -40,7 +40,7 @@ LOG = logging.getLogger(__name__)
 
 #: The kinds of subjects that need no source of a driver.
 KINDS = (model.Node, port_forwards.Forwards, model.GatewayGroup, model.Router,
-         model.ServedAddress)
+         model.ServedAddress, model.ProviderNetwork, model.PortAddress)
 
 # By what a subject belongs to (the UUID of a router, for example), and by what
 # is left of its name, '' for most.
@@ -128,7 +128,10 @@ class Contributions:
             model.GatewayGroup: {f'{group.table} {group.key}': {'': group}
                                  for group in snapshot.groups},
             model.Router: self._alone(snapshot.routers),
-            model.ServedAddress: snapshot.addresses, **snapshot.subjects}
+            model.ServedAddress: snapshot.addresses,
+            model.ProviderNetwork: {uuid: {'': network} for uuid, network
+                                    in snapshot.networks.items()},
+            model.PortAddress: snapshot.machines, **snapshot.subjects}
 
     def _alone(self, routers: tuple[model.Router, ...]) -> Subjects:
         """The routers by UUID; the same mapping for the same routers."""

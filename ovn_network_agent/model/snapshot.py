@@ -12,12 +12,16 @@
 
 """One consistent view: the node, its routers and its gateway groups."""
 
+from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import itertools
 
 from ovn_network_agent import port_forwards
 from ovn_network_agent.model.gateways import GatewayGroup
 from ovn_network_agent.model.node import Node
+from ovn_network_agent.model.ports import PortAddress
+from ovn_network_agent.model.ports import ProviderNetwork
 from ovn_network_agent.model.routers import Router
 from ovn_network_agent.model.served import ServedAddress
 
@@ -38,7 +42,20 @@ class Snapshot:
     # addresses of a router are the same.
     addresses: Mapping[str, Mapping[str, ServedAddress]] = dataclasses.field(
         default_factory=dict)
+    # By UUID of the switch: provider networks with machines here, and their
+    # addresses; the same mappings while nothing of a network changes.
+    networks: Mapping[str, ProviderNetwork] = dataclasses.field(
+        default_factory=dict)
+    machines: Mapping[str, Mapping[str, PortAddress]] = dataclasses.field(
+        default_factory=dict)
     # By kind and name the subjects that sources of drivers have made, each
     # alone in a dict.
     subjects: Mapping[type, Mapping[str, Mapping[str, object]]] = (
         dataclasses.field(default_factory=dict))
+
+    def every_address(self) -> Iterator[ServedAddress | PortAddress]:
+        """The addresses of routers, and those of machines."""
+        for known in itertools.chain[Mapping[
+                str, ServedAddress] | Mapping[str, PortAddress]](
+                    self.addresses.values(), self.machines.values()):
+            yield from known.values()

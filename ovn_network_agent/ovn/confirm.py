@@ -139,7 +139,7 @@ def _lost(before: model.Snapshot | None, now: model.Snapshot,
     :returns: whether a gateway port or machine of this chassis is gone; UUIDs
         of routers that lost a port, network or address according to NB
     """
-    gateways = False
+    gateways = bool(before and not _ports(before) <= _ports(now))
     routers: set[str] = set()
     present = {router.uuid: router for router in now.routers}
     for router in before.routers if before else ():
@@ -163,6 +163,11 @@ def _lost(before: model.Snapshot | None, now: model.Snapshot,
         if uuid in present and not _claims(had) <= _claims(has):
             routers.add(uuid)
     return gateways, routers
+
+
+def _ports(view: model.Snapshot) -> set[tuple[str, str]]:
+    return {(each.port, each.address) for known in view.machines.values()
+            for each in known.values()}
 
 
 def _machines(addresses: _Addresses) -> set[str]:

@@ -97,3 +97,10 @@ def hostnames(sb: columns.Tables) -> dict[str, str]:
     common = collections.Counter(owner.hostname for owner in owners)
     return {owner.chassis: str(owner) if common[owner.hostname] > 1 else
             owner.hostname for owner in owners}
+
+
+def network_name(row: Row) -> str:
+    """The name of a logical switch that a person knows."""
+    label = printable.line(
+        columns.entry(row, 'external_ids', NETWORK_NAME) or '')
+    return label or str(columns.atom(row, 'name'))

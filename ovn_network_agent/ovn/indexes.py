@@ -166,6 +166,12 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'peer': _of_type('patch', _peer_keys),
             'localnet': _of_type(
                 'localnet', lambda r: columns.referenced(r, 'datapath')),
+            'attached': _of_type(
+                'patch', lambda r: columns.referenced(r, 'datapath')),
+            'ip': Index(lambda r: rows.machine(r, True)[0]
+                        if rows.announces_itself(r) else ()),
+            'subnet': Index(_subnet_keys),
+            'words': _words(words.MACHINE),
             'machine': Index(
                 lambda r: [columns.atom(r, 'logical_port')]
                 if rows.hosts(r) else ()),
@@ -262,6 +268,13 @@ def _peer_keys(row: Row) -> Iterator[str]:
     peer = columns.entry(row, 'options', 'peer')
     if peer is not None:
         yield peer
+
+
+def _subnet_keys(row: Row) -> Iterator[tuple[Any, str]]:
+    if rows.announces_itself(row):
+        for datapath in columns.referenced(row, 'datapath'):
+            for subnet in rows.subnets(row)[0]:
+                yield datapath, subnet
 
 
 def _prefix_keys(row: Row) -> Iterable[iptext.Network]:

@@ -18,6 +18,16 @@ from ovn_network_agent import selection
 from ovn_network_agent.model import wiring as wirings
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Machines:
+    """Which machines on provider networks are announced."""
+
+    # Names of networks and physical networks, empty for all.
+    networks: frozenset[str] = frozenset()
+    # Whether "allowed address pairs" count.
+    pairs: bool = False
+
+
 @dataclasses.dataclass(slots=True)
 class Inputs:
     """The same object for all parts of a builder.
@@ -31,6 +41,8 @@ class Inputs:
     wiring: wirings.Wiring = dataclasses.field(default_factory=wirings.Wiring)
     selected: selection.Selection = dataclasses.field(
         default_factory=selection.Selection)
+    # None if no driver asks for machines.
+    machines: Machines | None = None
     # Whether SB and the replica have the table Advertised_Route.
     has_advertised: bool = False
 

@@ -195,6 +195,16 @@ class Queries:
         self.outdate(uuid)
         return changed
 
+    def outdated(self, function: Callable[..., Any]) -> set[Any]:
+        """The arguments of those calls of a function that may differ."""
+        return {arguments for known, arguments in self._stale | self._doubtful
+                if known == function}
+
+    def drop(self, function: Callable[..., Any],
+             *arguments: Hashable) -> None:
+        """Forget a result that was asked for from outside."""
+        self._release((function, arguments), _NOBODY)
+
     def outdate(self, look: Hashable) -> None:
         """Have the functions computed again that have read something."""
         for call in self._readers.get(look, ()):

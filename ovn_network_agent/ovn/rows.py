@@ -56,21 +56,83 @@ def hosts(row: Row) -> bool:
             bool(columns.atom(row, 'up', True)))
 
 
+def announces_itself(row: Row) -> bool:
+    """Whether a port of a machine answers for its addresses where it is.
+
+    Not so the types 'external' (another chassis passes the packets),
+    'localport' (each chassis has it), and gateways to other networks
+    (ovn-sb(5), table Port_Binding).  A subport of a trunk has the type ''.  A
+    port of type 'virtual' may keep a chassis for a moment after its machine.
+    """
+    kind = columns.atom(row, 'type')
+    return hosts(row) and (kind == '' or kind == 'virtual' and
+                           bool(columns.atom(row, 'virtual_parent')))
+
+
+def machine(row: Row, pairs: bool
+            ) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The addresses of a machine's port, each with its MAC, and problems.
+
+    Each text of the column "mac" is a MAC and addresses, or "unknown".
+
+    :param pairs: whether the single addresses in port_security count, too,
+        which has the "allowed address pairs" of Neutron
+    """
+    found: dict[str, str] = {}
+    problems = []
+    name = columns.atom(row, 'logical_port')
+    texts = [*columns.atoms(row, 'mac'),
+             *(columns.atoms(row, 'port_security') if pairs else ())]
+    for text in texts:
+        mac, *addresses = text.split() or ['']
+        for address in addresses:
+            try:
+                ip = iptext.interface(address)
+            except ValueError:
+                problems.append(f'port {name}: address {address!r} is '
+                                'malformed')
+                continue
+            if ip.network.prefixlen < ip.max_prefixlen or ip.is_link_local:
+                continue
+            if ip.is_multicast or ip.is_unspecified or ip.is_loopback:
+                problems.append(f'port {name}: address {address} is of no '
+                                'machine')
+                continue
+            found.setdefault(str(ip.ip), mac.lower())
+    return found, tuple(problems)
+
+
+def subnets(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The subnets that Neutron writes into the row of a port, and problems.
+
+    :returns: likewise :func:`networks`; each subnet once, without the address
+    """
+    texts = (columns.entry(row, 'external_ids', 'neutron:cidrs') or '').split()
+    valid, problems = _networks(
+        f'port {columns.atom(row, "logical_port")}', texts)
+    return tuple(sorted({str(each.network) for each in map(
+        parsing.parse_interface, valid) if each})), problems
+
+
 def networks(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The valid networks of a router port, and the problems of the others.
 
     A network of prefix length 0 is not valid: its rules and routes would
     match all traffic of this node.
     """
+    return _networks(f'Logical_Router_Port {columns.atom(row, "name")}',
+                     sorted(columns.atoms(row, 'networks')))
+
+
+def _networks(of: str, texts: Iterable[str]
+              ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     valid, problems = [], []
-    name = columns.atom(row, 'name')
-    for text in sorted(columns.atoms(row, 'networks')):
+    for text in texts:
         interface = parsing.parse_interface(text)
         if interface is None:
-            problems.append(f'Logical_Router_Port {name}: network '
-                            f'{text!r} is malformed')
+            problems.append(f'{of}: network {text!r} is malformed')
         elif not interface.network.prefixlen:
-            problems.append(f'Logical_Router_Port {name}: network '
+            problems.append(f'{of}: network '
                             f'{text!r} is everything and left out; give it '
                             'the prefix length of its subnet')
         else:

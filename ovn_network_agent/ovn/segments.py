@@ -56,19 +56,26 @@ class Segments:
         return found[0] if found else None
 
     def segment(self, lrp: str) -> model.Segment | None:
-        """The segment of a gateway port, None while it is unknown.
+        """The segment of a gateway port, None while it is unknown."""
+        datapath = self._rows.ask(self.datapath, lrp)
+        row = self.localnet(datapath)
+        return row and self.of_localnet(datapath, row)
+
+    def localnet(self, datapath: Uuid | None) -> columns.Row | None:
+        """The localnet port of a switch.
 
         A network of several segments has a localnet port for each segment.
         The localnet port of a physical network of this node comes first.
         """
-        datapath = self._rows.ask(self.datapath, lrp)
-        wiring = self._inputs.wiring
-        here = dict(wiring.mappings)
-        found = self._rows.rows('sb', 'Port_Binding', self._rows.find(
-            'sb', 'Port_Binding', 'localnet').find(datapath))
-        row = min(found, default=None, key=lambda row: (
-            _physical_network(row) not in here, row.uuid))
-        return row and wiring.segment(
+        here = dict(self._inputs.wiring.mappings)
+        return min(self._rows.rows('sb', 'Port_Binding', self._rows.find(
+            'sb', 'Port_Binding', 'localnet').find(datapath)),
+            default=None, key=lambda row: (
+                _physical_network(row) not in here, row.uuid))
+
+    def of_localnet(self, datapath: Uuid, row: columns.Row) -> model.Segment:
+        """The segment of a localnet port."""
+        return self._inputs.wiring.segment(
             str(datapath), columns.atom(row, 'logical_port'),
             _physical_network(row), columns.atom(row, 'tag', 0))
 
@@ -79,8 +86,17 @@ class Segments:
         """
         network = self._rows.ask(self.datapath, lrp)
         return network is not None and any(
+            self.has(network, table, address)
+            for table in ('NAT', 'Load_Balancer', _PORT))
+
+    def has(self, network: Uuid, table: str, address: str) -> bool:
+        """Whether a router on a network has a row with an address.
+
+        :param network: UUID of the datapath of the switch
+        :param table: 'NAT', 'Load_Balancer' or 'Logical_Router_Port'
+        """
+        return any(
             self._rows.ask(self.datapath, name) == network
-            for table in ('NAT', 'Load_Balancer', _PORT)
             for row in sorted(self._rows.find('nb', table,
                                               'address').find(address))
             for port in ([row] if table == _PORT else self._ports(row))

@@ -32,6 +32,7 @@ from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import own_chassis
+from ovn_network_agent.ovn import ports
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import routers
 from ovn_network_agent.ovn import segments
@@ -61,13 +62,15 @@ class Builder:
     """
 
     def __init__(self, gateway_port: str = '',
-                 selected: selection.Selection | None = None) -> None:
+                 selected: selection.Selection | None = None,
+                 machines: inputs.Machines | None = None) -> None:
         self._rows = queries.Queries(indexes.make())
         self._inputs = inputs.Inputs(gateway_port)
         located = segments.Segments(self._rows, self._inputs)
         self._nats = nats.Nats(self._rows, self._inputs)
         self._frames = routers.Routers(self._rows, self._inputs, located)
         self._groups = groups.Groups(self._rows, self._inputs, located)
+        self._ports = ports.Ports(self._rows, self._inputs, located)
         # The routers of the last view, those that the addresses were made of,
         # and by UUID their addresses.
         self._seen: tuple[_Seen, ...] = ()
@@ -87,17 +90,20 @@ class Builder:
         # Whether the last build came to its end.
         self._filled = False
         self.whole = False
-        if selected is not None:
-            self.select(selected)
+        self.select(selected or selection.Selection(), machines)
 
-    def select(self, selected: selection.Selection) -> None:
-        """Let other options decide, from the next full view on."""
-        self._inputs.selected = selected
+    def select(self, selected: selection.Selection,
+               machines: inputs.Machines | None = None) -> None:
+        """Let other options decide, from the next full view on.
+
+        :param machines: see :class:`inputs.Inputs`
+        """
+        self._inputs.selected, self._inputs.machines = selected, machines
 
     @property
-    def selected(self) -> selection.Selection:
-        """The selection in force."""
-        return self._inputs.selected
+    def selected(self) -> tuple[selection.Selection, inputs.Machines | None]:
+        """What is selected."""
+        return self._inputs.selected, self._inputs.machines
 
     def rows(self) -> Iterator[tuple[queries.Place, Uuid]]:
         """All rows that views are built from."""
@@ -148,11 +154,14 @@ class Builder:
             self._candidates = tuple(self._groups.known(
                 every, self._every is None))
             self._every = every
+        self._ports.update()
         self._filled = True
-        problems = wiring.problems
+        problems = *wiring.problems, *self._ports.problems
         if self.own.problem:
             problems = *problems, self.own.text
-        return model.Snapshot(node, self._routers, self._candidates, problems)
+        return model.Snapshot(node, self._routers, self._candidates, problems,
+                              networks=self._ports.networks,
+                              machines=self._ports.machines)
 
     def complete(self, view: model.Snapshot) -> model.Snapshot:
         """The last view, in which ports may have states, with the addresses.
@@ -203,7 +212,7 @@ class Builder:
     def doubled(self) -> tuple[str, ...]:
         """The names in the options that several routers have, sorted."""
         labels = self._rows.index('nb', 'Logical_Router', 'label')
-        return tuple(sorted(name for name in self.selected.routers
+        return tuple(sorted(name for name in self._inputs.selected.routers
                             if len(labels.find(name)) > 1))
 
     @property

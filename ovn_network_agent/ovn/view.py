@@ -44,6 +44,7 @@ from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import evidence as evidences
 from ovn_network_agent.ovn import followers
 from ovn_network_agent.ovn import held_ports
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import silence
@@ -107,8 +108,8 @@ class View:
                  made_of_rows: Iterable[source.Source] = ()) -> None:
         self._conf = conf
         self._databases = databases
-        self._builder = snapshot.Builder(conf.gateway_port,
-                                         selection.read(conf.announce))
+        self._asks_machines = plugins.asked(conf, plugins.MACHINES)
+        self._builder = snapshot.Builder(conf.gateway_port, *self._selected())
         self._sources = sources.Sources(made_of_rows) if made_of_rows else None
         # Until the local database was read, the wiring is empty.
         self._wiring, self._is_wired = wirings.Wiring(), False
@@ -304,9 +305,9 @@ class View:
             self._dirty.setdefault(place, set()).update(uuids)
         if full or unknown:
             # A reload asks for a full view.
-            chosen = selection.read(self._conf.announce)
+            chosen = self._selected()
             full = unknown or not settled or chosen != self._builder.selected
-            self._builder.select(chosen)
+            self._builder.select(*chosen)
         now = self._builder.build(
             nb, sb, self._wiring, self._dirty, phase, full,
             self._handovers.routers, again, self.chassis)
@@ -324,6 +325,12 @@ class View:
         if (settled and again is None) or self._builder.whole or compared:
             self._looked = looked
         return now
+
+    def _selected(self) -> tuple[selection.Selection, inputs.Machines | None]:
+        options = self._conf.provider_port
+        return selection.read(self._conf.announce), inputs.Machines(
+            frozenset(options.networks), options.allowed_address_pairs
+        ) if self._asks_machines else None
 
     def _complete(self, now: model.Snapshot) -> model.Snapshot:
         """The view just built with the states of gateways, and addresses."""
@@ -362,8 +369,9 @@ class View:
     def _have_machines(self) -> None:
         """Have the server send the ports of machines on this chassis.
 
-        A cloud has thousands of such ports.  Distributed floating IPs alone
-        need some of them, and each node needs its own.
+        A cloud has thousands of such ports.  Distributed floating IPs and
+        machines on provider networks alone need some of them, and each node
+        needs its own.
 
         While SB is away, the first distributed floating IP of the cloud does
         not keep this node from following NB.
@@ -373,7 +381,8 @@ class View:
         self._has_machines = False
         # Without its row, no port is bound to this chassis.
         own, southbound = self._builder.own_chassis(), self._databases['sb']
-        if not self._builder.distributed or own is None:
+        if own is None or not (self._asks_machines or
+                               self._builder.distributed):
             return
         self._has_machines = southbound.also('Port_Binding',
                                              events.bound_to(own))

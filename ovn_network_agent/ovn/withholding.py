@@ -34,9 +34,12 @@ _ROUTER = 'Logical_Router'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Network:
-    """The provider network on the other side of a gateway port."""
+class Network:
+    """A provider network."""
 
+    # UUID of the Logical_Switch row, and the name that a person knows.
+    uuid: str = ''
+    called: str = ''
     statement: words.Statement = words.SILENCE
     # Empty while the network is unknown.
     names: frozenset[str] = frozenset()
@@ -51,7 +54,7 @@ class Judgement:
     router: tuple[selection.Word, ...]
     names: frozenset[str]
     # By gateway port.
-    networks: tuple[tuple[str, _Network], ...]
+    networks: tuple[tuple[str, Network], ...]
     # What the rows of load balancers and ports say, by address.
     own: tuple[tuple[str, words.Statement], ...]
     # What OVN advertises, None for a router that OVN does not route.
@@ -74,7 +77,7 @@ class Judgement:
         if self.routed_by_ovn:
             return selection.BY_OVN
         own = sum((each for of, each in self.own if of == address), nats)
-        network = dict(self.networks).get(lrp, _Network())
+        network = dict(self.networks).get(lrp, Network())
         return self.chosen.objection(selection.Subject(
             address, own.own, self.router, network.statement.own, own.native,
             self.names, network.names,
@@ -145,20 +148,24 @@ class Withholding:
         return next(iter(self._rows.find('nb', table, 'words').keys_of(key)),
                     words.SILENCE)
 
-    def _network(self, lrp: str) -> _Network:
+    def _network(self, lrp: str) -> Network:
         patch = self._segments.patch(lrp)
-        if patch is None:
-            return _Network()
-        for datapath in self._rows.referred(patch, 'datapath'):
-            text = columns.entry(datapath, 'external_ids', _SWITCH)
+        return Network() if patch is None else self.network(patch)
+
+    def network(self, binding: columns.Row) -> Network:
+        """The network of a row of Port_Binding."""
+        for datapath in self._rows.referred(binding, 'datapath'):
+            text = columns.entry(datapath, 'external_ids', _SWITCH) or ''
             # The row may follow, because NB and SB are two servers.
             switch = self._rows.find('nb', 'Logical_Switch',
                                      'uuid').first(text)
-            return _Network(
+            row = self._rows.row('nb', 'Logical_Switch', switch)
+            return Network(
+                text, '' if row is None else directory.network_name(row),
                 self._statement('Logical_Switch', switch),
                 frozenset(self._rows.find('nb', 'Logical_Switch',
                                           'names').keys_of(switch)))
-        return _Network()
+        return Network()
 
 
 def balancers(found: queries.Queries, router: Uuid) -> Iterator[Uuid]:

@@ -24,7 +24,7 @@ from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 
 # The kinds of rows whose addresses may have a tag.
-ROUTER, NETWORK = TAGGED = ('router', 'network')
+ROUTER, NETWORK, MACHINE = TAGGED = ('router', 'network', 'port')
 # OVN, ovn-nb(5): Logical_Router from 25.03 on, the other rows later.
 _ROUTES = 'dynamic-routing'
 _ADVERTISE = 'dynamic-routing-advertise'
@@ -70,7 +70,8 @@ def statement(kind: str, row: Row) -> tuple[Statement, ...]:
     tag = columns.entry(row, 'external_ids', ownership.EXT_ID_TAG)
     if text is None and option is None and tag is None:
         return ()
-    name = f'{kind} {getattr(row, "name", "") or row.uuid}'
+    called = getattr(row, 'name', '') or getattr(row, 'logical_port', '')
+    name = f'{kind} {called or row.uuid}'
     own, problems = ((), ()) if text is None else _own(name, text)
     native = () if option is None else (selection.Word(
         option.lower() != 'false',

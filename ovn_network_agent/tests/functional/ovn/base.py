@@ -12,6 +12,7 @@
 
 """The agent's side of the databases, for the tests here."""
 
+import itertools
 import threading
 import uuid
 
@@ -100,7 +101,9 @@ class Eyes:
         conf = world.conf(bridge_dev=cloud.BRIDGE, **options)
         concerned = concern.Concern(lambda: self.view.last,
                                     lambda: self.view.dead)
-        for watch in events.of_view(conf):
+        of_drivers = (world.driver(name, conf).events()
+                      for name in conf.drivers)
+        for watch in itertools.chain(events.of_view(conf), *of_drivers):
             self.databases[watch.database].require(watch.table,
                                                    watch.columns)
             for event in events.of_watch('view', watch, concerned,

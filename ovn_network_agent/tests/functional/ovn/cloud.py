@@ -201,10 +201,16 @@ class Cloud:
         self.sb.transact(ovsdb.update(
             'Port_Binding', {'logical_port': 'cr-' + lrp}, chassis=column))
 
-    def add_machine(self, port, chassis, type='', up=True):
-        """The port of a virtual machine that a chassis has claimed."""
-        self._add_binding(self.add_network(), port, type, up=up,
-                          chassis=self._chassis(chassis))
+    def add_machine(self, port, chassis, type='', up=True, network=None,
+                    mac=(), **row):
+        """The port of a virtual machine that a chassis has claimed.
+
+        :param network: see :meth:`add_network`, default one of its own
+        :param mac: texts of the column
+        """
+        self._add_binding(network or self.add_network(), port, type, up=up,
+                          chassis=self._chassis(chassis),
+                          mac=ovsdb.ovsdb_set(mac), **row)
 
     def move_machine(self, port, chassis, **row):
         """A chassis claims the port of a machine, or lets it go (None)."""

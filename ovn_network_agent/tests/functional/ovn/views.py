@@ -15,7 +15,6 @@
 import dataclasses
 
 from ovn_network_agent import model
-from ovn_network_agent import selection
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.tests.functional.ovn import cloud
 
@@ -27,7 +26,7 @@ def fresh(eyes):
     with (eyes.databases['nb'].rows() as nb,
           eyes.databases['sb'].rows() as sb):
         builder = snapshot.Builder(eyes.view._conf.gateway_port,
-                                   selection.read(eyes.view._conf.announce))
+                                   *eyes.view._selected())
         return builder.complete(builder.build(
             nb, sb, eyes.view._wiring, {}, model.Phase.RUNNING))
 

@@ -1,0 +1,43 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""[provider_port]: the driver that announces machines on provider networks."""
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import types
+
+GROUP = 'provider_port'
+
+OPTS = [
+    cfg.Opt(
+        'networks', type=types.CommaList(types.ObjectName()),
+        default=[], mutable=True,
+        help='Provider networks whose machines are announced, by their '
+             'UUIDs, their names in Neutron, the names of their rows in OVN, '
+             'or the names of physical networks, comma-separated. Empty (the '
+             'default) means all networks with a physical network that '
+             '"ovn-bridge-mappings" of this node maps to a bridge of the '
+             'agent. Networks of tenants with VLANs of the same physical '
+             'network are among these, and tenants choose the subnets there; '
+             'name the networks where tenants have such VLANs, or limit the '
+             'addresses by [announce] include_cidrs.'),
+    cfg.BoolOpt(
+        'allowed_address_pairs', default=False, mutable=True,
+        help='Whether the addresses of "allowed address pairs" are '
+             'announced, too, as far as they are single addresses. A machine '
+             'may have such an address or not, and OVN does not know, so two '
+             'machines with one pair are both announced. The address of a '
+             'port of type "virtual" needs no such option, and follows the '
+             'machine that has it. OVN before 22.09 does not tell the '
+             'agent of pairs.'),
+]

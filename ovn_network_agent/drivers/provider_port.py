@@ -1,0 +1,121 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Driver provider_port: machines on provider networks through BGP.
+
+For every address of a machine whose port is on this chassis and up: a host
+route to the device of the segment, and what BGP announces.  For each network
+with such machines: what lets the kernel answer for the gateway of the subnet,
+and takes over the packets to machines of the network on other nodes.
+"""
+
+from ovn_network_agent import iptext
+from ovn_network_agent import model
+from ovn_network_agent import networks
+from ovn_network_agent import resources
+from ovn_network_agent.conf import bridges
+from ovn_network_agent.conf import plugins
+from ovn_network_agent.conf import provider_port as options
+from ovn_network_agent.drivers import announcing
+from ovn_network_agent.drivers import base
+from ovn_network_agent.drivers import segments
+
+
+class ProviderPortDriver(base.Driver):
+    """Wants what makes machines on provider networks reachable."""
+
+    CONFIG_OPTS = options.OPTS
+    OTHER_OPTIONS = (*announcing.OPTIONS, *announcing.ROUTE_OPTIONS)
+    SUBJECTS = (model.Node, model.ProviderNetwork, model.PortAddress)
+    ASKS = (plugins.MACHINES,)
+
+    def events(self) -> tuple[base.Watch, ...]:
+        """What the view has of ports of machines for this driver alone."""
+        return tuple(
+            base.Watch('sb', 'Port_Binding',
+                       ('type', 'mac', 'port_security', 'virtual_parent',
+                        'external_ids'),
+                       conditions=(('type', '=', kind),), urgent=True)
+            for kind in ('', 'virtual'))
+
+    def resources(self, subject: (model.Node | model.ProviderNetwork |
+                                  model.PortAddress),
+                  node: model.Node) -> base.Wanted:
+        """What makes machines reachable."""
+        match subject:
+            case model.Node():
+                return segments.bridges_up(bridges.served(self.settings),
+                                           self.settings.bridge_ip)
+            case model.ProviderNetwork():
+                return self._network(subject, node)
+        return self._address(subject, node)
+
+    def _network(self, network: model.ProviderNetwork,
+                 node: model.Node) -> base.Wanted:
+        yield from announcing.device(self.settings, network, node)
+        why = segments.objection(network.segment, self._bridges())
+        if network.segment is None or why:
+            if network.named:
+                yield resources.Problem(
+                    f'network {network.called}: machines on this chassis '
+                    f'cannot be reached, because {why}; set '
+                    'ovn-bridge-mappings, or take the network out of '
+                    '[provider_port] networks', router=network.uuid)
+            return
+        yield from segments.mac_tweak(network.segment)
+        yield from announcing.prefix_list(self.settings,
+                                          self._networks(network))
+
+    def _address(self, found: model.PortAddress,
+                 node: model.Node) -> base.Wanted:
+        """The route and the announcement of an address.
+
+        Where the segment is in doubt, the announcement stays as it is.
+        """
+        network = found.network
+        if found.withheld:
+            return
+        if found.claimed:
+            yield _problem(
+                found, f'{found.address} of port {found.port} is not '
+                f'announced, because {found.claimed} has it, too; give one '
+                'of them another address')
+            return
+        nets = self._networks(network)
+        if not networks.inside(found.address, nets):
+            if not self.settings.network_cidr:
+                yield _problem(
+                    found, '{count} addresses of machines ({some}) are in no '
+                    'subnet that OVN has of the network, and not announced; '
+                    'name all provider networks in [DEFAULT] network_cidr')
+            return
+        if not segments.usable(network.segment, self._bridges()):
+            yield from announcing.kept(self.settings, node, found.address)
+            return
+        of_device = segments.prerequisites(network.segment)
+        yield from announcing.reachable(
+            self.settings, node, found.address, network.segment, found.tag,
+            of_device, of_device + tuple(
+                flow.ref for flow in segments.mac_tweak(network.segment)))
+
+    def _networks(self, network: model.ProviderNetwork
+                  ) -> tuple[iptext.Network, ...]:
+        return announcing.provider_networks(self.settings, network)
+
+    def _bridges(self) -> tuple[str, ...]:
+        return bridges.served(self.settings)
+
+
+def _problem(found: model.PortAddress, text: str) -> resources.Problem:
+    return resources.Problem(
+        f'network {found.network.called}: {text}', router=found.network.uuid,
+        addresses=(found.address,))

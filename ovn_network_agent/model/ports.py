@@ -1,0 +1,53 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Machines on provider networks that this chassis has."""
+
+import dataclasses
+
+from ovn_network_agent.model.node import Segment
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ProviderNetwork:
+    """A logical switch with a localnet port, and with machines here."""
+
+    # UUID of the Logical_Switch row, and the name that a person knows.
+    uuid: str
+    called: str
+    # 'address/len', valid ones only: the subnets, as far as OVN has them.
+    networks: tuple[str, ...]
+    # None while it is unknown.
+    segment: Segment | None
+    # Addresses of router ports on the network, sorted.
+    routers: tuple[str, ...] = ()
+    # Whether an option names the network.
+    named: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PortAddress:
+    """One address of a machine on a provider network, announced from here."""
+
+    network: ProviderNetwork
+    # Name of the Logical_Switch_Port.
+    port: str
+    # IP address, canonical text.
+    address: str
+    # In lower case.
+    mac: str
+    # Tag of the announced route in FRR, see ownership.TAGS; None for no tag.
+    tag: int | None = None
+    # Why the address is not announced on purpose, or ''.
+    withheld: str = ''
+    # Who else has the address in OVN and comes first, or ''.
+    claimed: str = ''

@@ -1,0 +1,223 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The addresses of machines on provider networks of this chassis.  Pure."""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+import dataclasses
+
+from ovn_network_agent import model
+from ovn_network_agent import networks
+from ovn_network_agent import selection
+from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import queries
+from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import segments
+from ovn_network_agent.ovn import withholding
+from ovn_network_agent.ovn import words
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Uuid
+
+_BINDING = 'Port_Binding'
+# The rows of routers that have an address before a machine has it, and what a
+# person calls them.
+_CLAIMS = {'NAT': 'a NAT row of a router', 'Logical_Router_Port':
+           'a router port'}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Network:
+    """A provider network, and what decides about its announcements."""
+
+    network: model.ProviderNetwork
+    row: withholding.Network
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Machine:
+    """What the row of a port gives."""
+
+    name: str
+    addresses: tuple[model.PortAddress, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class Ports:
+    """Keeps the addresses of machines up to date.
+
+    :ivar networks: see :class:`model.Snapshot`; likewise machines
+    """
+
+    def __init__(self, found: queries.Queries, known: inputs.Inputs,
+                 located: segments.Segments) -> None:
+        self._rows = found
+        self._inputs = known
+        self._segments = located
+        self._withholding = withholding.Withholding(found, known, located)
+        # By row of Port_Binding.
+        self._present: dict[Uuid, _Machine] = {}
+        self.networks: dict[str, model.ProviderNetwork] = {}
+        self.machines: dict[str, dict[str, model.PortAddress]] = {}
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is malformed in the rows of ports."""
+        return tuple(sorted(problem for each in self._present.values()
+                            if each.problems for problem in each.problems))
+
+    def update(self) -> None:
+        """Look at the ports whose rows, or anything about them, may differ.
+
+        While no row has a port that this chassis had when SB lost the row of
+        this chassis, the port is here.
+        """
+        if self._inputs.machines is None and not self._present:
+            return
+        hosted = self._rows.index('sb', _BINDING, 'hosted').find(
+            self._inputs.wiring.chassis) if self._inputs.machines else (
+                frozenset[Uuid]())
+        gone = {uuid for uuid in self._present.keys() - hosted
+                if self._present[uuid].name not in self._inputs.wiring.held}
+        outdated = {uuid for (uuid,) in self._rows.outdated(self._machine)}
+        changed = {
+            uuid: self._rows.ask(self._machine, uuid)
+            for uuid in (hosted - self._present.keys()) | (outdated & hosted)}
+        former = [self._present.pop(uuid) for uuid in (*gone, *changed)
+                  if uuid in self._present]
+        self._present.update(changed)
+        for uuid in gone:
+            self._rows.drop(self._machine, uuid)
+        self._replace([each for known in former for each in known.addresses],
+                      [each for known in changed.values()
+                       for each in known.addresses])
+
+    def _replace(self, former: Iterable[model.PortAddress],
+                 present: Iterable[model.PortAddress]) -> None:
+        if former == present:
+            return
+        made = {each.network.uuid: dict(
+            self.machines.get(each.network.uuid, {}))
+            for each in (*former, *present)}
+        for each in former:
+            del made[each.network.uuid][_key(each)]
+        for each in present:
+            made[each.network.uuid][_key(each)] = each
+        known = {**self.machines, **made}
+        self.machines = {uuid: each for uuid, each in known.items() if each}
+        found = {**self.networks,
+                 **{each.network.uuid: each.network for each in present}}
+        found = {uuid: found[uuid] for uuid in self.machines}
+        if found != self.networks:
+            self.networks = found
+
+    # -- functions of rows ------------------------------------------------
+
+    def _machine(self, uuid: Uuid) -> _Machine:
+        row = self._rows.row('sb', _BINDING, uuid)
+        if row is None:
+            return _Machine('')
+        name, known = str(columns.atom(row, 'logical_port')), self._of(row)
+        if known is None:
+            return _Machine(name)
+        found, bad = self._found(row)
+        statement = next(iter(self._rows.find('sb', _BINDING,
+                                              'words').keys_of(uuid)),
+                         words.SILENCE)
+        return _Machine(name, tuple(
+            self._address(row, name, address, mac, known, statement)
+            for address, mac in found.items()),
+            (*bad, *rows.subnets(row)[1], *statement.problems))
+
+    def _found(self, row: columns.Row
+               ) -> tuple[dict[str, str], tuple[str, ...]]:
+        """See :func:`rows.machine`; nothing of a port that is not here."""
+        chosen = self._inputs.machines
+        if chosen is None or not rows.announces_itself(row) or (
+                rows.chassis_name(row) != self._inputs.wiring.chassis):
+            return {}, ()
+        return rows.machine(row, chosen.pairs)
+
+    def _address(self, of: columns.Row, name: str, address: str, mac: str,
+                 known: _Network, own: words.Statement) -> model.PortAddress:
+        chosen, row = self._inputs.selected, known.row
+        tag = chosen.tag(own.tags, row.statement.tags, frozenset(), row.names)
+        return model.PortAddress(
+            known.network, name, address, mac, tag.number or None,
+            chosen.objection(selection.Subject(
+                address, own.own, (), row.statement.own, own.native,
+                network_names=row.names)),
+            self._claim(of, address))
+
+    def _claim(self, of: columns.Row, address: str) -> str:
+        """What else has an address and comes first, see decision record 41.
+        """
+        (datapath,) = columns.referenced(of, 'datapath')
+        for table, called in _CLAIMS.items():
+            if self._segments.has(datapath, table, address):
+                return called
+        for other in sorted(self._rows.find('sb', _BINDING,
+                                            'ip').find(address)):
+            if other == of.uuid:
+                break
+            row = self._rows.row('sb', _BINDING, other)
+            if row is not None and address in self._found(row)[0] and (
+                    self._of(row) is not None):
+                return f'port {columns.atom(row, "logical_port")}'
+        return ''
+
+    def _of(self, row: columns.Row) -> _Network | None:
+        """The provider network of a port, None if the port has no other one.
+        """
+        (datapath,) = columns.referenced(row, 'datapath') or (None,)
+        return datapath and self._rows.ask(self._network, datapath)
+
+    def _network(self, datapath: Uuid) -> _Network | None:
+        localnet = self._segments.localnet(datapath)
+        chosen = self._inputs.machines
+        if localnet is None or chosen is None:
+            return None
+        row = self._withholding.network(localnet)
+        segment = self._segments.of_localnet(datapath, localnet)
+        named = bool(chosen.networks &
+                     {*row.names, segment.physical_network})
+        if chosen.networks and not named:
+            return None
+        routers = tuple(sorted(self._routers(datapath)))
+        subnets = {subnet for of, subnet in self._rows.find(
+            'sb', _BINDING, 'subnet').keys() if of == datapath}
+        return _Network(model.ProviderNetwork(
+            row.uuid or str(datapath), row.called or row.uuid,
+            tuple(sorted({*subnets, *(
+                str(each.network) for each in map(
+                    networks.parse_interface, routers) if each)})),
+            segment, tuple(sorted({
+                str(each.ip) for each in map(networks.parse_interface,
+                                             routers) if each})),
+            named), row)
+
+    def _routers(self, datapath: Uuid) -> Iterator[str]:
+        """'address/len' of the router ports on a network."""
+        peers = self._rows.find('sb', _BINDING, 'peer')
+        for patch in self._rows.find('sb', _BINDING,
+                                     'attached').find(datapath):
+            for name in peers.keys_of(patch):
+                for uuid in self._rows.find('nb', 'Logical_Router_Port',
+                                            'name').find(name):
+                    row = self._rows.row('nb', 'Logical_Router_Port', uuid)
+                    yield from () if row is None else rows.networks(row)[0]
+
+
+def _key(found: model.PortAddress) -> str:
+    """Several machines may have the same address."""
+    return (f'{found.address} ({found.port})' if found.claimed
+            else found.address)

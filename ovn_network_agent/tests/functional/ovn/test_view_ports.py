@@ -1,0 +1,265 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Machines on provider networks in the view."""
+
+import contextlib
+import random
+
+from ovn_network_agent.ovn import view
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import views
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+HERE, AWAY = views.HERE, cloud.OTHER
+MAC = 'fa:16:3e:00:00:aa'
+ONE, TWO, SIX = '198.51.100.10', '198.51.100.11', '2001:db8::10'
+ANNOUNCE = 'ovn-network-agent:announce'
+
+
+def cidrs(*texts, **more):
+    return ovsdb.ovsdb_dict({'neutron:cidrs': ' '.join(texts), **more})
+
+
+class PortsTest(base.OvsdbTestCase):
+    """A flat provider network with its row in NB."""
+
+    def setUp(self):
+        super().setUp()
+        self.switch = self.cloud.add_switch()
+
+    def eyes(self, **options):
+        return super().eyes(drivers=['provider_port'], **options)
+
+    def add(self, port='vm-1', chassis=HERE, addresses=(ONE,), kind='',
+            **row):
+        row.setdefault('external_ids', cidrs(*(
+            f'{each}/{64 if ":" in each else 24}' for each in addresses)))
+        row.setdefault('mac', [' '.join((MAC.upper(), *addresses))])
+        row.setdefault('network', self.cloud.network)
+        self.cloud.add_machine(port, chassis, kind, **row)
+
+    @staticmethod
+    def found(eyes):
+        return {name: each for known in eyes.look().machines.values()
+                for name, each in known.items()}
+
+    def become(self, eyes, *wanted):
+        """Wait for addresses, and compare the view with a new one."""
+        self.eventually(
+            lambda: self.found(eyes).keys() == set(wanted),
+            lambda: f'{sorted(self.found(eyes))} is {sorted(wanted)}')
+        self.assertEqual(views.timeless(views.fresh(eyes)),
+                         views.timeless(eyes.look()))
+        return self.found(eyes)
+
+    def claim(self, eyes, name):
+        return self.found(eyes)[name].claimed
+
+    def test_a_machine_comes_moves_and_goes(self):
+        eyes = self.eyes()
+        self.become(eyes)
+        self.add(addresses=(ONE, SIX))
+        found = self.become(eyes, ONE, SIX)[ONE]
+        self.assertEqual(
+            ('vm-1', MAC, 'public', ('198.51.100.0/24', '2001:db8::/64'),
+             3, '', ''),
+            (found.port, found.mac, found.network.called,
+             found.network.networks, found.network.segment.patch_port,
+             found.withheld, found.claimed))
+        self.assertEqual({self.switch}, set(eyes.look().networks))
+        self.cloud.move_machine('vm-1', AWAY)
+        self.become(eyes)
+        self.assertEqual({}, eyes.look().networks)
+        self.cloud.move_machine('vm-1', HERE)
+        self.become(eyes, ONE, SIX)
+        self.cloud.move_machine('vm-1', HERE, up=False)
+        self.become(eyes)
+
+    def test_a_migration_under_way(self):
+        """Only the chassis that has the port counts."""
+        self.add(chassis=AWAY, additional_chassis=self.cloud._chassis(HERE))
+        self.add('vm-2', additional_chassis=self.cloud._chassis(AWAY),
+                 addresses=(TWO,))
+        self.become(self.eyes(), TWO)
+
+    def test_kinds_of_ports(self):
+        for number, kind in enumerate(('virtual', 'external', 'localport',
+                                       'vtep', 'l2gateway')):
+            self.add(f'vm-{kind}', kind=kind, virtual_parent='vm-1',
+                     addresses=(f'198.51.100.{20 + number:d}',))
+        self.add('orphan', kind='virtual', addresses=(TWO,))
+        self.add('subport', parent_port='vm-1', tag=5)
+        found = self.become(self.eyes(), '198.51.100.20', ONE)
+        self.assertEqual('vm-virtual', found['198.51.100.20'].port)
+
+    def test_a_network_without_a_localnet_port(self):
+        self.add(network=self.cloud.add_network())
+        eyes = self.eyes()
+        self.become(eyes)
+
+    def test_addresses_that_are_none(self):
+        self.add(mac=['unknown'])
+        self.add('vm-2', mac=[f'{MAC} 198.51.100.999 {TWO} 224.0.0.5',
+                              'unknown'],
+                 external_ids=cidrs('0.0.0.0/0', f'{TWO}/24', 'x/24'))
+        eyes = self.eyes()
+        network = self.become(eyes, TWO)[TWO].network
+        self.assertEqual(('198.51.100.0/24',), network.networks)
+        self.assertEqual([
+            "port vm-2: address '198.51.100.999' is malformed",
+            'port vm-2: address 224.0.0.5 is of no machine',
+            "port vm-2: network '0.0.0.0/0' is everything and left out; give "
+            'it the prefix length of its subnet',
+            "port vm-2: network 'x/24' is malformed"],
+            sorted(eyes.look().problems))
+
+    def test_allowed_address_pairs(self):
+        self.add(port_security=ovsdb.ovsdb_set([
+            f'{MAC} {ONE} {TWO} 198.51.100.0/25']))
+        self.become(self.eyes(), ONE)
+        self.become(self.eyes(provider_port__allowed_address_pairs=True),
+                    ONE, TWO)
+
+    def test_chosen_networks(self):
+        self.add()
+        for name in ('public', 'neutron-public', self.switch, 'physnet1'):
+            found = self.become(self.eyes(provider_port__networks=[name]),
+                                ONE)
+            self.assertTrue(found[ONE].network.named)
+        self.become(self.eyes(provider_port__networks=['other']))
+        self.assertFalse(self.become(self.eyes(), ONE)[ONE].network.named)
+
+    def test_words_of_rows_and_options(self):
+        self.add()
+        eyes = self.eyes(announce__exclude_networks=['public'])
+        found = self.become(eyes, ONE)
+        self.assertEqual('[announce] exclude_networks has public',
+                         found[ONE].withheld)
+        self.sb.transact(ovsdb.update(
+            'Port_Binding', {'logical_port': 'vm-1'},
+            external_ids=cidrs(f'{ONE}/24', **{
+                ANNOUNCE: 'true', 'ovn-network-agent:tag': '4400001'})))
+        self.eventually(lambda: not self.found(eyes)[ONE].withheld,
+                        'the port wins over the option')
+        self.assertEqual(4400001, self.found(eyes)[ONE].tag)
+        self.nb.transact(ovsdb.update(
+            'Logical_Switch', {'name': 'neutron-public'},
+            external_ids=ovsdb.ovsdb_dict({ANNOUNCE: 'false'})))
+        self.sb.transact(ovsdb.update(
+            'Port_Binding', {'logical_port': 'vm-1'},
+            external_ids=cidrs(f'{ONE}/24')))
+        self.eventually(
+            lambda: ANNOUNCE in self.found(eyes)[ONE].withheld,
+            'the network says no')
+        self.become(eyes, ONE)
+
+    def test_an_address_of_a_nat_row(self):
+        self.add()
+        self.cloud.add_router('r1')
+        eyes = self.eyes()
+        self.become(eyes, ONE)
+        self.cloud.add_nat('r1', ONE)
+        self.become(eyes, f'{ONE} (vm-1)')
+        self.assertEqual('a NAT row of a router',
+                         self.claim(eyes, f'{ONE} (vm-1)'))
+        self.cloud.remove_nat('r1', ONE)
+        self.become(eyes, ONE)
+
+    def test_a_tenant_takes_nothing_away(self):
+        """A NAT row of a router that is not on the network says nothing."""
+        self.add()
+        self.cloud.add_router('r1', network=self.cloud.add_network())
+        self.cloud.add_nat('r1', ONE)
+        self.become(self.eyes(), ONE)
+
+    def test_two_machines_with_one_address(self):
+        self.add()
+        self.add('vm-2')
+        eyes = self.eyes()
+        self.eventually(lambda: len(self.found(eyes)) == 2, 'both are there')
+        loser, = (each for each in self.found(eyes).values() if each.claimed)
+        winner, = {'vm-1', 'vm-2'} - {loser.port}
+        self.assertEqual(f'port {winner}', loser.claimed)
+        self.cloud.move_machine(winner, AWAY)
+        self.become(eyes, ONE)
+
+    def test_the_subnets_of_routers(self):
+        """Without Neutron, router ports alone say which subnet this is."""
+        self.add(external_ids=cidrs())
+        self.cloud.add_router('r1')
+        eyes = self.eyes()
+        network = self.become(eyes, ONE)[ONE].network
+        self.assertEqual((('198.51.100.0/24',), ('198.51.100.1',)),
+                         (network.networks, network.routers))
+
+    def test_off_costs_no_row(self):
+        self.add()
+        eyes = super().eyes()
+        eyes.look()
+        with eyes.databases['sb'].rows() as sb:
+            self.assertNotIn('', {row.type
+                                  for row in sb['Port_Binding'].values()})
+            self.assertNotIn('mac', next(iter(
+                sb['Port_Binding'].values()))._data)
+
+    def test_this_chassis_has_no_row_for_a_moment(self):
+        self.add()
+        eyes = self.eyes()
+        self.become(eyes, ONE)
+        self.sb.transact(ovsdb.delete('Chassis', {'name': HERE}))
+        self.eventually(lambda: eyes.look().problems, 'the row is gone')
+        self.assertEqual({ONE}, self.found(eyes).keys())
+
+    def test_a_random_history(self):
+        """The view is always the one that somebody new would have."""
+        chance = random.Random(7)
+        eyes = self.eyes()
+        for number in range(8):
+            self.add(f'vm-{number}', chance.choice((HERE, AWAY)),
+                     (f'198.51.100.{10 + number // 2}',))
+        self.cloud.add_router('r1')
+        for _step in range(30):
+            port = f'vm-{chance.randrange(8)}'
+            chance.choice((
+                lambda: self.cloud.move_machine(port, chance.choice(
+                    (HERE, AWAY, None)), up=chance.random() < .8),
+                lambda: self.sb.transact(ovsdb.update(
+                    'Port_Binding', {'logical_port': port},
+                    mac=f'{MAC} 198.51.100.{chance.randrange(10, 14)}')),
+                lambda: self.cloud.add_nat(
+                    'r1', f'198.51.100.{chance.randrange(10, 14)}')))()
+            self.synchronise(eyes)
+            seen = views.timeless(eyes.look())
+            self.assertEqual(views.timeless(views.fresh(eyes)), seen)
+
+    def test_a_loss_waits_for_the_server(self):
+        """A replica that has lost a row withdraws nothing, and is mended."""
+        self.add()
+        eyes = self.eyes()
+        self.become(eyes, ONE)
+        self.eventually(lambda: eyes.look() and eyes.view.confirmed,
+                        'the first view is confirmed')
+        with eyes.databases['sb'].rows() as sb:
+            bindings = sb['Port_Binding']
+            del bindings[next(key for key, row in bindings.items()
+                              if row.logical_port == 'vm-1')]
+        eyes.databases['sb'].dirty.mark_all()
+        eyes.look()
+        self.assertFalse(eyes.view.confirmed)
+
+        def mended():
+            with contextlib.suppress(view.NotReady):
+                return eyes.look() and eyes.view.confirmed
+        self.eventually(mended, 'the server has confirmed')
+        self.become(eyes, ONE)

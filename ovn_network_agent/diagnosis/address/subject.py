@@ -347,6 +347,8 @@ def concerns(resource, address):
                 _covers(resource.dst, address))
     if resource.kind == resources.PrefixListEntry.kind:
         return _covers(resource.network, address)
+    if resource.kind == resources.NeighbourProxy.kind:
+        return resource.dst == address
     if resource.kind == resources.Flow.kind:
         return resource.family == family and resource.dst in (
             None, networks.host_prefix(address))

@@ -112,7 +112,8 @@ class WholeTestCase(base.KernelTestCase):
         for command in ('-4 -N -d route show table all',
                         '-6 -N -d route show table main',
                         '-4 -N rule show', '-6 -N rule show',
-                        '-o address show', '-N neighbour show nud permanent'):
+                        '-o address show', '-N neighbour show nud permanent',
+                        '-6 -N neighbour show proxy'):
             for line in self.ip(command).splitlines():
                 line = re.sub(r'^\d+: (?=\S+ +inet)', '', line)
                 # A pair that is made again has others.

@@ -142,3 +142,25 @@ class ProviderPortTest(base.BaseTestCase):
                 dataclasses.replace(of, named=True))
                 if each.kind == 'problem')
             self.assertIn('[provider_port] networks', found.text)
+
+    def proxies(self, of, **options):
+        return {each.dst for each in self.wanted(of, **options)
+                if each.kind == 'neighbour_proxy'}
+
+    def test_the_gateways_of_ipv6(self):
+        of = network(networks=('2001:db8::/64', '2001:db8:0:1::/64'))
+        self.assertEqual({'2001:db8::1', '2001:db8:0:1::1'},
+                         self.proxies(of))
+        self.assertEqual(
+            {'2001:db8::fe', '2001:db8::ff', '2001:db8:0:1::1'},
+            self.proxies(of, provider_port__ipv6_gateways=[
+                '2001:db8::fe', '2001:db8::ff']))
+        self.assertEqual(
+            {'2001:db8:0:1::1'}, self.proxies(dataclasses.replace(
+                of, routers=('2001:db8::1',))))
+        self.assertEqual(set(), self.proxies(network()))
+        self.assertLessEqual(
+            {('net/ipv6/conf/br-ex/proxy_ndp', '1'),
+             ('net/ipv6/neigh/br-ex/proxy_delay', '0')},
+            {(each.path, each.value) for each in self.wanted(of)
+             if each.kind == 'sysctl'})

@@ -24,7 +24,6 @@ from collections.abc import Mapping
 import dataclasses
 
 from ovn_network_agent import resources
-from ovn_network_agent.engine import desired
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import moments
 from ovn_network_agent.engine import tracking
@@ -46,7 +45,7 @@ class Table:
     # Those of the drivers.
     problems: tuple[resources.Problem, ...]
     # Drivers that raised, and what.
-    broken: Mapping[desired.Contributor, str]
+    broken: Mapping[tracking.Contributor, str]
     # By name: backends that could not be read or reached, whose resources are
     # those of the last reading, and why.
     unreadable: Mapping[str, str]

@@ -94,17 +94,12 @@ class Application:
         self._removals = removals
         self._precedence = precedence
         self._unlogged: list[tuple[str, resources.Resource]] = []
-        # The refusals that are logged, as long as there is something to do.
-        self._refusals: dict[resources.Ref, str] = {}
         self.begin()
 
     def begin(self) -> None:
         """Start the count of a new pass."""
-        if self._ledger.entries:
+        if self._ledger.entries or self._ledger.lasting:
             self._ledger.begin()
-        self._refusals = {ref: reason for ref, reason
-                          in self._refusals.items()
-                          if not self._tracker.settled(ref)}
         # (verb, resource), see resources.Delta.steps.
         self.applied: list[tuple[str, resources.Resource]] = []
         # (name of a backend, seconds).
@@ -213,7 +208,7 @@ class Application:
             return False
         missing = [ref for ref in resource.requires
                    if not self._tracker.in_sync(ref)]
-        if not missing and not self._ledger.entries:
+        if not (missing or self._ledger.entries or self._ledger.lasting):
             # Nothing has failed, and nothing waits or is under way.
             return True
         if self._before(resource, ledger.WORKING) or (
@@ -222,8 +217,8 @@ class Application:
         holders = missing or self._before(resource, ledger.FAILING)
         if holders:
             holder = holders[0]
-            self._ledger.waits(
-                resource.ref,
+            self._ledger.put(
+                resource.ref, ledger.State.WAITS,
                 f'waits for {holder.kind} {outcome.brief(holder.key)}', holder)
         return not holders and not self._ledger.still_refused(resource.ref)
 
@@ -306,7 +301,8 @@ class Application:
     def _hold_back(self, delta: resources.Delta) -> None:
         """Have resources of the same addresses wait, without a failure."""
         for _verb, resource in delta.steps:
-            self._ledger.under_way(resource)
+            self._ledger.put(resource.ref, ledger.State.UNDER_WAY,
+                             subject=resource.subject)
 
     def collect(self, names: Container[str] | None = None) -> None:
         """Note the results of the work that has ended beside the loop.
@@ -337,7 +333,7 @@ class Application:
 
     def _unreachable(self, delta: resources.Delta, reason: str) -> None:
         for _verb, resource in delta.steps:
-            self._ledger.unreachable(resource.ref, reason)
+            self._ledger.put(resource.ref, ledger.State.UNREACHABLE, reason)
 
     def _note(self, backend: base.Backend, delta: resources.Delta,
               failures: dict[resources.Ref, str]) -> None:
@@ -348,7 +344,7 @@ class Application:
                 continue
             self._unlogged.append((verb, resource))
             self.applied.append((verb, resource))
-            if self._ledger.entries:
+            if self._ledger.entries or self._ledger.lasting:
                 self._ledger.reached(resource.ref)
             if verb == 'deleted':
                 self._tracker.gone(resource.ref)
@@ -368,24 +364,12 @@ class Application:
                    for reason in failures.values()):
             self._backends.doubt([name])
         for ref, reason in failures.items():
-            if not isinstance(reason, base.Kept):
-                LOG.log(self._level(ref, reason), '%s %s: %s', ref.kind,
-                        outcome.brief(ref.key), reason)
-                self._ledger.refused(ref, reason)
-            elif self._ledger.kept(ref, reason):
-                LOG.warning('%s %s stays: %s', ref.kind,
-                            outcome.brief(ref.key), reason)
-
-    def _level(self, ref: resources.Ref, reason: str) -> int:
-        """The level of the line about a refused change.
-
-        Each attempt is refused for the same reason, perhaps for days.
-        """
-        if self._refusals.get(ref) == reason:
-            return logging.DEBUG
-        self._refusals[ref] = reason
-        return (logging.INFO if isinstance(reason, notyet.Reason) else
-                logging.WARNING)
+            # Each attempt is refused for the same reason, perhaps for days.
+            LOG.log(logging.DEBUG if not self._ledger.refused(ref, reason) else
+                    logging.INFO if isinstance(reason, notyet.Reason) else
+                    logging.WARNING, '%s %s%s: %s', ref.kind,
+                    outcome.brief(ref.key),
+                    ' stays' if isinstance(reason, base.Kept) else '', reason)
 
     def tell(self) -> None:
         """Log the changes that are not logged yet.

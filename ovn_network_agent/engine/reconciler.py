@@ -116,7 +116,8 @@ class Reconciler:
         if not self.announcing:
             self._work.tell()
         self._retries.note(
-            self._ledger.troubled() | set(self.backends.unreadable),
+            {self.backends.owners.get(ref.kind) for ref
+             in self._ledger.failures} | set(self.backends.unreadable),
             self.backends.names)
         touched = self.tracker.take_changed()
         self._note_moments(touched)
@@ -140,17 +141,17 @@ class Reconciler:
 
     def _table(self) -> tables.Table:
         return tables.Table(
-            self.tracker, self._ledger, self._moments, self._wanted.conflicts,
-            self.backends.owners,
+            self.tracker, self._ledger.known, self._retries, self._moments,
+            self._wanted.conflicts, self.backends.owners,
             tuple(self._beside.jobs), self._wanted.left_out,
-            self._wanted.broken, self.backends.unreadable,
+            dict(self._wanted.broken), self.backends.unreadable,
             self.guard.held.text)
 
     def _note_moments(self, touched: list[resources.Ref]) -> None:
         """Note the resources whose state this pass has changed."""
         now = self._table()
         self._moments.note({*touched, *self._ledger.entries, *now.conflicts},
-                           now.state, ledger.State.IN_PLACE)
+                           now.state)
 
     def _withdraw(self, forwards: port_forwards.Forwards | None) -> None:
         """Withdraw the VIPs that have no living destination.

@@ -160,7 +160,7 @@ class Removals:
                     'be withdrawn')
             holder = failed[0] if failed else None
         if held:
-            self._ledger.waits(resource.ref, held, holder)
+            self._ledger.put(resource.ref, ledger.State.WAITS, held, holder)
         return not held and not self._ledger.still_refused(resource.ref)
 
     def _leaves_early(self, ref: resources.Ref) -> bool:

@@ -96,10 +96,10 @@ class Reconciler:
         # This comes before the reading: a backend with a job that is not
         # collected would not be read, and nothing would wake the loop for it.
         if self._beside.jobs:
-            self._work.collect()
+            self._beside.collect()
         # A system in doubt is read before it is changed, as always.
         if asked.ahead is not None and asked.urgent and not any(
-                self.backends.backend(name).system
+                self.backends.conditions[name].backend.system
                 for name in self.backends.in_doubt):
             self._wanted.update(asked.ahead)
             self._work.announce_ahead()
@@ -207,7 +207,7 @@ class Reconciler:
         self._prepare(passes.Pass(snapshot, full=True))
         # A plan may take its time, so all readings are waited for.
         self._beside.wait(None)
-        self._work.collect()
+        self._beside.collect()
         self._judge(snapshot, limits)
         steps: list[tuple[str, resources.Resource]] = []
         for _stage, backend, kinds in self.backends.order:
@@ -247,7 +247,7 @@ class Reconciler:
         """
         doubtful = set(stale)
         if revived:
-            returned = self.backends.revived(revived)
+            returned = base.revived(self.backends.all, revived)
             self._retries.forget(returned)
             doubtful |= returned
         if doubtful:

@@ -174,9 +174,7 @@ class Removals:
         read.  A former run, or a change that took too long, may have left an
         announcement.
         """
-        return any(self._backends.unread(name) or
-                   name in self._backends.unreadable
-                   for name in self._needing(resource))
+        return not all(map(self._backends.sound, self._needing(resource)))
 
     def _needing(self, resource: resources.Resource) -> list[str]:
         """Names of the backends whose announcements may need a resource."""

@@ -24,6 +24,7 @@ agent leaves the processor to zebra and bgpd.
 
 from collections.abc import Callable
 from collections.abc import Container
+import functools
 import time
 import typing
 
@@ -94,17 +95,12 @@ class Application:
         self._removals = removals
         self._precedence = precedence
         self._unlogged: list[tuple[str, resources.Resource]] = []
-        # The refusals that are logged, as long as there is something to do.
-        self._refusals: dict[resources.Ref, str] = {}
         self.begin()
 
     def begin(self) -> None:
         """Start the count of a new pass."""
-        if self._ledger.entries:
+        if self._ledger.entries or self._ledger.lasting:
             self._ledger.begin()
-        self._refusals = {ref: reason for ref, reason
-                          in self._refusals.items()
-                          if not self._tracker.settled(ref)}
         # (verb, resource), see resources.Delta.steps.
         self.applied: list[tuple[str, resources.Resource]] = []
         # (name of a backend, seconds).
@@ -120,9 +116,9 @@ class Application:
         :param urgent: announce as soon as possible, see :class:`Precedence`
         """
         if self._beside.jobs:
-            for name, delta in self._beside.changing().items():
-                if self._backends.backend(name).system:
-                    self._hold_back(delta)
+            for job in self._beside.jobs.values():
+                if job.delta is not None and job.backend.system:
+                    self._hold_back(job.delta)
         if not (urgent or self._precedence.held):
             self._precedence.release()
             self._create(lambda resource: True)
@@ -178,10 +174,10 @@ class Application:
     def _await_ahead(self, system: str) -> None:
         """Wait a usual time for the end of :meth:`announce_ahead`."""
         self._ahead.discard(system)
-        names = [name for name in self._beside.jobs
-                 if self._backends.backend(name).system == system]
+        names = [name for name, job in self._beside.jobs.items()
+                 if job.backend.system == system]
         self._beside.wait(self._beside.patience, names, wake=False)
-        self.collect(names)
+        self._beside.collect(names)
 
     def delete(self, down_to: resources.Stage, only: _Condition) -> None:
         """Delete, from the last stage down to ``down_to``.
@@ -213,7 +209,7 @@ class Application:
             return False
         missing = [ref for ref in resource.requires
                    if not self._tracker.in_sync(ref)]
-        if not missing and not self._ledger.entries:
+        if not (missing or self._ledger.entries or self._ledger.lasting):
             # Nothing has failed, and nothing waits or is under way.
             return True
         if self._before(resource, ledger.WORKING) or (
@@ -222,8 +218,8 @@ class Application:
         holders = missing or self._before(resource, ledger.FAILING)
         if holders:
             holder = holders[0]
-            self._ledger.waits(
-                resource.ref,
+            self._ledger.put(
+                resource.ref, ledger.State.WAITS,
                 f'waits for {holder.kind} {outcome.brief(holder.key)}', holder)
         return not holders and not self._ledger.still_refused(resource.ref)
 
@@ -250,31 +246,37 @@ class Application:
         self._alive()
         name = backend.name
         busy = backend.system and backend.system in self._beside.systems()
-        if busy and name not in self._backends.unreadable:
+        condition = self._backends.conditions[name]
+        trouble = condition.unreadable
+        if busy and trouble is None:
             self._hold_back(delta)
             return
-        if name not in self._backends.sound and (
-                busy or self._backends.unread(name) or
-                self._backends.hopeless(name)):
+        if condition.read is None or trouble is not None and (
+                busy or self._backends.hopeless(name)):
             # Without the actual state, the difference may be wrong.
-            self._unreachable(delta, self._backends.unreadable.get(
-                name, 'not read yet'))
+            self._unreachable(delta, trouble or 'not read yet')
             return
         if backend.concurrent:
-            self._beside.submit(backend, delta)
+            self._submit(backend, delta)
             return
         if backend.system:
             self._apply_beside(backend, delta, awaited)
             return
         began = time.monotonic()
+        failures: object = None
+        error: Exception | None = None
         try:
-            failures = _checked(backend.apply(delta))
+            failures = backend.apply(delta)
         except Exception as e:
-            self._failed_whole(name, delta, actual.expected(name, e))
-            return
-        finally:
-            self.seconds.append((name, time.monotonic() - began))
-        self._note(backend, delta, failures)
+            error = e
+        self.seconds.append((name, time.monotonic() - began))
+        self._note(backend, delta, failures, error)
+
+    def _submit(self, backend: base.Backend, delta: resources.Delta,
+                awaited: bool = False) -> None:
+        self._beside.begin(
+            backend, lambda: backend.apply(delta),
+            functools.partial(self._note, backend, delta), delta, awaited)
 
     def _apply_beside(self, backend: base.Backend, delta: resources.Delta,
                       awaited: bool) -> None:
@@ -287,15 +289,15 @@ class Application:
         began = time.monotonic()
         most = backend.awaited_at_most
         if not awaited or (most is not None and len(delta) > most):
-            self._beside.submit(backend, delta)
+            self._submit(backend, delta)
             self._hold_back(delta)
             return
-        self._beside.submit(backend, delta, awaited=True)
+        self._submit(backend, delta, awaited=True)
         usual = backend.patience is None
         patience = (self._beside.patience if backend.patience is None else
                     backend.patience)
         if self._beside.wait(patience, [name], wake=False):
-            self.collect([name])
+            self._beside.collect([name])
         else:
             LOG.log(logging.WARNING if usual else logging.INFO,
                     '%s: no answer within %s s; what does not need it '
@@ -306,41 +308,25 @@ class Application:
     def _hold_back(self, delta: resources.Delta) -> None:
         """Have resources of the same addresses wait, without a failure."""
         for _verb, resource in delta.steps:
-            self._ledger.under_way(resource)
-
-    def collect(self, names: Container[str] | None = None) -> None:
-        """Note the results of the work that has ended beside the loop.
-
-        :param names: names of backends, None for all
-        """
-        for backend, delta, found, error in self._beside.done(names):
-            if delta is None:
-                self._backends.has_read(backend.name, found, error)
-                continue
-            try:
-                if error is not None:
-                    raise error
-                failures = _checked(found)
-            except Exception as e:
-                self._failed_whole(backend.name, delta, actual.expected(
-                    backend.name, e))
-            else:
-                self._note(backend, delta, failures)
-
-    def _failed_whole(self, name: str, delta: resources.Delta,
-                      error: base.BackendError) -> None:
-        if self._backends.backend(name).system:
-            self._backends.failed_beside(name, error)
-        else:
-            self._backends.failed(name, error)
-        self._unreachable(delta, str(error))
+            self._ledger.put(resource.ref, ledger.State.UNDER_WAY,
+                             subject=resource.subject)
 
     def _unreachable(self, delta: resources.Delta, reason: str) -> None:
         for _verb, resource in delta.steps:
-            self._ledger.unreachable(resource.ref, reason)
+            self._ledger.put(resource.ref, ledger.State.UNREACHABLE, reason)
 
     def _note(self, backend: base.Backend, delta: resources.Delta,
-              failures: dict[resources.Ref, str]) -> None:
+              answer: object, error: BaseException | None) -> None:
+        """Note the result of :meth:`backends.base.Backend.apply`."""
+        try:
+            if error is not None:
+                raise error
+            failures = _checked(answer)
+        except Exception as e:
+            expected = actual.expected(backend.name, e)
+            self._backends.failed(backend.name, expected)
+            self._unreachable(delta, str(expected))
+            return
         if failures:
             self._note_failures(backend.name, failures)
         for verb, resource in delta.steps:
@@ -348,7 +334,7 @@ class Application:
                 continue
             self._unlogged.append((verb, resource))
             self.applied.append((verb, resource))
-            if self._ledger.entries:
+            if self._ledger.entries or self._ledger.lasting:
                 self._ledger.reached(resource.ref)
             if verb == 'deleted':
                 self._tracker.gone(resource.ref)
@@ -363,29 +349,17 @@ class Application:
     def _note_failures(self, name: str,
                        failures: dict[resources.Ref, str]) -> None:
         # Nobody knows what the system has made of them.
-        self._backends.forget_mark(name)
+        self._backends.conditions[name].mark = None
         if not all(isinstance(reason, base.Kept)
                    for reason in failures.values()):
             self._backends.doubt([name])
         for ref, reason in failures.items():
-            if not isinstance(reason, base.Kept):
-                LOG.log(self._level(ref, reason), '%s %s: %s', ref.kind,
-                        outcome.brief(ref.key), reason)
-                self._ledger.refused(ref, reason)
-            elif self._ledger.kept(ref, reason):
-                LOG.warning('%s %s stays: %s', ref.kind,
-                            outcome.brief(ref.key), reason)
-
-    def _level(self, ref: resources.Ref, reason: str) -> int:
-        """The level of the line about a refused change.
-
-        Each attempt is refused for the same reason, perhaps for days.
-        """
-        if self._refusals.get(ref) == reason:
-            return logging.DEBUG
-        self._refusals[ref] = reason
-        return (logging.INFO if isinstance(reason, notyet.Reason) else
-                logging.WARNING)
+            # Each attempt is refused for the same reason, perhaps for days.
+            LOG.log(logging.DEBUG if not self._ledger.refused(ref, reason) else
+                    logging.INFO if isinstance(reason, notyet.Reason) else
+                    logging.WARNING, '%s %s%s: %s', ref.kind,
+                    outcome.brief(ref.key),
+                    ' stays' if isinstance(reason, base.Kept) else '', reason)
 
     def tell(self) -> None:
         """Log the changes that are not logged yet.

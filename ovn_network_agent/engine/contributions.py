@@ -32,7 +32,6 @@ from ovn_network_agent import model
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import base
-from ovn_network_agent.engine import desired
 from ovn_network_agent.engine import proofs
 from ovn_network_agent.engine import tracking
 
@@ -67,7 +66,7 @@ class Contributions:
         # drivers with changed settings are asked again.
         self.drivers = drivers
         self._kinds = kinds
-        self._state = desired.DesiredState(tracker)
+        self._state = tracking.DesiredState(tracker)
         # The routers of the last view, also by UUID.
         self._routers: tuple[model.Router, ...] = ()
         self._by_uuid: Subjects = {}
@@ -78,12 +77,13 @@ class Contributions:
         self._settings: dict[str, object] = {}
         # The proofs of the answers, by driver and router.
         self._proofs: dict[tuple[str, str], resources.Advertised] = {}
-        self._problems: dict[desired.Contributor, list[resources.Problem]] = {}
+        self._problems: dict[
+            tracking.Contributor, list[resources.Problem]] = {}
         self._problems_changed = False
         # Sorted, each text once.
         self.left_out: tuple[resources.Problem, ...] = ()
         # Why drivers have raised.
-        self.broken: dict[desired.Contributor, str] = {}
+        self.broken: dict[tracking.Contributor, str] = {}
 
     @property
     def conflicts(self) -> dict[resources.Ref, str]:
@@ -106,7 +106,7 @@ class Contributions:
                 f'node.{field.name}' for field in dataclasses.fields(node)
                 if getattr(node, field.name) != getattr(self._node,
                                                         field.name)))
-        asked: list[desired.Contributor] = []
+        asked: list[tracking.Contributor] = []
         for kind, present in view.items():
             asked += self._update(kind, present, again, node)
         self._complete({(driver, about) for driver, about, _name in asked},
@@ -141,14 +141,14 @@ class Contributions:
         return self._by_uuid
 
     def _update(self, kind: type, present: Subjects, again: Collection[str],
-                node: model.Node) -> list[desired.Contributor]:
+                node: model.Node) -> list[tracking.Contributor]:
         """Ask about the subjects of a kind.
 
         :param again: names of the drivers that are asked about all
         :returns: the contributors whose answers may be other ones
         """
         changed = list(_changes(self._known.get(kind, {}), present))
-        asked: list[desired.Contributor] = []
+        asked: list[tracking.Contributor] = []
         for driver in self.drivers:
             if kind not in driver.SUBJECTS:
                 continue
@@ -175,7 +175,7 @@ class Contributions:
 
     # -- one contribution -------------------------------------------------
 
-    def _ask(self, driver: base.Driver, contributor: desired.Contributor,
+    def _ask(self, driver: base.Driver, contributor: tracking.Contributor,
              subject: object, node: model.Node) -> None:
         """Take the answer about a subject; the former one if there is none.
 
@@ -199,7 +199,7 @@ class Contributions:
                       and r.theirs]
         self._take(contributor, wanted)
 
-    def _note_failure(self, contributor: desired.Contributor,
+    def _note_failure(self, contributor: tracking.Contributor,
                       error: Exception) -> None:
         why = f'{type(error).__name__}: {error}'
         if self.broken.get(contributor) != why:
@@ -208,7 +208,7 @@ class Contributions:
                           ' '.join(filter(None, contributor[1:])))
         self.broken[contributor] = why
 
-    def _take(self, contributor: desired.Contributor,
+    def _take(self, contributor: tracking.Contributor,
               wanted: Sequence[resources.Resource]) -> None:
         problems = [r for r in wanted if isinstance(r, resources.Problem)]
         if problems or contributor in self._problems:

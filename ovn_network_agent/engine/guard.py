@@ -140,15 +140,14 @@ class Guard:
         if not self.held.subjects:
             return True
         if resource.subject in self.held.subjects:
-            self._ledger.held(
-                resource.ref, f'the withdrawal guard holds it, because '
-                f'{self.held.why}')
+            why = f'the withdrawal guard holds it, because {self.held.why}'
+            self._ledger.put(resource.ref, ledger.State.HELD, why)
             return False
         is_of_one = (resource.subject or '').endswith(('/32', '/128'))
         if (not is_of_one and not resource.retained and
                 resource.stage < resources.Stage.ANNOUNCE and
                 resource.kind != resources.NftTable.kind):
-            self._ledger.held(resource.ref, _STAYS)
+            self._ledger.put(resource.ref, ledger.State.HELD, _STAYS)
             return False
         return True
 

@@ -96,10 +96,10 @@ class Reconciler:
         # This comes before the reading: a backend with a job that is not
         # collected would not be read, and nothing would wake the loop for it.
         if self._beside.jobs:
-            self._work.collect()
+            self._beside.collect()
         # A system in doubt is read before it is changed, as always.
         if asked.ahead is not None and asked.urgent and not any(
-                self.backends.backend(name).system
+                self.backends.conditions[name].backend.system
                 for name in self.backends.in_doubt):
             self._wanted.update(asked.ahead)
             self._work.announce_ahead()
@@ -116,7 +116,8 @@ class Reconciler:
         if not self.announcing:
             self._work.tell()
         self._retries.note(
-            self._ledger.troubled() | set(self.backends.unreadable),
+            {self.backends.owners.get(ref.kind) for ref
+             in self._ledger.failures} | set(self.backends.unreadable),
             self.backends.names)
         touched = self.tracker.take_changed()
         self._note_moments(touched)
@@ -140,17 +141,17 @@ class Reconciler:
 
     def _table(self) -> tables.Table:
         return tables.Table(
-            self.tracker, self._ledger, self._moments, self._wanted.conflicts,
-            self.backends.owners,
+            self.tracker, self._ledger.known, self._retries, self._moments,
+            self._wanted.conflicts, self.backends.owners,
             tuple(self._beside.jobs), self._wanted.left_out,
-            self._wanted.broken, self.backends.unreadable,
+            dict(self._wanted.broken), self.backends.unreadable,
             self.guard.held.text)
 
     def _note_moments(self, touched: list[resources.Ref]) -> None:
         """Note the resources whose state this pass has changed."""
         now = self._table()
         self._moments.note({*touched, *self._ledger.entries, *now.conflicts},
-                           now.state, ledger.State.IN_PLACE)
+                           now.state)
 
     def _withdraw(self, forwards: port_forwards.Forwards | None) -> None:
         """Withdraw the VIPs that have no living destination.
@@ -206,7 +207,7 @@ class Reconciler:
         self._prepare(passes.Pass(snapshot, full=True))
         # A plan may take its time, so all readings are waited for.
         self._beside.wait(None)
-        self._work.collect()
+        self._beside.collect()
         self._judge(snapshot, limits)
         steps: list[tuple[str, resources.Resource]] = []
         for _stage, backend, kinds in self.backends.order:
@@ -246,7 +247,7 @@ class Reconciler:
         """
         doubtful = set(stale)
         if revived:
-            returned = self.backends.revived(revived)
+            returned = base.revived(self.backends.all, revived)
             self._retries.forget(returned)
             doubtful |= returned
         if doubtful:

@@ -160,7 +160,7 @@ class Removals:
                     'be withdrawn')
             holder = failed[0] if failed else None
         if held:
-            self._ledger.waits(resource.ref, held, holder)
+            self._ledger.put(resource.ref, ledger.State.WAITS, held, holder)
         return not held and not self._ledger.still_refused(resource.ref)
 
     def _leaves_early(self, ref: resources.Ref) -> bool:
@@ -174,9 +174,7 @@ class Removals:
         read.  A former run, or a change that took too long, may have left an
         announcement.
         """
-        return any(self._backends.unread(name) or
-                   name in self._backends.unreadable
-                   for name in self._needing(resource))
+        return not all(map(self._backends.sound, self._needing(resource)))
 
     def _needing(self, resource: resources.Resource) -> list[str]:
         """Names of the backends whose announcements may need a resource."""

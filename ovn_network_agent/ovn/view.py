@@ -39,7 +39,7 @@ from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.netlink import devices
 from ovn_network_agent.netlink import links
 from ovn_network_agent.ovn import absence
-from ovn_network_agent.ovn import confirm
+from ovn_network_agent.ovn import confirmation
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import evidence as evidences
 from ovn_network_agent.ovn import followers
@@ -50,7 +50,6 @@ from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import tunnels
-from ovn_network_agent.ovn import withdrawals
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Tables
@@ -115,8 +114,8 @@ class View:
         self._kernel = devices.Devices()
         self._look_at_ports = look_at_ports
         self._dirty: dict[queries.Place, set[Uuid]] = {}
-        self._confirmation = confirm.Confirmation(databases, wake)
-        self._withdrawals = withdrawals.Withdrawals(databases, wake)
+        self._confirmation = confirmation.Confirmation(databases, wake)
+        self._withdrawal = confirmation.MassWithdrawal(databases, wake)
         self._handovers = handovers or handover.Handovers(conf)
         self._absence = absence.Absence(jitter=jitter)
         self._silence = silence.Silence()
@@ -182,7 +181,7 @@ class View:
     def evidence(self) -> evidences.Evidence:
         """:class:`ovn.evidence.Evidence` of the present view."""
         return self._builder.evidence(self.chassis,
-                                      self._withdrawals.confirmed)
+                                      self._withdrawal.confirmed)
 
     def have_confirmed(self, subjects: frozenset[str]) -> None:
         """Have the servers confirm that addresses are gone, without a wait.
@@ -194,7 +193,7 @@ class View:
         with contextlib.suppress(connection.Unavailable):
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
-                self._withdrawals.ask(nb, sb, self.chassis, subjects,
+                self._withdrawal.ask(nb, sb, self.chassis, subjects,
                                       self._has_machines)
 
     @property
@@ -261,9 +260,13 @@ class View:
                 now = self._complete(now)
                 if again is not None:
                     # The rows need not have changed by a report of a server.
-                    self._whole = self._whole or self._confirmation.loses(
-                        nb, before, now) or bool(self._lost(before, now))
-                self._confirm(nb, sb, now, full or ends)
+                    self._whole = self._whole or bool(
+                        self._loss(before, now, nb))
+                if phase in (model.Phase.RUNNING, model.Phase.DRAINING):
+                    self._confirmation.consider(
+                        nb, sb, now, self._loss(self.last, now, nb)
+                        if self._whole else None, full or ends,
+                        self._has_machines)
                 self._look_for_absent(sb)
                 self._tell_namesakes(now.node)
                 self._tell_doubled(self._builder.doubled)
@@ -392,28 +395,14 @@ class View:
                 c.addresses for group in self.last.groups
                 for c in group.peers(self.chassis) if c.addresses})
 
-    def _confirm(self, nb: Tables, sb: Tables, now: model.Snapshot,
-                 full: bool) -> None:
-        """Have the servers confirm what a new view may have lost.
-
-        A full view that has found nothing changed can have lost nothing.  SB
-        is asked nevertheless, because its replica may lack rows.
-        """
-        if now.node.phase not in (model.Phase.RUNNING, model.Phase.DRAINING):
-            return
-        if self._whole or not self.confirmed:
-            self._confirmation.consider(nb, sb, self.last, now, self._whole,
-                                        self._has_machines,
-                                        self._lost(self.last, now))
-        elif full:
-            self._confirmation.repeat(sb, now.node.chassis,
-                                      self._has_machines)
-
-    def _lost(self, before: model.Snapshot | None,
-              now: model.Snapshot) -> set[queries.Place]:
-        """What sources may have lost, see :meth:`sources.Sources.lost`."""
-        return self._sources.lost(before.subjects, now.subjects) if (
-            before and self._sources) else set()
+    def _loss(self, before: model.Snapshot | None, now: model.Snapshot,
+              nb: Tables) -> confirmation.Loss:
+        """What a view has lost; the first one has nothing to compare with."""
+        if before is None:
+            return confirmation.Loss()
+        return confirmation.loss(
+            before, now, nb, self._sources.lost(before.subjects, now.subjects)
+            if self._sources else ())
 
     def _judged(self, snapshot: model.Snapshot, facts: set[model.Fact],
                 silent: Collection[tuple[str, ...]],

@@ -94,7 +94,7 @@ def read_tunnels(sources):
 def _sessions(database):
     question = bfd.Sessions()
     try:
-        answers = asking.ask(database, question)
+        answers = asking.ask(database, question.operations)
     except backends.BackendError as error:
         raise check.NotChecked(str(error)) from error
     return tuple(sorted(

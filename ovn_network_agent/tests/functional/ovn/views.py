@@ -28,7 +28,7 @@ def fresh(eyes):
         builder = snapshot.Builder(eyes.view._conf.gateway_port,
                                    *eyes.view._selected())
         return builder.complete(builder.build(
-            nb, sb, eyes.view._wiring, {}, model.Phase.RUNNING))
+            nb, sb, eyes.view._local.wiring, {}, model.Phase.RUNNING))
 
 
 def timeless(seen):

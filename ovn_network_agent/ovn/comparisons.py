@@ -127,6 +127,13 @@ def of_chassis(sb: Tables, chassis: str, machines: bool
     yield Comparison(
         'Port_Binding', [[*kinds, ['chassis', '==', ['uuid', str(each)]]]
                          for each in own], bound)
+    if machines:
+        # Without its localnet port, a network is no provider network.
+        yield Comparison('Port_Binding', [[['type', '==', 'localnet']]],
+                         lambda tables: {
+                             key: row for key, row
+                             in tables['Port_Binding'].items()
+                             if row.type == 'localnet'})
 
 
 def of_routers(nb: Tables, routers: Iterable[str],

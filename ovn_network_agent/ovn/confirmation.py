@@ -124,20 +124,15 @@ class Confirmation:
         self._routers: set[str] = set()
         self._members: Collection[comparisons.Place] = ()
         self._tables: set[queries.Place] = set()
-        # The databases that have yet to confirm; the first view needs SB.
-        self._missing = {'sb'}
-
-    @property
-    def given(self) -> bool:
-        """Whether nothing is left to confirm."""
-        return not self._missing
+        #: the databases that have yet to confirm; the first view needs SB
+        self.missing = {'sb'}
 
     def consider(self, nb: Tables, sb: Tables, now: model.Snapshot,
-                 loss: Loss | None, full: bool, machines: bool) -> None:
-        """Ask about a new view if need be.
+                 loss: Loss | None, machines: bool) -> None:
+        """Ask about a new view, unless the question is open.
 
-        SB is asked about each full view, because its replica may lack rows.
-        This runs on the loop thread, with the locks of both replicas held.
+        SB is asked in any case, because its replica may lack rows.  This runs
+        on the loop thread, with the locks of both replicas held.
 
         :param loss: of a view that was built from whole tables, None for
             another view, which can have lost only what a server has reported
@@ -145,11 +140,11 @@ class Confirmation:
         """
         if loss is not None:
             self._take(nb, now, loss)
-        elif self._servers.are_asked if self._missing else not full:
+        elif self.missing and self._servers.are_asked:
             return
         compared = {'sb': [*comparisons.of_chassis(sb, now.node.chassis,
                                                    machines)]}
-        if 'nb' in self._missing:
+        if 'nb' in self.missing:
             compared['nb'] = [*comparisons.of_routers(nb, self._routers,
                                                       self._members)]
         replicas = {'nb': nb, 'sb': sb}
@@ -166,21 +161,21 @@ class Confirmation:
         self._members = comparisons.torn_groups(nb)
         self._tables |= loss.tables
         self._routers |= loss.routers | torn
-        self._missing |= {name for name, _table in loss.tables}
+        self.missing |= {name for name, _table in loss.tables}
         if loss.local:
-            self._missing.add('sb')
+            self.missing.add('sb')
         if loss.routers or torn or self._members:
-            self._missing.add('nb')
+            self.missing.add('nb')
 
     def _confirmed(self, name: str) -> None:
-        if name not in self._missing:
+        if name not in self.missing:
             return
         self._tables = {each for each in self._tables if each[0] != name}
         if name == 'nb':
             self._routers.clear()
             self._members = ()
-        self._missing.discard(name)
-        if self.given:
+        self.missing.discard(name)
+        if not self.missing:
             self._wake('confirmed')
 
 

@@ -27,6 +27,7 @@ from ovn_network_agent.conf import plugins
 from ovn_network_agent.engine import passes
 from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import takeover
+from ovn_network_agent.ovn import local_state
 from ovn_network_agent.ovn import view
 from ovn_network_agent.runtime import comparison
 from ovn_network_agent.runtime import forerun
@@ -201,7 +202,7 @@ class Loop:
         :returns: :class:`model.Node`
         """
         return model.Node('', socket.gethostname(), phase,
-                          view.relevant_devices(self._conf, ()))
+                          local_state.relevant_devices(self._conf, ()))
 
     def _timeout(self):
         times = [self._full_due() - self._clock(), LONGEST_WAIT]

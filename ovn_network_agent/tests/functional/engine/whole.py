@@ -29,7 +29,7 @@ from ovn_network_agent.backends import sysctl
 from ovn_network_agent.conf import settings
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
-from ovn_network_agent.ovn import view
+from ovn_network_agent.ovn import local_state
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.tests.functional.netlink import base
@@ -73,7 +73,7 @@ class Agent:
                                            settings.live(self.conf)))
         return self.reconciler.run(passes.Pass(worlds.snapshot(
             *routers, groups=groups, phase=phase,
-            devices=view.relevant_devices(self.conf, ())),
+            devices=local_state.relevant_devices(self.conf, ())),
             **{'full': True, **kwargs}))
 
 

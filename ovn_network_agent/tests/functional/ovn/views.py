@@ -29,7 +29,7 @@ def fresh(eyes):
         builder = snapshot.Builder(eyes.view._conf.gateway_port,
                                    selection.read(eyes.view._conf.announce))
         return builder.complete(builder.build(
-            nb, sb, eyes.view._wiring, {}, model.Phase.RUNNING))
+            nb, sb, eyes.view._local.wiring, {}, model.Phase.RUNNING))
 
 
 def timeless(seen):

@@ -49,7 +49,7 @@ class AbsentChassis:
         #: whether the time of a chassis is counted
         self.counts = False
 
-    def search(self, sb: Tables, session: object) -> None:
+    def look(self, sb: Tables, session: object) -> None:
         """Find the absent chassis.
 
         On a change, the backend of stale routes reads its routes again.

@@ -81,11 +81,8 @@ class Ports:
         While no row has a port that this chassis had when SB lost the row of
         this chassis, the port is here.
         """
-        if self._inputs.machines is None and not self._present:
-            return
         hosted = self._rows.index('sb', _BINDING, 'hosted').find(
-            self._inputs.wiring.chassis) if self._inputs.machines else (
-                frozenset[Uuid]())
+            self._inputs.wiring.chassis)
         gone = {uuid for uuid in self._present.keys() - hosted
                 if self._present[uuid].name not in self._inputs.wiring.held}
         outdated = {uuid for (uuid,) in self._rows.outdated(self._machine)}

@@ -30,7 +30,6 @@ from ovn_network_agent.ovn import evidence
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
-from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import ports
 from ovn_network_agent.ovn import queries
@@ -67,7 +66,7 @@ class Builder:
         self._rows = queries.Queries(indexes.make())
         self._inputs = inputs.Inputs(gateway_port)
         located = segments.Segments(self._rows, self._inputs)
-        self._nats = nats.Nats(self._rows, self._inputs)
+        self._addresses = addresses.Addresses(self._rows, self._inputs)
         self._frames = routers.Routers(self._rows, self._inputs, located)
         self._groups = groups.Groups(self._rows, self._inputs, located)
         self._ports = ports.Ports(self._rows, self._inputs, located)
@@ -76,7 +75,7 @@ class Builder:
         self._seen: tuple[_Seen, ...] = ()
         self._routers: tuple[model.Router, ...] = ()
         self._completed: tuple[object, object] = (), ()
-        self._addresses: dict[str, addresses.OfRouter] = {}
+        self._by_router: dict[str, addresses.OfRouter] = {}
         # The groups of the last view, and from what they were made.
         self._candidates: tuple[model.GatewayGroup, ...] = ()
         self._every: tuple[model.GatewayGroup, ...] | None = None
@@ -139,7 +138,7 @@ class Builder:
         self._rows.replace(databases)
         if self.whole:
             self._rows.rebuild()
-            self._nats.forget()
+            self._addresses.forget()
             self._identified = None
         else:
             self._take_in(dirty, again.rows if again else {})
@@ -147,16 +146,18 @@ class Builder:
         if also != self._also:
             self._also = also
             self._rows.outdate('also')
-        self._nats.read()
+        self._addresses.read()
         self._look()
         every = self._rows.ask(self._groups.all)
         if every is not self._every:
             self._candidates = tuple(self._groups.known(
                 every, self._every is None))
             self._every = every
-        self._ports.update()
+        problems = wiring.problems
+        if self._inputs.machines is not None:
+            self._ports.update()
+            problems = *problems, *self._ports.problems
         self._filled = True
-        problems = *wiring.problems, *self._ports.problems
         if self.own.problem:
             problems = *problems, self.own.text
         return model.Snapshot(node, self._routers, self._candidates, problems,
@@ -168,24 +169,19 @@ class Builder:
 
         The addresses of an unchanged router are the same mapping as before.
         """
-        read = self._nats.take_read()
+        read = self._addresses.take_read()
         basis = self._seen, view.routers
         if basis != self._completed:
             self._completed, read = basis, {each.uuid for each in self._seen}
-            self._addresses = {
-                router.uuid: self._addresses.get(router.uuid) or
-                addresses.OfRouter(self._nats.of(seen.uuid)) for seen, router
-                in zip(self._seen, view.routers, strict=True)}
+            self._by_router = {
+                router.uuid: self._addresses.of(seen.uuid)
+                for seen, router in zip(*basis, strict=True)}
         for seen, router in zip(*basis, strict=True):
             if seen.uuid in read:
-                self._addresses[router.uuid].update(router, seen.frame,
+                self._by_router[router.uuid].update(router, seen.frame,
                                                     seen.sent)
         return dataclasses.replace(view, addresses={
-            uuid: made.present for uuid, made in self._addresses.items()})
-
-    def addresses(self, router: str) -> addresses.OfRouter:
-        """The addresses of a router in the last view."""
-        return self._addresses[router]
+            uuid: made.present for uuid, made in self._by_router.items()})
 
     # -- questions --------------------------------------------------------
 
@@ -223,7 +219,7 @@ class Builder:
     @property
     def distributed(self) -> bool:
         """Whether the cloud has distributed floating IPs."""
-        return self._nats.are_distributed
+        return bool(self._rows.index('nb', 'NAT', 'machine').keys())
 
     def own_chassis(self) -> Uuid | None:
         """UUID of the row of this chassis in SB."""
@@ -261,7 +257,7 @@ class Builder:
             for uuid in uuids:
                 changed = self._rows.take(place, uuid,
                                           uuid in again.get(place, ()))
-                self._nats.took(place[1], uuid, changed)
+                self._addresses.took(place[1], uuid, changed)
 
     def _node(self, sb: columns.Tables, wiring: wirings.Wiring,
               phase: model.Phase, former: str) -> model.Node:
@@ -280,7 +276,7 @@ class Builder:
             wiring = dataclasses.replace(wiring, chassis=self.own.name)
         if wiring != self._inputs.wiring:
             self._rows.forget()
-            self._nats.forget()
+            self._addresses.forget()
         self._inputs.wiring = wiring
         own, hostname = self.own_chassis(), self._hostname
         if own is not None:
@@ -311,7 +307,7 @@ class Builder:
         if seen is not self._seen:
             for uuid in ({each.uuid for each in self._seen} -
                          {each.uuid for each in seen}):
-                self._nats.drop(uuid)
+                self._addresses.drop(uuid)
             self._seen = seen
             self._routers = tuple(each.router for each in seen)
 
@@ -336,7 +332,7 @@ class Builder:
                     yield from self._with_port(lrp)
         for lrp in wiring.held:
             yield from self._with_port(lrp)
-        yield from self._nats.routers_here()
+        yield from self._addresses.routers_here()
         tagged = self._rows.find('nb', 'Logical_Router_Static_Route', 'tag')
         by_route = self._rows.find('nb', 'Logical_Router', 'route')
         for mark in self._marks:
@@ -357,7 +353,7 @@ class Builder:
 
     def _router(self, uuid: Uuid) -> model.Router:
         router = self._rows.ask(self._frames.frame, uuid).router
-        facts = self._rows.ask(self._nats.facts, uuid)
+        facts = self._rows.ask(self._addresses.facts, uuid)
         hosting = {networks.owner_of(nat, router.ports)
                    for nat in facts.residents}
         return dataclasses.replace(

@@ -471,7 +471,7 @@ class View:
         if (searched != self._searched or self._absent.counts or
                 self._whole or not self._dirty.keys().isdisjoint(
                     absent_chassis.TABLES)):
-            self._absent.search(sb, session)
+            self._absent.look(sb, session)
             self._searched = searched
 
     def _note_changes(self, name: str) -> bool:

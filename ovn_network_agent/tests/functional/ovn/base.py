@@ -168,8 +168,8 @@ class Eyes:
 
     def sources(self, name, address):
         """What an address of it is made from, :class:`served.Sources`."""
-        return self.view._builder.addresses(
-            self.router(name).uuid).sources(address)
+        return self.view._builder._by_router[
+            self.router(name).uuid].sources(address)
 
 
 @ovsdb.needs_ovsdb

@@ -33,10 +33,10 @@ from ovn_network_agent import resources
 from ovn_network_agent import selection
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import proofs
+from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import marks
-from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import silence
@@ -323,7 +323,7 @@ def _rows(data):
     nb, sb, ovs = _databases(data)
     for row in nb['NAT'].values():
         try:
-            nats.nat(row, bool)
+            addresses.nat(row, bool)
         except ValueError as error:
             assert str(row.uuid) in str(error)
     for row in nb['Load_Balancer'].values():
@@ -427,7 +427,8 @@ TARGETS = (
                    'localnet', 'cr-lrp', '198.51.100.1/24', '0.0.0.0/0',
                    'is_chassis_resident("cr-lrp")')),
     Target('ovn.rows', _rows, (NoInput,),
-           ('ovn.rows', 'ovn.nats', 'ovn.bfd', 'ovn.marks', 'ovn.directory'),
+           ('ovn.rows', 'ovn.addresses', 'ovn.bfd', 'ovn.marks',
+            'ovn.directory'),
            json=True,
            values=('bfd-min-rx=200 bfd-min-tx=200 bfd-mult=3', '32768')),
     Target('ovn.silence', _silence,

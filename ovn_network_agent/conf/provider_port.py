@@ -41,7 +41,7 @@ OPTS = [
              'machine that has it. OVN before 22.09 does not tell the '
              'agent of pairs.'),
     cfg.Opt(
-        'ipv6_gateways', type=types.CommaList(types.IPv6Address()),
+        'ipv6_gateways', type=types.CommaList(types.IPv6Host()),
         default=[], mutable=True,
         help='Gateways of IPv6 subnets, comma-separated, for which the kernel '
              'answers the machines (neighbour proxy). OVN does not have the '

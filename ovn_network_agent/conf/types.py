@@ -208,7 +208,7 @@ class IPv4Address(_Text):
         return str(address)
 
 
-class IPv6Address(_Text):
+class IPv6Host(_Text):
     """A global IPv6 address of a host, in canonical notation."""
 
     TYPE_NAME = 'IPv6 address'

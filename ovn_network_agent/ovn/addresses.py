@@ -31,6 +31,7 @@ from typing import Any
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent import selection
 from ovn_network_agent import served
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
@@ -309,7 +310,8 @@ class OfRouter:
             for number, subject in enumerate(served.subjects(
                     router, address, self.sources(address),
                     own.get(address, ()))):
-                withheld = self._objection(address, subject.port.lrp)
+                withheld = (self._objection(address, subject.port.lrp) or
+                            self._without_backends(subject))
                 if withheld:
                     subject = dataclasses.replace(subject, withheld=withheld)
                 made[_key(address, number)] = (
@@ -317,6 +319,12 @@ class OfRouter:
                     else subject)
         if made != self.present:
             self.present = made
+
+    def _without_backends(self, subject: model.ServedAddress) -> str:
+        balanced = self._balanced.get(subject.address)
+        return selection.NO_BACKEND if balanced and (
+            balanced.without_backends and
+            {'router', 'snat'}.isdisjoint(subject.kinds)) else ''
 
     def _objection(self, address: str, lrp: str) -> str:
         """Why an address is not announced on purpose, or ''."""

@@ -223,7 +223,8 @@ def loss(before: model.Snapshot, now: model.Snapshot, nb: Tables,
 
     :param tables: see :class:`Loss`
     """
-    local = not _ports(before) <= _ports(now)
+    local = before.machines is not now.machines and (
+        not _ports(before) <= _ports(now))
     routers: set[str] = set()
     present = {router.uuid: router for router in now.routers}
     for router in before.routers:

@@ -138,7 +138,7 @@ class Ports:
     def _found(self, row: columns.Row
                ) -> tuple[dict[str, str], tuple[str, ...]]:
         """See :func:`rows.machine`; nothing of a port that is not here."""
-        chosen = self._inputs.machines
+        chosen = self._inputs.chosen.machines
         if chosen is None or not rows.announces_itself(row) or (
                 rows.chassis_name(row) != self._inputs.wiring.chassis):
             return {}, ()
@@ -146,7 +146,7 @@ class Ports:
 
     def _address(self, of: columns.Row, name: str, address: str, mac: str,
                  known: _Network, own: words.Statement) -> model.PortAddress:
-        chosen, row = self._inputs.selected, known.row
+        chosen, row = self._inputs.chosen.selected, known.row
         tag = chosen.tag(own.tags, row.statement.tags, frozenset(), row.names)
         return model.PortAddress(
             known.network, name, address, mac, tag.number or None,
@@ -180,7 +180,7 @@ class Ports:
 
     def _network(self, datapath: Uuid) -> _Network | None:
         localnet = self._segments.localnet(datapath)
-        chosen = self._inputs.machines
+        chosen = self._inputs.chosen.machines
         if localnet is None or chosen is None:
             return None
         row = self._withholding.network(localnet)

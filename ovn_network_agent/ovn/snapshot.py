@@ -23,7 +23,6 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import pieces
-from ovn_network_agent import selection
 from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import evidence
@@ -54,17 +53,16 @@ class _Seen:
 class Builder:
     """Keeps the view up to date.
 
-    :param gateway_port: see :class:`inputs.Inputs`; likewise selected
+    :param gateway_port: see :class:`inputs.Inputs`; likewise chosen
     :ivar whole: whether the last view was built from whole tables, and not
         only from the changes that the servers reported
     :ivar own: :class:`own_chassis.OwnChassis` of the last view
     """
 
     def __init__(self, gateway_port: str = '',
-                 selected: selection.Selection | None = None,
-                 machines: inputs.Machines | None = None) -> None:
+                 chosen: inputs.Choice = inputs.Choice()) -> None:
         self._rows = queries.Queries(indexes.make())
-        self._inputs = inputs.Inputs(gateway_port)
+        self._inputs = inputs.Inputs(gateway_port, chosen=chosen)
         located = segments.Segments(self._rows, self._inputs)
         self._addresses = addresses.Addresses(self._rows, self._inputs)
         self._frames = routers.Routers(self._rows, self._inputs, located)
@@ -89,20 +87,15 @@ class Builder:
         # Whether the last build came to its end.
         self._filled = False
         self.whole = False
-        self.select(selected or selection.Selection(), machines)
-
-    def select(self, selected: selection.Selection,
-               machines: inputs.Machines | None = None) -> None:
-        """Let other options decide, from the next full view on.
-
-        :param machines: see :class:`inputs.Inputs`
-        """
-        self._inputs.selected, self._inputs.machines = selected, machines
 
     @property
-    def selected(self) -> tuple[selection.Selection, inputs.Machines | None]:
-        """What is selected."""
-        return self._inputs.selected, self._inputs.machines
+    def chosen(self) -> inputs.Choice:
+        """What the options choose."""
+        return self._inputs.chosen
+
+    def choose(self, chosen: inputs.Choice) -> None:
+        """Let another choice decide, from the next full view on."""
+        self._inputs.chosen = chosen
 
     def rows(self) -> Iterator[tuple[queries.Place, Uuid]]:
         """All rows that views are built from."""
@@ -154,7 +147,7 @@ class Builder:
                 every, self._every is None))
             self._every = every
         problems = wiring.problems
-        if self._inputs.machines is not None:
+        if self._inputs.chosen.machines is not None:
             self._ports.update()
             problems = *problems, *self._ports.problems
         self._filled = True
@@ -208,7 +201,7 @@ class Builder:
     def doubled(self) -> tuple[str, ...]:
         """The names in the options that several routers have, sorted."""
         labels = self._rows.index('nb', 'Logical_Router', 'label')
-        return tuple(sorted(name for name in self._inputs.selected.routers
+        return tuple(sorted(name for name in self.chosen.selected.routers
                             if len(labels.find(name)) > 1))
 
     @property

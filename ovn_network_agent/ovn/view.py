@@ -31,7 +31,6 @@ from ovn_network_agent import model
 from ovn_network_agent import notyet
 from ovn_network_agent import ownership
 from ovn_network_agent import pieces as comparing
-from ovn_network_agent import selection
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import source
 from ovn_network_agent.gateways import handover
@@ -100,7 +99,8 @@ class View:
         self._conf = conf
         self._databases = databases
         self._asks_machines = plugins.asked(conf, plugins.MACHINES)
-        self._builder = snapshot.Builder(conf.gateway_port, *self._selected())
+        self._builder = snapshot.Builder(conf.gateway_port,
+                                         inputs.choice(conf))
         self._sources = sources.Sources(made_of_rows) if made_of_rows else None
         self._local = local_state.LocalState(conf, databases, look_at_ports)
         self._dirty: dict[queries.Place, set[Uuid]] = {}
@@ -290,9 +290,9 @@ class View:
             self._dirty.setdefault(place, set()).update(uuids)
         if full or unknown:
             # A reload asks for a full view.
-            chosen = self._selected()
-            full = unknown or not settled or chosen != self._builder.selected
-            self._builder.select(*chosen)
+            chosen = inputs.choice(self._conf)
+            full = unknown or not settled or chosen != self._builder.chosen
+            self._builder.choose(chosen)
         now = self._builder.build(
             nb, sb, wiring, self._dirty, phase, full,
             self._handovers.routers, again, self.chassis)
@@ -310,12 +310,6 @@ class View:
         if (settled and again is None) or self._builder.whole or compared:
             self._looked = looked
         return now
-
-    def _selected(self) -> tuple[selection.Selection, inputs.Machines | None]:
-        options = self._conf.provider_port
-        return selection.read(self._conf.announce), inputs.Machines(
-            frozenset(options.networks), options.allowed_address_pairs
-        ) if self._asks_machines else None
 
     def _complete(self, now: model.Snapshot) -> model.Snapshot:
         """The view just built with the states of gateways, and addresses."""

@@ -20,7 +20,6 @@ import dataclasses
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent import selection
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import veth_leak
@@ -41,6 +40,7 @@ from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.diagnosis.readers import southbound
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.diagnosis.readers import vips
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import snapshot
@@ -209,8 +209,7 @@ def find(conf, address, drivers):
     bindings = tuple(
         (row.logical_port, row.ip, row.mac.lower())
         for row in nb.get('Static_MAC_Binding', {}).values())
-    builder = snapshot.Builder(conf.gateway_port,
-                               selection.read(conf.announce))
+    builder = snapshot.Builder(conf.gateway_port, inputs.choice(conf))
     try:
         return subjects.make(address, builder, nb, sb, wiring,
                              drivers), bindings

@@ -79,8 +79,8 @@ class TypesTest(base.BaseTestCase):
         self.assertEqual('', types.IPv4Address(empty=True)(''))
 
     def test_ipv6_addresses(self):
-        self.accepts(types.IPv6Address(), {'2001:DB8:0::1': '2001:db8::1'})
-        self.rejects(types.IPv6Address(), [
+        self.accepts(types.IPv6Host(), {'2001:DB8:0::1': '2001:db8::1'})
+        self.rejects(types.IPv6Host(), [
             '192.0.2.1', '2001:db8::/64', 'fe80::1', 'ff02::1', '::', '::1',
             '2001:db8::1%eth0', ''])
 

@@ -17,7 +17,14 @@ from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.diagnosis.node import examination
+from ovn_network_agent.diagnosis.node import families
+from ovn_network_agent.diagnosis.node import gateways
+from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.diagnosis import test_subject
+from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world
@@ -26,19 +33,17 @@ HERE, AWAY = cloud.CHASSIS, cloud.OTHER
 VM, SIX = '198.51.100.30', '2001:db8::30'
 MAC = 'fa:16:3e:00:00:aa'
 Kind = subject.Kind
+DRIVERS = ['provider_port', 'veth_leak']
 
 
 class MachinesTest(test_subject.SubjectTestCase):
-
-    drivers_of_conf = ['provider_port', 'veth_leak']
 
     def setUp(self):
         super().setUp()
         self.cloud.add_switch()
 
     def configuration(self, **options):
-        return super().configuration(**{'drivers': self.drivers_of_conf,
-                                        **options})
+        return super().configuration(**{'drivers': DRIVERS, **options})
 
     def drivers(self, conf):
         return [world.driver(name, conf) for name in conf.drivers]
@@ -152,3 +157,86 @@ class MachinesTest(test_subject.SubjectTestCase):
         found = self.subject(VM)
         self.assertIn('in no subnet', ovn.wanted(facts.Facts(
             gathering.setup(conf, '192.0.2.1'), found)).evidence)
+
+
+class DoctorTest(doctor.Looks, base.OvsdbTestCase):
+    """A node with machines, and without gateways."""
+
+    def setUp(self):
+        super().setUp()
+        self.in_this_process()
+        self.conf = self.of_databases(
+            frr__vrf_name='', drivers=DRIVERS)
+        self.cloud.add_switch()
+
+    def add(self, port, address, network=None, **external_ids):
+        self.cloud.add_machine(
+            port, HERE, mac=[f'{MAC} {address}'],
+            network=network or self.cloud.network,
+            external_ids=ovsdb.ovsdb_dict({
+                'neutron:cidrs': f'{address}/{64 if ":" in address else 24}',
+                **external_ids}))
+
+    def looked(self, name, verdict):
+        """As in the base class, with the drivers loaded."""
+        said, = self.asked(lambda found: examination.Examination(
+            registry.CHECKS, found).run(examination.select(
+                registry.CHECKS, [name])))
+        self.assertIs(verdict, said.verdict, said)
+        return said.evidence
+
+    def test_addresses_are_counted(self):
+        self.assertIn('0 addresses', self.looked('provider-machines',
+                                                 doctor.OK))
+        self.add('vm-1', VM)
+        self.add('vm-2', '198.51.100.31', **{
+            'ovn-network-agent:announce': 'false'})
+        self.assertIn('1 addresses', self.looked('provider-machines',
+                                                 doctor.OK))
+        self.assertIn('1 of 2 addresses', self.looked('withheld-addresses',
+                                                      doctor.OK))
+        self.assertEqual([VM], list(map(str, self.asked(
+            lambda found: found.announceable()))))
+        segment, = self.asked(lambda found: found.segments())
+        self.assertEqual(3, segment.patch_port)
+
+    def test_ipv6(self):
+        self.add('vm-1', VM)
+        self.assertFalse(self.asked(families.has_ipv6))
+        self.add('vm-2', SIX)
+        self.assertTrue(self.asked(families.has_ipv6))
+        self.assertEqual(('public',), self.asked(gateways.read_ipv6).owners)
+
+    def test_what_cannot_be_announced(self):
+        self.add('vm-1', VM)
+        self.cloud.add_machine('vm-2', HERE, mac=[f'{MAC} 203.0.113.9'],
+                               network=self.cloud.network)
+        self.assertIn('in no subnet', self.looked('provider-machines',
+                                                  doctor.WARN))
+        self.cloud.move_machine('vm-2', AWAY)
+        self.add('vm-3', VM)
+        self.assertIn(f'{VM} (port vm-', self.looked('provider-machines',
+                                                     doctor.WARN))
+
+    def test_a_network_without_its_patch_port(self):
+        self.add('vm-1', VM)
+        row, = self.ovs.rows('Port', '_uuid')
+        self.ovs.transact(ovsdb.update(
+            'Port', {'_uuid': row['_uuid']},
+            external_ids=ovsdb.ovsdb_dict({})))
+        self.assertIn('has no patch port', self.looked('provider-machines',
+                                                       doctor.BROKEN))
+
+    def test_without_the_driver(self):
+        self.conf.set_override('drivers', ['fip_route', 'veth_leak'])
+        self.looked('provider-machines', doctor.NOT_CHECKED)
+
+    def asked(self, question):
+        """What a function of the sources gives."""
+        found = sources.Sources(self.conf, [])
+        found.drivers = tuple(world.driver(name, self.conf)
+                              for name in self.conf.drivers)
+        try:
+            return question(found)
+        finally:
+            found.close()

@@ -51,3 +51,8 @@ class PortAddress:
     withheld: str = ''
     # Who else has the address in OVN and comes first, or ''.
     claimed: str = ''
+
+    @property
+    def place(self) -> ProviderNetwork:
+        """What has the segment and the provider networks."""
+        return self.network

@@ -28,12 +28,15 @@ class Evidence:
     """Questions about addresses to the indexes of one view.
 
     :param confirmed: the subjects whose loss both servers have confirmed
+    :param machines: whether machines on provider networks are announced, which
+        need no router
     """
 
     def __init__(self, index: indexes.Find, chassis: str,
-                 confirmed: frozenset[str]) -> None:
+                 confirmed: frozenset[str], machines: bool = False) -> None:
         self._index = index
         self._chassis = chassis
+        self._machines = machines
         self.confirmed = confirmed
 
     def elsewhere(self, subject: str) -> bool:
@@ -48,8 +51,13 @@ class Evidence:
 
     @property
     def emptied(self) -> bool:
-        """Whether the Northbound database has no router at all."""
-        return not len(self._index('nb', 'Logical_Router', 'port'))
+        """Whether the Northbound database has no router at all.
+
+        With machines on provider networks, it has no network either.
+        """
+        return not (len(self._index('nb', 'Logical_Router', 'port')) or
+                    self._machines and
+                    len(self._index('nb', 'Logical_Switch', 'uuid')))
 
     def doubts(self, subjects: Iterable[str]) -> Iterator[str]:
         """The reasons to believe that the addresses are not gone for good.

@@ -239,7 +239,8 @@ class Builder:
         :param chassis: name of this chassis
         :param confirmed: see :class:`ovn.evidence.Evidence`
         """
-        return evidence.Evidence(self._rows.index, chassis, confirmed)
+        return evidence.Evidence(self._rows.index, chassis, confirmed,
+                                 self._inputs.machines is not None)
 
     # -- keeping up -------------------------------------------------------
 

@@ -49,6 +49,30 @@ def read(conf, address, timeout):
         raise readers.Unread(readers.reason(error)) from error
 
 
+def read_networks(conf, sb, timeout):
+    """Select the networks of some ports of SB, and their router ports.
+
+    :param conf: the oslo.config ConfigOpts
+    :param sb: see :func:`southbound.read_ports`
+    :param timeout: seconds
+    :returns: as :func:`read`
+    :raises readers.Unread: when the database cannot be read
+    """
+    try:
+        with once.Session(conf.ovn.ovn_nb_remote,
+                          ovsdb.SCHEMAS['nb'], timeout) as session:
+            session.by_uuid('Logical_Switch', filter(None, (
+                columns.entry(row, 'external_ids', 'logical-switch')
+                for row in sb['Datapath_Binding'].values())))
+            session.select(*(
+                ('Logical_Router_Port', ['name', '==', peer])
+                for row in sb['Port_Binding'].values()
+                if (peer := columns.entry(row, 'options', 'peer'))))
+            return session.tables
+    except (once.Failed, OSError) as error:
+        raise readers.Unread(readers.reason(error)) from error
+
+
 class Inside(typing.NamedTuple):
     """What has the inner address of a NAT row.
 

@@ -341,6 +341,32 @@ def router(number=1, fips=(), **values):
         'nats': tuple(fip(a) for a in fips), **values})
 
 
+def network(**values):
+    """A provider network with machines here, flat: 198.51.100.0/24."""
+    return model.ProviderNetwork(**{
+        'uuid': '00000000-0000-4000-8000-0000000000aa', 'called': 'public',
+        'networks': ('198.51.100.0/24',), 'segment': segment(), **values})
+
+
+def machine(address, **values):
+    """An address of a machine on a provider network."""
+    return model.PortAddress(**{
+        'network': network(), 'port': 'vm-1', 'address': address,
+        'mac': 'fa:16:3e:00:00:aa', **values})
+
+
+def with_machines(view, *found):
+    """A view that has these addresses of machines, too."""
+    machines = {}
+    for each in found:
+        machines.setdefault(each.network.uuid, {})[
+            f'{each.address} ({each.port})' if each.claimed
+            else each.address] = each
+    return dataclasses.replace(
+        view, machines=machines,
+        networks={each.network.uuid: each.network for each in found})
+
+
 def group(router):
     """The gateway group of a router, this chassis being a candidate."""
     return model.GatewayGroup(

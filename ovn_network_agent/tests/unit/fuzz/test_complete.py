@@ -52,7 +52,7 @@ OURS = {
         'ovsdb.streams', 'privileged.helper', 'watches.frr_witness',
         'diagnosis.node.ovn', 'selection'),
     'answers of the agent that control.client has read': (
-        'ctl.announce_method', 'ctl.drain', 'ctl.fips', 'ctl.health',
+        'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.health',
         'ctl.plan', 'ctl.reload', 'ctl.report', 'ctl.resync',
         'diagnosis.node.sources'),
     'the state of this process and of its interpreter': (

@@ -89,13 +89,16 @@ class Cloud:
 
     @property
     def evidence(self):
+        return self.of()
+
+    def of(self, machines=False):
         made = indexes.make()
         for (database, table), named in made.items():
             for index in named.values():
                 index.rebuild(self.tables.get((database, table), {}))
         return evidence.Evidence(
             lambda database, table, name: made[database, table][name], HERE,
-            frozenset())
+            frozenset(), machines)
 
 
 class EvidenceTest(base.BaseTestCase):
@@ -139,6 +142,16 @@ class EvidenceTest(base.BaseTestCase):
         self.assertTrue(self.cloud.evidence.emptied)
         self.assertEqual(['the Northbound database has no router at all'],
                          self.doubts('192.0.2.10'))
+
+    def test_a_cloud_of_provider_networks_needs_no_router(self):
+        self.assertTrue(self.cloud.of(machines=True).emptied)
+        self.cloud.add('nb', 'Logical_Switch', 'switch', name='public',
+                       external_ids={})
+        self.assertFalse(self.cloud.of(machines=True).emptied)
+        self.assertEqual([], [*self.cloud.of(machines=True).doubts(
+            ['192.0.2.10/32'])])
+        # Without that driver, a cloud without a router is odd.
+        self.assertTrue(self.cloud.evidence.emptied)
 
     def test_a_port_that_nb_does_not_have(self):
         for name, chassis in (('a', HERE), ('b', OTHER), ('c', HERE)):

@@ -97,6 +97,7 @@ class Backends:
         self.conditions = {
             b.name: Condition(b, [kind.kind for kind in b.kinds])
             for b in backends}
+        self.names = frozenset(self.conditions)
         # By kind: the name of its backend, and its stage.
         self.owners = {k.kind: b.name for b in backends for k in b.kinds}
         self.stages = {k.kind: k.stage for b in backends for k in b.kinds}
@@ -144,11 +145,6 @@ class Backends:
         self.readings = []
 
     @property
-    def names(self) -> set[str]:
-        """Names of all backends."""
-        return set(self.conditions)
-
-    @property
     def unreadable(self) -> dict[str, str]:
         """The unreadable backends, with the reason."""
         return {name: each.unreadable for name, each in self.conditions.items()
@@ -169,7 +165,7 @@ class Backends:
     def large(self, at_most: int) -> list[str]:
         """Names of the backends with more objects."""
         return [name for name, each in self.conditions.items()
-                if self._tracker.count(each.kinds) > at_most]
+                if len(self._tracker.actual(each.kinds)) > at_most]
 
     def refresh(self, by_us: bool = False) -> None:
         """Read the backends in doubt that have no work beside the loop.

@@ -67,9 +67,6 @@ class Contributions:
         self.drivers = drivers
         self._kinds = kinds
         self._state = tracking.DesiredState(tracker)
-        # The routers of the last view, also by UUID.
-        self._routers: tuple[model.Router, ...] = ()
-        self._by_uuid: Subjects = {}
         # The subjects that have been asked about, by kind; the node and, by
         # driver, the settings of all answers.
         self._known: Mapping[type, Subjects] = {}
@@ -127,15 +124,9 @@ class Contributions:
                 {} if forwards is None else {'forwards': {'': forwards}}),
             model.GatewayGroup: {f'{group.table} {group.key}': {'': group}
                                  for group in snapshot.groups},
-            model.Router: self._alone(snapshot.routers),
+            model.Router: {router.uuid: {'': router}
+                           for router in snapshot.routers},
             model.ServedAddress: snapshot.addresses, **snapshot.subjects}
-
-    def _alone(self, routers: tuple[model.Router, ...]) -> Subjects:
-        """The routers by UUID; the same mapping for the same routers."""
-        if routers is not self._routers:
-            self._routers = routers
-            self._by_uuid = {router.uuid: {'': router} for router in routers}
-        return self._by_uuid
 
     def _update(self, kind: type, present: Subjects, again: Collection[str],
                 node: model.Node) -> list[tracking.Contributor]:
@@ -282,7 +273,7 @@ def _changes(before: Subjects, now: Subjects) -> Iterator[
         return
     for about, parts in now.items():
         former = before.get(about, {})
-        if parts is not former:
+        if parts is not former and parts != former:
             yield about, {
                 name: subject for name, subject in parts.items()
                 if (known := former.get(name)) is not subject and

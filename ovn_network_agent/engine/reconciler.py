@@ -91,7 +91,7 @@ class Reconciler:
         self._ledger = ledger.Ledger(self.tracker, self._retries,
                                      self.backends.owners)
         self._moments = moments.Moments(clock)
-        self._wanted = contributions.Contributions(
+        self.wanted = contributions.Contributions(
             drivers, self.tracker, self.backends.owners)
         self._removals = removal.Removals(
             self.backends, self.tracker, self._ledger, wake,
@@ -130,7 +130,7 @@ class Reconciler:
         if asked.ahead is not None and asked.urgent and not any(
                 self.backends.conditions[name].backend.system
                 for name in self.backends.in_doubt):
-            self._wanted.update(asked.ahead)
+            self.wanted.update(asked.ahead)
             self._announce_ahead()
         self._prepare(asked)
         prepared = time.monotonic() - began
@@ -171,8 +171,6 @@ class Reconciler:
     def _prepare(self, asked: passes.Pass) -> None:
         node = asked.snapshot.node
         stopped = node.phase is model.Phase.STOPPED
-        if asked.full and not asked.remembers and not asked.periodic:
-            self._wanted.forget()
         if asked.retry:
             self.invalidate(revived=[name for name in self.backends.names
                                      if self._retries.waiting(name)])
@@ -185,21 +183,20 @@ class Reconciler:
         if self._identity != (node.chassis, node.marks):
             self._identity = node.chassis, node.marks
             stale.add(notices.IDENTITY)
-        if asked.full and not asked.periodic:
+        if asked.full:
+            self.wanted.forget()
             stale |= self.backends.names
         self.invalidate(stale)
-        if asked.reads or asked.periodic:
-            reads = set(asked.reads) or (
-                self.backends.names.difference(asked.has_read))
-            self._ledger.forget(reads)
-            self.backends.in_doubt |= reads
+        if asked.reads:
+            self._ledger.forget(asked.reads)
+            self.backends.in_doubt.update(asked.reads)
         if stopped:
             # This pass may be the last, so it tries everything again.
             self._ledger.forget()
         if asked.at_once or stopped:
             self._announcing_until = None
         self._alive()
-        self._wanted.update(asked.snapshot)
+        self.wanted.update(asked.snapshot)
         self._alive()
         if self.backends.in_doubt or self.tracker.delta(
                 self.backends.looked_for):
@@ -433,15 +430,6 @@ class Reconciler:
     # -- between passes ---------------------------------------------------
 
     @property
-    def drivers(self) -> list[drivers_base.Driver]:
-        """The drivers in force."""
-        return self._wanted.drivers
-
-    def use(self, drivers: list[drivers_base.Driver]) -> None:
-        """Go on with the same drivers, some of which have other settings."""
-        self._wanted.drivers = drivers
-
-    @property
     def announcing(self) -> bool:
         """Whether zebra and bgpd were given addresses a moment ago."""
         return (self._announcing_until is not None and
@@ -465,9 +453,9 @@ class Reconciler:
     def _table(self) -> tables.Table:
         return tables.Table(
             self.tracker, self._ledger.known, self._retries, self._moments,
-            self._wanted.conflicts, self.backends.owners,
-            tuple(self._beside.jobs), self._wanted.left_out,
-            dict(self._wanted.broken), self.backends.unreadable,
+            self.wanted.conflicts, self.backends.owners,
+            tuple(self._beside.jobs), self.wanted.left_out,
+            dict(self.wanted.broken), self.backends.unreadable,
             self.guard.held.text)
 
     def plan(self, snapshot: model.Snapshot,
@@ -486,8 +474,8 @@ class Reconciler:
         steps = plan_text.steps(self.backends, self.tracker, self._removals)
         self.backends.end()
         return steps, outcome.Outcome(
-            0, self._wanted.conflicts, self.backends.unreadable,
-            dict(self._wanted.broken), (), self._wanted.left_out,
+            0, self.wanted.conflicts, self.backends.unreadable,
+            dict(self.wanted.broken), (), self.wanted.left_out,
             held=self.guard.held)
 
     def wait_beside(self, timeout: float) -> bool:

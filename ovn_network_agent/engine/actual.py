@@ -182,17 +182,16 @@ class Backends:
         if not by_us:
             self._put_off = set(filter(self._changes_come_first, names))
             names = [name for name in names if name not in self._put_off]
-        beside = [n for n in names if self.conditions[n].backend.system]
         # The loop does not wait for a backend that was late the last time.
-        awaited = [n for n in beside
-                   if self.conditions[n].unreadable is None and
+        awaited = [n for n in names if self.conditions[n].backend.system and
+                   self.conditions[n].unreadable is None and
                    not self.conditions[n].slow]
         # Those beside the loop work while the others are read.
-        for name in sorted(names, key=lambda name: name not in beside):
+        for name in sorted(names, key=lambda name: not (
+                self.conditions[name].backend.system)):
             self._read(name, by_us, name in awaited)
-        if beside:
-            self._beside.wait(self._beside.patience, awaited, wake=False)
-            self._beside.collect(beside)
+        self._beside.wait(self._beside.patience, awaited, wake=False)
+        self._beside.collect(names)
 
     def catch_up(self) -> None:
         """Begin the readings that :meth:`refresh` has put off for changes.

@@ -174,7 +174,12 @@ class Contributions:
         try:
             wanted = self._understood(driver.resources(subject, node))
         except Exception as e:
-            self._note_failure(contributor, e)
+            why = f'{type(e).__name__}: {e}'
+            if self.broken.get(contributor) != why:
+                # Once, though each pass asks the driver again.
+                LOG.exception('Driver %s failed on %s', driver.name,
+                              ' '.join(filter(None, contributor[1:])))
+            self.broken[contributor] = why
             if not stopped:
                 return
             wanted = self._state.contributed(contributor)
@@ -186,15 +191,6 @@ class Contributions:
             wanted = [r for r in wanted if isinstance(r, resources.Keep)
                       and r.theirs]
         self._take(contributor, wanted)
-
-    def _note_failure(self, contributor: tracking.Contributor,
-                      error: Exception) -> None:
-        why = f'{type(error).__name__}: {error}'
-        if self.broken.get(contributor) != why:
-            # Once, though each pass asks the driver again.
-            LOG.exception('Driver %s failed on %s', contributor[0],
-                          ' '.join(filter(None, contributor[1:])))
-        self.broken[contributor] = why
 
     def _take(self, contributor: tracking.Contributor,
               wanted: Sequence[resources.Resource]) -> None:

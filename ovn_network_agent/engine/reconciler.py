@@ -37,7 +37,6 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
-from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.drivers import base as drivers_base
@@ -136,10 +135,15 @@ class Reconciler:
         prepared = time.monotonic() - began
         self._create(asked.urgent)
         if asked.prune:
-            self._judge(asked.snapshot, asked.limits)
+            self.guard.judge(asked.limits, map(
+                networks.host_prefix, _dead(asked)))
             self._delete(asked.down_to, self.guard.permits)
-        else:
-            self._withdraw(asked.snapshot.forwards)
+        elif dead := _dead(asked):
+            # This needs no view of OVN.  While this node announces such a VIP,
+            # no other node gets its clients.
+            self._delete(resources.Stage.ANNOUNCE, lambda resource: (
+                isinstance(resource, resources.VipAddress) and
+                resource.address.partition('/')[0] in dead))
         if self.backends.in_doubt:
             self.backends.catch_up()
         if not self.announcing:
@@ -229,7 +233,7 @@ class Reconciler:
         """
         for job in self._beside.jobs.values():
             if job.delta is not None and job.backend.system:
-                self._work.hold_back(job.delta)
+                self._ledger.put_all(job.delta, ledger.State.UNDER_WAY)
         follow = None
         if urgent or self.announcing:
             self._make(False)
@@ -309,27 +313,6 @@ class Reconciler:
                 self._apply(backend, resources.Delta(delete=tuple(
                     self._removals.permitted(unwanted))))
 
-    def _withdraw(self, forwards: port_forwards.Forwards | None) -> None:
-        """Withdraw the VIPs that have no living destination.
-
-        This needs no view of OVN.  While this node announces such a VIP, no
-        other node gets its clients.
-        """
-        dead = _dead(forwards)
-        if dead:
-            self._delete(resources.Stage.ANNOUNCE, lambda resource: (
-                isinstance(resource, resources.VipAddress) and
-                resource.address.partition('/')[0] in dead))
-
-    def _judge(self, snapshot: model.Snapshot,
-               limits: Callable[[], guard.Limits | None]) -> None:
-        """Have the withdrawal guard decide, if it has something to do."""
-        if self.guard.active or any(
-                self.tracker.delta(kinds).delete
-                for _backend, kinds in self.backends.announcers):
-            self.guard.judge(limits(), frozenset(map(
-                networks.host_prefix, _dead(snapshot.forwards))))
-
     # -- one change -------------------------------------------------------
 
     def _may_make(self, resource: resources.Resource) -> bool:
@@ -377,11 +360,12 @@ class Reconciler:
         condition = self.backends.conditions[name]
         trouble = condition.unreadable
         if busy and trouble is None:
-            self._work.hold_back(delta)
+            self._ledger.put_all(delta, ledger.State.UNDER_WAY)
         elif condition.read is None or trouble is not None and (
                 busy or self.backends.hopeless(name)):
             # Without the actual state, the difference may be wrong.
-            self._work.unreachable(delta, trouble or 'not read yet')
+            self._ledger.put_all(delta, ledger.State.UNREACHABLE,
+                                 trouble or 'not read yet')
         elif backend.concurrent or backend.system:
             self._work.begin(backend, delta, awaited)
         else:
@@ -466,11 +450,13 @@ class Reconciler:
         :returns: the steps, see :func:`plan_text.steps`, and what a pass would
             report
         """
-        self._prepare(passes.Pass(snapshot, full=True))
+        asked = passes.Pass(snapshot, full=True, limits=limits)
+        self._prepare(asked)
         # A plan may take its time, so all readings are waited for.
         self._beside.wait(None)
         self._beside.collect()
-        self._judge(snapshot, limits)
+        self.guard.judge(asked.limits, map(
+            networks.host_prefix, _dead(asked)))
         steps = plan_text.steps(self.backends, self.tracker, self._removals)
         self.backends.end()
         return steps, outcome.Outcome(
@@ -488,7 +474,8 @@ class Reconciler:
         self.backends.close()
 
 
-def _dead(forwards: port_forwards.Forwards | None) -> set[str]:
+def _dead(asked: passes.Pass) -> set[str]:
     """The addresses of the VIPs without a living destination."""
+    forwards = asked.snapshot.forwards
     return {vip.address for vip in (forwards.vips if forwards else ())
             if vip.dead}

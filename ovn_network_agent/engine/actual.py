@@ -97,6 +97,7 @@ class Backends:
         self.conditions = {
             b.name: Condition(b, [kind.kind for kind in b.kinds])
             for b in backends}
+        self.names = frozenset(self.conditions)
         # By kind: the name of its backend, and its stage.
         self.owners = {k.kind: b.name for b in backends for k in b.kinds}
         self.stages = {k.kind: k.stage for b in backends for k in b.kinds}
@@ -144,11 +145,6 @@ class Backends:
         self.readings = []
 
     @property
-    def names(self) -> set[str]:
-        """Names of all backends."""
-        return set(self.conditions)
-
-    @property
     def unreadable(self) -> dict[str, str]:
         """The unreadable backends, with the reason."""
         return {name: each.unreadable for name, each in self.conditions.items()
@@ -169,7 +165,7 @@ class Backends:
     def large(self, at_most: int) -> list[str]:
         """Names of the backends with more objects."""
         return [name for name, each in self.conditions.items()
-                if self._tracker.count(each.kinds) > at_most]
+                if len(self._tracker.actual(each.kinds)) > at_most]
 
     def refresh(self, by_us: bool = False) -> None:
         """Read the backends in doubt that have no work beside the loop.
@@ -186,17 +182,16 @@ class Backends:
         if not by_us:
             self._put_off = set(filter(self._changes_come_first, names))
             names = [name for name in names if name not in self._put_off]
-        beside = [n for n in names if self.conditions[n].backend.system]
         # The loop does not wait for a backend that was late the last time.
-        awaited = [n for n in beside
-                   if self.conditions[n].unreadable is None and
+        awaited = [n for n in names if self.conditions[n].backend.system and
+                   self.conditions[n].unreadable is None and
                    not self.conditions[n].slow]
         # Those beside the loop work while the others are read.
-        for name in sorted(names, key=lambda name: name not in beside):
+        for name in sorted(names, key=lambda name: not (
+                self.conditions[name].backend.system)):
             self._read(name, by_us, name in awaited)
-        if beside:
-            self._beside.wait(self._beside.patience, awaited, wake=False)
-            self._beside.collect(beside)
+        self._beside.wait(self._beside.patience, awaited, wake=False)
+        self._beside.collect(names)
 
     def catch_up(self) -> None:
         """Begin the readings that :meth:`refresh` has put off for changes.

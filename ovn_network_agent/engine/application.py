@@ -63,7 +63,7 @@ class Application:
             functools.partial(self._note, backend, delta), delta, awaited)
         if not awaited:
             if not backend.concurrent:
-                self.hold_back(delta)
+                self._ledger.put_all(delta, ledger.State.UNDER_WAY)
             return
         patience = (self._beside.patience if backend.patience is None else
                     backend.patience)
@@ -73,19 +73,8 @@ class Application:
             LOG.log(logging.WARNING if backend.patience is None else
                     logging.INFO, '%s: no answer within %s s; what does not '
                     'need it goes on', name, patience)
-            self.hold_back(delta)
+            self._ledger.put_all(delta, ledger.State.UNDER_WAY)
         self.seconds.append((name, time.monotonic() - began))
-
-    def hold_back(self, delta: resources.Delta) -> None:
-        """Have resources of the same addresses wait, without a failure."""
-        for _verb, resource in delta.steps:
-            self._ledger.put(resource.ref, ledger.State.UNDER_WAY,
-                             subject=resource.subject)
-
-    def unreachable(self, delta: resources.Delta, reason: str) -> None:
-        """Note that a backend could not be read or reached."""
-        for _verb, resource in delta.steps:
-            self._ledger.put(resource.ref, ledger.State.UNREACHABLE, reason)
 
     def failures(self, backend: base.Backend, delta: resources.Delta,
                  answer: object, error: BaseException | None
@@ -107,7 +96,8 @@ class Application:
         except Exception as e:
             expected = actual.expected(backend.name, e)
             self._backends.failed(backend.name, expected)
-            self.unreachable(delta, str(expected))
+            self._ledger.put_all(delta, ledger.State.UNREACHABLE,
+                                 str(expected))
             return None
         # Nobody knows what the system has made of them.
         self._backends.conditions[backend.name].mark = None

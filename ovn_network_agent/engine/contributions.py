@@ -67,9 +67,6 @@ class Contributions:
         self.drivers = drivers
         self._kinds = kinds
         self._state = tracking.DesiredState(tracker)
-        # The routers of the last view, also by UUID.
-        self._routers: tuple[model.Router, ...] = ()
-        self._by_uuid: Subjects = {}
         # The subjects that have been asked about, by kind; the node and, by
         # driver, the settings of all answers.
         self._known: Mapping[type, Subjects] = {}
@@ -127,18 +124,12 @@ class Contributions:
                 {} if forwards is None else {'forwards': {'': forwards}}),
             model.GatewayGroup: {f'{group.table} {group.key}': {'': group}
                                  for group in snapshot.groups},
-            model.Router: self._alone(snapshot.routers),
+            model.Router: {router.uuid: {'': router}
+                           for router in snapshot.routers},
             model.ServedAddress: snapshot.addresses,
             model.ProviderNetwork: {uuid: {'': network} for uuid, network
                                     in snapshot.networks.items()},
             model.PortAddress: snapshot.machines, **snapshot.subjects}
-
-    def _alone(self, routers: tuple[model.Router, ...]) -> Subjects:
-        """The routers by UUID; the same mapping for the same routers."""
-        if routers is not self._routers:
-            self._routers = routers
-            self._by_uuid = {router.uuid: {'': router} for router in routers}
-        return self._by_uuid
 
     def _update(self, kind: type, present: Subjects, again: Collection[str],
                 node: model.Node) -> list[tracking.Contributor]:
@@ -186,7 +177,12 @@ class Contributions:
         try:
             wanted = self._understood(driver.resources(subject, node))
         except Exception as e:
-            self._note_failure(contributor, e)
+            why = f'{type(e).__name__}: {e}'
+            if self.broken.get(contributor) != why:
+                # Once, though each pass asks the driver again.
+                LOG.exception('Driver %s failed on %s', driver.name,
+                              ' '.join(filter(None, contributor[1:])))
+            self.broken[contributor] = why
             if not stopped:
                 return
             wanted = self._state.contributed(contributor)
@@ -198,15 +194,6 @@ class Contributions:
             wanted = [r for r in wanted if isinstance(r, resources.Keep)
                       and r.theirs]
         self._take(contributor, wanted)
-
-    def _note_failure(self, contributor: tracking.Contributor,
-                      error: Exception) -> None:
-        why = f'{type(error).__name__}: {error}'
-        if self.broken.get(contributor) != why:
-            # Once, though each pass asks the driver again.
-            LOG.exception('Driver %s failed on %s', contributor[0],
-                          ' '.join(filter(None, contributor[1:])))
-        self.broken[contributor] = why
 
     def _take(self, contributor: tracking.Contributor,
               wanted: Sequence[resources.Resource]) -> None:
@@ -285,7 +272,7 @@ def _changes(before: Subjects, now: Subjects) -> Iterator[
         return
     for about, parts in now.items():
         former = before.get(about, {})
-        if parts is not former:
+        if parts is not former and parts != former:
             yield about, {
                 name: subject for name, subject in parts.items()
                 if (known := former.get(name)) is not subject and

@@ -95,25 +95,31 @@ class Guard:
         self._let_go: frozenset[str] = frozenset()
         # Whether the next pass has to be judged in any case, because something
         # of former passes is remembered.
-        self.active = False
+        self._active = False
 
     def release(self) -> int:
         """Let the held addresses go with the next pass; their number."""
         self._let_go |= self.held.subjects
         return len(self.held.subjects)
 
-    def judge(self, limits: Limits | None, exempt: Set[str]) -> None:
+    def judge(self, limits_of: Callable[[], Limits | None],
+              exempt_subjects: Iterable[str]) -> None:
         """Decide for one pass, before its deletions.
 
-        :param limits: None for a pass without a guard
-        :param exempt: subjects that go for a reason other than OVN
+        :param limits_of: returns None for a pass without a guard
+        :param exempt_subjects: those that go for a reason other than OVN
         """
+        kinds = self._kinds
+        deletes = self._tracker.delta(kinds).delete
+        if not (deletes or self._active):
+            return
+        limits = limits_of()
         if limits is None:
             self.forget()
             return
-        kinds = self._kinds
-        removed = _subjects(self._tracker.delta(kinds).delete) - exempt
-        if not self.active and len(removed) < limits.minimum:
+        exempt = frozenset(exempt_subjects)
+        removed = _subjects(deletes) - exempt
+        if not self._active and len(removed) < limits.minimum:
             # The common case does not look at all announcements.
             return
         # No announcement of another kind takes their place.
@@ -127,7 +133,7 @@ class Guard:
             going = frozenset(subject for subject in going if not
                               limits.evidence.elsewhere(subject))
             self._decide(limits, going, exempt)
-        self.active = bool(self.held.subjects or self._believed or
+        self._active = bool(self.held.subjects or self._believed or
                            self._emptied or self._let_go)
 
     def permits(self, resource: resources.Resource) -> bool:

@@ -147,6 +147,12 @@ class Ledger:
             subject = resource.subject if resource else None
         self._about[subject][ref] = None
 
+    def put_all(self, delta: resources.Delta, state: State,
+                reason: str = '') -> None:
+        """Note the same of all resources of a difference."""
+        for _verb, resource in delta.steps:
+            self.put(resource.ref, state, reason, subject=resource.subject)
+
     def refused(self, ref: resources.Ref, reason: str) -> bool:
         """Note the reason why a backend did not make a change.
 

@@ -37,7 +37,6 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
-from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.drivers import base as drivers_base
@@ -91,7 +90,7 @@ class Reconciler:
         self._ledger = ledger.Ledger(self.tracker, self._retries,
                                      self.backends.owners)
         self._moments = moments.Moments(clock)
-        self._wanted = contributions.Contributions(
+        self.wanted = contributions.Contributions(
             drivers, self.tracker, self.backends.owners)
         self._removals = removal.Removals(
             self.backends, self.tracker, self._ledger, wake,
@@ -130,16 +129,21 @@ class Reconciler:
         if asked.ahead is not None and asked.urgent and not any(
                 self.backends.conditions[name].backend.system
                 for name in self.backends.in_doubt):
-            self._wanted.update(asked.ahead)
+            self.wanted.update(asked.ahead)
             self._announce_ahead()
         self._prepare(asked)
         prepared = time.monotonic() - began
         self._create(asked.urgent)
         if asked.prune:
-            self._judge(asked.snapshot, asked.limits)
+            self.guard.judge(asked.limits, map(
+                networks.host_prefix, _dead(asked)))
             self._delete(asked.down_to, self.guard.permits)
-        else:
-            self._withdraw(asked.snapshot.forwards)
+        elif dead := _dead(asked):
+            # This needs no view of OVN.  While this node announces such a VIP,
+            # no other node gets its clients.
+            self._delete(resources.Stage.ANNOUNCE, lambda resource: (
+                isinstance(resource, resources.VipAddress) and
+                resource.address.partition('/')[0] in dead))
         if self.backends.in_doubt:
             self.backends.catch_up()
         if not self.announcing:
@@ -171,8 +175,6 @@ class Reconciler:
     def _prepare(self, asked: passes.Pass) -> None:
         node = asked.snapshot.node
         stopped = node.phase is model.Phase.STOPPED
-        if asked.full and not asked.remembers and not asked.periodic:
-            self._wanted.forget()
         if asked.retry:
             self.invalidate(revived=[name for name in self.backends.names
                                      if self._retries.waiting(name)])
@@ -185,21 +187,20 @@ class Reconciler:
         if self._identity != (node.chassis, node.marks):
             self._identity = node.chassis, node.marks
             stale.add(notices.IDENTITY)
-        if asked.full and not asked.periodic:
+        if asked.full:
+            self.wanted.forget()
             stale |= self.backends.names
         self.invalidate(stale)
-        if asked.reads or asked.periodic:
-            reads = set(asked.reads) or (
-                self.backends.names.difference(asked.has_read))
-            self._ledger.forget(reads)
-            self.backends.in_doubt |= reads
+        if asked.reads:
+            self._ledger.forget(asked.reads)
+            self.backends.in_doubt.update(asked.reads)
         if stopped:
             # This pass may be the last, so it tries everything again.
             self._ledger.forget()
         if asked.at_once or stopped:
             self._announcing_until = None
         self._alive()
-        self._wanted.update(asked.snapshot)
+        self.wanted.update(asked.snapshot)
         self._alive()
         if self.backends.in_doubt or self.tracker.delta(
                 self.backends.looked_for):
@@ -232,7 +233,7 @@ class Reconciler:
         """
         for job in self._beside.jobs.values():
             if job.delta is not None and job.backend.system:
-                self._work.hold_back(job.delta)
+                self._ledger.put_all(job.delta, ledger.State.UNDER_WAY)
         follow = None
         if urgent or self.announcing:
             self._make(False)
@@ -312,27 +313,6 @@ class Reconciler:
                 self._apply(backend, resources.Delta(delete=tuple(
                     self._removals.permitted(unwanted))))
 
-    def _withdraw(self, forwards: port_forwards.Forwards | None) -> None:
-        """Withdraw the VIPs that have no living destination.
-
-        This needs no view of OVN.  While this node announces such a VIP, no
-        other node gets its clients.
-        """
-        dead = _dead(forwards)
-        if dead:
-            self._delete(resources.Stage.ANNOUNCE, lambda resource: (
-                isinstance(resource, resources.VipAddress) and
-                resource.address.partition('/')[0] in dead))
-
-    def _judge(self, snapshot: model.Snapshot,
-               limits: Callable[[], guard.Limits | None]) -> None:
-        """Have the withdrawal guard decide, if it has something to do."""
-        if self.guard.active or any(
-                self.tracker.delta(kinds).delete
-                for _backend, kinds in self.backends.announcers):
-            self.guard.judge(limits(), frozenset(map(
-                networks.host_prefix, _dead(snapshot.forwards))))
-
     # -- one change -------------------------------------------------------
 
     def _may_make(self, resource: resources.Resource) -> bool:
@@ -380,11 +360,12 @@ class Reconciler:
         condition = self.backends.conditions[name]
         trouble = condition.unreadable
         if busy and trouble is None:
-            self._work.hold_back(delta)
+            self._ledger.put_all(delta, ledger.State.UNDER_WAY)
         elif condition.read is None or trouble is not None and (
                 busy or self.backends.hopeless(name)):
             # Without the actual state, the difference may be wrong.
-            self._work.unreachable(delta, trouble or 'not read yet')
+            self._ledger.put_all(delta, ledger.State.UNREACHABLE,
+                                 trouble or 'not read yet')
         elif backend.concurrent or backend.system:
             self._work.begin(backend, delta, awaited)
         else:
@@ -433,15 +414,6 @@ class Reconciler:
     # -- between passes ---------------------------------------------------
 
     @property
-    def drivers(self) -> list[drivers_base.Driver]:
-        """The drivers in force."""
-        return self._wanted.drivers
-
-    def use(self, drivers: list[drivers_base.Driver]) -> None:
-        """Go on with the same drivers, some of which have other settings."""
-        self._wanted.drivers = drivers
-
-    @property
     def announcing(self) -> bool:
         """Whether zebra and bgpd were given addresses a moment ago."""
         return (self._announcing_until is not None and
@@ -465,9 +437,9 @@ class Reconciler:
     def _table(self) -> tables.Table:
         return tables.Table(
             self.tracker, self._ledger.known, self._retries, self._moments,
-            self._wanted.conflicts, self.backends.owners,
-            tuple(self._beside.jobs), self._wanted.left_out,
-            dict(self._wanted.broken), self.backends.unreadable,
+            self.wanted.conflicts, self.backends.owners,
+            tuple(self._beside.jobs), self.wanted.left_out,
+            dict(self.wanted.broken), self.backends.unreadable,
             self.guard.held.text)
 
     def plan(self, snapshot: model.Snapshot,
@@ -478,16 +450,18 @@ class Reconciler:
         :returns: the steps, see :func:`plan_text.steps`, and what a pass would
             report
         """
-        self._prepare(passes.Pass(snapshot, full=True))
+        asked = passes.Pass(snapshot, full=True, limits=limits)
+        self._prepare(asked)
         # A plan may take its time, so all readings are waited for.
         self._beside.wait(None)
         self._beside.collect()
-        self._judge(snapshot, limits)
+        self.guard.judge(asked.limits, map(
+            networks.host_prefix, _dead(asked)))
         steps = plan_text.steps(self.backends, self.tracker, self._removals)
         self.backends.end()
         return steps, outcome.Outcome(
-            0, self._wanted.conflicts, self.backends.unreadable,
-            dict(self._wanted.broken), (), self._wanted.left_out,
+            0, self.wanted.conflicts, self.backends.unreadable,
+            dict(self.wanted.broken), (), self.wanted.left_out,
             held=self.guard.held)
 
     def wait_beside(self, timeout: float) -> bool:
@@ -500,7 +474,8 @@ class Reconciler:
         self.backends.close()
 
 
-def _dead(forwards: port_forwards.Forwards | None) -> set[str]:
+def _dead(asked: passes.Pass) -> set[str]:
     """The addresses of the VIPs without a living destination."""
+    forwards = asked.snapshot.forwards
     return {vip.address for vip in (forwards.vips if forwards else ())
             if vip.dead}

@@ -250,10 +250,6 @@ class Tracker:
         return [resources.Ref(kind, key) for kind, keys in changed.items()
                 for key in keys]
 
-    def count(self, kinds: Iterable[str]) -> int:
-        """Number of the actual resources of some kinds."""
-        return sum(len(self._actual[kind]) for kind in kinds)
-
     def touches(self, kinds: Iterable[str]) -> int:
         """How often something of some kinds was set or found different.
 

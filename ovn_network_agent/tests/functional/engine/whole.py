@@ -69,8 +69,8 @@ class Agent:
         :returns: :class:`outcome.Outcome`
         """
         # As a reload would have it.
-        self.reconciler.use(loader.renewed(self.reconciler.drivers,
-                                           settings.live(self.conf)))
+        self.reconciler.wanted.drivers = loader.renewed(
+            self.reconciler.wanted.drivers, settings.live(self.conf))
         return self.reconciler.run(passes.Pass(worlds.snapshot(
             *routers, groups=groups, phase=phase,
             devices=local_state.relevant_devices(self.conf, ())),

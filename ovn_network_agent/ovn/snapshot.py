@@ -256,8 +256,7 @@ class Builder:
         node is still the same.
         """
         if self._identified != (wiring, former):
-            self.own = own_chassis.find(self._rows.index, sb['Chassis'],
-                                        wiring, former)
+            self.own = own_chassis.find(self._rows.index, wiring, former)
             self._identified = wiring, former
         if not self.own.name:
             raise own_chassis.Unknown(self.own.text)

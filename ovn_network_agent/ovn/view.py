@@ -174,7 +174,7 @@ class View:
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
                 self._withdrawal.ask(nb, sb, self.chassis, subjects,
-                                      self._has_machines)
+                                     self._has_machines)
 
     @property
     def dead(self) -> frozenset[ownership.Owner]:
@@ -313,11 +313,11 @@ class View:
         """The view just built with the states of gateways, and addresses."""
         # Whether a relay answers is no part of its value.
         alive = [relay.alive for relay in now.node.relays]
-        health = (self._facts(now.node), self._tunnels.silent,
-                  self._tunnels.dead)
-        known = now.node, alive, now.routers, now.groups, health
+        facts = self._facts(now.node)
+        known = (now.node, alive, now.routers, now.groups, facts,
+                 self._tunnels.silent, self._tunnels.dead)
         if self._whole or not self._handovers.settled or known != self._known:
-            now = self._handovers.update(self._judged(now, *health))
+            now = self._handovers.update(self._judged(now, facts))
             self._known, self._groups = known, now.groups
         return self._builder.complete(
             dataclasses.replace(now, groups=self._groups))
@@ -385,14 +385,14 @@ class View:
             before, now, nb, self._sources.lost(before.subjects, now.subjects)
             if self._sources else ())
 
-    def _judged(self, snapshot: model.Snapshot, facts: set[model.Fact],
-                silent: Collection[tuple[str, ...]],
-                dead: Collection[tuple[str, ...]]) -> model.Snapshot:
+    def _judged(self, snapshot: model.Snapshot,
+                facts: set[model.Fact]) -> model.Snapshot:
         """Add to the groups what is known of the health of the nodes.
 
         The routers do not have it, because each change would then make the
         drivers compute every router again.
         """
+        silent, dead = self._tunnels.silent, self._tunnels.dead
         if not facts and not silent:
             return snapshot
         return dataclasses.replace(snapshot, groups=tuple(

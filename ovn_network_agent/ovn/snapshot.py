@@ -26,7 +26,7 @@ from ovn_network_agent import pieces
 from ovn_network_agent import selection
 from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.ovn import addresses
-from ovn_network_agent.ovn import evidence
+from ovn_network_agent.ovn import cross_check
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
@@ -228,14 +228,14 @@ class Builder:
         """Names of all chassis that a gateway port is bound to."""
         return self._rows.index('sb', 'Port_Binding', 'bound').keys()
 
-    def evidence(self, chassis: str,
-                 confirmed: frozenset[str]) -> evidence.Evidence:
-        """The evidence about lost addresses in the present view.
+    def cross_check(self, confirmed: frozenset[str]
+                    ) -> cross_check.CrossCheck:
+        """The cross-check of the present view.
 
-        :param chassis: name of this chassis
-        :param confirmed: see :class:`ovn.evidence.Evidence`
+        :param confirmed: see :class:`ovn.cross_check.CrossCheck`
         """
-        return evidence.Evidence(self._rows.index, chassis, confirmed)
+        return cross_check.CrossCheck(self._rows.index, self.chassis,
+                                      confirmed)
 
     # -- keeping up -------------------------------------------------------
 

@@ -36,8 +36,8 @@ from ovn_network_agent.drivers import source
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.ovn import absent_chassis
 from ovn_network_agent.ovn import confirmation
+from ovn_network_agent.ovn import cross_check as checking
 from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import evidence as evidences
 from ovn_network_agent.ovn import held_ports
 from ovn_network_agent.ovn import local_state
 from ovn_network_agent.ovn import own_chassis
@@ -158,10 +158,9 @@ class View:
         return not self._confirmation.missing and self._registered
 
     @property
-    def evidence(self) -> evidences.Evidence:
-        """:class:`ovn.evidence.Evidence` of the present view."""
-        return self._builder.evidence(self.chassis,
-                                      self._withdrawal.confirmed)
+    def cross_check(self) -> checking.CrossCheck:
+        """:class:`ovn.cross_check.CrossCheck` of the present view."""
+        return self._builder.cross_check(self._withdrawal.confirmed)
 
     def have_confirmed(self, subjects: frozenset[str]) -> None:
         """Have the servers confirm that addresses are gone, without a wait.

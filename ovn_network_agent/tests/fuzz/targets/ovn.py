@@ -253,7 +253,7 @@ def _view(data):
                                               full=True))
     builder.hosts()
     builder.gateway_chassis()
-    proof = builder.evidence(here.chassis, frozenset())
+    proof = builder.cross_check(frozenset())
     subjects = frozenset(
         f'{address}/32' for address in builder._rows.index(
             'nb', 'NAT', 'address').keys())
@@ -421,7 +421,7 @@ TARGETS = (
         b'{"id":', b'null', b'"method":"', b'"params":[', b'"result":',
         b'"error":', b'}', b']')),
     Target('ovn.view', _view, (NoInput, own_chassis.Unknown),
-           ('ovn.snapshot', 'ovn.rows', 'ovn.evidence', 'networks',
+           ('ovn.snapshot', 'ovn.rows', 'ovn.cross_check', 'networks',
             'ovs.wiring', 'ovn.groups', 'ovn.segments'), json=True,
            values=('dnat_and_snat', 'snat', 'chassisredirect', 'patch',
                    'localnet', 'cr-lrp', '198.51.100.1/24', '0.0.0.0/0',

@@ -41,8 +41,8 @@ EMPTIED = ('the Northbound database had lost all of its routers, and these '
 _STAYS = 'stays while the withdrawal guard holds addresses'
 
 
-class Evidence(typing.Protocol):
-    """What the guard asks of :class:`ovn.evidence.Evidence`."""
+class CrossCheck(typing.Protocol):
+    """What the guard asks of :class:`ovn.cross_check.CrossCheck`."""
 
     confirmed: frozenset[str]
 
@@ -59,14 +59,14 @@ class Evidence(typing.Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one pass, and the evidence that ends a hold."""
+    """The limits of one pass, and the cross-check that ends a hold."""
 
     # Percent of the announced addresses that a pass may withdraw without a
     # confirmation, 0 to 100.
     percent: int
     # A withdrawal of fewer addresses is never held.
     minimum: int
-    evidence: Evidence
+    cross_check: CrossCheck
 
 
 class Guard:
@@ -131,7 +131,7 @@ class Guard:
         self._let_go &= going
         if len(going) >= limits.minimum or self.held.subjects:
             going = frozenset(subject for subject in going if not
-                              limits.evidence.elsewhere(subject))
+                              limits.cross_check.elsewhere(subject))
             self._decide(limits, going, exempt)
         self._active = bool(self.held.subjects or self._believed or
                            self._emptied or self._let_go)
@@ -159,16 +159,16 @@ class Guard:
 
     def _decide(self, limits: Limits, going: frozenset[str],
                 exempt: Set[str]) -> None:
-        evidence, before = limits.evidence, self.held
+        check, before = limits.cross_check, self.held
         self._believed = (self._believed | (
-            before.unconfirmed & evidence.confirmed)) & going
+            before.unconfirmed & check.confirmed)) & going
         announced = _subjects(self._tracker.actual(self._kinds)) - exempt
         is_mass = (len(going) >= limits.minimum and
                    100 * len(going) > limits.percent * len(announced))
         found = (going if is_mass else
                  going & before.subjects) - self._let_go
-        reasons = tuple(evidence.doubts(found)) if found else ()
-        if found and evidence.emptied:
+        reasons = tuple(check.doubts(found)) if found else ()
+        if found and check.emptied:
             self._emptied |= found
         unconfirmed = found - self._believed
         subjects = found if reasons else unconfirmed | self._emptied & found

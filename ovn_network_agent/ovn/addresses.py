@@ -310,7 +310,7 @@ class OfRouter:
             for number, subject in enumerate(served.subjects(
                     router, address, self.sources(address),
                     own.get(address, ()))):
-                withheld = (self._objection(address, subject.port.lrp) or
+                withheld = (self.objection(address, subject.port.lrp) or
                             self._without_backends(subject))
                 if withheld:
                     subject = dataclasses.replace(subject, withheld=withheld)
@@ -326,7 +326,7 @@ class OfRouter:
             balanced.without_backends and
             {'router', 'snat'}.isdisjoint(subject.kinds)) else ''
 
-    def _objection(self, address: str, lrp: str) -> str:
+    def objection(self, address: str, lrp: str) -> str:
         """Why an address is not announced on purpose, or ''."""
         by_nat = self._rows.index('nb', 'NAT', 'words')
         statement = sum(

@@ -116,10 +116,6 @@ class Index:
         """UUIDs of all rows."""
         return self._keys_of.keys()
 
-    def covers(self, uuid: Any) -> bool:
-        """Whether the index has a row."""
-        return uuid in self._keys_of
-
     def keys_of(self, uuid: Any) -> tuple[Any, ...]:
         """The keys of a row."""
         return self._keys_of.get(uuid, ())

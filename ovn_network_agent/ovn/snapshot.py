@@ -25,7 +25,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import pieces
 from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.ovn import addresses
-from ovn_network_agent.ovn import evidence
+from ovn_network_agent.ovn import cross_check
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
@@ -176,6 +176,10 @@ class Builder:
         return dataclasses.replace(view, addresses={
             uuid: made.present for uuid, made in self._by_router.items()})
 
+    def addresses(self, router: str) -> addresses.OfRouter:
+        """The addresses of a router in the last view."""
+        return self._by_router[router]
+
     # -- questions --------------------------------------------------------
 
     def hosts(self) -> tuple[set[ownership.Owner], set[ownership.Owner]]:
@@ -232,15 +236,15 @@ class Builder:
         """Names of all chassis that a gateway port is bound to."""
         return self._rows.index('sb', 'Port_Binding', 'bound').keys()
 
-    def evidence(self, chassis: str,
-                 confirmed: frozenset[str]) -> evidence.Evidence:
-        """The evidence about lost addresses in the present view.
+    def cross_check(self, confirmed: frozenset[str]
+                    ) -> cross_check.CrossCheck:
+        """The cross-check of the present view.
 
-        :param chassis: name of this chassis
-        :param confirmed: see :class:`ovn.evidence.Evidence`
+        :param confirmed: see :class:`ovn.cross_check.CrossCheck`
         """
-        return evidence.Evidence(self._rows.index, chassis, confirmed,
-                                 self._inputs.machines is not None)
+        return cross_check.CrossCheck(
+            self._rows.index, self.chassis, confirmed,
+            self._inputs.chosen.machines is not None)
 
     # -- keeping up -------------------------------------------------------
 
@@ -261,8 +265,7 @@ class Builder:
         node is still the same.
         """
         if self._identified != (wiring, former):
-            self.own = own_chassis.find(self._rows.index, sb['Chassis'],
-                                        wiring, former)
+            self.own = own_chassis.find(self._rows.index, wiring, former)
             self._identified = wiring, former
         if not self.own.name:
             raise own_chassis.Unknown(self.own.text)

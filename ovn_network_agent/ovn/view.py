@@ -36,8 +36,8 @@ from ovn_network_agent.drivers import source
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.ovn import absent_chassis
 from ovn_network_agent.ovn import confirmation
+from ovn_network_agent.ovn import cross_check as checking
 from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import evidence as evidences
 from ovn_network_agent.ovn import held_ports
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import local_state
@@ -160,10 +160,9 @@ class View:
         return not self._confirmation.missing and self._registered
 
     @property
-    def evidence(self) -> evidences.Evidence:
-        """:class:`ovn.evidence.Evidence` of the present view."""
-        return self._builder.evidence(self.chassis,
-                                      self._withdrawal.confirmed)
+    def cross_check(self) -> checking.CrossCheck:
+        """:class:`ovn.cross_check.CrossCheck` of the present view."""
+        return self._builder.cross_check(self._withdrawal.confirmed)
 
     def have_confirmed(self, subjects: frozenset[str]) -> None:
         """Have the servers confirm that addresses are gone, without a wait.
@@ -176,7 +175,7 @@ class View:
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
                 self._withdrawal.ask(nb, sb, self.chassis, subjects,
-                                      self._has_machines)
+                                     self._has_machines)
 
     @property
     def dead(self) -> frozenset[ownership.Owner]:
@@ -315,11 +314,11 @@ class View:
         """The view just built with the states of gateways, and addresses."""
         # Whether a relay answers is no part of its value.
         alive = [relay.alive for relay in now.node.relays]
-        health = (self._facts(now.node), self._tunnels.silent,
-                  self._tunnels.dead)
-        known = now.node, alive, now.routers, now.groups, health
+        facts = self._facts(now.node)
+        known = (now.node, alive, now.routers, now.groups, facts,
+                 self._tunnels.silent, self._tunnels.dead)
         if self._whole or not self._handovers.settled or known != self._known:
-            now = self._handovers.update(self._judged(now, *health))
+            now = self._handovers.update(self._judged(now, facts))
             self._known, self._groups = known, now.groups
         return self._builder.complete(
             dataclasses.replace(now, groups=self._groups))
@@ -389,14 +388,14 @@ class View:
             before, now, nb, self._sources.lost(before.subjects, now.subjects)
             if self._sources else ())
 
-    def _judged(self, snapshot: model.Snapshot, facts: set[model.Fact],
-                silent: Collection[tuple[str, ...]],
-                dead: Collection[tuple[str, ...]]) -> model.Snapshot:
+    def _judged(self, snapshot: model.Snapshot,
+                facts: set[model.Fact]) -> model.Snapshot:
         """Add to the groups what is known of the health of the nodes.
 
         The routers do not have it, because each change would then make the
         drivers compute every router again.
         """
+        silent, dead = self._tunnels.silent, self._tunnels.dead
         if not facts and not silent:
             return snapshot
         return dataclasses.replace(snapshot, groups=tuple(

@@ -28,7 +28,7 @@ class View:
     """
 
     confirmed = True
-    evidence = None
+    cross_check = None
     chassis = ''
     marks = frozenset()
     dead = frozenset()

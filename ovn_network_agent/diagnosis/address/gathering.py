@@ -236,13 +236,11 @@ def _of_machine(conf, wiring, drivers, about):
     sb, names = southbound.read_ports(conf, wiring, about.address, _DATABASE)
     if not names:
         return about
-    options = conf.provider_port
     return machines.make(
-        about.address, snapshot.Builder(
-            conf.gateway_port, selection.read(conf.announce), inputs.Machines(
-                frozenset(options.networks), options.allowed_address_pairs)),
+        about.address,
+        snapshot.Builder(conf.gateway_port, inputs.choice(conf)),
         northbound.read_networks(conf, sb, _DATABASE), sb, wiring, drivers,
-        names, options.allowed_address_pairs)
+        names, conf.provider_port.allowed_address_pairs)
 
 
 def _machines(address, nb):

@@ -264,7 +264,7 @@ def _view(data):
                                               full=True))
     builder.hosts()
     builder.gateway_chassis()
-    proof = builder.evidence(here.chassis, frozenset())
+    proof = builder.cross_check(frozenset())
     subjects = frozenset(
         f'{address}/32' for address in builder._rows.index(
             'nb', 'NAT', 'address').keys())
@@ -435,7 +435,7 @@ TARGETS = (
         b'{"id":', b'null', b'"method":"', b'"params":[', b'"result":',
         b'"error":', b'}', b']')),
     Target('ovn.view', _view, (NoInput, own_chassis.Unknown),
-           ('ovn.snapshot', 'ovn.rows', 'ovn.evidence', 'ovn.backends',
+           ('ovn.snapshot', 'ovn.rows', 'ovn.cross_check', 'ovn.backends',
             'networks',
             'ovs.wiring', 'ovn.groups', 'ovn.segments'), json=True,
            values=('dnat_and_snat', 'snat', 'chassisredirect', 'patch',

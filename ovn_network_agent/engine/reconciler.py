@@ -459,9 +459,9 @@ class Reconciler:
             networks.host_prefix, _dead(asked)))
         steps = plan_text.steps(self.backends, self.tracker, self._removals)
         self.backends.end()
+        now = self._table()
         return steps, outcome.Outcome(
-            0, self.wanted.conflicts, self.backends.unreadable,
-            dict(self.wanted.broken), (), self.wanted.left_out,
+            0, now.conflicts, now.unreadable, now.broken, (), now.problems,
             held=self.guard.held)
 
     def wait_beside(self, timeout: float) -> bool:

@@ -35,9 +35,9 @@ from ovn_network_agent import selection
 from ovn_network_agent import served
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import routers
-from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Uuid
@@ -328,19 +328,19 @@ class OfRouter:
 
     def objection(self, address: str, lrp: str) -> str:
         """Why an address is not announced on purpose, or ''."""
-        by_nat = self._rows.index('nb', 'NAT', 'words')
-        statement = sum(
+        by_nat = self._rows.index('nb', 'NAT', 'policy')
+        policy = sum(
             (part for uuid in sorted(self._by_address.get(address, ()))
-             for part in by_nat.keys_of(uuid)), words.SILENCE)
+             for part in by_nat.keys_of(uuid)), policies.NONE)
         judgement = None if self._frame is None else self._frame.judgement
         if judgement is None or judgement.silent and not (
-                statement.own or statement.native):
+                policy.own or policy.native):
             return ''
-        return judgement.objection(address, lrp, statement)
+        return judgement.objection(address, lrp, policy)
 
     def _add(self, uuid: Uuid, row: Row) -> None:
         problems = [problem for part in self._rows.index(
-            'nb', 'NAT', 'words').keys_of(uuid) for problem in part.problems]
+            'nb', 'NAT', 'policy').keys_of(uuid) for problem in part.problems]
         try:
             value = nat(row, self._is_here)
         except ValueError as error:

@@ -30,8 +30,8 @@ from ovn_network_agent import printable
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import rows
-from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 
@@ -167,7 +167,7 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'ip': Index(lambda r: rows.machine(r, True)[0]
                         if rows.announces_itself(r) else ()),
             'subnet': Index(_subnet_keys),
-            'words': _words(words.MACHINE),
+            'policy': _policy(policies.MACHINE),
             'machine': Index(
                 lambda r: [columns.atom(r, 'logical_port')]
                 if rows.hosts(r) else ()),
@@ -195,17 +195,17 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'member': References('gateway_chassis'),
             'group': References('ha_chassis_group'),
             'address': Index(_address_keys),
-            'words': _words('router port')},
+            'policy': _policy('router port')},
         ('nb', 'Load_Balancer'): {
             'address': Index(rows.vip_keys),
-            'words': _words('load balancer')},
+            'policy': _policy('load balancer')},
         ('nb', 'Load_Balancer_Group'): {
             'balancer': References('load_balancer')},
         ('nb', 'NAT'): {
             'address': _column('external_ip'),
             'tenant': _of_type('snat', _tenant_keys),
             'machine': Index(_machine_keys),
-            'words': _words('NAT row')},
+            'policy': _policy('NAT row')},
         ('nb', 'Logical_Router'): {
             'uuid': Index(lambda r: [str(r.uuid)]),
             'called': Index(
@@ -217,13 +217,13 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'group': References('load_balancer_group'),
             'route': References('static_routes'),
             'routed': Index(
-                lambda r: [True] if columns.speaks(r, words.ROUTED) and
-                words.is_routed(r) else ()),
-            'words': _words(words.ROUTER)},
+                lambda r: [True] if columns.has_entry(r, policies.ROUTED) and
+                policies.is_routed(r) else ()),
+            'policy': _policy(policies.ROUTER)},
         ('nb', 'Logical_Switch'): {
             'uuid': Index(lambda r: [str(r.uuid)]),
             'names': Index(_network_names),
-            'words': _words(words.NETWORK)},
+            'policy': _policy(policies.NETWORK)},
         ('nb', 'Logical_Router_Static_Route'): {
             'tag': Index(_tag_keys)},
         ('nb', 'NB_Global'): {
@@ -239,10 +239,10 @@ def _of_type(kind: str, keys: Callable[[Row], Iterable[Hashable]]) -> Index:
     return Index(lambda r: keys(r) if columns.atom(r, 'type') == kind else ())
 
 
-def _words(kind: str) -> Index:
+def _policy(kind: str) -> Index:
     # Most rows say nothing, and an event changes one of thousands.
-    return Index(lambda r: words.statement(kind, r)
-                 if columns.speaks(r, words.SPOKEN) else ())
+    return Index(lambda r: policies.read(kind, r)
+                 if columns.has_entry(r, policies.KEYS) else ())
 
 
 def _label(row: Row) -> str:

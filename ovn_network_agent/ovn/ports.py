@@ -20,11 +20,11 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
 from ovn_network_agent.ovn import withholding
-from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
@@ -127,13 +127,13 @@ class Ports:
         if known is None:
             return _Machine(name)
         found, bad = self._found(row)
-        statement = next(iter(self._rows.find('sb', _BINDING,
-                                              'words').keys_of(uuid)),
-                         words.SILENCE)
+        policy = next(iter(self._rows.find('sb', _BINDING,
+                                              'policy').keys_of(uuid)),
+                         policies.NONE)
         return _Machine(name, tuple(
-            self._address(row, name, address, mac, known, statement)
+            self._address(row, name, address, mac, known, policy)
             for address, mac in found.items()),
-            (*bad, *rows.subnets(row)[1], *statement.problems))
+            (*bad, *rows.subnets(row)[1], *policy.problems))
 
     def _found(self, row: columns.Row
                ) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -145,7 +145,7 @@ class Ports:
         return rows.machine(row, chosen.pairs)
 
     def _address(self, of: columns.Row, name: str, address: str, mac: str,
-                 known: _Network, own: words.Statement) -> model.PortAddress:
+                 known: _Network, own: policies.Policy) -> model.PortAddress:
         chosen, row = self._inputs.chosen.selected, known.row
         tag = chosen.tag(own.tags, row.statement.tags, frozenset(), row.names)
         return model.PortAddress(

@@ -26,7 +26,10 @@ OPTS = [
         type=types.CommaList(types.Name(type_name='driver name')),
         default=['fip_route', 'veth_leak', 'gateway_drain', 'port_forward'],
         help='Drivers to load, in any order: the names of entry points in '
-             'the namespace "ovn_network_agent.drivers". When a driver is '
+             'the namespace "ovn_network_agent.drivers". Beside the default, '
+             'there are "provider_port", for machines on provider networks, '
+             'and "load_balancer", for the health of virtual IPs. '
+             'When a driver is '
              'removed from this list, the next start removes everything that '
              'the driver made. An unknown, failing or doubly named driver '
              'prevents the start.'),

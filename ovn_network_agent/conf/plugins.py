@@ -32,6 +32,10 @@ ABSENCE = 'absence'
 # The driver announces machines on provider networks.  The core has SB send
 # the ports of this chassis, and finds the addresses.
 MACHINES = 'machines'
+# The driver has the core withhold virtual IPs without backends.
+BACKENDS_OF_VIPS = 'backends'
+
+SERVICES = (RANKING, ABSENCE, MACHINES, BACKENDS_OF_VIPS)
 
 
 def asked(conf: Any, what: str) -> bool:
@@ -40,7 +44,7 @@ def asked(conf: Any, what: str) -> bool:
     Drivers that are not installed do not count, because the loader refuses
     them.
 
-    :param what: :data:`RANKING`, :data:`ABSENCE` or :data:`MACHINES`
+    :param what: one of :data:`SERVICES`
     """
     return any(what in getattr(_class(DRIVERS, name), 'ASKS', ())
                for name in conf.drivers)

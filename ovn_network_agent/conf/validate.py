@@ -206,7 +206,7 @@ def warnings(conf):
 
 def _odd_leak(conf):
     if (conf.frr.vrf_name and not mode.forwards_only(conf) and
-            'fip_route' in conf.drivers and
+            {'fip_route', 'provider_port'} & set(conf.drivers) and
             'veth_leak' not in conf.drivers):
         yield relations.say('[DEFAULT] drivers', conf.drivers,
                    'without veth_leak somebody else has to make the way from '

@@ -18,6 +18,8 @@ with such machines: what lets the kernel answer for the gateway of the subnet,
 and takes over the packets to machines of the network on other nodes.
 """
 
+from collections.abc import Iterable
+
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
@@ -72,8 +74,38 @@ class ProviderPortDriver(base.Driver):
                     '[provider_port] networks', router=network.uuid)
             return
         yield from segments.mac_tweak(network.segment)
-        yield from announcing.prefix_list(self.settings,
-                                          self._networks(network))
+        nets = self._networks(network)
+        yield from announcing.prefix_list(self.settings, nets)
+        yield from self._neighbour_proxies(network, network.segment, nets)
+
+    def _neighbour_proxies(self, network: model.ProviderNetwork,
+                           segment: model.Segment,
+                           nets: Iterable[iptext.Network]) -> base.Wanted:
+        """The gateways of IPv6 subnets, which machines ask for.
+
+        For IPv4, proxy ARP answers for each address that is elsewhere.
+        """
+        gateways = [gateway for net in nets if net.version == 6
+                    for gateway in self._gateways(net)
+                    if gateway not in network.routers]
+        if gateways:
+            requires = segments.prerequisites(segment)
+            yield resources.Sysctl(f'net/ipv6/conf/{segment.device}/proxy_ndp',
+                                   '1', requires=requires)
+            # See segments.attachment.
+            yield resources.Sysctl(
+                f'net/ipv6/neigh/{segment.device}/proxy_delay', '0',
+                requires=requires)
+            for gateway in gateways:
+                yield resources.NeighbourProxy(segment.device, gateway,
+                                               requires=requires)
+
+    def _gateways(self, net: iptext.Network) -> list[str]:
+        """The gateways of an IPv6 subnet; Neutron's default without one."""
+        found = [gateway for gateway
+                 in self.settings.provider_port.ipv6_gateways
+                 if networks.inside(gateway, (net,))]
+        return found or ([str(net[1])] if net.num_addresses > 2 else [])
 
     def _address(self, found: model.PortAddress,
                  node: model.Node) -> base.Wanted:

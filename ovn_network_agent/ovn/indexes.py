@@ -116,10 +116,6 @@ class Index:
         """UUIDs of all rows."""
         return self._keys_of.keys()
 
-    def covers(self, uuid: Any) -> bool:
-        """Whether the index has a row."""
-        return uuid in self._keys_of
-
     def keys_of(self, uuid: Any) -> tuple[Any, ...]:
         """The keys of a row."""
         return self._keys_of.get(uuid, ())
@@ -180,6 +176,8 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
         ('sb', 'Advertised_Route'): {
             'datapath': References('datapath'),
             'prefix': Index(_prefix_keys)},
+        ('sb', 'Service_Monitor'): {
+            'backend': Index(_monitor_keys)},
         ('sb', 'Chassis'): {
             'name': _column('name'),
             'hostname': _column('hostname')},
@@ -275,6 +273,18 @@ def _subnet_keys(row: Row) -> Iterator[tuple[Any, str]]:
         for datapath in columns.referenced(row, 'datapath'):
             for subnet in rows.subnets(row)[0]:
                 yield datapath, subnet
+
+
+def _monitor_keys(row: Row) -> Iterator[tuple[str, int, str, str]]:
+    """The backend that a row of Service_Monitor is about."""
+    try:
+        address = str(iptext.address(row.ip))
+    except ValueError:
+        # ovn-northd copies what the load balancer has.
+        return
+    yield (address, columns.atom(row, 'port'),
+           columns.atom(row, 'protocol', 'tcp'),
+           columns.atom(row, 'logical_port'))
 
 
 def _prefix_keys(row: Row) -> Iterable[iptext.Network]:

@@ -13,8 +13,10 @@
 """What a view is built from beside rows."""
 
 import dataclasses
+from typing import Any
 
 from ovn_network_agent import selection
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.model import wiring as wirings
 
 
@@ -28,6 +30,33 @@ class Machines:
     pairs: bool = False
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Choice:
+    """What the options choose."""
+
+    selected: selection.Selection = selection.Selection()
+    # None if no driver asks for machines.
+    machines: Machines | None = None
+    # Whether virtual IPs without backends are withheld.
+    checks_backends: bool = False
+
+
+def choice(conf: Any) -> Choice:
+    """The choice of the options.
+
+    :param conf: the oslo.config ConfigOpts
+    """
+    machines = None
+    if plugins.asked(conf, plugins.MACHINES):
+        options = conf.provider_port
+        machines = Machines(frozenset(options.networks),
+                            options.allowed_address_pairs)
+    return Choice(
+        selection.read(conf.announce), machines,
+        conf.load_balancer.withdraw_without_backends and
+        plugins.asked(conf, plugins.BACKENDS_OF_VIPS))
+
+
 @dataclasses.dataclass(slots=True)
 class Inputs:
     """The same object for all parts of a builder.
@@ -39,10 +68,7 @@ class Inputs:
     gateway_port: str = ''
     # With the name of this chassis.
     wiring: wirings.Wiring = dataclasses.field(default_factory=wirings.Wiring)
-    selected: selection.Selection = dataclasses.field(
-        default_factory=selection.Selection)
-    # None if no driver asks for machines.
-    machines: Machines | None = None
+    chosen: Choice = Choice()
     # Whether SB and the replica have the table Advertised_Route.
     has_advertised: bool = False
 
@@ -53,4 +79,5 @@ class Inputs:
     @property
     def leaves(self) -> bool:
         """Whether the routers that OVN routes are left to OVN."""
-        return not (self.has_advertised and self.selected.advertised_routes)
+        return not (self.has_advertised and
+                    self.chosen.selected.advertised_routes)

@@ -81,11 +81,8 @@ class Ports:
         While no row has a port that this chassis had when SB lost the row of
         this chassis, the port is here.
         """
-        if self._inputs.machines is None and not self._present:
-            return
         hosted = self._rows.index('sb', _BINDING, 'hosted').find(
-            self._inputs.wiring.chassis) if self._inputs.machines else (
-                frozenset[Uuid]())
+            self._inputs.wiring.chassis)
         gone = {uuid for uuid in self._present.keys() - hosted
                 if self._present[uuid].name not in self._inputs.wiring.held}
         outdated = {uuid for (uuid,) in self._rows.outdated(self._machine)}
@@ -141,7 +138,7 @@ class Ports:
     def _found(self, row: columns.Row
                ) -> tuple[dict[str, str], tuple[str, ...]]:
         """See :func:`rows.machine`; nothing of a port that is not here."""
-        chosen = self._inputs.machines
+        chosen = self._inputs.chosen.machines
         if chosen is None or not rows.announces_itself(row) or (
                 rows.chassis_name(row) != self._inputs.wiring.chassis):
             return {}, ()
@@ -149,7 +146,7 @@ class Ports:
 
     def _address(self, of: columns.Row, name: str, address: str, mac: str,
                  known: _Network, own: words.Statement) -> model.PortAddress:
-        chosen, row = self._inputs.selected, known.row
+        chosen, row = self._inputs.chosen.selected, known.row
         tag = chosen.tag(own.tags, row.statement.tags, frozenset(), row.names)
         return model.PortAddress(
             known.network, name, address, mac, tag.number or None,
@@ -183,7 +180,7 @@ class Ports:
 
     def _network(self, datapath: Uuid) -> _Network | None:
         localnet = self._segments.localnet(datapath)
-        chosen = self._inputs.machines
+        chosen = self._inputs.chosen.machines
         if localnet is None or chosen is None:
             return None
         row = self._withholding.network(localnet)

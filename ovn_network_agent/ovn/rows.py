@@ -221,7 +221,7 @@ def balanced(row: Row) -> tuple[
     unanswered = _unanswered(row.options)
     found, problems = set(), []
     for key in sorted(row.vips):
-        address = _vip_address(key)
+        address = vip_address(key)
         if address:
             found.add(model.BalancedAddress(address, floating, unanswered))
         else:
@@ -244,16 +244,17 @@ def merged(found: Iterable[model.BalancedAddress]
     return tuple(
         model.BalancedAddress(
             address, any(each.floating for each in those),
-            min(each.unanswered for each in those))
+            min(each.unanswered for each in those),
+            all(each.without_backends for each in those))
         for address, those in sorted(by_address.items()))
 
 
 def vip_keys(row: Row) -> set[str]:
     """The virtual IPs of a Load_Balancer row, for an index."""
-    return {address for key in row.vips if (address := _vip_address(key))}
+    return {address for key in row.vips if (address := vip_address(key))}
 
 
-def _vip_address(key: str) -> str:
+def vip_address(key: str) -> str:
     """The address in a key of the column vips, '' when there is none.
 
     A key is an address, or an address and a port.  With a port, an IPv6

@@ -95,7 +95,7 @@ class Withholding:
 
     def judge(self, uuid: Uuid, lrps: tuple[str, ...]) -> Judgement:
         """Judge a router by its row and its gateway ports."""
-        chosen = self._inputs.selected
+        chosen = self._inputs.chosen.selected
         own = list(self._own(uuid))
         router = self._statement(_ROUTER, uuid)
         places = {lrp: self._rows.ask(self._network, lrp) for lrp in lrps}

@@ -376,8 +376,13 @@ class Database(replica.Lent):
         question.ask(idl, operations, told)
 
     def distrust(self, reason: str) -> None:
-        """Load everything anew; :meth:`rows` raises until then."""
-        self._connection.idl.distrust(reason)
+        """Load everything anew; :meth:`rows` raises until then.
+
+        An answer of the server may come while another thread stops.
+        """
+        connection = self._connection
+        if connection is not None:
+            connection.idl.distrust(reason)
 
     def hurry(self, wanted: bool) -> None:
         """Notice a silent server sooner, and connect again sooner; or not.

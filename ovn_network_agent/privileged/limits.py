@@ -157,6 +157,16 @@ class Limits:
         if not self._is_segment(dev):
             self._check_device(dev, _ENDS)
 
+    def check_proxy(self, dev, dst):
+        """Check a neighbour that the kernel answers for.
+
+        :param dst: IPv6 address
+        """
+        if not self._is_segment(dev):
+            self._check_device(dev)
+        _permit(self.reach.host(f'{dst}/128'), f'neighbour proxy {dst}',
+                'an address of a provider network')
+
     def check_address(self, dev, text):
         """Check an address that is set, or removed without a mark.
 

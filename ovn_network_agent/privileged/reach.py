@@ -138,8 +138,9 @@ def shapes(conf):
     """
     own = conf.fip_route.route_table_id
     if own:
-        yield Shape('fip_route', conf.fip_route.route_rule_priority, own,
-                    dst='host')
+        for driver in ('fip_route', 'provider_port'):
+            yield Shape(driver, conf.fip_route.route_rule_priority, own,
+                        dst='host')
     yield from _of_the_pair(conf)
     table = conf.port_forward.port_forward_table_id
     yield Shape(_FORWARD, ownership.PRIORITY_FORWARD, route_codec.MAIN_TABLE,

@@ -46,6 +46,7 @@ from ovn_network_agent.resources.kernel import AnnouncedRoute as AnnouncedRoute
 from ovn_network_agent.resources.kernel import KernelRoute as KernelRoute
 from ovn_network_agent.resources.kernel import LinkUp as LinkUp
 from ovn_network_agent.resources.kernel import Neighbour as Neighbour
+from ovn_network_agent.resources.kernel import NeighbourProxy as NeighbourProxy
 from ovn_network_agent.resources.kernel import Rule as Rule
 from ovn_network_agent.resources.kernel import Sysctl as Sysctl
 from ovn_network_agent.resources.kernel import VethPair as VethPair

@@ -33,7 +33,7 @@ def first_of(snapshot):
     It has no machines, whose announcements do not wait for a router.
 
     The routers are in the order of their UUIDs, and so are the contributors
-    that the engine prefers at a conflict (:mod:`engine.desired`).  So no
+    that the engine prefers at a conflict (:mod:`engine.tracking`).  So no
     resource of these routers gives way to what the same driver wants for a
     later one.
 

@@ -20,7 +20,6 @@ import dataclasses
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent import selection
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import plugins
@@ -221,8 +220,7 @@ def find(conf, address, drivers):
     bindings = tuple(
         (row.logical_port, row.ip, row.mac.lower())
         for row in nb.get('Static_MAC_Binding', {}).values())
-    builder = snapshot.Builder(conf.gateway_port,
-                               selection.read(conf.announce))
+    builder = snapshot.Builder(conf.gateway_port, inputs.choice(conf))
     try:
         about = subjects.make(address, builder, nb, sb, wiring, drivers)
         if about.kind is subjects.Kind.NOBODY and (
@@ -238,13 +236,11 @@ def _of_machine(conf, wiring, drivers, about):
     sb, names = southbound.read_ports(conf, wiring, about.address, _DATABASE)
     if not names:
         return about
-    options = conf.provider_port
     return machines.make(
-        about.address, snapshot.Builder(
-            conf.gateway_port, selection.read(conf.announce), inputs.Machines(
-                frozenset(options.networks), options.allowed_address_pairs)),
+        about.address,
+        snapshot.Builder(conf.gateway_port, inputs.choice(conf)),
         northbound.read_networks(conf, sb, _DATABASE), sb, wiring, drivers,
-        names, options.allowed_address_pairs)
+        names, conf.provider_port.allowed_address_pairs)
 
 
 def _machines(address, nb):

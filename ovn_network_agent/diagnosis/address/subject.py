@@ -200,17 +200,18 @@ def make(address, builder, nb, sb, wiring, drivers):
     router, kind, nat, port = found[0]
     machine = _machine(address, nb, sb) if (
         kind in (Kind.DISTRIBUTED, Kind.FIP)) else None
+    served = [each for each in seen.addresses[router.uuid].values()
+              if each.address == address]
+    withheld = next((each.withheld for each in served if each.withheld), (
+        builder.addresses(router.uuid).objection(
+            address, port.lrp if port else '')))
     return wanting(Subject(
         address, kind, seen.node, router, port, nat,
         machine.host if machine and machine.mac else
         _hostname(sb, port.chassis) if port else '',
         tuple(_claim(nb, sb, *each) for each in found),
-        machine=machine, own=builder.own,
-        withheld=builder.addresses(router.uuid).objection(
-            address, port.lrp if port else '')),
-        drivers, router.uuid, seen.node, router, *(
-            each for each in seen.addresses[router.uuid].values()
-            if each.address == address))
+        machine=machine, own=builder.own, withheld=withheld),
+        drivers, router.uuid, seen.node, router, *served)
 
 
 def wanting(about, drivers, owner, *subjects):
@@ -386,6 +387,8 @@ def concerns(resource, address):
                 _covers(resource.dst, address))
     if resource.kind == resources.PrefixListEntry.kind:
         return _covers(resource.network, address)
+    if resource.kind == resources.NeighbourProxy.kind:
+        return resource.dst == address
     if resource.kind == resources.Flow.kind:
         return resource.family == family and resource.dst in (
             None, networks.host_prefix(address))

@@ -16,6 +16,7 @@ from ovn_network_agent import model
 from ovn_network_agent import ovsdb
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import once
@@ -45,6 +46,8 @@ def read(conf, here, lrps, chassis, hostnames, machines, timeout):
             if conf.announce.advertised_routes and (
                     session.has(events.ADVERTISED)):
                 _select_advertised(session)
+            if inputs.choice(conf).checks_backends:
+                session.select(('Service_Monitor',))
             return session.tables
     except (once.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error

@@ -49,6 +49,7 @@ BACKENDS = {
     'sysctl': (resources.Sysctl,),
     'address': (resources.Address, resources.VipAddress),
     'neighbour': (resources.Neighbour,),
+    'neighbour_proxy': (resources.NeighbourProxy,),
     'route': (resources.KernelRoute, resources.AnnouncedRoute),
     'rule': (resources.Rule,),
     'nftables': (resources.NftTable, resources.NftElement),

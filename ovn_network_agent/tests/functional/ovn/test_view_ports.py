@@ -246,20 +246,22 @@ class PortsTest(base.OvsdbTestCase):
     def test_a_loss_waits_for_the_server(self):
         """A replica that has lost a row withdraws nothing, and is mended."""
         self.add()
-        eyes = self.eyes()
-        self.become(eyes, ONE)
-        self.eventually(lambda: eyes.look() and eyes.view.confirmed,
-                        'the first view is confirmed')
-        with eyes.databases['sb'].rows() as sb:
-            bindings = sb['Port_Binding']
-            del bindings[next(key for key, row in bindings.items()
-                              if row.logical_port == 'vm-1')]
-        eyes.databases['sb'].dirty.mark_all()
-        eyes.look()
-        self.assertFalse(eyes.view.confirmed)
+        for lost in ('vm-1', 'provnet-1'):
+            eyes = self.eyes()
+            self.become(eyes, ONE)
+            self.confirmed(eyes)
+            with eyes.databases['sb'].rows() as sb:
+                bindings = sb['Port_Binding']
+                del bindings[next(key for key, row in bindings.items()
+                                  if row.logical_port == lost)]
+            eyes.databases['sb'].dirty.mark_all()
+            eyes.look()
+            self.assertFalse(eyes.view.confirmed)
+            self.confirmed(eyes)
+            self.become(eyes, ONE)
 
-        def mended():
+    def confirmed(self, eyes):
+        def done():
             with contextlib.suppress(view.NotReady):
                 return eyes.look() and eyes.view.confirmed
-        self.eventually(mended, 'the server has confirmed')
-        self.become(eyes, ONE)
+        self.eventually(done, 'the server has confirmed')

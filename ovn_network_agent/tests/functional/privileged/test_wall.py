@@ -99,6 +99,8 @@ class WallTest(whole.WholeTestCase):
                 'address add 10.8.8.8/24 dev br-ex',
                 f'neighbour add 10.8.8.1 lladdr {MAC} dev br-ex '
                 'nud permanent',
+                f'neighbour add proxy 2001:db8::1 dev {DEVICE}',
+                'neighbour add proxy 2001:db8::2 dev br-ex',
                 f'link add {VIP_DEVICE} type veth peer name other',
                 f'link set {VIP_DEVICE} up', 'link set other up',
                 f'address add 10.7.7.7/24 dev {VIP_DEVICE}',

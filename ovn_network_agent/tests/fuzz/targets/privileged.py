@@ -78,6 +78,8 @@ _POPULATION = (
     f'address add 10.9.9.9/24 dev {DEVICE}',
     f'neighbour add 10.9.9.1 lladdr 02:00:00:00:00:01 dev {DEVICE} '
     'nud permanent',
+    f'neighbour add proxy 2001:db8::1 dev {DEVICE}',
+    f'neighbour add proxy 2001:db8::2 dev {BRIDGE}',
     f'address add 10.8.8.8/24 dev {BRIDGE}',
     f'neighbour add 10.8.8.1 lladdr 02:00:00:00:00:01 dev {BRIDGE} '
     'nud permanent',
@@ -281,6 +283,7 @@ TARGETS = tuple(_target(module, share) for module, share in (
     ('kernel_routes', 1), ('links', 0.5), ('netlink', 2), ('readdress', 0.3),
     ('openflow', 1), ('flow_monitor', 0.2), ('overlap', 0.02),
     ('controller', 0.02), ('ovsdb', 0.1), ('vtysh', 0.2), ('bgp', 0.1),
+    ('neighbour_proxies', 0.3),
     ('prefix_lists', 0.2), ('list_monitor', 0.05), ('frr_setup', 0.1),
     ('frr_sockets', 0.05), ('log_levels', 0.3), ('nft', 0.3),
     ('nft_version', 0.02)))

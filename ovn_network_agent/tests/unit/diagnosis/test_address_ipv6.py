@@ -14,7 +14,9 @@
 
 import dataclasses
 
+from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import explanation
+from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.frr import output
@@ -66,6 +68,12 @@ class Ipv6Test(explained.AddressTestCase):
         self.assert_broken('neighbour', changed)
         self.assertIn('neighbour solicitations',
                       self.evidence(changed, 'neighbour'))
+
+    def test_a_neighbour_proxy_concerns_its_address(self):
+        proxy = resources.NeighbourProxy('br-ex', healthy.FIP6)
+        self.assertTrue(subject.concerns(proxy, healthy.FIP6))
+        for other in ('2001:db8::ffff', healthy.FIP):
+            self.assertFalse(subject.concerns(proxy, other))
 
     def test_rules_and_routes_of_the_family_count(self):
         """Those of IPv4 concern no address of IPv6, nor the reverse."""

@@ -54,7 +54,8 @@ class LimitsTest(unittest.TestCase):
              'balance': 'consistent', 'vip_announce': 'with-gateway',
              'restore': 'ordered', 'log_level': 'debug',
              'bgp_soft_refresh': 'always',
-             'router_tags': ['r1:4400001'], 'network_tags': ['n1:4400001']}
+             'router_tags': ['r1:4400001'], 'network_tags': ['n1:4400001'],
+             'ipv6_gateways': ['2001:db8::1']}
 
     def changed(self, option):
         if option.name in self.OTHER:

@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The evidence about addresses that the view lacks.  Pure.
+"""Whether both databases say the same about addresses that the view lacks.
 
-The withdrawal guard (:mod:`engine.guard`) asks this module whether OVN says
-the same in both databases.  An address may be gone by a wish of somebody, or
-because a database was emptied, restored or is being filled again.
+The withdrawal guard (:mod:`engine.guard`) asks this module.  An address may be
+gone by a wish of somebody, or because a database was emptied, restored or is
+being filled again.  Pure.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovsdb.columns import Uuid
 
 
-class Evidence:
+class CrossCheck:
     """Questions about addresses to the indexes of one view.
 
     :param confirmed: the subjects whose loss both servers have confirmed

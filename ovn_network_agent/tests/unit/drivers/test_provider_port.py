@@ -1,0 +1,166 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Driver provider_port: from the view to resources."""
+
+import dataclasses
+
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import world
+
+ONE, SIX = '198.51.100.10', '2001:db8::10'
+
+
+def network(**values):
+    return model.ProviderNetwork(**{
+        'uuid': 'net', 'called': 'public',
+        'networks': ('198.51.100.0/24',), 'segment': world.segment(),
+        **values})
+
+
+def address(found=ONE, of=None, **values):
+    return model.PortAddress(of or network(), 'vm-1', found,
+                             'fa:16:3e:00:00:01', **values)
+
+
+class ProviderPortTest(base.BaseTestCase):
+
+    def wanted(self, subject, name='provider_port', node=None, **options):
+        driver = world.driver(name, world.conf(**options))
+        return list(driver.resources(subject, node or world.node()))
+
+    def kinds(self, *args, **options):
+        return [each.kind for each in self.wanted(*args, **options)]
+
+    def problem(self, subject, **options):
+        found, = self.wanted(subject, **options)
+        return found.naming(found.addresses).text
+
+    def test_an_address(self):
+        route, announced = self.wanted(address(tag=4400001))
+        self.assertEqual(resources.KernelRoute(254, f'{ONE}/32', 'br-ex'),
+                         route)
+        self.assertEqual(
+            resources.Announcement('vrf-provider', f'{ONE}/32',
+                                   '169.254.0.1', 4400001), announced)
+        flows = {flow.ref for flow in self.wanted(network())
+                 if flow.kind == 'flow'}
+        self.assertEqual(2, len(flows))
+        self.assertLessEqual({route.ref, *flows}, {*announced.requires})
+
+    def test_by_each_method_with_and_without_a_vrf(self):
+        for kernel in (False, True):
+            for vrf in ('', 'vrf-provider'):
+                found = self.wanted(
+                    address(), frr__vrf_name=vrf,
+                    fip_route__announce_method='kernel' if kernel
+                    else 'static')
+                self.assertEqual(
+                    (['kernel_route'] if vrf else []) +
+                    ['announced_route' if kernel else 'announcement'],
+                    [each.kind for each in found])
+
+    def test_a_table_of_its_own(self):
+        self.assertIn(
+            resources.Rule(1500, 100, dst=f'{ONE}/32'),
+            self.wanted(address(), fip_route__route_table_id=100,
+                        fip_route__route_rule_priority=1500))
+
+    def test_a_network(self):
+        found = self.wanted(network())
+        self.assertIn(resources.PrefixListEntry(
+            world.conf().frr.frr_prefix_list, '198.51.100.0/24'), found)
+        self.assertIn(resources.Flow(
+            'br-ex', ownership.COOKIE_MAC_TWEAK,
+            ownership.PRIORITY_MAC_TWEAK, 3, 4,
+            set_dst=world.BRIDGE_MAC), found)
+
+    def test_a_vlan_has_a_device(self):
+        segment = world.segment(vlan=101, device='br-ex.101')
+        of = network(segment=segment)
+        self.assertIn('vlan_device', self.kinds(of))
+        route, announced = self.wanted(address(of=of))
+        self.assertEqual('br-ex.101', route.dev)
+        device = resources.Ref('vlan_device', ('br-ex.101',))
+        self.assertIn(device, route.requires)
+        self.assertIn(device, announced.requires)
+
+    def test_leak_of_the_network(self):
+        rules = {(rule.src, rule.dst, rule.table, rule.iif) for rule
+                 in self.wanted(network(), 'veth_leak')
+                 if rule.kind == 'rule'}
+        self.assertLessEqual(
+            {('198.51.100.0/24', None, 200, None),
+             ('198.51.100.0/24', None, resources.BLACKHOLE, 'br-ex'),
+             (None, '198.51.100.0/24', resources.BLACKHOLE,
+              'veth-default')}, rules)
+        self.assertNotIn('problem', self.kinds(network(), 'veth_leak'))
+
+    def test_no_way_out(self):
+        """A VRF without a default route drops what machines send."""
+        node = world.node()
+        node = dataclasses.replace(node, devices=tuple(
+            dataclasses.replace(each, default_route=False)
+            for each in node.devices))
+        self.assertIn('problem', self.kinds(network(), 'veth_leak', node))
+
+    def test_what_is_not_announced(self):
+        self.assertEqual([], self.wanted(address(withheld='no')))
+        self.assertEqual(
+            'network public: 198.51.100.10 of port vm-1 is not announced, '
+            'because a router port has it, too; give one of them another '
+            'address', self.problem(address(claimed='a router port')))
+        self.assertEqual(
+            'network public: 1 addresses of machines (192.0.2.1) are in no '
+            'subnet that OVN has of the network, and not announced; name all '
+            'provider networks in [DEFAULT] network_cidr',
+            self.problem(address('192.0.2.1')))
+        self.assertEqual([], self.wanted(
+            address('192.0.2.1'), network_cidr=['198.51.100.0/24']))
+
+    def test_a_segment_in_doubt_keeps_what_is_announced(self):
+        for segment in (
+                None, world.segment(patch_port=0), world.segment(mac=''),
+                world.segment(bridge='', device='')):
+            of = network(segment=segment)
+            self.assertEqual({'keep'}, {*self.kinds(address(of=of))})
+            self.assertNotIn('problem', self.kinds(of))
+            found, = (each for each in self.wanted(
+                dataclasses.replace(of, named=True))
+                if each.kind == 'problem')
+            self.assertIn('[provider_port] networks', found.text)
+
+    def proxies(self, of, **options):
+        return {each.dst for each in self.wanted(of, **options)
+                if each.kind == 'neighbour_proxy'}
+
+    def test_the_gateways_of_ipv6(self):
+        of = network(networks=('2001:db8::/64', '2001:db8:0:1::/64'))
+        self.assertEqual({'2001:db8::1', '2001:db8:0:1::1'},
+                         self.proxies(of))
+        self.assertEqual(
+            {'2001:db8::fe', '2001:db8::ff', '2001:db8:0:1::1'},
+            self.proxies(of, provider_port__ipv6_gateways=[
+                '2001:db8::fe', '2001:db8::ff']))
+        self.assertEqual(
+            {'2001:db8:0:1::1'}, self.proxies(dataclasses.replace(
+                of, routers=('2001:db8::1',))))
+        self.assertEqual(set(), self.proxies(network()))
+        self.assertLessEqual(
+            {('net/ipv6/conf/br-ex/proxy_ndp', '1'),
+             ('net/ipv6/neigh/br-ex/proxy_delay', '0')},
+            {(each.path, each.value) for each in self.wanted(of)
+             if each.kind == 'sysctl'})

@@ -277,7 +277,8 @@ def kernel_wanted(about, known):
         tuple(each.path for each in about.wanted_of(resources.Sysctl)),
         tuple(sorted({
             each.table for each in about.wanted_of(resources.KernelRoute)
-            if not each.subject and each.dst.endswith('/0')})))
+            if not each.subject and each.dst.endswith('/0')})),
+        bool(about.wanted_of(resources.NeighbourProxy)))
 
 
 def announcement(found):

@@ -65,6 +65,10 @@ def bridge(facts):
                                else verdicts.RESTORE)
     faults = [] if link.up else [f'{name} is down']
     faults += addresses_lack(facts, name) + sysctls_differ(facts, name)
+    faults += [f'{name} does not answer for {each.dst}, the gateway of '
+               'machines' for each in facts.subject.wanted_of(
+                   resources.NeighbourProxy)
+               if (each.dev, each.dst) not in kernel.proxies]
     if faults:
         return verdicts.broken(
             'bridge-device', '; '.join(faults),

@@ -387,12 +387,11 @@ def concerns(resource, address):
                 _covers(resource.dst, address))
     if resource.kind == resources.PrefixListEntry.kind:
         return _covers(resource.network, address)
-    if resource.kind == resources.NeighbourProxy.kind:
-        return resource.dst == address
     if resource.kind == resources.Flow.kind:
         return resource.family == family and resource.dst in (
             None, networks.host_prefix(address))
-    if resource.kind in (resources.Address.kind, resources.Neighbour.kind):
+    if resource.kind in (resources.Address.kind, resources.Neighbour.kind,
+                         resources.NeighbourProxy.kind):
         return networks.family(getattr(resource, 'dst', None) or
                                resource.address) == family
     if resource.subject:

@@ -128,7 +128,8 @@ class MachinesTest(AddressesTestCase):
                'provider_port': provider_port.ProviderPortDriver}
     VM = '198.51.100.30'
 
-    def test_from_the_view_to_the_terminal(self):
+    def setUp(self):
+        super().setUp()
         self.cloud.add_switch()
         self.cloud.add_machine(
             'vm-1', base.HERE, network=self.cloud.network,
@@ -138,6 +139,22 @@ class MachinesTest(AddressesTestCase):
         self.eventually(self.phase, 'an answer')
         self.eventually(lambda: self.states().get(self.VM) == 'announced',
                         'announced')
+
+    def test_the_plan(self):
+        """What is missing, and what cannot be announced."""
+        self.cloud.add_machine('vm-2', base.HERE, network=self.cloud.network,
+                               mac=['fa:16:3e:00:00:bb 203.0.113.9'])
+        self.eventually(lambda: self.states().get('203.0.113.9') == 'omitted',
+                        'in no subnet')
+        self.world.objects.pop(resources.Ref(
+            'announcement', ('vrf-provider', self.VM + '/32')))
+        plan = self.ends(2, self.ctl('plan')).stdout
+        self.assertIn(f'+ announcement vrf=vrf-provider prefix={self.VM}',
+                      plan)
+        self.assertIn('! network public: 1 addresses of machines '
+                      '(203.0.113.9) are in no subnet', plan)
+
+    def test_from_the_view_to_the_terminal(self):
         shown = self.ends(0, self.ctl('addresses', self.VM)).stdout
         self.assertEqual(
             [self.VM, 'port', '-', 'vm-1', 'public', '(physnet1)',

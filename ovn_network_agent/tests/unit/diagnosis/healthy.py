@@ -237,7 +237,9 @@ def kernel_of(about, conf):
               for each in about.wanted_of(resources.Rule)),
         {200: (route_codec.Route(200, veth.DEFAULT[version], default,
                                  PAIR[version][1], 44, 0),)},
-        _lookups(about, conf))
+        _lookups(about, conf), proxies=frozenset(
+            (each.dev, each.dst)
+            for each in about.wanted_of(resources.NeighbourProxy)))
 
 
 def _lookups(about, conf):

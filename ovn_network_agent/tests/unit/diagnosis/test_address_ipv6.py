@@ -69,11 +69,11 @@ class Ipv6Test(explained.AddressTestCase):
         self.assertIn('neighbour solicitations',
                       self.evidence(changed, 'neighbour'))
 
-    def test_a_neighbour_proxy_concerns_its_address(self):
-        proxy = resources.NeighbourProxy('br-ex', healthy.FIP6)
+    def test_a_neighbour_proxy_concerns_its_family(self):
+        """It is the gateway of the machines with these addresses."""
+        proxy = resources.NeighbourProxy('br-ex', '2001:db8:100::1')
         self.assertTrue(subject.concerns(proxy, healthy.FIP6))
-        for other in ('2001:db8::ffff', healthy.FIP):
-            self.assertFalse(subject.concerns(proxy, other))
+        self.assertFalse(subject.concerns(proxy, healthy.FIP))
 
     def test_rules_and_routes_of_the_family_count(self):
         """Those of IPv4 concern no address of IPv6, nor the reverse."""

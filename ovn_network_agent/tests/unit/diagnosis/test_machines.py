@@ -57,6 +57,14 @@ class HereTest(explained.AddressTestCase):
         self.assert_broken('kernel-route', healthy.with_lookup(
             facts, 'here', dev='uplink', dst='0.0.0.0/0'))
 
+    def test_the_gateway_of_machines_of_ipv6(self):
+        facts = healthy.machine(healthy.FIP6, found={})
+        self.assertTrue(facts.kernel.proxies)
+        self.assert_broken('bridge-device', healthy.with_kernel(
+            facts, proxies=frozenset()))
+        self.assertEqual(frozenset(), healthy.machine(
+            found={}).kernel.proxies)
+
     def test_a_machine_that_does_not_answer(self):
         facts = healthy.with_kernel(healthy.machine(found={}), neighbours={
             ('br-ex', healthy.FIP): ('', 'FAILED')})

@@ -32,6 +32,9 @@ ABSENCE = 'absence'
 # The driver announces machines on provider networks.  The core has SB send
 # the ports of this chassis, and finds the addresses.
 MACHINES = 'machines'
+# The driver announces networks of tenants behind routers.  The core finds
+# their prefixes.
+TENANTS = 'tenants'
 
 
 def asked(conf: Any, what: str) -> bool:
@@ -40,7 +43,8 @@ def asked(conf: Any, what: str) -> bool:
     Drivers that are not installed do not count, because the loader refuses
     them.
 
-    :param what: :data:`RANKING`, :data:`ABSENCE` or :data:`MACHINES`
+    :param what: :data:`RANKING`, :data:`ABSENCE`, :data:`MACHINES` or
+        :data:`TENANTS`
     """
     return any(what in getattr(_class(DRIVERS, name), 'ASKS', ())
                for name in conf.drivers)

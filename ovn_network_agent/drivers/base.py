@@ -93,8 +93,8 @@ class Driver(abc.ABC):
     # The classes of the sources that make subjects of kinds that the core does
     # not have.
     SOURCES: typing.ClassVar[tuple[type[source.Source], ...]] = ()
-    # Services of the core for this driver: RANKING, ABSENCE and MACHINES of
-    # conf.plugins.
+    # Services of the core for this driver: RANKING, ABSENCE, MACHINES and
+    # TENANTS of conf.plugins.
     ASKS: typing.ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, name: str, settings: typing.Any) -> None:
@@ -124,6 +124,7 @@ class Driver(abc.ABC):
             :class:`model.ServedAddress`;
             :class:`model.ProviderNetwork` and :class:`model.PortAddress`, if a
             driver asks for MACHINES;
+            :class:`model.TenantPrefix`, if a driver asks for TENANTS;
             :class:`model.GatewayGroup`, in which this chassis may be only a
             standby; :class:`port_forwards.Forwards`, all port forwards, with
             a rules file

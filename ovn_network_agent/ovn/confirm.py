@@ -162,7 +162,19 @@ def _lost(before: model.Snapshot | None, now: model.Snapshot,
             gateways = True
         if uuid in present and not _claims(had) <= _claims(has):
             routers.add(uuid)
-    return gateways, routers
+    return gateways, routers | (lost_tenants(before, now) if before else set())
+
+
+def lost_tenants(before: model.Snapshot, now: model.Snapshot) -> set[str]:
+    """UUIDs of the routers that are there and have lost a prefix."""
+    present = {router.uuid for router in now.routers}
+    return {uuid for uuid, had in before.tenants.items()
+            if uuid in present and had is not now.tenants.get(uuid) and
+            not _prefixes(had) <= _prefixes(now.tenants.get(uuid, {}))}
+
+
+def _prefixes(known: Mapping[str, model.TenantPrefix]) -> set[str]:
+    return {prefix for prefix, each in known.items() if each.announced}
 
 
 def _ports(view: model.Snapshot) -> set[tuple[str, str]]:

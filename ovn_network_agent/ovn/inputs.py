@@ -13,6 +13,7 @@
 """What a view is built from beside rows."""
 
 import dataclasses
+import typing
 
 from ovn_network_agent import selection
 from ovn_network_agent.model import wiring as wirings
@@ -26,6 +27,37 @@ class Machines:
     networks: frozenset[str] = frozenset()
     # Whether "allowed address pairs" count.
     pairs: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tenants:
+    """Which networks of tenants are announced, see conf.tenant_network."""
+
+    # Whether single addresses are announced, and not whole subnets.
+    hosts: bool = False
+    # UUIDs of address scopes, empty for all.
+    scopes: frozenset[str] = frozenset()
+    without_snat: bool = True
+    ipv6: bool = False
+    routes: bool = False
+
+
+def machines(options: typing.Any) -> Machines:
+    """What the options of [provider_port] say."""
+    return Machines(frozenset(options.networks),
+                    options.allowed_address_pairs)
+
+
+def tenants(options: typing.Any) -> Tenants:
+    """What the options of [tenant_network] say."""
+    return Tenants(
+        options.advertisement_method == 'host',
+        frozenset(options.address_scopes), options.require_snat_disabled,
+        options.expose_ipv6_gua, options.extra_routes)
+
+
+#: What options say, in the order of :meth:`snapshot.Builder.select`.
+Selected = tuple[selection.Selection, Machines | None, Tenants | None]
 
 
 @dataclasses.dataclass(slots=True)
@@ -43,6 +75,8 @@ class Inputs:
         default_factory=selection.Selection)
     # None if no driver asks for machines.
     machines: Machines | None = None
+    # Likewise for networks of tenants.
+    tenants: Tenants | None = None
     # Whether SB and the replica have the table Advertised_Route.
     has_advertised: bool = False
 

@@ -92,8 +92,8 @@ class Routers:
                'Load_Balancer_Group': ('load_balancer',),
                'Logical_Router_Port': ('name', 'networks', 'external_ids',
                                        'options'),
-               'NAT': ('type', 'external_ip', 'external_mac', 'logical_port',
-                       'external_ids', 'options'),
+               'NAT': ('type', 'external_ip', 'logical_ip', 'external_mac',
+                       'logical_port', 'external_ids', 'options'),
                'Gateway_Chassis': ('chassis_name', 'priority'),
                'HA_Chassis_Group': ('ha_chassis',),
                'HA_Chassis': ('chassis_name', 'priority')}

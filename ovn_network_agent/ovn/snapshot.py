@@ -33,12 +33,15 @@ from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import ports
+from ovn_network_agent.ovn import prefixes
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import routers
 from ovn_network_agent.ovn import segments
+from ovn_network_agent.ovn import tenants
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
+_ROUTER = 'Logical_Router'
 _OF_CHASSIS = frozenset({('sb', 'Chassis'), ('sb', 'Encap')})
 
 
@@ -55,7 +58,7 @@ class _Seen:
 class Builder:
     """Keeps the view up to date.
 
-    :param gateway_port: see :class:`inputs.Inputs`; likewise selected
+    :param gateway_port: see :class:`inputs.Inputs`; likewise all others
     :ivar whole: whether the last view was built from whole tables, and not
         only from the changes that the servers reported
     :ivar own: :class:`own_chassis.OwnChassis` of the last view
@@ -63,13 +66,21 @@ class Builder:
 
     def __init__(self, gateway_port: str = '',
                  selected: selection.Selection | None = None,
-                 machines: inputs.Machines | None = None) -> None:
-        self._rows = queries.Queries(indexes.make())
+                 machines: inputs.Machines | None = None,
+                 behind: inputs.Tenants | None = None) -> None:
+        made = indexes.make()
+        if behind is not None:
+            made['nb', 'Logical_Router_Port']['network'] = (
+                prefixes.Overlapping(prefixes.of_port))
+        self._rows = queries.Queries(made)
         self._inputs = inputs.Inputs(gateway_port)
         located = segments.Segments(self._rows, self._inputs)
         self._nats = nats.Nats(self._rows, self._inputs)
         self._frames = routers.Routers(self._rows, self._inputs, located)
-        self._groups = groups.Groups(self._rows, self._inputs, located)
+        self._tenants = tenants.Tenants(self._rows, self._inputs, located,
+                                        self._frames)
+        self._groups = groups.Groups(self._rows, self._inputs, located,
+                                     self._tenants)
         self._ports = ports.Ports(self._rows, self._inputs, located)
         # The routers of the last view, those that the addresses were made of,
         # and by UUID their addresses.
@@ -90,20 +101,24 @@ class Builder:
         # Whether the last build came to its end.
         self._filled = False
         self.whole = False
-        self.select(selected or selection.Selection(), machines)
+        self.select(selected or selection.Selection(), machines, behind)
 
     def select(self, selected: selection.Selection,
-               machines: inputs.Machines | None = None) -> None:
+               machines: inputs.Machines | None = None,
+               behind: inputs.Tenants | None = None) -> None:
         """Let other options decide, from the next full view on.
 
-        :param machines: see :class:`inputs.Inputs`
+        :param machines: see :class:`inputs.Inputs`; likewise behind, of
+            tenants
         """
         self._inputs.selected, self._inputs.machines = selected, machines
+        self._inputs.tenants = behind
 
     @property
-    def selected(self) -> tuple[selection.Selection, inputs.Machines | None]:
+    def selected(self) -> inputs.Selected:
         """What is selected."""
-        return self._inputs.selected, self._inputs.machines
+        known = self._inputs
+        return known.selected, known.machines, known.tenants
 
     def rows(self) -> Iterator[tuple[queries.Place, Uuid]]:
         """All rows that views are built from."""
@@ -155,8 +170,10 @@ class Builder:
                 every, self._every is None))
             self._every = every
         self._ports.update()
+        self._look_at_tenants()
         self._filled = True
-        problems = *wiring.problems, *self._ports.problems
+        problems = (*wiring.problems, *self._ports.problems,
+                    *self._tenants.problems)
         if self.own.problem:
             problems = *problems, self.own.text
         return model.Snapshot(node, self._routers, self._candidates, problems,
@@ -180,7 +197,10 @@ class Builder:
             if seen.uuid in read:
                 self._addresses[router.uuid].update(router, seen.frame,
                                                     seen.sent)
-        return dataclasses.replace(view, addresses={
+        self._tenants.complete(view.routers,
+                               (seen.uuid for seen in self._seen))
+        return dataclasses.replace(view, tenants=self._tenants.present,
+                                   addresses={
             uuid: made.present for uuid, made in self._addresses.items()})
 
     def addresses(self, router: str) -> addresses.OfRouter:
@@ -314,6 +334,14 @@ class Builder:
                 self._nats.drop(uuid)
             self._seen = seen
             self._routers = tuple(each.router for each in seen)
+
+    def _look_at_tenants(self) -> None:
+        """Bring the networks of tenants up to date."""
+        by_text = self._rows.index('nb', _ROUTER, 'uuid')
+        self._tenants.look({
+            *(each.uuid for each in self._seen),
+            *(uuid for group in self._candidates for text in group.routers
+              for uuid in by_text.find(text))} if self._inputs.tenants else ())
 
     def _all(self) -> tuple[_Seen, ...]:
         for look in ('also', 'marks'):

@@ -109,6 +109,7 @@ class View:
         self._conf = conf
         self._databases = databases
         self._asks_machines = plugins.asked(conf, plugins.MACHINES)
+        self._asks_tenants = plugins.asked(conf, plugins.TENANTS)
         self._builder = snapshot.Builder(conf.gateway_port, *self._selected())
         self._sources = sources.Sources(made_of_rows) if made_of_rows else None
         # Until the local database was read, the wiring is empty.
@@ -326,11 +327,13 @@ class View:
             self._looked = looked
         return now
 
-    def _selected(self) -> tuple[selection.Selection, inputs.Machines | None]:
-        options = self._conf.provider_port
-        return selection.read(self._conf.announce), inputs.Machines(
-            frozenset(options.networks), options.allowed_address_pairs
-        ) if self._asks_machines else None
+    def _selected(self) -> inputs.Selected:
+        return (
+            selection.read(self._conf.announce),
+            inputs.machines(self._conf.provider_port)
+            if self._asks_machines else None,
+            inputs.tenants(self._conf.tenant_network)
+            if self._asks_tenants else None)
 
     def _complete(self, now: model.Snapshot) -> model.Snapshot:
         """The view just built with the states of gateways, and addresses."""
@@ -420,9 +423,16 @@ class View:
 
     def _lost(self, before: model.Snapshot | None,
               now: model.Snapshot) -> set[queries.Place]:
-        """What sources may have lost, see :meth:`sources.Sources.lost`."""
-        return self._sources.lost(before.subjects, now.subjects) if (
-            before and self._sources) else set()
+        """What sources may have lost, see :meth:`sources.Sources.lost`.
+
+        SB says which network of a tenant is at which port.
+        """
+        if before is None:
+            return set()
+        lost = (self._sources.lost(before.subjects, now.subjects)
+                if self._sources else set())
+        return lost | ({('sb', 'Port_Binding')}
+                       if confirm.lost_tenants(before, now) else set())
 
     def _judged(self, snapshot: model.Snapshot, facts: set[model.Fact],
                 silent: Collection[tuple[str, ...]],

@@ -140,6 +140,11 @@ def inside(address: str, networks: Iterable[iptext.Network]) -> bool:
     return any(ip in network for network in networks)
 
 
+def overlap(one: iptext.Network, other: iptext.Network) -> bool:
+    """Whether one of two networks contains the other."""
+    return one.version == other.version and one.overlaps(other)
+
+
 def owner_of(nat: model.Nat, ports: Sequence[model.GatewayPort]
              ) -> model.GatewayPort | None:
     """The gateway port that answers for a NAT row.

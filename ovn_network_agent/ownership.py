@@ -249,6 +249,9 @@ EXT_ID_TAG = 'ovn-network-agent:tag'
 # a tag and with the next hop of the agent is the agent's.  FRR takes the lower
 # 24 bits of a kernel route's metric for its metric, so the tags have 23 bits.
 TAGS = ROUTE_TAGS.claim(range(4_400_000, 4_500_000), 'announced routes')
+# FRR's mark for a route of the agent that is no host route, or whose next hop
+# is a gateway port, if it has no other tag.  A host route needs none.
+NETWORK_TAG = ROUTE_TAGS.claim(4_500_000, 'announced networks of tenants')
 
 
 def tag(text: str) -> int | None:

@@ -17,6 +17,7 @@ before the rows of its router and of its network.  So a row can make an
 exception of any rule.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterable
 import dataclasses
 import re
@@ -64,7 +65,7 @@ class Subject:
 
     Rows without a statement are in none of the tuples.
 
-    :ivar address: IPv4 address
+    :ivar address: IP address, or a prefix, which a network has as a whole
     :ivar own: from the external_ids of rows of the address: NAT rows, load
         balancers, the router port
     :ivar router: likewise of the router
@@ -167,14 +168,24 @@ class Selection:
                          self.include_networks, self.exclude_networks))
 
     def _by_cidr(self, address: str) -> str:
-        ip = iptext.address(address)
+        has = _having(address)
         for network in self.exclude_cidrs:
-            if ip in network:
+            if has(network):
                 return f'[announce] exclude_cidrs has {network}'
-        if self.include_cidrs and not any(
-                ip in network for network in self.include_cidrs):
+        if self.include_cidrs and not any(map(has, self.include_cidrs)):
             return 'no network of [announce] include_cidrs has it'
         return ''
+
+
+def _having(text: str) -> Callable[[iptext.Network], bool]:
+    """Whether a network has an address or prefix."""
+    if '/' not in text:
+        ip = iptext.address(text)
+        return lambda network: ip in network
+    prefix = iptext.network(text)
+    return lambda network: (
+        network.version == prefix.version and
+        prefix.subnet_of(network))  # type: ignore[arg-type]
 
 
 def read(options: typing.Any) -> Selection:

@@ -10,10 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Backend frr_prefix_list: the prefix lists that permit host routes.
+"""Backend frr_prefix_list: the prefix lists that permit announced routes.
 
-An entry has the shape ``permit <network> ge 32 le 32``.  The list of IPv6 has
-the same name, and 128 in place of 32.  The sequence number marks the agent's
+An entry has the shape ``permit <network> ge 32 le 32``, or ``permit
+<network>`` for a network that is announced itself.  The list of IPv6 has the
+same name, and 128 in place of 32.  The sequence number marks the agent's
 entries: each network has a few numbers of its own
 (:func:`ownership.prefix_list_numbers`).  An entry of the Go program
 (:mod:`privileged.originals`) counts as the agent's, too, if its network is or
@@ -118,12 +119,12 @@ class PrefixListBackend(base.Backend):
         current, names = self.conf.frr.frr_prefix_list, self._lists()
         adds = [*delta.create, *(new for _old, new in delta.update)]
         failures = {r.ref: f'not an entry of the prefix list "{current}" for '
-                           'host routes'
+                           'host routes or a network'
                     for of_lists, entries in (([current], adds),
                                               (names, delta.delete))
                     for r in entries
                     if r.name not in of_lists or
-                    (r.ge, r.le) != shape.hosts(r.network)}
+                    not shape.fits(r.network, r.ge, r.le)}
         for name in names:
             of_list = [[r for r in entries
                         if r.name == name and r.ref not in failures]
@@ -151,9 +152,9 @@ class PrefixListBackend(base.Backend):
         ours = self._ours(before)
         # FRR would complain about the removal of a missing entry.
         deletes = [r for r in deletes
-                   if r.ref in present and r.network in ours]
+                   if r.ref in present and _line(r) in ours]
         numbers = _numbers(before)
-        numbered = {r: numbers(r.network) for r in adds
+        numbered = {r: numbers(_line(r)) for r in adds
                     if present.get(r.ref) != r}
         failures = {r.ref: 'the sequence numbers of this network are in use; '
                            'give those entries other ones'
@@ -178,15 +179,15 @@ class PrefixListBackend(base.Backend):
         return failures
 
     def _ours(self, copies):
-        """Networks of the entries that may be removed, a set."""
+        """(network, ge, le) of the entries that may be removed, a set."""
         leak = self.conf.veth_leak
         left = kernel.reading(
             'what the Go program has left', originals.networks, copies,
             (leak.veth_leak_rule_priority, leak.veth_leak_table_id))
-        return left | {
-            network for entries in copies.values()
-            for network, number in shape.shaped(entries).items()
-            if shape.is_ours(network, number)}
+        return {(network, *shape.hosts(network)) for network in left} | {
+            line for entries in copies.values()
+            for line, number in shape.permits(entries).items()
+            if shape.is_ours(line[0], number)}
 
     def _copies(self, name):
         """dict of daemon to list of :class:`frr.output.Entry`."""
@@ -222,29 +223,32 @@ def _found(name, copies, known):
 
 
 def _found_of(name, copies, known):
-    by_daemon = {daemon: shape.shaped(entries)
+    by_daemon = {daemon: shape.permits(entries)
                  for daemon, entries in copies.items()}
     found = {}
-    for network in sorted(set().union(*by_daemon.values())):
-        resource = resources.PrefixListEntry(name, network,
-                                             *shape.hosts(network))
+    for line in sorted(set().union(*by_daemon.values())):
+        resource = resources.PrefixListEntry(name, *line)
         if resource.ref not in known and not any(
-                shape.is_ours(network, numbers.get(network))
+                shape.is_ours(line[0], numbers.get(line))
                 for numbers in by_daemon.values()):
             continue
-        missing_in = tuple(sorted(d for d, networks in by_daemon.items()
-                                  if network not in networks))
+        missing_in = tuple(sorted(d for d, lines in by_daemon.items()
+                                  if line not in lines))
         if missing_in:
-            resource = PartialEntry(name, network, *shape.hosts(network),
-                                    missing_in=missing_in)
+            resource = PartialEntry(name, *line, missing_in=missing_in)
         found[resource.ref] = resource
     return found
 
 
 def _numbers(copies):
-    """A function from a network to its sequence number, or None."""
+    """A function from (network, ge, le) to the sequence number, or None."""
     four, six = map(_numbers_of, _by_family(copies))
-    return lambda network: (six if ':' in network else four)(network)
+    return lambda line: (six if ':' in line[0] else four)(line)
+
+
+def _line(resource):
+    """(network, ge, le) of a :class:`resources.PrefixListEntry`."""
+    return resource.network, resource.ge, resource.le
 
 
 def _numbers_of(copies):
@@ -256,17 +260,17 @@ def _numbers_of(copies):
     taken = {}
     old = {}
     for entries in copies.values():
-        old.update(shape.shaped(entries))
+        old.update(shape.permits(entries))
         for entry in entries:
             taken.setdefault(entry.sequence, set()).add(entry[1:])
 
-    def number(network):
-        if network in old and len(taken[old[network]]) == 1:
-            return old[network]
-        free = [n for n in ownership.prefix_list_numbers(network)
+    def number(line):
+        if line in old and len(taken[old[line]]) == 1:
+            return old[line]
+        free = [n for n in ownership.prefix_list_numbers(line[0])
                 if n not in taken]
         if not free:
             return None
-        taken[free[0]] = {network}
+        taken[free[0]] = {line}
         return free[0]
     return number

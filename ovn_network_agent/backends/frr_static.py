@@ -15,6 +15,8 @@
 The agent's routes are the host routes of the VRF with the next hop
 ``veth_nexthop`` (in default VRF mode, through the device of a provider
 network), without other properties or with a tag of :data:`ownership.TAGS`.
+Operators have such routes for networks, or to a gateway port ("onlink"), so
+these are the agent's only with a tag, perhaps :data:`ownership.NETWORK_TAG`.
 All other static routes are the operator's.
 
 FRR has one route for a prefix and next hop, with any distance or tag.  So the
@@ -54,6 +56,7 @@ _AWAITED = 2500
 # Most attempts to single out bad routes.  One bad route of 5,000 takes 25.
 _ATTEMPTS = 50
 # Words for a blackhole, beside which FRR accepts no next hop.
+_ONLINK = ' onlink'
 _NO_WAY = ('blackhole', 'reject', 'Null0')
 
 
@@ -73,7 +76,9 @@ class StaticBackend(base.Backend):
 
     def __init__(self, conf):
         super().__init__(conf)
-        self._taken = {}
+        # By key, the routes of operators in the way of any of the agent's,
+        # and of those to a gateway port.
+        self._taken, self._gateways = {}, {}
         self._advised = False
         self.refreshes = frr_refresh.Refresher(conf)
 
@@ -111,7 +116,7 @@ class StaticBackend(base.Backend):
         if self._vrf:
             return hop in (self.conf.veth_leak.veth_nexthop,
                            ownership.NEXT_HOP_6)
-        return vlans.is_device(hop, bridges.served(self.conf))
+        return vlans.is_device(_device(hop), bridges.served(self.conf))
 
     def read(self, known):
         """Read the configured host routes through the next hop of the agent.
@@ -148,14 +153,19 @@ class StaticBackend(base.Backend):
         known = {rest for rest, (hop, _tag) in tagged.items()
                  if self._is_nexthop(hop)}
         ours = {prefix: tagged[rest] for prefix, rest in configured
-                if rest in known and _is_host(prefix)}
+                if rest in known and _is_marked(prefix, *tagged[rest])}
         # Routes of the operator in the way, as of the last reading.
-        self._taken = {(self._vrf, prefix): rest for prefix, rest in
-                       configured if prefix not in ours and
-                       self._excludes_ours(rest)}
+        theirs = {(self._vrf, prefix): rest for prefix, rest in configured
+                  if prefix not in ours}
+        self._taken = {key: rest for key, rest in theirs.items()
+                       if self._excludes_ours(rest)}
+        self._gateways = {key: rest for key, rest in theirs.items()
+                          if self._is_nexthop(_gateway(rest))}
         self._advise(len(ours))
-        return [resources.Announcement(self._vrf, prefix, *found)
-                for prefix, found in sorted(ours.items())]
+        return [resources.Announcement(
+            self._vrf, prefix, hop,
+            None if tag == ownership.NETWORK_TAG else tag)
+            for prefix, (hop, tag) in sorted(ours.items())]
 
     def _advise(self, count):
         """Recommend the other method once, when FRR has many routes."""
@@ -194,8 +204,8 @@ class StaticBackend(base.Backend):
                     if (r.vrf, r.nexthop) not in known}
         failures.update({
             r.ref: 'the operator has this route with other properties: '
-                   f'"{self._taken[r.key]}"; remove that one'
-            for r in (*adds, *deletes) if r.key in self._taken})
+                   f'"{taken}"; remove that one'
+            for r in (*adds, *deletes) if (taken := self._in_the_way(r))})
         adds = [r for r in adds if r.ref not in failures]
         deletes = [r for r in deletes if r.ref not in failures]
         if adds or deletes:
@@ -209,6 +219,12 @@ class StaticBackend(base.Backend):
                 failures.update({r.ref: 'FRR did not take it' for r in missed
                                  if r.ref not in failures})
         return failures
+
+    def _in_the_way(self, route):
+        """The operator's route with the same key, as in the line, or ''."""
+        return self._taken.get(route.key) or (
+            route.nexthop.endswith(_ONLINK) and
+            self._gateways.get(route.key)) or ''
 
     def in_effect(self, announced):
         """The static routes that zebra knows, selected or not.
@@ -234,7 +250,7 @@ class StaticBackend(base.Backend):
         routes = {'adds': adds, 'deletes': deletes}
         refused, said = self._call(
             vtysh.change_static, self._vrf,
-            [[r.prefix, r.nexthop, r.tag or 0] for r in adds],
+            [[r.prefix, r.nexthop, r.tag or _own_tag(r)] for r in adds],
             [[r.prefix, r.nexthop] for r in deletes])
         failures = {routes[name][index].ref: reason
                     for name, index, reason in refused}
@@ -301,10 +317,37 @@ def _tagged(rest):
     :param rest: text of a line, such as 'br-ex tag 4400001'
     :returns: (text, int or None)
     """
-    hop, _tag, number = rest.partition(' tag ')
-    known = ownership.tag(number)
-    return (rest, None) if known is None else (hop, known)
+    text = rest.removesuffix(_ONLINK)
+    hop, _tag, number = text.partition(' tag ')
+    known = (ownership.NETWORK_TAG if number == str(ownership.NETWORK_TAG)
+             else ownership.tag(number))
+    return (rest, None) if known is None else (
+        hop + rest.removeprefix(text), known)
 
 
-def _is_host(prefix):
-    return prefix.endswith('/128' if ':' in prefix else '/32')
+def _gateway(rest):
+    """The next hop of a line that begins with an address and a device."""
+    return ' '.join(rest.split(' ')[:2]) + _ONLINK
+
+
+def _device(hop):
+    """The device in a next hop, which may be beside an address."""
+    return (hop.removesuffix(_ONLINK).partition(' ')[2]
+            if hop.endswith(_ONLINK) else hop)
+
+
+def _needs_tag(prefix, hop):
+    """Whether an operator may have such a route, if it has no tag."""
+    return hop.endswith(_ONLINK) or not prefix.endswith(
+        '/128' if ':' in prefix else '/32')
+
+
+def _is_marked(prefix, hop, tag):
+    """Whether a route through a next hop of the agent is the agent's."""
+    return (tag is not None if _needs_tag(prefix, hop)
+            else tag != ownership.NETWORK_TAG)
+
+
+def _own_tag(route):
+    return (ownership.NETWORK_TAG if _needs_tag(route.prefix, route.nexthop)
+            else 0)

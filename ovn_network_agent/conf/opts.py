@@ -37,6 +37,7 @@ from ovn_network_agent.conf import ovn
 from ovn_network_agent.conf import ovs
 from ovn_network_agent.conf import port_forward
 from ovn_network_agent.conf import provider_port
+from ovn_network_agent.conf import tenant_network
 from ovn_network_agent.conf import variables
 from ovn_network_agent.conf import veth_leak
 
@@ -45,7 +46,8 @@ PROJECT = base.PROJECT
 DAEMONS = tuple('privsep_' + name for name in (
     'kernel', 'ovs', 'frr', 'netfilter'))
 MODULES = (base, agent, ovn, ovs, frr, fip_route, announce, veth_leak,
-           gateway_drain, port_forward, provider_port, load_balancer, metrics)
+           gateway_drain, port_forward, provider_port, tenant_network,
+           load_balancer, metrics)
 
 
 def list_opts():

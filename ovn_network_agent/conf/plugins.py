@@ -34,8 +34,11 @@ ABSENCE = 'absence'
 MACHINES = 'machines'
 # The driver has the core withhold virtual IPs without backends.
 BACKENDS_OF_VIPS = 'backends'
+# The driver announces networks of tenants behind routers.  The core finds
+# their prefixes.
+TENANTS = 'tenants'
 
-SERVICES = (RANKING, ABSENCE, MACHINES, BACKENDS_OF_VIPS)
+SERVICES = (RANKING, ABSENCE, MACHINES, BACKENDS_OF_VIPS, TENANTS)
 
 
 def asked(conf: Any, what: str) -> bool:

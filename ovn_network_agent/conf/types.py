@@ -29,6 +29,7 @@ from ovn_network_agent import ownership
 
 # The characters that are safe in the input of vtysh, ovs-ofctl and nft.
 _NAME = re.compile(r'[A-Za-z0-9_.-]+\Z')
+_UUID = re.compile('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', re.IGNORECASE)
 # IFNAMSIZ is 16 with the terminating zero.
 _INTERFACE_NAME_MAX = 15
 # sun_path of unix(7) is 108 with the terminating zero.
@@ -110,6 +111,19 @@ class ObjectName(_Text):
                              'UUID that "openstack router list" or "openstack '
                              'network list" shows')
         return value
+
+
+class Uuid(_Text):
+    """The UUID of an object of Neutron, as Neutron writes it."""
+
+    TYPE_NAME = 'UUID'
+
+    def _checked(self, value):
+        if not _UUID.fullmatch(value):
+            raise ValueError(f'{value!r} is not a UUID; give one as '
+                             '"openstack address scope list" shows it, like '
+                             '11111111-2222-4333-8444-555555555555')
+        return value.lower()
 
 
 class NamedTag(_Text):

@@ -92,41 +92,57 @@ def prefix_list(settings: typing.Any, nets: Iterable[iptext.Network]
             yield resources.PrefixListEntry(name, str(network), length, length)
 
 
+def permitted(settings: typing.Any, prefix: str,
+              subnet: str) -> Iterator[resources.PrefixListEntry]:
+    """The entry that permits a prefix.
+
+    :param subnet: the prefix, or a network whose host routes are permitted
+    """
+    name = settings.frr.frr_prefix_list
+    if name:
+        length = iptext.network(prefix).prefixlen
+        yield resources.PrefixListEntry(name, subnet, length, length)
+
+
 def reachable(settings: typing.Any, node: model.Node, address: str,
               segment: model.Segment, tag: int | None,
               of_device: tuple[resources.Ref, ...],
-              requires: tuple[resources.Ref, ...], announced: bool = True
-              ) -> Iterator[resources.Resource]:
+              requires: tuple[resources.Ref, ...], announced: bool = True,
+              via: str | None = None) -> Iterator[resources.Resource]:
     """The route of an address on a segment, and its announcement.
 
+    :param address: or a prefix
     :param of_device: prerequisites of the route
     :param requires: likewise of the announcement
     :param announced: False when the last packets are only forwarded
+    :param via: address on the segment that packets go to; None for the
+        address itself
     """
-    dst = networks.host_prefix(address)
+    dst = _prefix(address)
     own_table = settings.fip_route.route_table_id
     # In default VRF mode the route that FRR redistributes (kernel) or
     # installs (static) is the one to the bridge; a second one beside it
     # would win over FRR's and stop the announcement.
     if settings.frr.vrf_name or own_table:
         route = resources.KernelRoute(_table(settings), dst, segment.device,
-                                      requires=of_device)
+                                      via, requires=of_device)
         yield route
         requires += (route.ref,)
     if own_table:
         yield _rule(settings, dst)
-    found = announcement(settings, node, dst, segment.device, requires, tag)
+    found = announcement(settings, node, dst, segment.device, requires, tag,
+                         via)
     if announced and found is not None:
         yield found
 
 
 def kept(settings: typing.Any, node: model.Node,
          address: str) -> Iterator[resources.Keep]:
-    """Keep the announcement of an address in doubt as it is."""
+    """Keep the announcement of an address or prefix in doubt as it is."""
     vrf = node.device(settings.frr.vrf_name)
     tables = {_table(settings), resources.MAIN_TABLE,
               vrf.vrf_table if vrf else 0}
-    dst = networks.host_prefix(address)
+    dst = _prefix(address)
     for table in sorted(tables - {0}):
         for kind in (resources.KernelRoute, resources.AnnouncedRoute):
             yield resources.Keep(resources.Ref(kind.kind, (table, dst)))
@@ -134,6 +150,10 @@ def kept(settings: typing.Any, node: model.Node,
         yield resources.Keep(_rule(settings, dst).ref)
     yield resources.Keep(resources.Ref(
         resources.Announcement.kind, (settings.frr.vrf_name, dst)))
+
+
+def _prefix(address: str) -> str:
+    return address if '/' in address else networks.host_prefix(address)
 
 
 def _rule(settings: typing.Any, dst: str) -> resources.Rule:
@@ -148,13 +168,13 @@ def _table(settings: typing.Any) -> int:
 
 def announcement(settings: typing.Any, node: model.Node, prefix: str, dev: str,
                  requires: tuple[resources.Ref, ...] = (),
-                 tag: int | None = None
+                 tag: int | None = None, via: str | None = None
                  ) -> resources.AnnouncedRoute | resources.Announcement | None:
     """The resource that announces a prefix, by the configured method.
 
     :param settings: with the options of :data:`OPTIONS`
     :param prefix: '198.51.100.10/32'
-    :param dev: device of the route if there is no VRF
+    :param dev: device of the route if there is no VRF; likewise via
     :param tag: tag of the route in FRR, which sees the metric of a kernel
         route in its place
     :returns: None as long as the VRF is missing
@@ -163,9 +183,10 @@ def announcement(settings: typing.Any, node: model.Node, prefix: str, dev: str,
     name = settings.frr.vrf_name
     if not name:
         return (resources.AnnouncedRoute(resources.MAIN_TABLE, prefix, dev,
-                                         metric=tag, requires=requires)
+                                         via, tag, requires=requires)
                 if kernel else resources.Announcement(
-                    '', prefix, dev, tag, requires=requires))
+                    '', prefix, f'{via} {dev} onlink' if via else dev, tag,
+                    requires=requires))
     version = networks.family(prefix)
     nexthop, _provider = veth.ends(settings, version)
     if not kernel:

@@ -123,6 +123,7 @@ class Driver(abc.ABC):
             :class:`model.ServedAddress`;
             :class:`model.ProviderNetwork` and :class:`model.PortAddress`, if a
             driver asks for MACHINES;
+            :class:`model.TenantPrefix`, if a driver asks for TENANTS;
             :class:`model.GatewayGroup`, in which this chassis may be only a
             standby; :class:`port_forwards.Forwards`, all port forwards, with
             a rules file

@@ -115,11 +115,12 @@ def arriving(group: model.GatewayGroup, node: model.Node,
         if segment is None or segment.bridge != bridge or (
                 not segment.patch_port):
             continue
-        for network in networks.provider_networks(port.networks):
+        for dst in (*map(str, networks.provider_networks(port.networks)),
+                    *port.routed):
             for relay in relays:
                 yield resources.Flow(
                     bridge, ownership.COOKIE_RELAY, ownership.PRIORITY_RELAY,
-                    relay.port, network.version, dst=str(network),
+                    relay.port, networks.family_of_valid(dst), dst=dst,
                     output=f'ports:{segment.patch_port:d}')
 
 
@@ -130,7 +131,19 @@ def leaving(served: model.ServedAddress, bridges: Collection[str]
     :param served: announced, of a port with a relay
     :param bridges: those that the agent serves
     """
-    port, segment = served.port, served.port.segment
+    return to_both(served.port, networks.host_prefix(served.address),
+                   served.mac, served.address, bridges)
+
+
+def to_both(port: model.GatewayPort, dst: str, mac: str, nexthop: str,
+            bridges: Collection[str]
+            ) -> Iterator[resources.Flow | resources.Neighbour]:
+    """The resources that send the packets of a prefix to both chassis.
+
+    :param dst: announced, of a port with a relay
+    :param mac: that OVN answers with for the next hop, which is on the segment
+    """
+    segment = port.segment
     if not segments.located(segment, bridges):
         return
     # The relay first: as long as OVN here takes the packet, the datapath
@@ -140,11 +153,9 @@ def leaving(served: model.ServedAddress, bridges: Collection[str]
     yield resources.Flow(
         segment.bridge, ownership.COOKIE_RELAY,
         ownership.PRIORITY_RELAY, resources.LOCAL,
-        networks.family(served.address),
-        dst=networks.host_prefix(served.address), set_dst=served.mac,
-        output=output)
+        networks.family_of_valid(dst), dst=dst, set_dst=mac, output=output)
     if port.handover is not model.Handover.NONE:
         # OVN here does not answer for it any longer.
         yield resources.Neighbour(
-            segment.device, served.address, '', lladdr=served.mac,
+            segment.device, nexthop, '', lladdr=mac,
             requires=segments.prerequisites(segment))

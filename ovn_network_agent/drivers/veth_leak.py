@@ -41,16 +41,17 @@ class VethLeakDriver(base.Driver):
     OTHER_OPTIONS = ('fip_route.standby_prepare', announcing.METHOD,
                      *mode.DECISIVE)
     SUBJECTS = (model.Node, model.Router, model.GatewayGroup,
-                model.ProviderNetwork)
+                model.ProviderNetwork, model.TenantPrefix)
 
     @classmethod
     def runs_without_ovn(cls, settings: typing.Any) -> bool:
         """True with a VRF, which the pair connects."""
         return bool(settings.frr.vrf_name)
 
-    def resources(self, subject: (model.Node | model.Router |
-                                  model.GatewayGroup | model.ProviderNetwork),
-                  node: model.Node) -> base.Wanted:
+    def resources(self, subject: (
+            model.Node | model.Router | model.GatewayGroup |
+            model.ProviderNetwork | model.TenantPrefix),
+            node: model.Node) -> base.Wanted:
         """The pair, the leaks of networks, and the way back of standbys.
 
         :returns: empty without a VRF
@@ -62,6 +63,8 @@ class VethLeakDriver(base.Driver):
                 return self._unless_off(self._router(subject, node))
             case model.ProviderNetwork():
                 return self._unless_off(self._network(subject, node))
+            case model.TenantPrefix():
+                return self._unless_off(self._tenant(subject, node))
         return self._group(subject, node)
 
     def _group(self, group: model.GatewayGroup,
@@ -160,6 +163,37 @@ class VethLeakDriver(base.Driver):
                 self.settings, network)})
         yield from self._place(network, (), node)
 
+    def _tenant(self, found: model.TenantPrefix,
+                node: model.Node) -> base.Wanted:
+        """The way back of a tenant's addresses, and their guard.
+
+        The announcement is the way to them.
+        """
+        if not found.announced:
+            return
+        wanted = [*self._ways_back(found.port, [found.subnet], node),
+                  *self._guard(iptext.network(found.subnet))]
+        if found.claim is model.Claim.UNKNOWN:
+            yield from (each if isinstance(each, resources.Keep) else
+                        resources.Keep(each.ref) for each in wanted)
+        else:
+            yield from wanted
+
+    def _ways_back(self, port: model.GatewayPort | model.GroupPort,
+                   subnets: Iterable[str], node: model.Node) -> base.Wanted:
+        """The rules for what tenants send, before those that drop it.
+
+        While the device is in doubt, the rules stay as they are.
+        """
+        served = bridges.served(self.settings)
+        for subnet in subnets:
+            network = iptext.network(subnet)
+            if segments.located(port.segment, served):
+                yield self._way_back(network, port.segment.device)
+                continue
+            for dev in segments.in_doubt(node, served):
+                yield resources.Keep(self._way_back(network, dev).ref)
+
     def _place(self, place: model.GatewayPort | model.ProviderNetwork,
                tenants: Iterable[str], node: model.Node) -> base.Wanted:
         """The leaks of provider networks, and the rules out of OVN."""
@@ -176,6 +210,7 @@ class VethLeakDriver(base.Driver):
             nets = announcing.provider_networks(self.settings, port)
             yield from self._further_ways(nets)
             yield from map(self._way_back, nets)
+        yield from self._ways_back(port, port.routed, node)
         yield from self._out_of_ovn(port, port.tenants, node)
 
     def _guard(self, network: iptext.Network) -> base.Wanted:
@@ -247,14 +282,18 @@ class VethLeakDriver(base.Driver):
                 vrf.vrf_table, str(network), ownership.VETH_PROVIDER,
                 veth.ends(self.settings, network.version)[0])
 
-    def _way_back(self, network: iptext.Network) -> base.Resource:
-        """The rule for packets from OVN to the fabric."""
+    def _way_back(self, network: iptext.Network,
+                  dev: str | None = None) -> base.Resource:
+        """The rule for packets from OVN to the fabric.
+
+        :param dev: device that the packets come from, None for any
+        """
         table = self.settings.veth_leak.veth_leak_table_id
         default = resources.Ref(resources.KernelRoute.kind,
                                 (table, veth.DEFAULT[network.version]))
         return resources.Rule(
             self.settings.veth_leak.veth_leak_rule_priority, table,
-            src=str(network), requires=(default,))
+            src=str(network), iif=dev, requires=(default,))
 
 
 def _sysctls() -> Iterator[resources.Sysctl]:

@@ -39,7 +39,11 @@ LOG = logging.getLogger(__name__)
 
 #: The kinds of subjects that need no source of a driver.
 KINDS = (model.Node, port_forwards.Forwards, model.GatewayGroup, model.Router,
-         model.ServedAddress, model.ProviderNetwork, model.PortAddress)
+         model.ServedAddress, model.ProviderNetwork, model.PortAddress,
+         model.TenantPrefix)
+# Those that belong to a router and have announcements: the proof of a router
+# waits for them.
+_OF_ROUTERS = (model.ServedAddress, model.TenantPrefix)
 
 # By what a subject belongs to (the UUID of a router, for example), and by what
 # is left of its name, '' for most.
@@ -106,8 +110,8 @@ class Contributions:
         asked: list[tracking.Contributor] = []
         for kind, present in view.items():
             asked += self._update(kind, present, again, node)
-        self._complete({(driver, about) for driver, about, _name in asked},
-                       view[model.ServedAddress])
+        self._complete({about for _driver, about, _name in asked},
+                       [view[kind] for kind in _OF_ROUTERS])
         self._known, self._node, self._settings = view, node, settings
         self._report_problems()
         LOG.debug('Asked drivers %d times: %s', len(asked), ', '.join(
@@ -129,7 +133,8 @@ class Contributions:
             model.ServedAddress: snapshot.addresses,
             model.ProviderNetwork: {uuid: {'': network} for uuid, network
                                     in snapshot.networks.items()},
-            model.PortAddress: snapshot.machines, **snapshot.subjects}
+            model.PortAddress: snapshot.machines,
+            model.TenantPrefix: snapshot.tenants, **snapshot.subjects}
 
     def _update(self, kind: type, present: Subjects, again: Collection[str],
                 node: model.Node) -> list[tracking.Contributor]:
@@ -212,19 +217,38 @@ class Contributions:
         self._state.contribute(contributor, [
             r for r in wanted if r.kind not in _NOT_YET])
 
-    def _complete(self, asked: set[tuple[str, str]],
-                  addresses: Subjects) -> None:
+    def _complete(self, asked: set[str], of_routers: list[Subjects]) -> None:
         """Complete the proofs of routers about which drivers were asked.
 
         A driver that has raised has not answered about the whole router.
         """
-        doubtful = {contributor[:2] for contributor in self.broken}
-        for about in (asked & self._proofs.keys()) - doubtful:
+        doubtful = {about for _driver, about, _name in self.broken}
+        for about in self._proofs:
+            if about[1] not in asked or about[1] in doubtful:
+                continue
             proof = proofs.complete(
-                self._proofs[about], itertools.chain.from_iterable(
-                    self._state.contributed((*about, name)) for name
-                    in ('', *addresses.get(about[1], ()))))
+                self._proofs[about], self._of_router(about, of_routers))
             self._state.contribute((*about, _PROOF), filter(None, (proof,)))
+
+    def _of_router(self, about: tuple[str, str], of_routers: list[Subjects]
+                   ) -> Iterator[resources.Resource]:
+        """What the driver of a proof wants, and others for its subjects.
+
+        What another driver keeps as found is no doubt about the router: two
+        tenants may have one prefix.
+        """
+        names = {name for parts in of_routers
+                 for name in parts.get(about[1], ())}
+        for driver in self.drivers:
+            if driver.name == about[0]:
+                for name in ('', *names):
+                    yield from self._state.contributed((*about, name))
+            elif model.TenantPrefix in driver.SUBJECTS:
+                for name in names:
+                    yield from (
+                        each for each in self._state.contributed(
+                            (driver.name, about[1], name))
+                        if each.kind != resources.Keep.kind)
 
     def _understood(self, wanted: Iterable[resources.Resource]
                     ) -> list[resources.Resource]:

@@ -27,6 +27,7 @@ _MAX_DEVICE = 15
 # Keywords that FRR accepts in the place of a device.
 _NO_DEVICES = {'blackhole', 'reject', 'Null0', 'null0', 'all', 'default',
                '.', '..'}
+_ONLINK = ' onlink'
 _MAX_SEQUENCE = 0xffffffff
 
 
@@ -83,35 +84,43 @@ def check_host(text):
 
 
 def _version(prefix):
-    """The IP version of a host route, checked as by :func:`check_host`.
+    """The IP version of a prefix, checked as by :func:`check_network`.
 
     The library takes six times as long, and FRR waits for 10,000 lines.
     """
     if isinstance(prefix, str) and _HOST_4.fullmatch(prefix):
         return 4
-    return check_host(prefix).version
+    network = check_network(prefix)
+    if not network.prefixlen:
+        raise ValueError(f'{prefix} is the default route')
+    return network.version
 
 
 def static_route(prefix, nexthop, tag=0):
-    """The line 'ip route ...' (or ipv6) of a host route.
+    """The line 'ip route ...' (or ipv6) of a prefix.
 
     :param prefix: text such as '198.51.100.10/32'
     :param nexthop: name of a device; or an IPv4 address; or, for IPv6, a
-        link-local address, a blank and the name of the device of the address
-    :param tag: one of :data:`ownership.TAGS`, or 0 for none
+        link-local address, a blank and the name of the device of the address;
+        or an address, a device and "onlink"
+    :param tag: one of :data:`ownership.TAGS`, :data:`ownership.NETWORK_TAG`,
+        or 0 for none
     :raises ValueError: when a value is something else
     """
     version = _version(prefix)
     words = 'ip' if version == 4 else 'ipv6'
-    if tag and (type(tag) is not int or tag not in ownership.TAGS):
+    if tag and (type(tag) is not int or tag not in ownership.TAGS and
+                tag != ownership.NETWORK_TAG):
         raise ValueError(f'{tag!r} is not a tag of the agent')
     return (f'{words} route {prefix} {_nexthop(nexthop, version)}' +
             (f' tag {tag}' if tag else ''))
 
 
 def prefix_list_entry(name, network, ge, le, sequence=None):
-    """The line 'ip prefix-list ...' (or ipv6) that permits host routes.
+    """The line 'ip prefix-list ...' (or ipv6) that permits routes.
 
+    :param ge: prefix length of host routes, or of the network itself;
+        likewise le
     :param sequence: number of the line; None for a removal, because FRR would
         remove any line that has the number by now
     :raises ValueError: when a value is out of range
@@ -120,7 +129,7 @@ def prefix_list_entry(name, network, ge, le, sequence=None):
     for value in (ge, le):
         if type(value) is not int:
             raise ValueError(f'{value!r} is not a prefix length')
-    if (ge, le) != (checked.max_prefixlen,) * 2:
+    if ge != le or le not in (checked.max_prefixlen, checked.prefixlen):
         raise ValueError(f'{network} ge {ge} le {le} is not for host routes')
     numbered = ''
     if sequence is not None:
@@ -128,11 +137,18 @@ def prefix_list_entry(name, network, ge, le, sequence=None):
             raise ValueError(f'sequence number {sequence!r} is out of range')
         numbered = f'seq {sequence} '
     family = 'ip' if checked.version == 4 else 'ipv6'
+    lengths = f' ge {ge} le {le}' if le == checked.max_prefixlen else ''
     return (f'{family} prefix-list {check_name(name)} {numbered}permit '
-            f'{network} ge {ge} le {le}')
+            f'{network}{lengths}')
 
 
 def _nexthop(text, version):
+    if isinstance(text, str) and text.endswith(_ONLINK):
+        address, _blank, device = text.removesuffix(_ONLINK).partition(' ')
+        found = iptext.address(address)
+        if found.version != version:
+            raise ValueError(f'{text!r} is no next hop of IPv{version:d}')
+        return f'{found} {check_device(device)}{_ONLINK}'
     if isinstance(text, str) and text[:1].isdigit() and text.count('.') == 3:
         if version != 4:
             raise ValueError(f'{text!r} is no next hop of IPv6')

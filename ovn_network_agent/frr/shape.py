@@ -28,15 +28,40 @@ def hosts(network):
     return (128, 128) if ':' in network else (32, 32)
 
 
+def fits(network, ge, le):
+    """Whether the agent writes lines with these lengths."""
+    return (ge, le) == hosts(network) or (
+        ge == le and network.endswith(f'/{le}'))
+
+
+def permits(entries):
+    """The entries that permit host routes or a network, whosever they are.
+
+    :param entries: iterable of :class:`frr.output.Entry`
+    :returns: dict of (network, ge, le) to sequence number; both lengths are
+        those of the network if it is permitted itself
+    """
+    return {(entry.prefix, *lengths): entry.sequence for entry in entries
+            if entry.action == 'permit' and (lengths := _lengths(entry))}
+
+
+def _lengths(entry):
+    """(ge, le) of an entry, None for one that the agent would not write."""
+    if (entry.ge, entry.le) == hosts(entry.prefix):
+        return hosts(entry.prefix)
+    if entry.ge or entry.le or '/' not in entry.prefix:
+        return None
+    return (int(entry.prefix.partition('/')[2]),) * 2
+
+
 def shaped(entries):
     """The entries that permit host routes, of the agent or of others.
 
     :param entries: iterable of :class:`frr.output.Entry`
     :returns: dict of network to sequence number
     """
-    return {entry.prefix: entry.sequence for entry in entries
-            if entry.action == 'permit' and
-            (entry.ge, entry.le) == hosts(entry.prefix)}
+    return {network: number for (network, *lengths), number
+            in permits(entries).items() if tuple(lengths) == hosts(network)}
 
 
 def is_ours(network, number):

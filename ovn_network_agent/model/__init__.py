@@ -45,3 +45,5 @@ from ovn_network_agent.model.routers import Router as Router
 from ovn_network_agent.model.served import KINDS as KINDS
 from ovn_network_agent.model.served import ServedAddress as ServedAddress
 from ovn_network_agent.model.snapshot import Snapshot as Snapshot
+from ovn_network_agent.model.tenants import Claim as Claim
+from ovn_network_agent.model.tenants import TenantPrefix as TenantPrefix

@@ -157,6 +157,8 @@ class GroupPort:
     tenants: tuple[str, ...] = ()
     # See model.Router.
     routed_by_ovn: bool = False
+    # Networks of tenants that are announced without NAT, sorted.
+    routed: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from ovn_network_agent.model.ports import PortAddress
 from ovn_network_agent.model.ports import ProviderNetwork
 from ovn_network_agent.model.routers import Router
 from ovn_network_agent.model.served import ServedAddress
+from ovn_network_agent.model.tenants import TenantPrefix
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,6 +48,10 @@ class Snapshot:
     networks: Mapping[str, ProviderNetwork] = dataclasses.field(
         default_factory=dict)
     machines: Mapping[str, Mapping[str, PortAddress]] = dataclasses.field(
+        default_factory=dict)
+    # By UUID of the router, and by prefix: networks of tenants; the same
+    # mapping while nothing of a router's changes.
+    tenants: Mapping[str, Mapping[str, TenantPrefix]] = dataclasses.field(
         default_factory=dict)
     # By kind and name the subjects that sources of drivers have made, each
     # alone in a dict.

@@ -54,6 +54,8 @@ RT_SCOPE_UNIVERSE = 0
 RT_SCOPE_LINK = 253
 RT_SCOPE_NOWHERE = 255
 RTM_F_CLONED = 0x200
+# The gateway is on the device, whatever the other routes say.
+RTNH_F_ONLINK = 4
 
 MAIN_TABLE = 254
 LOCAL_TABLE = 255
@@ -96,7 +98,7 @@ class Route(typing.NamedTuple):
         return 0 if self.default_metric else self.metric
 
 
-def encode(table, dst, index, via, protocol, metric=0):
+def encode(table, dst, index, via, protocol, metric=0, onlink=False):
     """Body of RTM_NEWROUTE for a unicast route.
 
     The scope of a route without a gateway is link.
@@ -107,6 +109,7 @@ def encode(table, dst, index, via, protocol, metric=0):
     :param via: IP address of the gateway, or ''
     :param protocol: rtm_protocol
     :param metric: priority, 0 for the default of the family
+    :param onlink: whether the gateway is on the device without a route to it
     :raises ValueError: when a text is no prefix or address, or the families
         differ
     """
@@ -123,7 +126,7 @@ def encode(table, dst, index, via, protocol, metric=0):
     elif family == socket.AF_INET:
         scope = RT_SCOPE_LINK
     return _body(family, length, table, protocol, scope, RTN_UNICAST,
-                 packed, body)
+                 packed, body, RTNH_F_ONLINK if via and onlink else 0)
 
 
 def encode_key(table, dst, protocol, metric=0):
@@ -140,9 +143,10 @@ def encode_key(table, dst, protocol, metric=0):
                  packed, body)
 
 
-def _body(family, length, table, protocol, scope, kind, packed, rest):
+def _body(family, length, table, protocol, scope, kind, packed, rest,
+          flags=0):
     head = RTMSG.pack(family, length, 0, 0, table if table < 256 else 0,
-                      protocol, scope, kind, 0)
+                      protocol, scope, kind, flags)
     if length:
         # Without the attribute the destination is the default route.
         head += attribute(RTA_DST, packed)

@@ -209,6 +209,13 @@ def tenants(found: queries.Queries, router: Uuid) -> frozenset[str]:
 
     A router has thousands of NAT rows, and few of them say this.
     """
+    return frozenset(
+        tenant for tenant in translated(found, router)
+        if networks.translated(tenant) is not None)
+
+
+def translated(found: queries.Queries, router: Uuid) -> frozenset[str]:
+    """All that rows of SNAT translate, also of IPv6, and everything."""
     found.note(('tenants', router))
     by_nat = found.index('nb', 'NAT', 'tenant')
     return frozenset(

@@ -223,8 +223,28 @@ def loss(before: model.Snapshot, now: model.Snapshot, nb: Tables,
 
     :param tables: see :class:`Loss`
     """
-    local = before.machines is not now.machines and (
+    local, routers = _lost_ports(before, now, nb)
+    local |= before.machines is not now.machines and (
         not _ports(before) <= _ports(now))
+    present = {router.uuid for router in now.routers}
+    for key, had in before.addresses.items():
+        has = now.addresses.get(key, {})
+        if had is has:
+            continue
+        local |= not _machines(had) <= _machines(has)
+        if key in present and not _claims(had) <= _claims(has):
+            routers.add(key)
+    prefixes = lost_tenants(before, now)
+    if prefixes:
+        # SB says which network of a tenant is at which port.
+        tables = {*tables, ('sb', 'Port_Binding')}
+    return Loss(local, frozenset(routers | prefixes), frozenset(tables))
+
+
+def _lost_ports(before: model.Snapshot, now: model.Snapshot,
+                nb: Tables) -> tuple[bool, set[str]]:
+    """Whether a gateway port is gone from here, and what routers lack."""
+    local = False
     routers: set[str] = set()
     present = {router.uuid: router for router in now.routers}
     for router in before.routers:
@@ -239,15 +259,19 @@ def loss(before: model.Snapshot, now: model.Snapshot, nb: Tables,
                 routers.add(router.uuid)
         if new is None and uuid.UUID(router.uuid) not in nb['Logical_Router']:
             routers.add(router.uuid)
-    for key, had in before.addresses.items():
-        has = now.addresses.get(key, {})
-        if had is has:
-            continue
-        if not _machines(had) <= _machines(has):
-            local = True
-        if key in present and not _claims(had) <= _claims(has):
-            routers.add(key)
-    return Loss(local, frozenset(routers), frozenset(tables))
+    return local, routers
+
+
+def lost_tenants(before: model.Snapshot, now: model.Snapshot) -> set[str]:
+    """UUIDs of the routers that are there and have lost a prefix."""
+    present = {router.uuid for router in now.routers}
+    return {key for key, had in before.tenants.items()
+            if key in present and had is not now.tenants.get(key) and
+            not _prefixes(had) <= _prefixes(now.tenants.get(key, {}))}
+
+
+def _prefixes(known: Mapping[str, model.TenantPrefix]) -> set[str]:
+    return {prefix for prefix, each in known.items() if each.announced}
 
 
 def _ports(view: model.Snapshot) -> set[tuple[str, str]]:

@@ -25,6 +25,7 @@ from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
+from ovn_network_agent.ovn import tenants
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Uuid
@@ -42,10 +43,12 @@ class Groups:
     """The gateway groups, by functions of rows (:mod:`ovn.queries`)."""
 
     def __init__(self, found: queries.Queries, known: inputs.Inputs,
-                 located: segments.Segments) -> None:
+                 located: segments.Segments,
+                 behind: tenants.Tenants) -> None:
         self._rows = found
         self._inputs = known
         self._segments = located
+        self._tenants = behind
         self._drained: set[str] = set()
 
     def known(self, every: Collection[model.GatewayGroup],
@@ -153,7 +156,9 @@ class Groups:
                               addresses.tenants, self._rows, router)})),
             self._inputs.leaves and any(
                 self._rows.find('nb', _ROUTER, 'routed').keys_of(router)
-                for router in routers))
+                for router in routers),
+            tuple(sorted({prefix for router in routers for prefix
+                          in self._tenants.routed(router)})))
 
 
 def _is_address(text: str) -> bool:

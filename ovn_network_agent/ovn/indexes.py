@@ -316,9 +316,9 @@ def _machine_keys(row: Row) -> Iterator[str]:
 
 
 def _tenant_keys(row: Row) -> Iterator[str]:
-    tenant = networks.translated(columns.atom(row, 'logical_ip'))
+    tenant = networks.parse_interface(columns.atom(row, 'logical_ip'))
     if tenant is not None:
-        yield str(tenant)
+        yield str(tenant.network)
 
 
 def _address_keys(row: Row) -> Iterator[str]:

@@ -31,12 +31,27 @@ class Machines:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Tenants:
+    """Which networks of tenants are announced, see conf.tenant_network."""
+
+    # Whether single addresses are announced, and not whole subnets.
+    hosts: bool = False
+    # UUIDs of address scopes, empty for all.
+    scopes: frozenset[str] = frozenset()
+    without_snat: bool = True
+    ipv6: bool = False
+    routes: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Choice:
     """What the options choose."""
 
     selected: selection.Selection = selection.Selection()
     # None if no driver asks for machines.
     machines: Machines | None = None
+    # Likewise for networks of tenants.
+    tenants: Tenants | None = None
     # Whether virtual IPs without backends are withheld.
     checks_backends: bool = False
 
@@ -46,13 +61,20 @@ def choice(conf: Any) -> Choice:
 
     :param conf: the oslo.config ConfigOpts
     """
-    machines = None
+    machines = tenants = None
     if plugins.asked(conf, plugins.MACHINES):
         options = conf.provider_port
         machines = Machines(frozenset(options.networks),
                             options.allowed_address_pairs)
+    if plugins.asked(conf, plugins.TENANTS):
+        options = conf.tenant_network
+        tenants = Tenants(
+            options.advertisement_method == 'host',
+            frozenset(options.address_scopes),
+            options.require_snat_disabled, options.expose_ipv6_gua,
+            options.extra_routes)
     return Choice(
-        selection.read(conf.announce), machines,
+        selection.read(conf.announce), machines, tenants,
         conf.load_balancer.withdraw_without_backends and
         plugins.asked(conf, plugins.BACKENDS_OF_VIPS))
 

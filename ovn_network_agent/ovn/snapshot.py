@@ -31,12 +31,15 @@ from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import ports
+from ovn_network_agent.ovn import prefixes
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import routers
 from ovn_network_agent.ovn import segments
+from ovn_network_agent.ovn import tenants
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
+_ROUTER = 'Logical_Router'
 _OF_CHASSIS = frozenset({('sb', 'Chassis'), ('sb', 'Encap')})
 
 
@@ -61,12 +64,19 @@ class Builder:
 
     def __init__(self, gateway_port: str = '',
                  chosen: inputs.Choice = inputs.Choice()) -> None:
-        self._rows = queries.Queries(indexes.make())
+        made = indexes.make()
+        if chosen.tenants is not None:
+            made['nb', 'Logical_Router_Port']['network'] = (
+                prefixes.Overlapping(prefixes.of_port))
+        self._rows = queries.Queries(made)
         self._inputs = inputs.Inputs(gateway_port, chosen=chosen)
         located = segments.Segments(self._rows, self._inputs)
         self._addresses = addresses.Addresses(self._rows, self._inputs)
         self._frames = routers.Routers(self._rows, self._inputs, located)
-        self._groups = groups.Groups(self._rows, self._inputs, located)
+        self._tenants = tenants.Tenants(self._rows, self._inputs, located,
+                                        self._frames)
+        self._groups = groups.Groups(self._rows, self._inputs, located,
+                                     self._tenants)
         self._ports = ports.Ports(self._rows, self._inputs, located)
         # The routers of the last view, those that the addresses were made of,
         # and by UUID their addresses.
@@ -150,6 +160,9 @@ class Builder:
         if self._inputs.chosen.machines is not None:
             self._ports.update()
             problems = *problems, *self._ports.problems
+        if self._inputs.chosen.tenants is not None:
+            self._look_at_tenants()
+            problems = *problems, *self._tenants.problems
         self._filled = True
         if self.own.problem:
             problems = *problems, self.own.text
@@ -173,6 +186,10 @@ class Builder:
             if seen.uuid in read:
                 self._by_router[router.uuid].update(router, seen.frame,
                                                     seen.sent)
+        if self._inputs.chosen.tenants is not None:
+            self._tenants.complete(view.routers,
+                                   (seen.uuid for seen in self._seen))
+            view = dataclasses.replace(view, tenants=self._tenants.present)
         return dataclasses.replace(view, addresses={
             uuid: made.present for uuid, made in self._by_router.items()})
 
@@ -307,6 +324,14 @@ class Builder:
                 self._addresses.drop(uuid)
             self._seen = seen
             self._routers = tuple(each.router for each in seen)
+
+    def _look_at_tenants(self) -> None:
+        """Bring the networks of tenants up to date."""
+        by_text = self._rows.index('nb', _ROUTER, 'uuid')
+        self._tenants.look({
+            *(each.uuid for each in self._seen),
+            *(uuid for group in self._candidates for text in group.routers
+              for uuid in by_text.find(text))})
 
     def _all(self) -> tuple[_Seen, ...]:
         for look in ('also', 'marks'):

@@ -89,11 +89,12 @@ def priority(value):
 
 
 def metric(value, dst):
-    """Check the metric of a route: a tag for one host, or 0 for the default.
+    """Check the metric of a route: a tag, or 0 for the default.
+
+    No default route has a tag.
     """
     if integer(value, 'metric') and (
-            value not in ownership.TAGS or
-            not dst.endswith(('/32', '/128'))):
+            value not in ownership.TAGS or dst.endswith('/0')):
         raise invalid(f'metric {value} of {dst} is not one of the agent')
     return value
 

@@ -46,7 +46,8 @@ def set_routes(items):
     A route of the agent with another metric stays, see :func:`keep_metrics`.
 
     :param items: list of [table, dst, dev, via, metric]: via '' for scope
-        link; the metric is a tag, or 0 or missing for the default
+        link; a gateway on a provider device needs no route to itself; the
+        metric is a tag, or 0 or missing for the default
     :returns: see :mod:`privileged.netlink`
     """
     indexes = {}
@@ -60,7 +61,8 @@ def set_routes(items):
         if dev not in indexes:
             indexes[dev] = checks.index(dev)
         return routes.RTM_NEWROUTE, flags, route_codec.encode(
-            table, dst, indexes[dev], via, ownership.ROUTE_PROTOCOL, metric)
+            table, dst, indexes[dev], via, ownership.ROUTE_PROTOCOL, metric,
+            within.is_provider(dev))
 
     with channel.kernel() as kernel:
         vrf, vrf_table = _vrf(kernel, within.vrf)

@@ -45,6 +45,7 @@ _DEFAULT6 = '::/0'
 _FORWARD = 'port_forward'
 _PREFIX_LIST = 'frr_prefix_list'
 _LEAK = 'veth_leak'
+_ONLINK = ' onlink'
 _ENDS = ownership.VETH_ENDS
 # The two sysctls of port_forward_l3mdev_accept.
 _L3MDEV = ('net/ipv4/tcp_l3mdev_accept', 'net/ipv4/udp_l3mdev_accept')
@@ -112,8 +113,23 @@ class Limits:
         _permit(name in names, f'prefix list {name!r}',
                 f'[frr] frr_prefix_list = {", ".join(sorted(names))}')
 
+    def check_static(self, prefix, hop, added=True):
+        """Check the prefix and the next hop of a static route of FRR.
+
+        :param added: False for a removal, which other drivers may have left
+        """
+        if not _is_host(prefix) or hop.endswith(_ONLINK):
+            _permit(self.reach.routed(prefix) if added else
+                    self.reach.narrow(prefix), f'static route {prefix!r}',
+                    'the route of one host')
+        if not self.vrf and hop.endswith(_ONLINK):
+            via, _blank, hop = hop.removesuffix(_ONLINK).partition(' ')
+            _permit(self.reach.host(_host(via)), f'next hop {via!r}',
+                    'a gateway port')
+        self.check_next_hop(hop)
+
     def check_next_hop(self, hop):
-        """Check the next hop of a static route of FRR."""
+        """Check the next hop of a static route of one host."""
         hops = ((self.pair[0], ownership.NEXT_HOP_6) if self.vrf else
                 (*self.bridges, *self._vips()))
         _permit(hop in hops or not self.vrf and self._is_segment(hop),
@@ -204,6 +220,7 @@ class Limits:
 
         :param via: gateway, '' for a route of scope link
         :param vrf_table: table of the VRF, 0 while there is no VRF
+        :raises ValueError: when the gateway is no address
         """
         reach = self.reach
         if dev in self.others:
@@ -213,8 +230,11 @@ class Limits:
         elif dev == ownership.VETH_PROVIDER:
             own = (ownership.VETH_LINK_LOCAL if ':' in dst else self.pair)[0]
             fits = table == vrf_table and via == own and reach.beyond(dst)
+        elif via:
+            fits = (self._is_segment(dev) and table in self.host_tables and
+                    reach.routed(dst) and reach.host(_host(via)))
         else:
-            fits = not via and (
+            fits = (
                 self._is_segment(dev) and table in self.host_tables and
                 reach.host(dst) or
                 dev in self._vips() and table == route_codec.MAIN_TABLE and
@@ -256,6 +276,10 @@ class Limits:
             dev = path.split('/')[3]
             if not self._is_segment(dev):
                 self._check_device(dev, _ENDS)
+
+    def is_provider(self, dev):
+        """Whether the agent alone makes routes through a provider device."""
+        return self._is_segment(dev) and dev not in self.others
 
     def _is_segment(self, dev):
         """Whether a device is named like that of a provider segment."""
@@ -402,6 +426,12 @@ def current():
         group = None if module.GROUP == 'DEFAULT' else module.GROUP
         cfg.CONF.register_opts(module.OPTS, group=group)
     return from_conf(cfg.CONF)
+
+
+def _host(address):
+    """The host prefix of an address that is not checked yet."""
+    ip = iptext.address(address)
+    return f'{ip}/{ip.max_prefixlen:d}'
 
 
 def _is_host(prefix):

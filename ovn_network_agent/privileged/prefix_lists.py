@@ -88,11 +88,11 @@ def change(name, adds, deletes):
     def line(network, ge, le, *sequence):
         text = lines.prefix_list_entry(name, network, ge, le, *sequence)
         if not sequence:
-            if network not in _removable(copies()):
+            if (network, ge, le) not in _removable(copies()):
                 raise ValueError(f'there is no entry {network} of ours')
-            removals[network] = 'no ' + text
+            removals[network, ge, le] = 'no ' + text
         elif not shape.is_ours(network, *sequence) and not any(
-                (*sequence, 'permit', network, ge, le) in entries
+                shape.permits(entries).get((network, ge, le)) == sequence[0]
                 for entries in copies().values()):
             raise ValueError(f'sequence number {sequence[0]} is neither '
                              f'ours nor that of the entry {network}')
@@ -122,8 +122,12 @@ def renew(name, addresses):
     :raises OSError: as :func:`vtysh.change_static`
     """
     vtysh.check_prefix_list(name)
-    wanted = [vtysh.checked(lines.check_host, text)
-              for text in checks.sequence(addresses)]
+    # A line for a network of its own, which nothing is known to forget, is
+    # not written again.
+    wanted = [network.network_address for network in (
+        vtysh.checked(lines.check_network, text)
+        for text in checks.sequence(addresses))
+        if network.prefixlen == network.max_prefixlen]
     copies = _copies(name)
     due = shape.permitting(copies['BGP'], wanted)
     renewed, configuration = renewal.renewal(name, due, copies)
@@ -138,10 +142,10 @@ def _remove_left(name, removals):
     vtysh gives a line to one daemon after the other, and stops at the first
     that refuses the line, such as the removal of an entry it lacks.
 
-    :param removals: dict of network to configuration line
+    :param removals: dict of (network, ge, le) to configuration line
     """
     for printed, left in _left(name, removals).items():
-        vtysh.configure([removals[network] for network in left], (),
+        vtysh.configure([removals[line] for line in left], (),
                         only=_HOLDERS[printed])
     left = _left(name, removals).get('ZEBRA')
     if left and vty.MGMTD in vtysh.read_daemons():
@@ -154,26 +158,25 @@ def _remove_forgotten(name, left, removals):
     Since FRR 10 zebra obeys mgmtd alone, and mgmtd has forgotten its entries
     when it starts again.  So mgmtd gets the entries first, as zebra has them.
 
-    :param left: dict of network to sequence number
+    :param left: dict of (network, ge, le) to sequence number
     :param removals: as for :func:`_remove_left`
     """
     for configuration in (
-            [lines.prefix_list_entry(name, network, *shape.hosts(network),
-                                     number)
-             for network, number in left.items()],
-            [removals[network] for network in left]):
+            [lines.prefix_list_entry(name, *line, number)
+             for line, number in left.items()],
+            [removals[line] for line in left]):
         vtysh.configure(configuration, (), only=vty.MGMTD)
 
 
 def _left(name, removals):
     """The entries to remove that are there, see :func:`_remove_left`.
 
-    :returns: dict of daemon to dict of network to sequence number, without
-        daemons that have none
+    :returns: dict of daemon to dict of (network, ge, le) to sequence number,
+        without daemons that have none
     """
-    found = {printed: {network: number for network, number
-                       in sorted(shape.shaped(entries).items())
-                       if network in removals}
+    found = {printed: {line: number for line, number
+                       in sorted(shape.permits(entries).items())
+                       if line in removals}
              for printed, entries in _copies(name).items()}
     return {printed: left for printed, left in found.items() if left}
 
@@ -201,10 +204,10 @@ def _copy(name, daemon):
 
 
 def _removable(copies):
-    """Networks of the entries that are not the operator's, a set."""
-    found = originals.networks(copies, limits.current().leak)
+    """(network, ge, le) of entries that are not the operator's, a set."""
+    found = {(network, *shape.hosts(network)) for network
+             in originals.networks(copies, limits.current().leak)}
     for entries in copies.values():
-        found |= {network for network, number in
-                  shape.shaped(entries).items()
-                  if shape.is_ours(network, number)}
+        found |= {line for line, number in shape.permits(entries).items()
+                  if shape.is_ours(line[0], number)}
     return found

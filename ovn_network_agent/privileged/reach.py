@@ -31,6 +31,7 @@ SHORTEST = {4: 8, 6: 16}
 _BLACKHOLE = 0
 _FORWARD = 'port_forward'
 _LEAK = 'veth_leak'
+_TENANTS = 'tenant_network'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,11 +42,13 @@ class Reach:
         networks; empty if they are discovered in OVN
     :ivar leaks: whether the agent makes routes for provider networks
     :ivar forwards: whether addresses of VIPs are announced
+    :ivar tenants: whether networks of tenants are announced
     """
 
     networks: frozenset
     leaks: bool
     forwards: bool
+    tenants: bool = False
 
     def address(self, prefix):
         """Whether a prefix is one address of a host."""
@@ -67,7 +70,13 @@ class Reach:
     def beyond(self, prefix):
         """Whether a route from the VRF may lead to a prefix."""
         return (self.host(prefix) or self.leaks and self.network(prefix) or
-                self.forwards and self.address(prefix))
+                self.forwards and self.address(prefix) or
+                self.routed(prefix))
+
+    def routed(self, prefix):
+        """Whether a prefix may be one of tenants that is announced."""
+        return self.tenants and self.narrow(prefix) and _unicast(
+            iptext.network(prefix))
 
     def narrow(self, prefix):
         """Whether a prefix has at least the length in :data:`SHORTEST`."""
@@ -141,6 +150,8 @@ def shapes(conf):
         for driver in ('fip_route', 'provider_port'):
             yield Shape(driver, conf.fip_route.route_rule_priority, own,
                         dst='host')
+        yield Shape(_TENANTS, conf.fip_route.route_rule_priority, own,
+                    dst='routed')
     yield from _of_the_pair(conf)
     table = conf.port_forward.port_forward_table_id
     yield Shape(_FORWARD, ownership.PRIORITY_FORWARD, route_codec.MAIN_TABLE,
@@ -165,8 +176,19 @@ def _of_the_pair(conf):
                     both=True)
     yield Shape(_LEAK, first, conf.veth_leak.veth_leak_table_id,
                 src='network')
+    yield from _of_tenants(conf, first)
     yield Shape(_LEAK, first + 1, _BLACKHOLE, conf.bridge_dev, src='tenant')
     yield Shape(_LEAK, first + 1, _BLACKHOLE, conf.bridge_dev, both=True)
+
+
+def _of_tenants(conf, first):
+    """Those of the leak for networks that are announced."""
+    arriving = ownership.VETH_DEFAULT
+    yield Shape(_TENANTS, first, conf.veth_leak.veth_leak_table_id,
+                conf.bridge_dev, src='routed')
+    yield Shape(_TENANTS, first - 2, _BLACKHOLE, arriving, dst='routed')
+    yield Shape(_TENANTS, first - 3, route_codec.MAIN_TABLE, arriving,
+                dst='routed', suppress=0)
 
 
 def from_conf(conf, loaded):
@@ -177,7 +199,7 @@ def from_conf(conf, loaded):
     :returns: :class:`Reach`
     """
     return Reach(frozenset(map(iptext.network, conf.network_cidr)),
-                 _LEAK in loaded, _FORWARD in loaded)
+                 _LEAK in loaded, _FORWARD in loaded, _TENANTS in loaded)
 
 
 def _within(reach, kind, prefix):

@@ -129,7 +129,7 @@ def read_known(vrf, origin):
 
 @privileged.frr.change
 def change_static(vrf, adds, deletes):
-    """Add static host routes to a VRF, then remove some.
+    """Add static routes to a VRF, then remove some.
 
     A route with the same next hop and another tag is changed, and its prefix
     is announced all the time.  FRR removes a route whatever its tag is.
@@ -153,10 +153,15 @@ def change_static(vrf, adds, deletes):
     within = limits.current()
 
     def line(prefix, hop, tag=0):
-        within.check_next_hop(hop)
-        return lines.static_route(prefix, hop, tag)
+        text = lines.static_route(prefix, hop, tag)
+        within.check_static(prefix, hop)
+        return text
 
-    refused, configuration = checked_lines(adds, deletes, line)
+    def removal(prefix, hop):
+        within.check_static(prefix, hop, added=False)
+        return lines.static_route(prefix, hop)
+
+    refused, configuration = checked_lines(adds, deletes, line, removal)
     said = [_write([*enter, *some, *leave]) for some in PACE.parts(
         configuration)]
     return [refused, '\n'.join(filter(None, said))]
@@ -181,18 +186,21 @@ def _daemons(answering=False):
         return _running()
 
 
-def checked_lines(adds, deletes, line):
+def checked_lines(adds, deletes, line, removal=None):
     """Make configuration lines.  This is no entry point.
 
     :param adds: list of lists of arguments for ``line``
     :param deletes: likewise
     :param line: function that returns a line of the configuration
+    :param removal: likewise for a removal, without "no"; default ``line``
     :returns: [list name ('adds', 'deletes'), index, reason] of each item
         that ``line`` refuses, a list; and the lines of the others, a list
     """
     refused = []
     configuration = []
-    for name, no, items in (('adds', '', adds), ('deletes', 'no ', deletes)):
+    for name, no, items, line in (
+            ('adds', '', adds, line),
+            ('deletes', 'no ', deletes, removal or line)):
         for index, item in enumerate(checks.sequence(items, name)):
             try:
                 configuration.append(

@@ -21,6 +21,7 @@ from ovn_network_agent.resources import base
 class PrefixListEntry(base.Resource):
     """``permit <network> ge <ge> le <le>`` of an FRR prefix list.
 
+    Of host routes, or of the network itself: both lengths are its own then.
     The backend chooses the sequence number, which is not part of the value.
     """
 
@@ -47,7 +48,7 @@ class Announcement(base.Resource):
     vrf: str
     # '198.51.100.10/32'.
     prefix: str
-    # IP address, or the name of an interface.
+    # IP address, or the name of an interface; or both and "onlink".
     nexthop: str
     # Tag of the route, one of ownership.TAGS, or None.
     tag: int | None = None

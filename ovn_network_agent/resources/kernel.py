@@ -14,6 +14,7 @@
 
 import dataclasses
 
+from ovn_network_agent import ownership
 from ovn_network_agent.resources import base
 
 
@@ -163,13 +164,18 @@ class KernelRoute(base.Resource):
 
     @property
     def subject(self) -> str | None:
-        """The destination of a host route; None for another route."""
-        return self.dst if self.dst.endswith(('/32', '/128')) else None
+        """The destination, unless it is one of the leak's networks.
+
+        The route of a network of tenants leads to a gateway port.
+        """
+        alone = self.dst.endswith(('/32', '/128')) or (
+            self.via and self.dev not in ownership.VETH_ENDS)
+        return self.dst if alone else None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AnnouncedRoute(KernelRoute):
-    """A host route that FRR redistributes (announce_method = kernel).
+    """A route that FRR redistributes (announce_method = kernel).
 
     The route is in the table of bgpd's instance: that of the VRF, or the main
     table in default VRF mode.
@@ -177,6 +183,11 @@ class AnnouncedRoute(KernelRoute):
 
     kind = 'announced_route'
     stage = base.Stage.ANNOUNCE
+
+    @property
+    def subject(self) -> str:
+        """The destination, a prefix."""
+        return self.dst
 
 
 # In place of a table: drop the packets of the rule, without an answer.

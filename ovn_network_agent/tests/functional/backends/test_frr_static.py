@@ -175,7 +175,8 @@ class TestStatic(static_routes.StaticTestCase):
         self.assertEqual({r.ref for r in bad},
                          set(self.create(*bad, route(1))))
         self.assertEqual({route(1)}, self.read())
-        self.assertEqual({r.ref for r in bad},
+        # Without the driver, a network may still be removed.
+        self.assertEqual({r.ref for r in bad[1:]},
                          set(self.delete(*bad, route(1))))
         self.assertEqual(before, self.frr.running())
 

@@ -161,6 +161,45 @@ class Cloud:
         if chassis:
             self.move(lrp, chassis)
 
+    def add_tenant(self, router, name, *networks, scopes=(), bind=True):
+        """A network of a tenant, and the port of a router there.
+
+        :param name: short name of the network
+        :param networks: 'address/len', of the router port
+        :param scopes: (family, UUID of an address scope)
+        :param bind: whether to write what ovn-northd makes of the port
+        :returns: UUID of its datapath, as the protocol has it
+        """
+        lrp = f'lrp-{router}-{name}'
+        self.nb.transact(
+            ovsdb.insert('Logical_Router_Port', 'lrp', name=lrp,
+                         mac='fa:16:3e:00:00:03',
+                         networks=ovsdb.ovsdb_set(networks)),
+            ovsdb.mutate('Logical_Router', {'name': 'neutron-' + router},
+                         'ports', 'insert', ['named-uuid', 'lrp']))
+        datapath = self.add_network()
+        self.add_switch(name, datapath)
+        self.ports[lrp] = str(uuid.uuid4())
+        if bind:
+            self._add_binding(
+                datapath, self.ports[lrp], 'patch',
+                options=ovsdb.ovsdb_dict({'peer': lrp}),
+                external_ids=ovsdb.ovsdb_dict({
+                    f'neutron:subnet_pool_addr_scope{family}': scope
+                    for family, scope in scopes}))
+        return datapath
+
+    def remove_tenant(self, router, name):
+        """The port of a router in the network of a tenant, in NB and SB."""
+        lrp = f'lrp-{router}-{name}'
+        row, = self.nb.rows('Logical_Router_Port', '_uuid',
+                            where=ovsdb.clauses({'name': lrp}))
+        self.nb.transact(ovsdb.mutate(
+            'Logical_Router', {'name': 'neutron-' + router}, 'ports',
+            'delete', row['_uuid']))
+        self.sb.transact(ovsdb.delete(
+            'Port_Binding', {'logical_port': self.ports.pop(lrp)}))
+
     def remove_router(self, name):
         """The router with all it has, in NB and then in SB."""
         lrp = 'lrp-' + name

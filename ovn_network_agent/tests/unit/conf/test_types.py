@@ -106,6 +106,12 @@ class TypesTest(base.BaseTestCase):
             'tcp:2001:db8::1:6641', 'tcp:[192.0.2.1]:6641', 'unix:run.sock',
             'tcp:a b:1', 'tcp:[fe80::1%]:1', 'tcp:[fe80::1%a b]:1', ''])
 
+    def test_uuids(self):
+        text = '1111AAAA-2222-4333-8444-555555555555'
+        self.accepts(types.Uuid(), {f' {text} ': text.lower()})
+        self.rejects(types.Uuid(), ['', 'shared-v4', text[1:], text + '0',
+                                    text.replace('-', '')])
+
     def test_lists_name_the_part_that_is_wrong(self):
         remotes = types.CommaList(types.OvsdbRemote())
         self.accepts(remotes, {

@@ -94,10 +94,32 @@ class TestLines(unittest.TestCase):
             'ipv6 prefix-list L permit 2001:db8::1/128 ge 128 le 128',
             lines.prefix_list_entry('L', '2001:db8::1/128', 128, 128))
 
+    def test_networks(self):
+        self.assertEqual(
+            'ip route 10.0.0.0/24 169.254.0.1 tag 4500000',
+            lines.static_route('10.0.0.0/24', '169.254.0.1', 4500000))
+        for prefix, nexthop in (('10.0.0.0/24', '198.51.100.1 br-ex onlink'),
+                                ('10.0.0.5/32', '198.51.100.1 br-ex onlink')):
+            self.assertEqual(f'ip route {prefix} {nexthop}',
+                             lines.static_route(prefix, nexthop))
+        self.assertEqual(
+            'ipv6 route 2001:db8:1::/64 2001:db8::1 br-ex onlink',
+            lines.static_route('2001:db8:1::/64', '2001:db8::1 br-ex onlink'))
+        self.assertEqual(
+            'ip prefix-list L seq 7 permit 10.0.0.0/24',
+            lines.prefix_list_entry('L', '10.0.0.0/24', 24, 24, 7))
+
     def test_bad(self):
         for prefix, nexthop in (
-                ('198.51.100.0/24', 'br-ex'), ('198.51.100.1', 'br-ex'),
-                ('2001:db8::/64', 'br-ex'), ('198.51.100.1/32', ''),
+                ('198.51.100.7/24', 'br-ex'), ('198.51.100.1', 'br-ex'),
+                ('0.0.0.0/0', 'br-ex'), ('::/0', 'br-ex'),
+                ('198.51.100.1/32', ''),
+                ('198.51.100.1/32', '10.0.0.1 onlink'),
+                ('198.51.100.1/32', '2001:db8::2 br-ex onlink'),
+                ('2001:db8::1/128', '10.0.0.1 br-ex onlink'),
+                ('198.51.100.1/32', '10.0.0.1 br-ex  onlink'),
+                ('198.51.100.1/32', 'br-ex onlink'),
+                ('198.51.100.1/32', '10.0.0.1 blackhole onlink'),
                 ('2001:db8::1/128', '192.0.2.1'),
                 ('2001:db8::1/128', 'fe80::1'),
                 ('2001:db8::1/128', 'fe80::1 '),
@@ -113,7 +135,7 @@ class TestLines(unittest.TestCase):
                     ValueError):
                 lines.static_route(prefix, nexthop)
         for values in (('L', '198.51.100.0/24', 24, 32),
-                       ('L', '198.51.100.0/24', 24, 24),
+                       ('L', '198.51.100.0/24', 25, 25),
                        ('L', '198.51.100.0/24', 20, 32),
                        ('L', '198.51.100.0/24', 32, 33),
                        ('L', '2001:db8::/64', 32, 128),

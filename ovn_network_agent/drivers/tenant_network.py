@@ -1,0 +1,134 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Driver tenant_network: networks of tenants through BGP, without NAT.
+
+For each prefix of tenants behind a router whose gateway is here: a route to
+the address of the gateway port, and what BGP announces.  The device of the
+segment, its flows and the default route of the router are of fip_route, and
+the way through the VRF and back is of veth_leak.
+"""
+
+from ovn_network_agent import model
+from ovn_network_agent import networks
+from ovn_network_agent import resources
+from ovn_network_agent.conf import bridges
+from ovn_network_agent.conf import plugins
+from ovn_network_agent.conf import tenant_network as options
+from ovn_network_agent.drivers import announcing
+from ovn_network_agent.drivers import base
+from ovn_network_agent.drivers import relays
+from ovn_network_agent.drivers import segments
+
+
+class TenantNetworkDriver(base.Driver):
+    """Wants what makes networks of tenants reachable."""
+
+    CONFIG_OPTS = options.OPTS
+    OTHER_OPTIONS = (*announcing.OPTIONS, *announcing.ROUTE_OPTIONS,
+                     'fip_route.standby_prepare')
+    SUBJECTS = (model.GatewayGroup, model.TenantPrefix)
+    ASKS = (plugins.TENANTS,)
+
+    def resources(self, subject: model.GatewayGroup | model.TenantPrefix,
+                  node: model.Node) -> base.Wanted:
+        """The route, the announcement and what permits it."""
+        if isinstance(subject, model.GatewayGroup):
+            return self._standby(subject, node)
+        return self._prefix(subject, node)
+
+    def _standby(self, group: model.GatewayGroup,
+                 node: model.Node) -> base.Wanted:
+        """The entries of the prefix list, as fip_route prepares them."""
+        if not self.settings.fip_route.standby_prepare:
+            return
+        hosts = self.settings.tenant_network.advertisement_method == 'host'
+        for port in group.ports:
+            if port.chassis == node.chassis or port.routed_by_ovn:
+                continue
+            for subnet in port.routed:
+                length = 128 if ':' in subnet else 32
+                yield from announcing.permitted(
+                    self.settings, f'{subnet.partition("/")[0]}/{length}'
+                    if hosts else subnet, subnet)
+
+    def _prefix(self, found: model.TenantPrefix,
+                node: model.Node) -> base.Wanted:
+        """The route to the gateway port, and the announcement.
+
+        A port that has left keeps what its handover still needs.  Where the
+        segment is in doubt, the announcement stays as it is; so it does while
+        nobody knows which router had the prefix first.
+        """
+        if found.withheld:
+            return
+        nets = announcing.provider_networks(self.settings, found.port)
+        text = objection(found, networks.inside(found.via, nets))
+        if text:
+            yield resources.Problem(text, router=found.router)
+        if not found.announced or not networks.inside(found.via, nets):
+            return
+        port, served = found.port, bridges.served(self.settings)
+        announced = port.handover is not model.Handover.FORWARD
+        # A relay needs no OVN here.
+        passes = (segments.located if port.relay and not port.local
+                  else segments.usable)
+        if found.claim is model.Claim.UNKNOWN or not passes(port.segment,
+                                                            served):
+            if announced:
+                yield from announcing.kept(self.settings, node, found.prefix)
+            return
+        if port.relay:
+            yield from relays.to_both(port, found.prefix, port.mac, found.via,
+                                      served)
+        if announced:
+            yield from announcing.permitted(self.settings, found.prefix,
+                                            found.subnet)
+        of_device = segments.prerequisites(port.segment)
+        flows = (tuple(flow.ref for flow in segments.mac_tweak(port.segment))
+                 if port.segment.patch_port else ())
+        yield from announcing.reachable(
+            self.settings, node, found.prefix, port.segment, found.tag,
+            of_device, of_device + flows, announced, found.via)
+
+
+def objection(found: model.TenantPrefix, inside: bool = True) -> str:
+    """What an operator should know about a prefix, or ''.
+
+    :param inside: whether the gateway port's address is in a provider network
+    """
+    what = f'{found.prefix} of network {found.network}'
+    if found.claimed:
+        return (f'router {found.called}: {what} is not announced, because it '
+                'overlaps with the provider network of router '
+                f'{found.claimed}; give the network another subnet')
+    if not inside:
+        return (f'router {found.called}: {what} is not announced, because '
+                f'its gateway {found.via} is in no network of [DEFAULT] '
+                'network_cidr')
+    if not found.rivals:
+        return ''
+    return (f'router {found.called}: {what} overlaps with '
+            f'{", ".join(found.rivals)}; {_OUTCOME[found.claim]}; give one '
+            'of them another subnet, or set external_ids:'
+            'ovn-network-agent:announce = false on its network or router in '
+            'OVN NB')
+
+
+_OUTCOME = {
+    model.Claim.FIRST: 'it stays announced for this router, which had it '
+                       'first',
+    model.Claim.UNKNOWN: 'the announcement stays as it was found, because '
+                         'the agent has started since and does not know who '
+                         'had it first',
+    model.Claim.REFUSED: 'it is not announced for this router',
+}

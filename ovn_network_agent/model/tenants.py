@@ -1,0 +1,68 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Networks of tenants behind a router whose gateway is here."""
+
+import dataclasses
+import enum
+
+from ovn_network_agent.model.routers import GatewayPort
+
+
+class Claim(enum.Enum):
+    """How a router stands with a prefix that another router may have, too.
+
+    SOLE: no other router has it.  FIRST: this one was alone with it when the
+    other one came.  UNKNOWN: nobody knows who was first, because the agent has
+    started since.  REFUSED: another one was first, or both came at once.
+    """
+
+    SOLE = 'sole'
+    FIRST = 'first'
+    UNKNOWN = 'unknown'
+    REFUSED = 'refused'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TenantPrefix:
+    """A prefix of tenants that is announced with its own addresses.
+
+    The whole subnet, one address of it, or the prefix of an extra route.
+    """
+
+    # UUID of the Logical_Router row, and the name that a person knows.
+    router: str
+    called: str
+    # '10.0.0.0/24', or '10.0.0.5/32' for one address.
+    prefix: str
+    # The prefix that it is a part of, itself if it is not one address.
+    subnet: str
+    # The name of the network that a person knows.
+    network: str
+    # The gateway port that packets go to, and its address in this family.
+    port: GatewayPort
+    via: str
+    # Tag of the announced route in FRR, see ownership.TAGS; None for no tag.
+    tag: int | None = None
+    # Why the prefix is not announced on purpose, or ''.
+    withheld: str = ''
+    # The provider network that it overlaps with, or ''.
+    claimed: str = ''
+    # The other routers with overlapping prefixes, for messages.
+    rivals: tuple[str, ...] = ()
+    claim: Claim = Claim.SOLE
+
+    @property
+    def announced(self) -> bool:
+        """Whether it is announced, as far as OVN decides."""
+        return not (self.withheld or self.claimed or
+                    self.claim is Claim.REFUSED)

@@ -1,0 +1,59 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which of several routers had an overlapping prefix first.
+
+This is the only memory of the view beside rows: OVN does not say when a
+network came.
+"""
+
+from collections.abc import Mapping
+
+from ovn_network_agent import model
+
+#: UUID of a router, and a prefix of it.
+Key = tuple[str, str]
+#: The other routers with prefixes that overlap.
+Rivals = tuple[str, ...]
+
+
+class Claims:
+    """Remembers the routers that are alone with a prefix."""
+
+    def __init__(self) -> None:
+        self._first: set[Key] = set()
+        # The conflicts that were there at the start, None before it.
+        self._unknown: dict[Key, Rivals] | None = None
+
+    def judge(self, found: Mapping[Key, Rivals]
+              ) -> dict[Key, model.Claim]:
+        """How routers stand with their prefixes now.
+
+        :param found: all prefixes that may be announced
+        """
+        judged = {key: self._judge(key, rivals)
+                  for key, rivals in found.items()}
+        self._first = {key for key, claim in judged.items() if claim in (
+            model.Claim.SOLE, model.Claim.FIRST)}
+        self._unknown = {key: found[key] for key, claim in judged.items()
+                         if claim is model.Claim.UNKNOWN}
+        return judged
+
+    def _judge(self, key: Key, rivals: Rivals) -> model.Claim:
+        if not rivals:
+            return model.Claim.SOLE
+        if key in self._first:
+            return model.Claim.FIRST
+        # After any change of the conflict, whoever came is not the first.
+        return (model.Claim.UNKNOWN
+                if self._unknown is None or self._unknown.get(key) == rivals
+                else model.Claim.REFUSED)

@@ -1,0 +1,332 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Networks of tenants in the view."""
+
+import contextlib
+import dataclasses
+import random
+
+from ovn_network_agent import model
+from ovn_network_agent.ovn import view
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import views
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+HERE, AWAY = views.HERE, cloud.OTHER
+NET, OTHER, SIX = '10.0.0.0/24', '10.0.1.0/24', '2001:db8:1::/64'
+ANNOUNCE = 'ovn-network-agent:announce'
+SCOPE, ELSE = (f'{digit * 8}-2222-4333-8444-555555555555' for digit in '34')
+Claim = model.Claim
+
+
+class TenantsTestCase(base.OvsdbTestCase):
+    """A router here with a provider network."""
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_switch()
+        self.cloud.add_router('r1', chassis=HERE, networks=(
+            '198.51.100.1/24', '2001:db8::1/64'))
+
+    def eyes(self, **options):
+        return super().eyes(drivers=['tenant_network'], **options)
+
+    @staticmethod
+    def found(eyes):
+        return {name: each for known in eyes.look().tenants.values()
+                for name, each in known.items()}
+
+    def announced(self, eyes):
+        return {name for name, each in self.found(eyes).items()
+                if each.announced}
+
+    def become(self, eyes, *wanted):
+        """Wait for announced prefixes, and compare with a new view."""
+        self.synchronise(eyes)
+        self.eventually(
+            lambda: self.announced(eyes) == set(wanted),
+            lambda: f'{sorted(self.found(eyes).items())} is {sorted(wanted)}')
+        self.assertEqual(views.timeless(views.fresh(eyes)),
+                         views.timeless(eyes.look()))
+        return self.found(eyes)
+
+    def claims(self, eyes, **wanted):
+        """Wait until routers stand so, by short name."""
+        self.eventually(lambda: wanted == {
+            each.called.partition(' ')[0]: each.claim
+            for known in eyes.look().tenants.values()
+            for each in known.values()}, 'the claims are judged')
+
+
+class TenantsTest(TenantsTestCase):
+
+    def test_a_network_comes_and_goes(self):
+        eyes = self.eyes()
+        self.become(eyes)
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        found = self.become(eyes, NET)[NET]
+        self.assertEqual(
+            ('r1 (neutron-r1)', NET, 'net', 'lrp-r1', '198.51.100.1', None,
+             '', '', (), Claim.SOLE),
+            (found.called, found.subnet, found.network, found.port.lrp,
+             found.via, found.tag, found.withheld, found.claimed,
+             found.rivals, found.claim))
+        before = eyes.look().tenants
+        self.cloud.add_tenant('r1', 'more', '10.0.1.1/24')
+        self.assertIs(found, self.become(eyes, NET, OTHER)[NET])
+        self.cloud.add_nat('r1', '198.51.100.7')
+        self.eventually(lambda: any(
+            '198.51.100.7' in each for each
+            in eyes.look().addresses.values()), 'a floating IP is there')
+        now = eyes.look().tenants
+        self.assertIs(now, eyes.look().tenants)
+        self.assertIsNot(before, now)
+        self.cloud.remove_tenant('r1', 'net')
+        self.become(eyes, OTHER)
+
+    def test_the_gateway_moves(self):
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        eyes = self.eyes()
+        self.become(eyes, NET)
+        self.cloud.move('lrp-r1', AWAY)
+        self.eventually(lambda: not any(
+            each.port.local for each in self.found(eyes).values()),
+            'the port has left')
+        group, = eyes.look().groups
+        self.assertEqual((NET,), group.ports[0].routed)
+        self.cloud.move('lrp-r1', HERE)
+        self.become(eyes, NET)
+
+    def test_snat(self):
+        """A row that covers the network, or is inside of it."""
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        self.cloud.add_tenant('r1', 'more', '10.0.1.1/24')
+        eyes = self.eyes()
+        self.become(eyes, NET, OTHER)
+        for logical, left in (('10.0.0.7', {OTHER}), ('0.0.0.0/0', ()),
+                              ('10.0.0.0/23', ()), ('10.0.1.0/24', {NET})):
+            self.cloud.add_nat('r1', '198.51.100.1', logical, 'snat')
+            self.become(eyes, *left)
+            self.assertIn('(SNAT)', next(
+                each.withheld for each in self.found(eyes).values()
+                if each.withheld))
+            self.cloud.remove_nat('r1', '198.51.100.1')
+            self.become(eyes, NET, OTHER)
+        self.cloud.add_nat('r1', '198.51.100.1', '10.0.0.0/24', 'snat')
+        self.become(self.eyes(tenant_network__require_snat_disabled=False),
+                    NET, OTHER)
+
+    def test_address_scopes(self):
+        for number, scopes in enumerate((
+                [(4, SCOPE)], [(4, ELSE), (6, SCOPE)], [])):
+            self.cloud.add_tenant('r1', f'net{number}',
+                                  f'10.0.{number}.1/24', scopes=scopes)
+        eyes = self.eyes(tenant_network__address_scopes=[SCOPE])
+        found = self.become(eyes, NET)
+        self.assertIn(ELSE, found[OTHER].withheld)
+        self.assertIn('it has no address scope', found[
+            '10.0.2.0/24'].withheld)
+        self.sb.transact(ovsdb.update(
+            'Port_Binding', {'logical_port': self.cloud.ports['lrp-r1-net0']},
+            external_ids=ovsdb.ovsdb_dict({})))
+        self.become(eyes)
+        self.become(self.eyes(), NET, OTHER, '10.0.2.0/24')
+
+    def test_ipv6(self):
+        self.cloud.add_tenant('r1', 'net', '2001:db8:1::1/64', 'fd00::1/64',
+                              'fe80::1/64')
+        self.become(self.eyes())
+        found = self.become(self.eyes(tenant_network__expose_ipv6_gua=True),
+                            SIX)
+        self.assertEqual('2001:db8::1', found[SIX].via)
+        self.assertEqual('its addresses are not global',
+                         found['fd00::/64'].withheld)
+        self.assertNotIn('fe80::/64', found)
+
+    def test_networks_that_are_none(self):
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24', '0.0.0.0/0',
+                              'x/24', '10.0.0.0/4')
+        eyes = self.eyes()
+        self.become(eyes, NET)
+        self.assertEqual([
+            "Logical_Router_Port lrp-r1-net: network '0.0.0.0/0' is "
+            'everything and left out; give it the prefix length of its '
+            'subnet',
+            "Logical_Router_Port lrp-r1-net: network 'x/24' is malformed",
+            'Logical_Router_Port lrp-r1-net: network 0.0.0.0/4 is too wide '
+            'for a network of a tenant, and left out'],
+            sorted(eyes.look().problems))
+
+    def test_words_of_rows_and_options(self):
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        eyes = self.eyes(announce__exclude_cidrs=['10.0.0.0/16'],
+                         announce__network_tags=['net:4400001'])
+        found = self.become(eyes)[NET]
+        self.assertEqual(
+            ('[announce] exclude_cidrs has 10.0.0.0/16', 4400001),
+            (found.withheld, found.tag))
+        for table, name in (('Logical_Router_Port', 'lrp-r1-net'),
+                            ('Logical_Router', 'neutron-r1'),
+                            ('Logical_Switch', 'neutron-net')):
+            self.cloud.say(table, {'name': name},
+                           external_ids={ANNOUNCE: 'true'})
+            self.become(eyes, NET)
+            self.cloud.say(table, {'name': name},
+                           external_ids={ANNOUNCE: None})
+            self.become(eyes)
+        self.become(self.eyes(announce__exclude_networks=['net']))
+        # A part of the network is not the network.
+        self.become(self.eyes(announce__exclude_cidrs=['10.0.0.0/25']), NET)
+
+    def test_the_other_end_is_a_router(self):
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24', bind=False)
+        eyes = self.eyes()
+        self.become(eyes)
+        self.cloud._add_binding(self.cloud.add_network(), 'lrp-x', 'patch',
+                                options=ovsdb.ovsdb_dict(
+                                    {'peer': 'lrp-r1-net'}))
+        self.become(eyes)
+
+    def test_a_provider_network(self):
+        """No tenant takes a part of it."""
+        self.cloud.add_tenant('r1', 'net', '198.51.100.129/25')
+        eyes = self.eyes()
+        found = self.become(eyes)['198.51.100.128/25']
+        self.assertEqual('r1 (neutron-r1)', found.claimed)
+
+    def test_off_costs_no_index(self):
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        eyes = base.OvsdbTestCase.eyes(self)
+        self.assertEqual({}, eyes.look().tenants)
+        self.assertNotIn('network', eyes.view._builder._rows._indexes[
+            'nb', 'Logical_Router_Port'])
+
+    def test_a_loss_waits_for_the_server(self):
+        """A replica that lost the port of a switch withdraws nothing."""
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        eyes = self.eyes()
+        self.become(eyes, NET)
+        self.eventually(lambda: eyes.look() and eyes.view.confirmed,
+                        'the first view is confirmed')
+        with eyes.databases['sb'].rows() as sb:
+            bindings = sb['Port_Binding']
+            del bindings[next(
+                key for key, row in bindings.items() if
+                row.logical_port == self.cloud.ports['lrp-r1-net'])]
+        eyes.databases['sb'].dirty.mark_all()
+        eyes.look()
+        self.assertFalse(eyes.view.confirmed)
+
+        def mended():
+            with contextlib.suppress(view.NotReady):
+                return eyes.look() and eyes.view.confirmed
+        self.eventually(mended, 'the server has confirmed')
+        self.become(eyes, NET)
+
+    def test_a_random_history(self):
+        """The view is always the one that somebody new would have.
+
+        But for who was first, which nobody new knows.
+        """
+        chance = random.Random(7)
+        eyes = self.eyes(tenant_network__expose_ipv6_gua=True)
+        self.cloud.add_router('r2', chassis=HERE)
+        there = set()
+        for _step in range(40):
+            router = chance.choice(('r1', 'r2'))
+            name = chance.choice('abc')
+            if (router, name) in there and chance.random() < .5:
+                self.cloud.remove_tenant(router, name)
+                there.discard((router, name))
+            elif (router, name) not in there:
+                self.cloud.add_tenant(router, name, chance.choice((
+                    '10.0.0.1/24', '10.0.0.1/25', '10.0.0.129/25',
+                    '10.0.1.1/24', '10.0.0.1/16', '2001:db8:1::1/64')))
+                there.add((router, name))
+            elif chance.random() < .3:
+                self.cloud.move(f'lrp-{router}', chance.choice((HERE, AWAY)))
+            elif chance.random() < .5:
+                self.cloud.remove_nat(router, '198.51.100.1')
+            else:
+                self.cloud.add_nat(router, '198.51.100.1', chance.choice((
+                    '10.0.0.9', '10.0.0.0/16', '10.0.1.0/24')), 'snat')
+            self.synchronise(eyes)
+            seen = views.timeless(eyes.look())
+            self.assertEqual(unclaimed(views.timeless(views.fresh(eyes))),
+                             unclaimed(seen))
+
+
+def unclaimed(seen):
+    return dataclasses.replace(seen, tenants={
+        uuid: {name: dataclasses.replace(each, claim=Claim.SOLE)
+               for name, each in known.items()}
+        for uuid, known in seen.tenants.items()})
+
+
+class OverlapTest(TenantsTestCase):
+    """A second router with the same prefix, or a part of it."""
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r2', chassis=HERE)
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+
+    def test_the_first_one_stays(self):
+        eyes = self.eyes()
+        self.claims(eyes, r1=Claim.SOLE)
+        self.cloud.add_tenant('r2', 'theirs', '10.0.0.129/25')
+        self.claims(eyes, r1=Claim.FIRST, r2=Claim.REFUSED)
+        found = self.found(eyes)
+        self.assertEqual(
+            ('10.0.0.128/25 of router r2 (neutron-r2)',), found[NET].rivals)
+        self.assertEqual(('10.0.0.0/24 of router r1 (neutron-r1)',),
+                         found['10.0.0.128/25'].rivals)
+        self.assertEqual({NET}, self.announced(eyes))
+        # Also where its gateway may come to.
+        self.cloud.move('lrp-r1', AWAY)
+        self.eventually(lambda: not any(
+            each.port.local for each in self.found(eyes).values()
+            if each.prefix == NET), 'the port has left')
+        self.cloud.move('lrp-r1', HERE)
+        self.claims(eyes, r1=Claim.FIRST, r2=Claim.REFUSED)
+        self.cloud.remove_tenant('r1', 'net')
+        self.claims(eyes, r2=Claim.SOLE)
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        self.claims(eyes, r1=Claim.REFUSED, r2=Claim.FIRST)
+
+    def test_a_router_elsewhere(self):
+        eyes = self.eyes()
+        self.claims(eyes, r1=Claim.SOLE)
+        self.cloud.add_router('r3', chassis=None)
+        self.cloud.add_tenant('r3', 'theirs', '10.0.0.1/16')
+        self.claims(eyes, r1=Claim.FIRST)
+        self.assertEqual(1, len(self.found(eyes)[NET].rivals))
+        self.cloud.add_nat('r3', '198.51.100.3', '10.0.0.0/16', 'snat')
+        self.claims(eyes, r1=Claim.SOLE)
+
+    def test_nobody_knows_at_the_start(self):
+        self.cloud.add_tenant('r2', 'theirs', '10.0.0.1/24')
+        eyes = self.eyes()
+        self.claims(eyes, r1=Claim.UNKNOWN, r2=Claim.UNKNOWN)
+        self.cloud.add_tenant('r2', 'more', '10.9.0.1/24')
+        self.eventually(lambda: len(self.announced(eyes)) == 2,
+                        'another network changes nothing')
+        self.assertEqual(Claim.UNKNOWN, self.found(eyes)[NET].claim)
+        self.cloud.add_router('r3', chassis=None)
+        self.cloud.add_tenant('r3', 'third', '10.0.0.1/26')
+        self.eventually(lambda: self.announced(eyes) == {'10.9.0.0/24'},
+                        'the conflict is another one')
+        for name, net in ('r3', 'third'), ('r2', 'theirs'):
+            self.cloud.remove_tenant(name, net)
+        self.become(eyes, NET, '10.9.0.0/24')

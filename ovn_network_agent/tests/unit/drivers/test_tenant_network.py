@@ -1,0 +1,171 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Driver tenant_network: from the view to resources."""
+
+import dataclasses
+
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import world
+
+NET, SIX = '10.0.0.0/24', '2001:db8:1::/64'
+VIA = '198.51.100.1'
+TABLE = 10
+HANDOVER = model.Handover
+
+
+def tenant(prefix=NET, subnet=None, **values):
+    port = values.pop('port', None) or world.port()
+    return model.TenantPrefix(**{
+        'router': 'r-1', 'called': 'r1', 'prefix': prefix,
+        'subnet': subnet or prefix, 'network': 'net', 'port': port,
+        'via': VIA, **values})
+
+
+class TenantNetworkTest(base.BaseTestCase):
+
+    def wanted(self, subject, name='tenant_network', node=None, **options):
+        driver = world.driver(name, world.conf(**options))
+        return list(driver.resources(subject, node or world.node()))
+
+    def kinds(self, *args, **options):
+        return [each.kind for each in self.wanted(*args, **options)]
+
+    def problem(self, subject, **options):
+        return '; '.join(each.text for each in self.wanted(subject, **options)
+                         if each.kind == 'problem')
+
+    def test_a_subnet_in_a_vrf(self):
+        entry, route, announced = self.wanted(tenant(tag=4400001))
+        name = world.conf().frr.frr_prefix_list
+        self.assertEqual(resources.PrefixListEntry(name, NET, 24, 24), entry)
+        self.assertEqual(resources.KernelRoute(254, NET, 'br-ex', VIA), route)
+        self.assertEqual(resources.Announcement(
+            'vrf-provider', NET, '169.254.0.1', 4400001), announced)
+        self.assertIn(route.ref, announced.requires)
+        # The route stays as long as the announcement cannot be withdrawn.
+        self.assertEqual({NET}, {route.subject, announced.subject})
+        *_rest, announced = self.wanted(
+            tenant(), fip_route__announce_method='kernel')
+        self.assertEqual(resources.AnnouncedRoute(
+            TABLE, NET, 'veth-provider', '169.254.0.1'), announced)
+        self.assertEqual(NET, announced.subject)
+
+    def test_a_subnet_without_a_vrf(self):
+        entry, announced = self.wanted(tenant(), frr__vrf_name='')
+        self.assertEqual('prefix_list_entry', entry.kind)
+        self.assertEqual(resources.Announcement(
+            '', NET, f'{VIA} br-ex onlink'), announced)
+        *_entry, announced = self.wanted(
+            tenant(tag=4400001), frr__vrf_name='',
+            fip_route__announce_method='kernel')
+        self.assertEqual(resources.AnnouncedRoute(
+            254, NET, 'br-ex', VIA, 4400001), announced)
+
+    def test_ipv6_and_one_address(self):
+        port = world.port(networks=('2001:db8::1/64',))
+        found = self.wanted(tenant(SIX, port=port, via='2001:db8::1'))
+        self.assertIn(resources.KernelRoute(254, SIX, 'br-ex',
+                                            '2001:db8::1'), found)
+        self.assertEqual(ownership.NEXT_HOP_6, found[-1].nexthop)
+        entry, route, _announced = self.wanted(tenant('10.0.0.5/32', NET))
+        self.assertEqual((NET, 32, 32), (entry.network, entry.ge, entry.le))
+        self.assertEqual('10.0.0.5/32', route.dst)
+
+    def test_a_table_of_its_own(self):
+        self.assertIn(
+            resources.Rule(1500, 100, dst=NET),
+            self.wanted(tenant(), fip_route__route_table_id=100,
+                        fip_route__route_rule_priority=1500))
+
+    def test_a_handover(self):
+        port = world.port(local=False, handover=HANDOVER.ANNOUNCE, relay=7)
+        found = self.wanted(tenant(port=port))
+        self.assertIn(resources.Flow(
+            'br-ex', ownership.COOKIE_RELAY, ownership.PRIORITY_RELAY,
+            resources.LOCAL, 4, NET, set_dst=port.mac, output='ports:7,3'),
+            found)
+        self.assertIn(resources.Neighbour('br-ex', VIA, '', port.mac), found)
+        self.assertIn('announcement', [each.kind for each in found])
+        found = self.kinds(tenant(port=dataclasses.replace(
+            port, handover=HANDOVER.FORWARD)))
+        self.assertIn('kernel_route', found)
+        self.assertNotIn('announcement', found)
+
+    def test_what_is_not_announced(self):
+        self.assertEqual([], self.wanted(tenant(withheld='no')))
+        self.assertIn('the provider network of router r2',
+                      self.problem(tenant(claimed='r2')))
+        self.assertIn(f'its gateway {VIA} is in no network',
+                      self.problem(tenant(), network_cidr=['192.0.2.0/24']))
+        for subject in (tenant(claimed='r2'), tenant(
+                rivals=('x',), claim=model.Claim.REFUSED)):
+            self.assertEqual(['problem'], self.kinds(subject))
+            self.assertEqual([], self.kinds(subject, 'veth_leak'))
+
+    def test_two_routers(self):
+        for claim, kinds, text in (
+                (model.Claim.FIRST, {'announcement'}, 'had it first'),
+                (model.Claim.UNKNOWN, {'keep'}, 'does not know who'),
+                (model.Claim.REFUSED, set(), 'not announced')):
+            subject = tenant(rivals=(f'{NET} of router r2',), claim=claim)
+            self.assertLessEqual(kinds, {*self.kinds(subject)})
+            self.assertIn(f'router r1: {NET} of network net overlaps with '
+                          f'{NET} of router r2; ', self.problem(subject))
+            self.assertIn(text, self.problem(subject))
+
+    def test_a_segment_in_doubt_keeps_what_is_announced(self):
+        for segment in (
+                None, world.segment(patch_port=0), world.segment(mac=''),
+                world.segment(bridge='', device='')):
+            subject = tenant(port=world.port(segment=segment))
+            found = self.wanted(subject)
+            self.assertEqual({'keep'}, {each.kind for each in found})
+            self.assertIn(('vrf-provider', NET), [
+                each.of.key for each in found])
+
+    def test_way_back(self):
+        found = self.wanted(tenant('10.0.0.5/32', NET), 'veth_leak')
+        self.assertEqual(
+            {(2000, NET, None, 200, 'br-ex', None),
+             (1997, None, NET, 254, 'veth-default', 0),
+             (1998, None, NET, resources.BLACKHOLE, 'veth-default', None)},
+            {(rule.priority, rule.src, rule.dst, rule.table, rule.iif,
+              rule.suppress) for rule in found})
+        self.assertEqual([], self.wanted(tenant(withheld='no'), 'veth_leak'))
+        self.assertEqual({'keep'}, {*self.kinds(
+            tenant(claim=model.Claim.UNKNOWN), 'veth_leak')})
+        lost = tenant(port=world.port(segment=None))
+        self.assertIn('keep', self.kinds(lost, 'veth_leak'))
+
+    def test_a_standby_prepares(self):
+        group = model.GatewayGroup('Gateway_Chassis', 'g', ports=(
+            model.GroupPort('cr-lrp-1', world.OTHER, 'lrp-1',
+                            ('198.51.100.1/24',), world.segment(),
+                            routed=(NET, SIX)),))
+        self.assertEqual(
+            [(NET, 24), (SIX, 64)],
+            [(each.network, each.ge) for each in self.wanted(group)])
+        self.assertEqual(
+            [(NET, 32), (SIX, 128)],
+            [(each.network, each.le) for each in self.wanted(
+                group, tenant_network__advertisement_method='host')])
+        self.assertIn((NET, 'br-ex', 200), [
+            (each.src, each.iif, each.table)
+            for each in self.wanted(group, 'veth_leak')
+            if each.kind == 'rule'])
+        self.assertEqual([], self.wanted(
+            group, fip_route__standby_prepare=False))

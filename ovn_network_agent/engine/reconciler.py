@@ -310,8 +310,9 @@ class Reconciler:
                     break
                 unwanted = [r for r in self.tracker.delta(kinds).delete
                             if bool(r.leaves_early) is early and only(r)]
-                self._apply(backend, resources.Delta(delete=tuple(
-                    self._removals.permitted(unwanted))))
+                if unwanted:
+                    self._apply(backend, resources.Delta(delete=tuple(
+                        self._removals.permitted(unwanted))))
 
     # -- one change -------------------------------------------------------
 

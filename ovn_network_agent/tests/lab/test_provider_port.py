@@ -187,7 +187,7 @@ class ProviderPorts:
             report = running.stop()
         self._give_up(self.one, shared)
         base.note(f'{self.kind}, virtual IP: {report}')
-        self.assertLessEqual(report.longest_gap_ms, leaving.LONGEST_GAP_MS)
+        self.assertLess(report.longest_gap_ms, leaving.DEATH_MS)
 
     def _take(self, vm, shared):
         """A machine takes a virtual IP, and says so until all have heard.

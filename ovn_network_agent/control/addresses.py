@@ -262,6 +262,10 @@ class Addresses:
         if served and not served.answered and not served.unanswered:
             return State.OMITTED, ('distributed: the chassis of its machine '
                                    'answers for it')
+        if known.machine and not known.machine.announced:
+            return State.FORWARDED, (
+                'its port is not up on this chassis yet; what the machine '
+                'sends is forwarded')
         if known.address in self._problems:
             return State.OMITTED, self._problems[known.address]
         if (port and not known.resident and

@@ -65,8 +65,9 @@ def of_machines(settings: typing.Any, view: model.Snapshot
         nets = provider_networks(settings, network)
         if segments.usable(network.segment, bridges.served(settings)):
             for each in known.values():
-                if not (each.withheld or each.claimed) and networks.inside(
-                        each.address, nets):
+                if (each.announced and not each.withheld and
+                        not each.claimed and
+                        networks.inside(each.address, nets)):
                     yield each
 
 

@@ -45,7 +45,7 @@ class ProviderPortDriver(base.Driver):
         return tuple(
             base.Watch('sb', 'Port_Binding',
                        ('type', 'mac', 'port_security', 'virtual_parent',
-                        'external_ids'),
+                        'additional_chassis', 'options', 'external_ids'),
                        conditions=(('type', '=', kind),), urgent=True)
             for kind in ('', 'virtual'))
 
@@ -81,14 +81,16 @@ class ProviderPortDriver(base.Driver):
     def _neighbour_proxies(self, network: model.ProviderNetwork,
                            segment: model.Segment,
                            nets: Iterable[iptext.Network]) -> base.Wanted:
-        """The gateways of IPv6 subnets, which machines ask for.
+        """The gateways of IPv6 subnets, and routers on other chassis.
 
         For IPv4, proxy ARP answers for each address that is elsewhere.
         """
-        gateways = [gateway for net in nets if net.version == 6
-                    for gateway in self._gateways(net)
+        six = [net for net in nets if net.version == 6]
+        answered = [gateway for net in six for gateway in self._gateways(net)
                     if gateway not in network.routers]
-        if gateways:
+        answered += [address for address in network.elsewhere
+                     if networks.inside(address, six)]
+        if answered:
             requires = segments.prerequisites(segment)
             yield resources.Sysctl(f'net/ipv6/conf/{segment.device}/proxy_ndp',
                                    '1', requires=requires)
@@ -96,8 +98,8 @@ class ProviderPortDriver(base.Driver):
             yield resources.Sysctl(
                 f'net/ipv6/neigh/{segment.device}/proxy_delay', '0',
                 requires=requires)
-            for gateway in gateways:
-                yield resources.NeighbourProxy(segment.device, gateway,
+            for address in dict.fromkeys(answered):
+                yield resources.NeighbourProxy(segment.device, address,
                                                requires=requires)
 
     def _gateways(self, net: iptext.Network) -> list[str]:
@@ -137,7 +139,8 @@ class ProviderPortDriver(base.Driver):
         yield from announcing.reachable(
             self.settings, node, found.address, network.segment, found.tag,
             of_device, of_device + tuple(
-                flow.ref for flow in segments.mac_tweak(network.segment)))
+                flow.ref for flow in segments.mac_tweak(network.segment)),
+            found.announced)
 
     def _networks(self, network: model.ProviderNetwork
                   ) -> tuple[iptext.Network, ...]:

@@ -30,6 +30,9 @@ class ProviderNetwork:
     segment: Segment | None
     # Addresses of router ports on the network, sorted.
     routers: tuple[str, ...] = ()
+    # IPv6 addresses of routers whose gateway is on another chassis, sorted:
+    # nobody in OVN here answers machines that ask for them.
+    elsewhere: tuple[str, ...] = ()
     # Whether an option names the network.
     named: bool = False
 
@@ -51,6 +54,9 @@ class PortAddress:
     withheld: str = ''
     # Who else has the address in OVN and comes first, or ''.
     claimed: str = ''
+    # Whether this chassis has the port, and its flows are there.  Otherwise
+    # the machine comes, and the packets that it sends already are forwarded.
+    announced: bool = True
 
     @property
     def place(self) -> ProviderNetwork:

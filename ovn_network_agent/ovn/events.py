@@ -201,8 +201,9 @@ def of_view(conf: Any) -> tuple[base.Watch, ...]:
 
 
 def bound_to(chassis: columns.Uuid) -> list[list[Any]]:
-    """The clauses for all ports that are bound to a chassis.
+    """The clauses for all ports that a chassis has, or is about to get.
 
     :returns: see :meth:`ovsdb.connection.Database.also`
     """
-    return [['chassis', '==', ['uuid', str(chassis)]]]
+    own = ['uuid', str(chassis)]
+    return [['chassis', '==', own], ['additional_chassis', 'includes', own]]

@@ -165,7 +165,8 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'attached': _of_type(
                 'patch', lambda r: columns.referenced(r, 'datapath')),
             'ip': Index(lambda r: rows.machine(r, True)[0]
-                        if rows.announces_itself(r) else ()),
+                        if rows.answers_itself(r) else ()),
+            'machine on': Index(rows.machine_chassis),
             'subnet': Index(_subnet_keys),
             'policy': _policy(policies.MACHINE),
             'machine': Index(
@@ -205,6 +206,7 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'address': _column('external_ip'),
             'tenant': _of_type('snat', _tenant_keys),
             'machine': Index(_machine_keys),
+            'ipv6': Index(lambda r: [True] if ':' in r.external_ip else ()),
             'policy': _policy('NAT row')},
         ('nb', 'Logical_Router'): {
             'uuid': Index(lambda r: [str(r.uuid)]),
@@ -269,7 +271,7 @@ def _peer_keys(row: Row) -> Iterator[str]:
 
 
 def _subnet_keys(row: Row) -> Iterator[tuple[Any, str]]:
-    if rows.announces_itself(row):
+    if rows.answers_itself(row):
         for datapath in columns.referenced(row, 'datapath'):
             for subnet in rows.subnets(row)[0]:
                 yield datapath, subnet

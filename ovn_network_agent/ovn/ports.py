@@ -28,7 +28,7 @@ from ovn_network_agent.ovn import withholding
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
-_BINDING = 'Port_Binding'
+_BINDING, _LRP = 'Port_Binding', 'Logical_Router_Port'
 # The rows of routers that have an address before a machine has it, and what a
 # person calls them.
 _CLAIMS = {'NAT': 'a NAT row of a router', 'Logical_Router_Port':
@@ -81,7 +81,7 @@ class Ports:
         While no row has a port that this chassis had when SB lost the row of
         this chassis, the port is here.
         """
-        hosted = self._rows.index('sb', _BINDING, 'hosted').find(
+        hosted = self._rows.index('sb', _BINDING, 'machine on').find(
             self._inputs.wiring.chassis)
         gone = {uuid for uuid in self._present.keys() - hosted
                 if self._present[uuid].name not in self._inputs.wiring.held}
@@ -139,8 +139,8 @@ class Ports:
                ) -> tuple[dict[str, str], tuple[str, ...]]:
         """See :func:`rows.machine`; nothing of a port that is not here."""
         chosen = self._inputs.chosen.machines
-        if chosen is None or not rows.announces_itself(row) or (
-                rows.chassis_name(row) != self._inputs.wiring.chassis):
+        if chosen is None or (self._inputs.wiring.chassis not in
+                              rows.machine_chassis(row)):
             return {}, ()
         return rows.machine(row, chosen.pairs)
 
@@ -153,7 +153,9 @@ class Ports:
             chosen.objection(selection.Subject(
                 address, own.own, (), row.statement.own, own.native,
                 network_names=row.names)),
-            self._claim(of, address))
+            self._claim(of, address),
+            rows.chassis_name(of) == self._inputs.wiring.chassis and
+            bool(columns.atom(of, 'up', True)))
 
     def _claim(self, of: columns.Row, address: str) -> str:
         """What else has an address and comes first, see decision record 41.
@@ -200,18 +202,47 @@ class Ports:
             segment, tuple(sorted({
                 str(each.ip) for each in map(networks.parse_interface,
                                              routers) if each})),
-            named), row)
+            tuple(sorted(self._elsewhere(datapath))), named), row)
+
+    def _elsewhere(self, datapath: Uuid) -> Iterator[str]:
+        """See :attr:`model.ProviderNetwork.elsewhere`."""
+        for lrp in self._attached(datapath):
+            if self._is_elsewhere(lrp):
+                for uuid in self._rows.find('nb', _LRP, 'name').find(lrp):
+                    yield from (each for each in self._rows.find(
+                        'nb', _LRP, 'address').keys_of(uuid) if ':' in each)
+        for nat in self._rows.find('nb', 'NAT', 'ipv6').find(True):
+            if self._rows.ask(self._is_nat_elsewhere, datapath, nat):
+                yield from self._rows.find('nb', 'NAT', 'address').keys_of(nat)
+
+    def _is_nat_elsewhere(self, datapath: Uuid, nat: Uuid) -> bool:
+        return any(
+            self._rows.ask(self._segments.datapath, lrp) == datapath and
+            self._is_elsewhere(lrp)
+            for router in self._rows.find('nb', 'Logical_Router',
+                                          'nat').find(nat)
+            for port in self._rows.find('nb', 'Logical_Router',
+                                        'port').keys_of(router)
+            for lrp in self._rows.find('nb', _LRP, 'name').keys_of(port))
+
+    def _is_elsewhere(self, lrp: str) -> bool:
+        redirect = self._segments.redirect(lrp)
+        return redirect is not None and rows.chassis_name(
+            redirect, self._rows.referred) != self._inputs.wiring.chassis
 
     def _routers(self, datapath: Uuid) -> Iterator[str]:
         """'address/len' of the router ports on a network."""
+        for name in self._attached(datapath):
+            for uuid in self._rows.find('nb', _LRP, 'name').find(name):
+                row = self._rows.row('nb', _LRP, uuid)
+                yield from () if row is None else rows.networks(row)[0]
+
+    def _attached(self, datapath: Uuid) -> Iterator[str]:
+        """Names of the router ports on a network."""
         peers = self._rows.find('sb', _BINDING, 'peer')
         for patch in self._rows.find('sb', _BINDING,
                                      'attached').find(datapath):
-            for name in peers.keys_of(patch):
-                for uuid in self._rows.find('nb', 'Logical_Router_Port',
-                                            'name').find(name):
-                    row = self._rows.row('nb', 'Logical_Router_Port', uuid)
-                    yield from () if row is None else rows.networks(row)[0]
+            yield from peers.keys_of(patch)
 
 
 def _key(found: model.PortAddress) -> str:

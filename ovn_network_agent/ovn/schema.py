@@ -44,7 +44,8 @@ _OPTIONAL_COLUMNS = {
     ('Logical_Router_Static_Route', 'route_table'),
     ('NAT', 'external_ids'), ('NAT', 'external_mac'),
     ('NAT', 'gateway_port'), ('NAT', 'logical_port'), ('NAT', 'options'),
-    ('Port_Binding', 'port_security'), ('Port_Binding', 'tag'),
+    ('Port_Binding', 'additional_chassis'), ('Port_Binding', 'port_security'),
+    ('Port_Binding', 'tag'),
     ('Port_Binding', 'up'),
 }
 

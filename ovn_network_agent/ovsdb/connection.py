@@ -137,6 +137,9 @@ class Database(replica.Lent):
         :param clauses: as for :meth:`only`, instead of the last ones here
         :returns: whether the replica has the rows
         """
+        # The schema may lack a column that nothing else needs.
+        present = self._replicated.get(table, ())
+        clauses = [each for each in clauses if each[0] in present]
         connection = self._connection
         if self._further.get(table) != clauses:
             self._further[table] = clauses

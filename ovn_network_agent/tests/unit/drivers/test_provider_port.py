@@ -61,6 +61,13 @@ class ProviderPortTest(base.BaseTestCase):
         self.assertEqual(2, len(flows))
         self.assertLessEqual({route.ref, *flows}, {*announced.requires})
 
+    def test_a_machine_that_comes(self):
+        """Its route alone: the kernel takes what it sends."""
+        self.assertEqual(['kernel_route'],
+                         self.kinds(address(announced=False)))
+        self.assertEqual([], self.kinds(address(announced=False),
+                                        frr__vrf_name=''))
+
     def test_by_each_method_with_and_without_a_vrf(self):
         for kernel in (False, True):
             for vrf in ('', 'vrf-provider'):
@@ -158,7 +165,12 @@ class ProviderPortTest(base.BaseTestCase):
         self.assertEqual(
             {'2001:db8:0:1::1'}, self.proxies(dataclasses.replace(
                 of, routers=('2001:db8::1',))))
-        self.assertEqual(set(), self.proxies(network()))
+        self.assertEqual(set(), self.proxies(network(
+            elsewhere=('2001:db8:0:2::5',))))
+        self.assertEqual(
+            {'2001:db8::1', '2001:db8:0:1::1', '2001:db8::5'}, self.proxies(
+                dataclasses.replace(of, elsewhere=(
+                    '2001:db8::5', '2001:db8:0:2::5'))))
         self.assertLessEqual(
             {('net/ipv6/conf/br-ex/proxy_ndp', '1'),
              ('net/ipv6/neigh/br-ex/proxy_delay', '0')},

@@ -35,7 +35,8 @@ def make(address, builder, nb, sb, wiring, drivers, names, pairs):
     """
     seen = builder.build(nb, sb, wiring, {}, model.Phase.RUNNING, full=True)
     here = {each.port: each for known in seen.machines.values()
-            for each in known.values() if each.address == address}
+            for each in known.values()
+            if each.address == address and each.announced}
     bound = [ports.read(row, address, nb, sb, seen.node.chassis, pairs)
              for row in sb['Port_Binding'].values()
              if columns.atom(row, 'logical_port') in names]

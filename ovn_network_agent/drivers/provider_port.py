@@ -113,7 +113,9 @@ class ProviderPortDriver(base.Driver):
                  node: model.Node) -> base.Wanted:
         """The route and the announcement of an address.
 
-        Where the segment is in doubt, the announcement stays as it is.
+        Where the segment is in doubt, the announcement stays as it is, and
+        while the port is not up: a start of ovn-controller may say so for a
+        moment, and a port that has lost its machine has no chassis.
         """
         network = found.network
         if found.withheld:
@@ -136,11 +138,16 @@ class ProviderPortDriver(base.Driver):
             yield from announcing.kept(self.settings, node, found.address)
             return
         of_device = segments.prerequisites(network.segment)
-        yield from announcing.reachable(
+        wanted = list(announcing.reachable(
             self.settings, node, found.address, network.segment, found.tag,
             of_device, of_device + tuple(
                 flow.ref for flow in segments.mac_tweak(network.segment)),
-            found.announced)
+            found.announced))
+        yield from wanted
+        if found.bound and not found.up:
+            refs = {each.ref for each in wanted}
+            yield from (keep for keep in announcing.kept(
+                self.settings, node, found.address) if keep.of not in refs)
 
     def _networks(self, network: model.ProviderNetwork
                   ) -> tuple[iptext.Network, ...]:

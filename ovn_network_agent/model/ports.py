@@ -54,9 +54,19 @@ class PortAddress:
     withheld: str = ''
     # Who else has the address in OVN and comes first, or ''.
     claimed: str = ''
-    # Whether this chassis has the port, and its flows are there.  Otherwise
-    # the machine comes, and the packets that it sends already are forwarded.
-    announced: bool = True
+    # Whether this chassis has the port; otherwise it is the target of a live
+    # migration, and the machine runs here already.
+    bound: bool = True
+    # Whether the flows of the port are there.
+    up: bool = True
+
+    @property
+    def announced(self) -> bool:
+        """Whether the address is to be announced from here.
+
+        Otherwise, the packets that the machine sends are forwarded.
+        """
+        return self.bound and self.up
 
     @property
     def place(self) -> ProviderNetwork:

@@ -154,7 +154,7 @@ class Ports:
                 address, own.own, (), row.statement.own, own.native,
                 network_names=row.names)),
             self._claim(of, address),
-            rows.chassis_name(of) == self._inputs.wiring.chassis and
+            rows.chassis_name(of) == self._inputs.wiring.chassis,
             bool(columns.atom(of, 'up', True)))
 
     def _claim(self, of: columns.Row, address: str) -> str:

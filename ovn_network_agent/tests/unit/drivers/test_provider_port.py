@@ -63,10 +63,20 @@ class ProviderPortTest(base.BaseTestCase):
 
     def test_a_machine_that_comes(self):
         """Its route alone: the kernel takes what it sends."""
-        self.assertEqual(['kernel_route'],
-                         self.kinds(address(announced=False)))
-        self.assertEqual([], self.kinds(address(announced=False),
+        self.assertEqual(['kernel_route'], self.kinds(address(bound=False)))
+        self.assertEqual([], self.kinds(address(bound=False),
                                         frr__vrf_name=''))
+
+    def test_a_port_that_is_not_up(self):
+        """Its announcement stays if there is one."""
+        route, *kept = self.wanted(address(up=False))
+        self.assertEqual('kernel_route', route.kind)
+        self.assertEqual({'keep'}, {each.kind for each in kept})
+        refs = {keep.of for keep in kept}
+        self.assertNotIn(route.ref, refs)
+        self.assertLessEqual({
+            resources.Ref('announcement', ('vrf-provider', f'{ONE}/32')),
+            resources.Ref('announced_route', (10, f'{ONE}/32'))}, refs)
 
     def test_by_each_method_with_and_without_a_vrf(self):
         for kernel in (False, True):

@@ -155,6 +155,13 @@ PREFIX_LIST_FIRST = 1_000_000_000
 PREFIX_LIST_LAST = 1_999_999_999
 _NUMBERS_OF_A_NETWORK = 8
 
+# Router advertisements of FRR: the most milliseconds between two, and the
+# seconds for which a host keeps the router (default of RFC 4861, 6.2.1: 1800).
+# Nobody else chooses such odd numbers, so each of both marks the lines of an
+# interface as the agent's.
+RA_INTERVAL = 30_000 + ROUTE_PROTOCOL
+RA_LIFETIME = 1800 + ROUTE_PROTOCOL
+
 # veth pair between the default VRF and the provider VRF.
 VETH_DEFAULT = 'veth-default'
 VETH_PROVIDER = 'veth-provider'

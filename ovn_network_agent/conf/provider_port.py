@@ -48,4 +48,12 @@ OPTS = [
              'gateways of subnets. A subnet without an address here has its '
              'first address as gateway, as Neutron has by default. A '
              'gateway that is a router port in OVN needs no answer.'),
+    cfg.BoolOpt(
+        'router_advertisements', default=True, mutable=True,
+        help='Whether FRR advertises this node as the default router of '
+             'networks with machines of IPv6, so that machines send packets '
+             'to it, and ask for no other neighbour. The advertisements '
+             'have no address for machines. None is sent on a network where '
+             'a router of OVN advertises (ipv6_ra_configs of its port). Set '
+             'it to false where another router advertises.'),
 ]

@@ -41,13 +41,14 @@ class ProviderPortDriver(base.Driver):
     ASKS = (plugins.MACHINES,)
 
     def events(self) -> tuple[base.Watch, ...]:
-        """What the view has of ports of machines for this driver alone."""
-        return tuple(
-            base.Watch('sb', 'Port_Binding',
-                       ('type', 'mac', 'port_security', 'virtual_parent',
-                        'additional_chassis', 'options', 'external_ids'),
-                       conditions=(('type', '=', kind),), urgent=True)
-            for kind in ('', 'virtual'))
+        """What the view has of ports for this driver alone."""
+        return (base.Watch('nb', 'Logical_Router_Port', ('ipv6_ra_configs',)),
+                *(base.Watch(
+                    'sb', 'Port_Binding',
+                    ('type', 'mac', 'port_security', 'virtual_parent',
+                     'additional_chassis', 'options', 'external_ids'),
+                    conditions=(('type', '=', kind),), urgent=True)
+                  for kind in ('', 'virtual')))
 
     def resources(self, subject: (model.Node | model.ProviderNetwork |
                                   model.PortAddress),
@@ -76,16 +77,22 @@ class ProviderPortDriver(base.Driver):
         yield from segments.mac_tweak(network.segment)
         nets = self._networks(network)
         yield from announcing.prefix_list(self.settings, nets)
-        yield from self._neighbour_proxies(network, network.segment, nets)
+        six = [net for net in nets if net.version == 6]
+        if six:
+            yield from self._neighbour_proxies(network, network.segment, six)
+            if self.settings.provider_port.router_advertisements and (
+                    not network.advertised):
+                yield resources.RouterAdvertisement(
+                    network.segment.device, tuple(map(str, six)), requires=(
+                        segments.link_local(network.segment).ref,))
 
     def _neighbour_proxies(self, network: model.ProviderNetwork,
                            segment: model.Segment,
-                           nets: Iterable[iptext.Network]) -> base.Wanted:
+                           six: Iterable[iptext.Network]) -> base.Wanted:
         """The gateways of IPv6 subnets, and routers on other chassis.
 
         For IPv4, proxy ARP answers for each address that is elsewhere.
         """
-        six = [net for net in nets if net.version == 6]
         answered = [gateway for net in six for gateway in self._gateways(net)
                     if gateway not in network.routers]
         answered += [address for address in network.elsewhere

@@ -33,6 +33,8 @@ class ProviderNetwork:
     # IPv6 addresses of routers whose gateway is on another chassis, sorted:
     # nobody in OVN here answers machines that ask for them.
     elsewhere: tuple[str, ...] = ()
+    # Whether a router of OVN sends router advertisements there.
+    advertised: bool = False
     # Whether an option names the network.
     named: bool = False
 

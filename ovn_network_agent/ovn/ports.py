@@ -202,7 +202,15 @@ class Ports:
             segment, tuple(sorted({
                 str(each.ip) for each in map(networks.parse_interface,
                                              routers) if each})),
-            tuple(sorted(self._elsewhere(datapath))), named), row)
+            tuple(sorted(self._elsewhere(datapath))),
+            any(self._advertises(lrp) for lrp in self._attached(datapath)),
+            named), row)
+
+    def _advertises(self, lrp: str) -> bool:
+        """Whether OVN answers router solicitations for a router port."""
+        return any(columns.entry(row, 'ipv6_ra_configs', 'address_mode')
+                   for row in self._rows.rows('nb', _LRP, self._rows.find(
+                       'nb', _LRP, 'name').find(lrp)))
 
     def _elsewhere(self, datapath: Uuid) -> Iterator[str]:
         """See :attr:`model.ProviderNetwork.elsewhere`."""

@@ -38,6 +38,7 @@ _OPTIONAL_COLUMNS = {
     ('Logical_Router_Port', 'external_ids'),
     ('Logical_Router_Port', 'gateway_chassis'),
     ('Logical_Router_Port', 'ha_chassis_group'),
+    ('Logical_Router_Port', 'ipv6_ra_configs'),
     ('Logical_Router_Port', 'options'),
     ('Logical_Router_Static_Route', 'output_port'),
     ('Logical_Router_Static_Route', 'policy'),

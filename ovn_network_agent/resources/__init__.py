@@ -34,6 +34,9 @@ from ovn_network_agent.resources.base import Stage as Stage
 from ovn_network_agent.resources.changes import Delta as Delta
 from ovn_network_agent.resources.frr import Announcement as Announcement
 from ovn_network_agent.resources.frr import PrefixListEntry as PrefixListEntry
+from ovn_network_agent.resources.frr import (
+    RouterAdvertisement as RouterAdvertisement,
+)
 from ovn_network_agent.resources.gateways import (
     GatewayPriority as GatewayPriority,
 )

@@ -387,6 +387,8 @@ def concerns(resource, address):
                 _covers(resource.dst, address))
     if resource.kind == resources.PrefixListEntry.kind:
         return _covers(resource.network, address)
+    if resource.kind == resources.RouterAdvertisement.kind:
+        return _covered(resource.prefixes, address)
     if resource.kind == resources.Flow.kind:
         return resource.family == family and resource.dst in (
             None, networks.host_prefix(address))
@@ -410,6 +412,10 @@ def _of_family(rule, family):
     prefix = rule.src or rule.dst
     return (networks.family(prefix) == family if prefix
             else bool(rule.ipv6) == (family == 6))
+
+
+def _covered(prefixes, address):
+    return any(_covers(prefix, address) for prefix in prefixes)
 
 
 def _covers(prefix, address):

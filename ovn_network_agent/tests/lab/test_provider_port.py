@@ -37,6 +37,9 @@ MIGRATION_MS = 300
 ROUNDS = 3
 
 
+WAITS = 'ovn-ofctrl-wait-before-clear'
+
+
 class ProviderPorts:
     """The tests: machines on two nodes, on a flat network and on a VLAN.
 
@@ -252,9 +255,15 @@ class ProviderPorts:
 
     def test_kill_and_restart_of_ovn_controller(self):
         """SB shows nothing of it, and all stays."""
-        since = self.mark('gw1')
+        since, node = self.mark('gw1'), self.cloud['gw1']
+        # Without it, ovn-controller removes all flows at its start, and makes
+        # them again (ovn-controller(8)).
+        node.run(['ovs-vsctl', 'set', 'Open_vSwitch', '.',
+                  f'external_ids:{WAITS}=5000'])
+        self.addCleanup(node.run, ['ovs-vsctl', 'remove', 'Open_vSwitch', '.',
+                                   'external_ids', WAITS])
         with self.nothing_lost(self.one, self.tagged):
-            self.cloud['gw1'].stop('ovn-controller', signal.SIGKILL)
+            node.stop('ovn-controller', signal.SIGKILL)
             self.cloud.start_controller('gw1')
         self.assertEqual([], self.changes('gw1', since))
 

@@ -61,6 +61,7 @@ BACKENDS = {
     'stale_route': (resources.StaleRoute,),
     'bfd_timers': (resources.BfdTimers,),
     'frr_prefix_list': (resources.PrefixListEntry,),
+    'router_advertisement': (resources.RouterAdvertisement,),
     'frr_static': (resources.Announcement,),
 }
 

@@ -214,8 +214,14 @@ class PortsTest(base.OvsdbTestCase):
         self.cloud.add_router('r1')
         eyes = self.eyes()
         network = self.become(eyes, ONE)[ONE].network
-        self.assertEqual((('198.51.100.0/24',), ('198.51.100.1',)),
-                         (network.networks, network.routers))
+        self.assertEqual(
+            (('198.51.100.0/24',), ('198.51.100.1',), False),
+            (network.networks, network.routers, network.advertised))
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Port', {'name': 'lrp-r1'},
+            ipv6_ra_configs=ovsdb.ovsdb_map(address_mode='slaac')))
+        self.eventually(lambda: self.found(eyes)[ONE].network.advertised,
+                        'the router advertises')
 
     def test_routers_of_ipv6_elsewhere(self):
         """Nobody in OVN here answers machines that ask for them."""

@@ -29,7 +29,7 @@ HOST = '198.51.100.10/32'
 HARMLESS = {'netlink.port', 'frr_sockets.read_sockets', 'overlap.end',
             'overlap.standing', 'vtysh.read_daemons',
             'controller.read_state', 'prefix_lists.permit',
-            'nft_version.read_version'}
+            'nft_version.read_version', 'router_advertisements.read'}
 # By name of the function: items that are refused one by one.
 ITEMS = {
     'kernel_routes.set_routes': [
@@ -226,6 +226,7 @@ CALLS = {
     'prefix_lists.renew': [['OTHER', [HOST]], ['', [HOST]],
                            [LIST, [ZONE]], [LIST, ['10.0.0.0/8']],
                            [LIST, [HOST + '\nexit']], [LIST, [None]]],
+    'router_advertisements.change': [['x', []], [[], 'x']],
     'readdress.renew': [[DEVICE, '10.9.9.9/24'], ['br-ex', '10.8.8.8/24'],
                         ['veth-provider', '10.9.9.9/30'],
                         ['veth-provider', ZONE]],

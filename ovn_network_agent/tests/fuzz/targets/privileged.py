@@ -63,7 +63,10 @@ _COMMANDS = re.compile('|'.join((
     f'show bgp {_OF_VRF} ipv[46] unicast update-groups advertised-routes',
     'show daemons', 'show running-config', 'show vrf',
     f'clear ip bgp {_OF_VRF} \\* soft out',
-    f'clear bgp {_OF_VRF} ipv6 unicast \\* soft out')))
+    f'clear bgp {_OF_VRF} ipv6 unicast \\* soft out',
+    rf'interface {BRIDGE}(?:\.\d+)?', 'exit', 'no ipv6 nd suppress-ra',
+    'ipv6 nd ra-lifetime 1844', 'ipv6 nd ra-interval msec 30044',
+    'ipv6 nd prefix [0-9a-f:.]+/[0-9]+ off-link no-autoconfig')))
 _POPULATION = (
     'link set lo up',
     f'link add {BRIDGE} type veth peer name br-ex-peer',
@@ -284,6 +287,7 @@ TARGETS = tuple(_target(module, share) for module, share in (
     ('openflow', 1), ('flow_monitor', 0.2), ('overlap', 0.02),
     ('controller', 0.02), ('ovsdb', 0.1), ('vtysh', 0.2), ('bgp', 0.1),
     ('neighbour_proxies', 0.3),
+    ('router_advertisements', 0.2),
     ('prefix_lists', 0.2), ('list_monitor', 0.05), ('frr_setup', 0.1),
     ('frr_sockets', 0.05), ('log_levels', 0.3), ('nft', 0.3),
     ('nft_version', 0.02)))

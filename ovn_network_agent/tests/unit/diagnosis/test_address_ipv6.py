@@ -75,6 +75,14 @@ class Ipv6Test(explained.AddressTestCase):
         self.assertTrue(subject.concerns(proxy, healthy.FIP6))
         self.assertFalse(subject.concerns(proxy, healthy.FIP))
 
+    def test_router_advertisements_concern_their_prefixes(self):
+        for prefixes, concerned in (((f'{healthy.FIP6}/128',), True),
+                                    (('2001:db8:ffff::/64',), False),
+                                    ((), False)):
+            wanted = resources.RouterAdvertisement('br-ex', prefixes)
+            self.assertEqual(concerned,
+                             subject.concerns(wanted, healthy.FIP6))
+
     def test_rules_and_routes_of_the_family_count(self):
         """Those of IPv4 concern no address of IPv6, nor the reverse."""
         for address, other in ((healthy.FIP6, '198.51.100.'),

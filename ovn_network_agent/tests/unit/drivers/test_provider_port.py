@@ -160,6 +160,18 @@ class ProviderPortTest(base.BaseTestCase):
                 if each.kind == 'problem')
             self.assertIn('[provider_port] networks', found.text)
 
+    def test_router_advertisements(self):
+        of = network(networks=('198.51.100.0/24', '2001:db8::/64'))
+
+        def sent(of, **options):
+            return [each.prefixes for each in self.wanted(of, **options)
+                    if each.kind == 'router_advertisement']
+        self.assertEqual([('2001:db8::/64',)], sent(of))
+        self.assertEqual([], sent(network()))
+        self.assertEqual([], sent(dataclasses.replace(of, advertised=True)))
+        self.assertEqual([], sent(
+            of, provider_port__router_advertisements=False))
+
     def proxies(self, of, **options):
         return {each.dst for each in self.wanted(of, **options)
                 if each.kind == 'neighbour_proxy'}

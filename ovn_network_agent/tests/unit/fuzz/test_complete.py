@@ -39,7 +39,8 @@ CALLS = {'loads', 'raw_decode', 'get_single_node', 'safe_load', 'unpack',
 OURS = {
     'references to objects of the agent itself': (
         'backends.flow', 'backends.frr_prefix_list', 'backends.frr_static',
-        'backends.overlap', 'control.addresses', 'diagnosis.address.switch',
+        'backends.overlap', 'backends.router_advertisement',
+        'control.addresses', 'diagnosis.address.switch',
         'diagnosis.address.verdicts', 'diagnosis.node.check',
         'engine.reconciler', 'forward.presence', 'forward.standing',
         'nft.transaction', 'ovn.absence', 'privileged.ofctl',

@@ -23,6 +23,7 @@ from lab import frr
 from lab import node as nodes
 from lab import plan
 from lab import withdrawals
+from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import leaving
 
@@ -35,9 +36,9 @@ TAGGED = {4: next(plan.FURTHER_PROVIDERS.subnets(new_prefix=24)),
 # so many times there and back.
 MIGRATION_MS = 300
 ROUNDS = 3
-
-
 WAITS = 'ovn-ofctrl-wait-before-clear'
+# Longest seconds between two router advertisements of FRR, and a bit.
+ADVERTISED = 35
 
 
 class ProviderPorts:
@@ -311,3 +312,14 @@ class TestProviderPortKernel(ProviderPorts, base.LabTestCase):
 
     METHOD = 'kernel'
     FAMILY = 6
+
+    def test_a_machine_learns_its_default_route(self):
+        """From FRR, on each segment; and no network comes with it."""
+        for vm in (self.far, self.tagged_far):
+            learned = nodes.wait_until(
+                f'{vm.node.name} has a router', lambda v=vm: v.node.run(
+                    ['ip', '-6', 'route', 'show', 'proto', 'ra']).stdout,
+                ADVERTISED)
+            route, = learned.splitlines()
+            self.assertIn(f'default via {ownership.SEGMENT_LINK_LOCAL} ',
+                          route)

@@ -33,7 +33,6 @@ from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import ports
-from ovn_network_agent.ovn import prefixes
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import routers
 from ovn_network_agent.ovn import segments
@@ -68,11 +67,7 @@ class Builder:
                  selected: selection.Selection | None = None,
                  machines: inputs.Machines | None = None,
                  behind: inputs.Tenants | None = None) -> None:
-        made = indexes.make()
-        if behind is not None:
-            made['nb', 'Logical_Router_Port']['network'] = (
-                prefixes.Overlapping(prefixes.of_port))
-        self._rows = queries.Queries(made)
+        self._rows = queries.Queries(tenants.indexed(indexes.make(), behind))
         self._inputs = inputs.Inputs(gateway_port)
         located = segments.Segments(self._rows, self._inputs)
         self._nats = nats.Nats(self._rows, self._inputs)
@@ -244,6 +239,11 @@ class Builder:
     def distributed(self) -> bool:
         """Whether the cloud has distributed floating IPs."""
         return self._nats.are_distributed
+
+    @property
+    def inhabited(self) -> frozenset[Uuid]:
+        """The datapaths of tenants whose machines are announced."""
+        return self._tenants.inhabited
 
     def own_chassis(self) -> Uuid | None:
         """UUID of the row of this chassis in SB."""

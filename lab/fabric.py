@@ -61,11 +61,12 @@ class Fabric:
                     if address}
 
     def announcers(self, address):
-        """Names of the gateways that announce an address, sorted."""
+        """Names of the gateways that announce an address or prefix, sorted.
+        """
         family = families.of(address)
         found = json.loads(frr.ask(
             self['spine'], 'bgpd', f'show bgp {family.afi} unicast '
-            f'{family.prefix(address)} json'))
+            f'{address if "/" in address else family.prefix(address)} json'))
         # A session over link-local addresses has the name of its device.
         peers = {path['peer'].get('interface', path['peer']['peerId'])
                  for path in found.get('paths', ())}

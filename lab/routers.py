@@ -274,6 +274,50 @@ class Routers:
                 'neutron:cidrs': address})
         switch.addvalue('ports', port.uuid)
 
+    def add_interface(self, router, cidr):
+        """A further tenant network of a router.
+
+        :param cidr: its address range
+        :returns: the router with this network, :class:`Router`
+        """
+        made = dataclasses.replace(router, internal=Network(
+            new_uuid(), f'tenant-{next(self._tenants):d}', cidr))
+
+        def write(txn, tables):
+            self._interface(txn, tables, made, find_one(
+                tables, 'Logical_Router', name=router.row_name))
+
+        self.nb.transact(write)
+        return made
+
+    def remove_interface(self, router):
+        """Delete the tenant network of :meth:`add_interface`."""
+        def write(_txn, tables):
+            switch = self._switch_row(tables, router.internal)
+            row = find_one(tables, 'Logical_Router', name=router.row_name)
+            for port in switch.ports:
+                if port.type == 'router':
+                    row.delvalue('ports', find_one(
+                        tables, 'Logical_Router_Port',
+                        name=port.options['router-port']))
+            switch.delete()
+
+        self.nb.transact(write)
+
+    def set_address_scope(self, network, scope):
+        """Put the subnet of a tenant network into an address scope.
+
+        :param scope: UUID in Neutron, '' for none
+        """
+        key = f'neutron:subnet_pool_addr_scope{network.cidr.version}'
+
+        def write(_txn, tables):
+            for port in self._switch_row(tables, network).ports:
+                if port.type == 'router':
+                    port.external_ids = {**port.external_ids, key: scope}
+
+        self.nb.transact(write)
+
     def remove_router(self, router):
         """Delete a router, its gateway port, network and group."""
         def write(_txn, tables):

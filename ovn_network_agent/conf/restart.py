@@ -52,6 +52,7 @@ REASONS = {
         'only a start looks whether the node can forward ports; the name of '
         'the file may change, but port forwarding begins and ends at a start'),
     ('port_forward',): _WALL,
+    ('tenant_network', 'advertisement_method'): _WATCHED,
     ('tenant_network', 'extra_routes'): _WATCHED,
     ('veth_leak',): _WALL,
 }

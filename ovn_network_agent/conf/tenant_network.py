@@ -23,7 +23,6 @@ OPTS = [
         'advertisement_method', default='subnet', choices=[
             ('subnet', 'the prefix of each subnet'),
             ('host', 'the address of each machine there')],
-        mutable=True,
         help='What is announced of a network of a tenant. With "host", OVN '
              'SB sends the agent the ports of these networks, and a machine '
              'with a floating IP is left out, because its answers leave with '

@@ -39,6 +39,15 @@ class TenantNetworkDriver(base.Driver):
     SUBJECTS = (model.GatewayGroup, model.TenantPrefix)
     ASKS = (plugins.TENANTS,)
 
+    def events(self) -> tuple[base.Watch, ...]:
+        """What the view has of machines, if they are announced."""
+        if self.settings.tenant_network.advertisement_method != 'host':
+            return ()
+        return tuple(
+            base.Watch('sb', 'Port_Binding', ('mac', 'virtual_parent'),
+                       conditions=(('type', '=', kind),), urgent=True)
+            for kind in ('', 'virtual'))
+
     def resources(self, subject: model.GatewayGroup | model.TenantPrefix,
                   node: model.Node) -> base.Wanted:
         """The route, the announcement and what permits it."""
@@ -94,11 +103,17 @@ class TenantNetworkDriver(base.Driver):
             yield from announcing.permitted(self.settings, found.prefix,
                                             found.subnet)
         of_device = segments.prerequisites(port.segment)
+        # OVN answers a question for the address of a router port only if the
+        # asker is in the network of the port, and the device is not.
+        gateway = resources.Neighbour(port.segment.device, found.via, '',
+                                      lladdr=port.mac, requires=of_device)
+        yield gateway
         flows = (tuple(flow.ref for flow in segments.mac_tweak(port.segment))
                  if port.segment.patch_port else ())
         yield from announcing.reachable(
             self.settings, node, found.prefix, port.segment, found.tag,
-            of_device, of_device + flows, announced, found.via)
+            of_device, (*of_device, gateway.ref, *flows), announced,
+            found.via)
 
 
 def objection(found: model.TenantPrefix, inside: bool = True) -> str:
@@ -106,7 +121,7 @@ def objection(found: model.TenantPrefix, inside: bool = True) -> str:
 
     :param inside: whether the gateway port's address is in a provider network
     """
-    what = f'{found.prefix} of network {found.network}'
+    what = f'{found.subnet} of network {found.network}'
     if found.claimed:
         return (f'router {found.called}: {what} is not announced, because it '
                 'overlaps with the provider network of router '

@@ -167,10 +167,12 @@ class VethLeakDriver(base.Driver):
                 node: model.Node) -> base.Wanted:
         """The way back of a tenant's addresses, and their guard.
 
-        The announcement is the way to them.
+        The announcement is the way to them, as long as there is one.
         """
         if not found.announced:
             return
+        if found.port.handover is model.Handover.FORWARD:
+            yield from self._last_way(found, node)
         wanted = [*self._ways_back(found.port, [found.subnet], node),
                   *self._guard(iptext.network(found.subnet))]
         if found.claim is model.Claim.UNKNOWN:
@@ -178,6 +180,25 @@ class VethLeakDriver(base.Driver):
                         resources.Keep(each.ref) for each in wanted)
         else:
             yield from wanted
+
+    def _last_way(self, found: model.TenantPrefix,
+                  node: model.Node) -> base.Wanted:
+        """The way to addresses that are announced here no longer.
+
+        The fabric still sends packets.  BGP must not announce this way, so its
+        routes are none that the prefix list permits: the halves of a subnet,
+        or the subnet of single addresses.
+        """
+        network, vrf = (iptext.network(found.subnet),
+                        node.device(self.settings.frr.vrf_name))
+        if vrf is None or not vrf.vrf_table:
+            return
+        whole = found.prefix != found.subnet
+        for each in [network] if whole else network.subnets():
+            if str(each) != found.prefix:
+                yield resources.KernelRoute(
+                    vrf.vrf_table, str(each), ownership.VETH_PROVIDER,
+                    veth.ends(self.settings, network.version)[0])
 
     def _ways_back(self, port: model.GatewayPort | model.GroupPort,
                    subnets: Iterable[str], node: model.Node) -> base.Wanted:

@@ -57,6 +57,8 @@ _NAMED = 10
 _STATEMENTS = (resources.Keep.kind, resources.Problem.kind)
 # Kinds of an answer that are no contribution as they are.
 _NOT_YET = (resources.Problem.kind, resources.Advertised.kind)
+# Kinds of other drivers for which the proof of a router does not wait.
+_OF_OTHERS = (resources.Keep.kind, resources.Rule.kind)
 # The name of a completed proof, in the place of that of a subject.
 _PROOF = 'proof'
 
@@ -235,7 +237,8 @@ class Contributions:
         """What the driver of a proof wants, and others for its subjects.
 
         What another driver keeps as found is no doubt about the router: two
-        tenants may have one prefix.
+        tenants may have one prefix.  Nor is a rule for a network whose single
+        addresses are announced.
         """
         names = {name for parts in of_routers
                  for name in parts.get(about[1], ())}
@@ -248,7 +251,7 @@ class Contributions:
                     yield from (
                         each for each in self._state.contributed(
                             (driver.name, about[1], name))
-                        if each.kind != resources.Keep.kind)
+                        if each.kind not in _OF_OTHERS)
 
     def _understood(self, wanted: Iterable[resources.Resource]
                     ) -> list[resources.Resource]:

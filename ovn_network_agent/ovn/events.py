@@ -13,6 +13,8 @@
 """RowEvents that do nothing but wake the loop."""
 
 from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
 import dataclasses
 from typing import Any
 
@@ -21,6 +23,7 @@ from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import trigger as triggers
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base
 from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovn import rows
@@ -181,7 +184,7 @@ _ADVERTISED = (base.Watch('sb', ADVERTISED, ('datapath', 'ip_prefix')),)
 # The rows that the servers send of some tables; the others are sent whole.
 _OF_AGENTS = ['map', [
     [ownership.EXT_ID_MANAGED, ownership.EXT_ID_MANAGED_VALUE]]]
-CONDITIONS = (
+CONDITIONS: tuple[tuple[str, str, list[list[Any]]], ...] = (
     ('sb', 'Port_Binding', [['type', '==', t] for t in rows.OF_NETWORKS]),
     ('nb', 'Logical_Router_Static_Route',
      [['ip_prefix', '==', '0.0.0.0/0'], ['ip_prefix', '==', '::/0'],
@@ -200,6 +203,16 @@ def of_view(conf: Any) -> tuple[base.Watch, ...]:
             (_ADVERTISED if conf.announce.advertised_routes else ()))
 
 
+def conditions(conf: Any) -> Iterator[tuple[str, str, list[list[Any]]]]:
+    """The clauses of databases and tables, by the ConfigOpts."""
+    for database, table, clauses in CONDITIONS:
+        if table == 'Logical_Router_Static_Route' and (
+                conf.tenant_network.extra_routes and
+                plugins.asked(conf, plugins.TENANTS)):
+            continue
+        yield database, table, clauses
+
+
 def bound_to(chassis: columns.Uuid) -> list[list[Any]]:
     """The clauses for all ports that a chassis has, or is about to get.
 
@@ -207,3 +220,9 @@ def bound_to(chassis: columns.Uuid) -> list[list[Any]]:
     """
     own = ['uuid', str(chassis)]
     return [['chassis', '==', own], ['additional_chassis', 'includes', own]]
+
+
+def at(datapaths: Iterable[columns.Uuid]) -> list[list[Any]]:
+    """Likewise for all ports of networks."""
+    return [['datapath', '==', ['uuid', text]]
+            for text in sorted(map(str, datapaths))]

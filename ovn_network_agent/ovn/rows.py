@@ -192,6 +192,24 @@ def default_route(row: Row) -> model.NbDefaultRoute | None:
         marks.get(ownership.EXT_ID_ADVERTISED, '') if managed else '', prefix)
 
 
+def extra_route(row: Row) -> tuple[iptext.Network, str] | None:
+    """The prefix and next hop of a route of Neutron, None for another one.
+
+    Such a route is in the main table, matches by destination, and is neither
+    a default route nor one of an agent.
+    """
+    if (columns.entry(row, 'external_ids', ownership.EXT_ID_MANAGED) or
+            columns.atom(row, 'route_table') or
+            columns.atom(row, 'policy', 'dst-ip') != 'dst-ip'):
+        return None
+    try:
+        prefix = iptext.network(columns.atom(row, 'ip_prefix'))
+        nexthop = str(iptext.address(columns.atom(row, 'nexthop')))
+    except ValueError:
+        return None
+    return (prefix, nexthop) if prefix.prefixlen else None
+
+
 def nat_addresses(row: Row) -> tuple[str, ...]:
     """Sorted IPv4 addresses in nat_addresses of a router's gateway patch port.
 

@@ -31,7 +31,6 @@ from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import ports
-from ovn_network_agent.ovn import prefixes
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import routers
 from ovn_network_agent.ovn import segments
@@ -64,11 +63,8 @@ class Builder:
 
     def __init__(self, gateway_port: str = '',
                  chosen: inputs.Choice = inputs.Choice()) -> None:
-        made = indexes.make()
-        if chosen.tenants is not None:
-            made['nb', 'Logical_Router_Port']['network'] = (
-                prefixes.Overlapping(prefixes.of_port))
-        self._rows = queries.Queries(made)
+        self._rows = queries.Queries(
+            tenants.indexed(indexes.make(), chosen.tenants))
         self._inputs = inputs.Inputs(gateway_port, chosen=chosen)
         located = segments.Segments(self._rows, self._inputs)
         self._addresses = addresses.Addresses(self._rows, self._inputs)
@@ -234,6 +230,12 @@ class Builder:
     def distributed(self) -> bool:
         """Whether the cloud has distributed floating IPs."""
         return bool(self._rows.index('nb', 'NAT', 'machine').keys())
+
+    @property
+    def inhabited(self) -> frozenset[Uuid]:
+        """The datapaths of tenants whose machines are announced."""
+        return (self._tenants.inhabited if self.chosen.tenants
+                else frozenset())
 
     def own_chassis(self) -> Uuid | None:
         """UUID of the row of this chassis in SB."""

@@ -26,6 +26,7 @@ from ovn_network_agent import networks
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import claims
+from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import prefixes
@@ -37,6 +38,8 @@ from ovn_network_agent.ovn import withholding
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
+_BINDING = 'Port_Binding'
+_ROUTE = 'Logical_Router_Static_Route'
 _ROUTER = 'Logical_Router'
 _PORT = 'Logical_Router_Port'
 # What ovn-northd copies from the port of Neutron, by family.
@@ -55,6 +58,7 @@ class Network:
     """A prefix behind a router."""
 
     prefix: str
+    datapath: Uuid
     # The name that a person knows.
     called: str
     # None for that of the gateway port, 0 for none.
@@ -67,6 +71,7 @@ class _Attached:
     """What the rows of a router port give."""
 
     networks: tuple[iptext.Network, ...] = ()
+    datapath: Uuid | None = None
     switch: withholding.Network = withholding.Network()
     own: policies.Policy = policies.NONE
     # By family the address scope, '' for none.
@@ -81,6 +86,9 @@ class _Contest:
     network: Network
     provider: str = ''
     rivals: tuple[str, ...] = ()
+    # Whether single addresses are announced; each, and why it is not, or ''.
+    single: bool = False
+    machines: tuple[tuple[str, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -111,7 +119,19 @@ class Tenants:
         self._judged: Mapping[claims.Key, model.Claim] = {}
         # What the prefixes were made of.
         self._completed: tuple[object, ...] = (None,) * 3
+        # By router and prefix, what its single addresses were made of.
+        self._wholes: dict[tuple[str, str], model.TenantPrefix] = {}
         self.present: dict[str, Prefixes] = {}
+
+    @property
+    def inhabited(self) -> frozenset[Uuid]:
+        """The datapaths whose machines are announced."""
+        options = self._inputs.chosen.tenants
+        if options is None or not options.hosts:
+            return frozenset()
+        return frozenset(
+            contest.network.datapath for each in self._found.values()
+            for contest in each.contests if not contest.network.withheld)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -123,16 +143,34 @@ class Tenants:
 
     def networks(self, router: Uuid) -> tuple[Network, ...]:
         """The networks of tenants behind a router, withheld ones, too."""
+        found = [self._rows.ask(self._attached, port)
+                 for port in self._ports(router)]
         return tuple(sorted((
-            each for port in self._ports(router)
-            for each in self._judge(router, self._rows.ask(
-                self._attached, port))), key=lambda each: each.prefix))
+            each for attached in (*found, *self._behind(router, found))
+            for each in self._judge(router, attached)),
+            key=lambda each: each.prefix))
 
     def routed(self, router: Uuid) -> tuple[str, ...]:
         """The prefixes of those that may be announced."""
         return () if self._inputs.chosen.tenants is None else tuple(
             each.prefix for each in self._rows.ask(self.networks, router)
             if not each.withheld)
+
+    def _behind(self, router: Uuid,
+                found: Iterable[_Attached]) -> Iterator[_Attached]:
+        """The prefixes of extra routes, as if they were at the port."""
+        options = self._inputs.chosen.tenants
+        if options is None or not options.routes:
+            return
+        for row in self._rows.rows(
+                'nb', _ROUTE, self._rows.find('nb', _ROUTER,
+                                              'route').keys_of(router)):
+            route = rows.extra_route(row)
+            for each in found if route else ():
+                if route and networks.inside(route[1], each.networks) and (
+                        not _too_wide(route[0])):
+                    yield dataclasses.replace(
+                        each, networks=(route[0],), problems=())
 
     def _ports(self, router: Uuid) -> Iterator[Uuid]:
         """The ports of a router that are no gateway ports."""
@@ -154,8 +192,10 @@ class Tenants:
         known = [net for version in networks.VERSIONS
                  for net in networks.of_version(version, valid)]
         name = columns.atom(row, 'name')
+        (datapath,) = columns.referenced(patch, 'datapath')
         return _Attached(
-            tuple(net for net in known if not _too_wide(net)), switch,
+            tuple(net for net in known if not _too_wide(net)), datapath,
+            switch,
             next(iter(self._rows.find('nb', _PORT, 'policy').keys_of(port)),
                  policies.NONE),
             tuple((version, columns.entry(patch, 'external_ids', key) or '')
@@ -167,17 +207,29 @@ class Tenants:
 
     def _judge(self, router: Uuid, found: _Attached) -> Iterator[Network]:
         switch, chosen = found.switch, self._inputs.chosen.selected
-        frame = self._rows.ask(self._frames.frame, router)
         tag = chosen.tag((), switch.statement.tags, frozenset(), switch.names)
+        if self._inputs.chosen.tenants and self._inputs.chosen.tenants.hosts:
+            # Each address decides by itself.
+            chosen = dataclasses.replace(chosen, include_cidrs=(),
+                                         exclude_cidrs=())
         for net in found.networks:
             yield Network(
-                str(net), switch.called or switch.uuid,
+                str(net), found.datapath, switch.called or switch.uuid,
                 tag.number if tag.where else None,
                 self._condition(router, net, dict(found.scopes)) or
-                chosen.objection(selection.Subject(
-                    str(net), found.own.own, frame.judgement.router,
-                    switch.statement.own, found.own.native,
-                    frame.judgement.names, switch.names)))
+                chosen.objection(self._subject(router, found, str(net))))
+
+    def _subject(self, router: Uuid, found: _Attached, address: str,
+                 own: policies.Policy = policies.NONE) -> selection.Subject:
+        """A prefix or address of a router's port, and what rows say of it.
+
+        :param own: of the row of a machine
+        """
+        judgement = self._rows.ask(self._frames.frame, router).judgement
+        return selection.Subject(
+            address, own.own or found.own.own, judgement.router,
+            found.switch.statement.own, (*own.native, *found.own.native),
+            judgement.names, found.switch.names)
 
     def _condition(self, router: Uuid, net: iptext.Network,
                    scopes: Mapping[int, str]) -> str:
@@ -207,6 +259,53 @@ class Tenants:
                         'leave with the address of the router')
         return ''
 
+    # -- machines ---------------------------------------------------------
+
+    def _single(self, router: Uuid, network: Network
+                ) -> tuple[bool, tuple[tuple[str, str], ...]]:
+        """Whether single addresses are announced, and those of machines.
+
+        No row says which addresses are behind an extra route.
+        """
+        net = iptext.network(network.prefix)
+        port = next((each for each in self._ports(router) if net in
+                     self._rows.ask(self._attached, each).networks), None)
+        if port is None or not (self._inputs.chosen.tenants and
+                                self._inputs.chosen.tenants.hosts):
+            return False, ()
+        return True, tuple(
+            (address, why) for uuid in self._rows.find(
+                'sb', _BINDING, 'machines').find(network.datapath)
+            for address, why in self._rows.ask(self._machine, router, port,
+                                               uuid)
+            if networks.inside(address, [net]))
+
+    def _machine(self, router: Uuid, port: Uuid,
+                 uuid: Uuid) -> tuple[tuple[str, str], ...]:
+        row = self._rows.row('sb', _BINDING, uuid)
+        if row is None:
+            return ()
+        own = next(iter(self._rows.find('sb', _BINDING,
+                                        'policy').keys_of(uuid)),
+                   policies.NONE)
+        found = self._rows.ask(self._attached, port)
+        return tuple(
+            (address, self._floating(router, address) or
+             self._inputs.chosen.selected.objection(
+                 self._subject(router, found, address, own)))
+            for address in rows.machine(row, False)[0])
+
+    def _floating(self, router: Uuid, address: str) -> str:
+        """Why a machine with a floating IP is not announced, or ''."""
+        by_nat = self._rows.find('nb', _ROUTER, 'nat')
+        for nat in sorted(self._rows.find('nb', 'NAT',
+                                          'logical').find(address)):
+            row = self._rows.row('nb', 'NAT', nat)
+            if router in by_nat.find(nat) and row is not None:
+                return ('its answers leave with its floating IP '
+                        f'{columns.atom(row, "external_ip")}')
+        return ''
+
     # -- overlaps ---------------------------------------------------------
 
     def _of_router(self, router: Uuid) -> _Found:
@@ -230,8 +329,14 @@ class Tenants:
                     providers.add(self._called(other))
                 elif other != router:
                     rivals.update(self._overlaps(other, network.prefix))
+        if self._inputs.chosen.tenants and self._inputs.chosen.tenants.routes:
+            by_route = self._rows.find('nb', _ROUTER, 'route')
+            for route in self._rows.find('nb', _ROUTE, 'network').find(key):
+                for other in by_route.find(route) - {router}:
+                    rivals.update(self._overlaps(other, network.prefix))
         return _Contest(network, min(providers, default=''),
-                        tuple(sorted(rivals)))
+                        tuple(sorted(rivals)),
+                        *self._single(router, network))
 
     def _is_public(self, router: Uuid, port: Uuid) -> bool:
         """Whether a port is a gateway port on a provider network."""
@@ -295,10 +400,12 @@ class Tenants:
             if new:
                 made[router.uuid] = former if new == former else new
         self.present = made
+        self._wholes = {place: whole for place, whole in self._wholes.items()
+                        if place[0] in made}
 
     def _prefixes(self, router: model.Router, found: _Found,
                   former: Prefixes) -> dict[str, model.TenantPrefix]:
-        made = {}
+        made: dict[str, model.TenantPrefix] = {}
         gateways = {version: _gateway(router, version)
                     for version in networks.VERSIONS}
         for contest in found.contests:
@@ -307,16 +414,59 @@ class Tenants:
             if gateway is None:
                 continue
             port, via = gateway
-            new = model.TenantPrefix(
+            whole = model.TenantPrefix(
                 router.uuid, router.both_names, network.prefix,
                 network.prefix, network.called, port, via,
                 port.tag if network.tag is None else network.tag or None,
                 network.withheld, contest.provider, contest.rivals,
                 self._judged.get((router.uuid, network.prefix),
                                  model.Claim.SOLE))
-            known = former.get(new.prefix)
-            made[new.prefix] = known if known == new else new
+            if contest.single and whole.announced:
+                made.update(self._hosts(whole, contest, former))
+            else:
+                known = former.get(whole.prefix)
+                made[whole.prefix] = known if known == whole else whole
         return made
+
+    def _hosts(self, whole: model.TenantPrefix, contest: _Contest,
+               former: Prefixes) -> Iterator[tuple[str, model.TenantPrefix]]:
+        """The single addresses of a network."""
+        place = whole.router, whole.prefix
+        same = self._wholes.get(place) == whole
+        self._wholes[place] = whole
+        for address, why in contest.machines:
+            prefix = networks.host_prefix(address)
+            known = former.get(prefix)
+            if not same or known is None or known.withheld != why:
+                known = dataclasses.replace(whole, prefix=prefix,
+                                            withheld=why)
+            yield prefix, known
+
+
+def indexed(made: dict[queries.Place, dict[str, indexes.Index]],
+            behind: inputs.Tenants | None
+            ) -> dict[queries.Place, dict[str, indexes.Index]]:
+    """Add the indexes that tenants alone need."""
+    if behind is not None:
+        made['nb', _PORT]['network'] = prefixes.Overlapping(prefixes.of_port)
+    if behind is not None and behind.routes:
+        made['nb', _ROUTE]['network'] = prefixes.Overlapping(_route_keys)
+    if behind is not None and behind.hosts:
+        made['nb', 'NAT']['logical'] = indexes.Index(_floating_keys)
+        made['sb', _BINDING]['machines'] = indexes.Index(
+            lambda row: columns.referenced(row, 'datapath')
+            if rows.hosts(row) and rows.answers_itself(row) else ())
+    return made
+
+
+def _route_keys(row: columns.Row) -> list[prefixes.Key]:
+    route = rows.extra_route(row)
+    return [prefixes.key(route[0])] if route else []
+
+
+def _floating_keys(row: columns.Row) -> list[str]:
+    return ([columns.atom(row, 'logical_ip')]
+            if columns.atom(row, 'type') == 'dnat_and_snat' else [])
 
 
 def _gateway(router: model.Router,

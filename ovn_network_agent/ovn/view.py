@@ -345,11 +345,12 @@ class View:
         self._doubled = names
 
     def _have_machines(self) -> None:
-        """Have the server send the ports of machines on this chassis.
+        """Have the server send the ports of machines that matter here.
 
         A cloud has thousands of such ports.  Distributed floating IPs and
         machines on provider networks alone need some of them, and each node
-        needs its own.
+        needs its own; networks of tenants whose machines are announced need
+        those of the networks.
 
         While SB is away, the first distributed floating IP of the cloud does
         not keep this node from following NB.
@@ -359,17 +360,19 @@ class View:
         self._has_machines = False
         # Without its row, no port is bound to this chassis.
         own, southbound = self._builder.own_chassis(), self._databases['sb']
-        if own is None or not (self._asks_machines or
-                               self._builder.distributed):
+        bound = self._asks_machines or self._builder.distributed
+        inhabited = self._builder.inhabited
+        if own is None or not (bound or inhabited):
             return
-        self._has_machines = southbound.also('Port_Binding',
-                                             events.bound_to(own))
-        self._had_machines = self._had_machines or self._has_machines
-        if not self._has_machines and (
+        complete = southbound.also('Port_Binding', [
+            *(events.bound_to(own) if bound else ()), *events.at(inhabited)])
+        self._has_machines = bound and complete
+        self._had_machines = self._had_machines or complete
+        if not complete and (
                 southbound.connected or self._had_machines or
                 self.last is None):
-            raise Incomplete('the ports of the machines on this chassis are '
-                             'still to come')
+            raise Incomplete('the ports of the machines on this chassis, or '
+                             'in networks of tenants, are still to come')
 
     def _look_at_tunnels(self, phase: model.Phase) -> None:
         """Find the silent ones of the other candidates, which a drain needs.

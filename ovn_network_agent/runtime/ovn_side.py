@@ -129,7 +129,7 @@ class OvnSide:
                                          self._rows if wanted.stale
                                          else self._trigger):
                 self._handlers[wanted.database].watch_event(event)
-        for name, table, clauses in events.CONDITIONS:
+        for name, table, clauses in events.conditions(self._conf):
             self.databases[name].only(table, clauses)
 
     def _watches(self):

@@ -109,7 +109,7 @@ class Eyes:
             for event in events.of_watch('view', watch, own,
                                          self.trigger):
                 self.handlers[watch.database].watch_event(event)
-        for name, table, clauses in events.CONDITIONS:
+        for name, table, clauses in events.conditions(conf):
             self.databases[name].only(table, clauses)
         for name, (table, column) in MARKS.items():
             self.databases[name].require(table, (column,))

@@ -189,6 +189,33 @@ class TenantsTest(TenantsTestCase):
         # A part of the network is not the network.
         self.become(self.eyes(announce__exclude_cidrs=['10.0.0.0/25']), NET)
 
+    def test_extra_routes(self):
+        """Those with a next hop in a network that is announced."""
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        self.cloud.add_router('r2', chassis=HERE)
+        self.cloud.add_tenant('r2', 'theirs', '10.8.0.1/24')
+        for prefix, nexthop, more in (
+                ('10.7.0.0/24', '10.0.0.9', {}),
+                ('10.7.1.0/24', '10.9.0.9', {}), ('x', '10.0.0.9', {}),
+                ('10.7.2.0/24', '10.0.0.9', {'route_table': 'other'}),
+                ('10.7.3.0/24', '10.0.0.9', {'policy': 'src-ip'}),
+                ('0.0.0.0/0', '10.0.0.9', {}),
+                ('10.8.0.0/25', '10.0.0.9', {})):
+            self.cloud.add_static_route('r1', prefix, nexthop, **more)
+        self.become(self.eyes(), NET, '10.8.0.0/24')
+        eyes = self.eyes(tenant_network__extra_routes=True)
+        self.eventually(lambda: len(self.found(eyes)) == 4, 'all are there')
+        found = self.found(eyes)
+        self.assertEqual(('net', '10.7.0.0/24', Claim.SOLE), (
+            found['10.7.0.0/24'].network, found['10.7.0.0/24'].subnet,
+            found['10.7.0.0/24'].claim))
+        for prefix, rival in (('10.8.0.0/25', '10.8.0.0/24 of router r2'),
+                              ('10.8.0.0/24', '10.8.0.0/25 of router r1')):
+            self.assertEqual(Claim.UNKNOWN, found[prefix].claim)
+            self.assertIn(rival, found[prefix].rivals[0])
+        self.cloud.remove_tenant('r1', 'net')
+        self.become(eyes, '10.8.0.0/24')
+
     def test_the_other_end_is_a_router(self):
         self.cloud.add_tenant('r1', 'net', '10.0.0.1/24', bind=False)
         eyes = self.eyes()
@@ -330,3 +357,83 @@ class OverlapTest(TenantsTestCase):
         for name, net in ('r3', 'third'), ('r2', 'theirs'):
             self.cloud.remove_tenant(name, net)
         self.become(eyes, NET, '10.9.0.0/24')
+
+
+class HostsTest(TenantsTestCase):
+    """Single addresses of machines, wherever these are."""
+
+    def setUp(self):
+        super().setUp()
+        self.network = self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        self.add('vm-1', '10.0.0.5')
+
+    def add(self, port, *addresses, chassis=AWAY, kind='', **row):
+        self.cloud.add_machine(
+            port, chassis, kind, network=row.pop('network', self.network),
+            mac=[' '.join(('fa:16:3e:00:00:aa', *addresses))], **row)
+
+    def eyes(self, **options):
+        return super().eyes(tenant_network__advertisement_method='host',
+                            **options)
+
+    def test_machines_come_and_go(self):
+        eyes = self.eyes()
+        found = self.become(eyes, '10.0.0.5/32')['10.0.0.5/32']
+        self.assertEqual((NET, '198.51.100.1', 'net'),
+                         (found.subnet, found.via, found.network))
+        self.add('vm-2', '10.0.0.6', '192.0.2.1', chassis=HERE)
+        self.assertIs(found, self.become(
+            eyes, '10.0.0.5/32', '10.0.0.6/32')['10.0.0.5/32'])
+        self.cloud.move_machine('vm-2', AWAY, up=False)
+        self.become(eyes, '10.0.0.5/32')
+        self.add('vm-3', '10.0.0.7', kind='virtual', virtual_parent='vm-1')
+        self.add('vm-4', '10.0.0.8', kind='localport')
+        self.become(eyes, '10.0.0.5/32', '10.0.0.7/32')
+        self.cloud.add_nat('r1', '198.51.100.1', '10.0.0.0/24', 'snat')
+        self.become(eyes)
+        self.assertEqual({NET}, self.found(eyes).keys())
+
+    def test_a_floating_ip(self):
+        eyes = self.eyes()
+        self.become(eyes, '10.0.0.5/32')
+        self.cloud.add_nat('r1', '198.51.100.9')
+        found = self.become(eyes)['10.0.0.5/32']
+        self.assertEqual('its answers leave with its floating IP '
+                         '198.51.100.9', found.withheld)
+        self.cloud.remove_nat('r1', '198.51.100.9')
+        self.become(eyes, '10.0.0.5/32')
+
+    def test_words_and_options(self):
+        self.add('vm-2', '10.0.0.200')
+        self.become(self.eyes(announce__include_cidrs=['10.0.0.0/25']),
+                    '10.0.0.5/32')
+        self.become(self.eyes(announce__exclude_networks=['net']))
+        eyes = self.eyes()
+        self.become(eyes, '10.0.0.5/32', '10.0.0.200/32')
+        self.sb.transact(ovsdb.update(
+            'Port_Binding', {'logical_port': 'vm-1'},
+            external_ids=ovsdb.ovsdb_dict({ANNOUNCE: 'false'})))
+        self.become(eyes, '10.0.0.200/32')
+
+    def test_an_overlap(self):
+        eyes = self.eyes()
+        self.become(eyes, '10.0.0.5/32')
+        self.cloud.add_router('r2', chassis=HERE)
+        theirs = self.cloud.add_tenant('r2', 'theirs', '10.0.0.1/16')
+        self.add('vm-2', '10.0.9.9', network=theirs)
+        self.claims(eyes, r1=Claim.FIRST, r2=Claim.REFUSED)
+        self.assertEqual({'10.0.0.5/32'}, self.announced(eyes))
+
+    def test_only_rows_of_the_networks(self):
+        """With subnets, no machine's row is here."""
+        self.add('vm-9', '10.0.0.9', network=self.cloud.add_network())
+        for method, ports in (('host', {'vm-1'}), ('subnet', set())):
+            eyes = TenantsTestCase.eyes(
+                self, tenant_network__advertisement_method=method)
+            eyes.look()
+            with eyes.databases['sb'].rows() as sb:
+                rows = sb['Port_Binding'].values()
+                self.assertEqual(ports, {row.logical_port for row in rows
+                                         if row.type == ''})
+                self.assertEqual(method == 'host',
+                                 'mac' in next(iter(rows))._data)

@@ -49,13 +49,15 @@ class TenantNetworkTest(base.BaseTestCase):
                          if each.kind == 'problem')
 
     def test_a_subnet_in_a_vrf(self):
-        entry, route, announced = self.wanted(tenant(tag=4400001))
+        entry, gateway, route, announced = self.wanted(tenant(tag=4400001))
+        self.assertEqual(resources.Neighbour('br-ex', VIA, '',
+                                             'fa:16:3e:00:00:01'), gateway)
         name = world.conf().frr.frr_prefix_list
         self.assertEqual(resources.PrefixListEntry(name, NET, 24, 24), entry)
         self.assertEqual(resources.KernelRoute(254, NET, 'br-ex', VIA), route)
         self.assertEqual(resources.Announcement(
             'vrf-provider', NET, '169.254.0.1', 4400001), announced)
-        self.assertIn(route.ref, announced.requires)
+        self.assertLessEqual({route.ref, gateway.ref}, {*announced.requires})
         # The route stays as long as the announcement cannot be withdrawn.
         self.assertEqual({NET}, {route.subject, announced.subject})
         *_rest, announced = self.wanted(
@@ -65,7 +67,7 @@ class TenantNetworkTest(base.BaseTestCase):
         self.assertEqual(NET, announced.subject)
 
     def test_a_subnet_without_a_vrf(self):
-        entry, announced = self.wanted(tenant(), frr__vrf_name='')
+        entry, _gateway, announced = self.wanted(tenant(), frr__vrf_name='')
         self.assertEqual('prefix_list_entry', entry.kind)
         self.assertEqual(resources.Announcement(
             '', NET, f'{VIA} br-ex onlink'), announced)
@@ -81,7 +83,8 @@ class TenantNetworkTest(base.BaseTestCase):
         self.assertIn(resources.KernelRoute(254, SIX, 'br-ex',
                                             '2001:db8::1'), found)
         self.assertEqual(ownership.NEXT_HOP_6, found[-1].nexthop)
-        entry, route, _announced = self.wanted(tenant('10.0.0.5/32', NET))
+        entry, _gateway, route, _announced = self.wanted(
+            tenant('10.0.0.5/32', NET))
         self.assertEqual((NET, 32, 32), (entry.network, entry.ge, entry.le))
         self.assertEqual('10.0.0.5/32', route.dst)
 
@@ -150,6 +153,18 @@ class TenantNetworkTest(base.BaseTestCase):
             tenant(claim=model.Claim.UNKNOWN), 'veth_leak')})
         lost = tenant(port=world.port(segment=None))
         self.assertIn('keep', self.kinds(lost, 'veth_leak'))
+
+    def test_the_last_packets(self):
+        """No route that the prefix list permits leads to the pair."""
+        port = world.port(local=False, handover=HANDOVER.FORWARD)
+        for prefix, ways in ((NET, {'10.0.0.0/25', '10.0.0.128/25'}),
+                             ('10.0.0.5/32', {NET})):
+            found = self.wanted(tenant(prefix, NET, port=port), 'veth_leak')
+            self.assertEqual(ways, {
+                each.dst for each in found if each.kind == 'kernel_route' and
+                (each.table, each.dev) == (TABLE, 'veth-provider')})
+        self.assertNotIn('kernel_route', self.kinds(tenant(
+            '10.0.0.5/32', port=port), 'veth_leak'))
 
     def test_a_standby_prepares(self):
         group = model.GatewayGroup('Gateway_Chassis', 'g', ports=(

@@ -16,6 +16,7 @@ import dataclasses
 import gc
 
 import fixtures
+from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
@@ -267,6 +268,53 @@ class DriverTest(gateways.ReconcilerTestCase):
         self.assertTrue(gateway.run(two).settled)
         self.assertEqual('fa:16:3e:00:00:02',
                          gateway.world.objects[HAIRPIN].set_dst)
+
+
+class ProofTest(base.BaseTestCase):
+    """The proof of a router, without an engine around it."""
+
+    def setUp(self):
+        super().setUp()
+        conf = worlds.conf(frr__vrf_name='')
+        self.tracker = tracking.Tracker()
+        self.made = contributions.Contributions(
+            [worlds.driver(name, conf) for name
+             in ('fip_route', 'tenant_network')], self.tracker,
+            [kind.kind for kinds in worlds.BACKENDS.values()
+             for kind in kinds])
+        self.router = worlds.router(fips=[FIP])
+
+    def prefixes(self, **tenant):
+        """The prefixes that the proof of the router is about."""
+        known = model.TenantPrefix(
+            self.router.uuid, 'r1', '10.0.0.0/24', '10.0.0.0/24', 'net',
+            self.router.ports[0], '198.51.100.1', **tenant)
+        self.made.update(model.Snapshot(
+            worlds.node(), (self.router.bare,),
+            addresses={self.router.uuid: worlds.addresses(self.router)},
+            tenants={self.router.uuid: {known.prefix: known}}))
+        proof = self.tracker.desired(gateways.PROOF)
+        return None if proof is None else proof.prefixes
+
+    def test_it_waits_for_prefixes(self):
+        """The former owner announces them until the proof."""
+        alone = self.prefixes(withheld='no')
+        self.assertIn(f'{FIP}/32', alone)
+        self.assertEqual({'10.0.0.0/24', *alone}, {*self.prefixes()})
+
+    def test_a_conflict_of_tenants_is_no_doubt(self):
+        alone = self.prefixes(withheld='no')
+        for claim in (model.Claim.UNKNOWN, model.Claim.REFUSED):
+            self.assertEqual(alone, self.prefixes(rivals=('x',),
+                                                  claim=claim))
+
+    def test_no_proof_while_the_driver_raises(self):
+        """Of a prefix that nobody has answered about, nothing is known."""
+        self.assertIn('10.0.0.0/24', self.prefixes())
+        self.made.broken['tenant_network', self.router.uuid, 'x'] = 'a bug'
+        before = self.tracker.desired(gateways.PROOF)
+        self.prefixes(tag=4400001)
+        self.assertIs(before, self.tracker.desired(gateways.PROOF))
 
 
 class Reporting(drivers.Driver):

@@ -53,7 +53,7 @@ class LimitsTest(unittest.TestCase):
     OTHER = {'rules_file': '/x', 'announce_method': 'kernel',
              'balance': 'consistent', 'vip_announce': 'with-gateway',
              'restore': 'ordered', 'log_level': 'debug',
-             'bgp_soft_refresh': 'always', 'advertisement_method': 'host',
+             'bgp_soft_refresh': 'always',
              'address_scopes': ['11111111-2222-4333-8444-555555555555'],
              'router_tags': ['r1:4400001'], 'network_tags': ['n1:4400001'],
              'ipv6_gateways': ['2001:db8::1']}

@@ -1,0 +1,209 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Networks of tenants without NAT: machines by their own addresses."""
+
+import ipaddress
+import signal
+import types
+
+from lab import bothways
+from lab import echo
+from lab import node as nodes
+from lab import probe
+from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import leaving
+
+DRIVERS = 'fip_route,veth_leak,gateway_drain,port_forward,tenant_network'
+SCOPE, ELSE = (f'{digit * 8}-2222-4333-8444-555555555555' for digit in '34')
+KINDS = ('tcp', 'udp', 'icmp')
+
+
+class TenantTestCase(leaving.LeavingTestCase):
+    """Router alpha without SNAT, and a machine without a floating IP."""
+
+    GATEWAYS = 2
+    METHOD = 'static'
+    CONFIG = {'DEFAULT': {'drivers': DRIVERS}}
+
+    @classmethod
+    def build(cls):
+        cls.alpha = cls.cloud.add_router('alpha', ['gw1', 'gw2'], snat=False)
+        cls.inner = cls.behind()
+        cls.vm, _none = cls.machine(cls.inner, fip=False)
+        cls.address = cls.vm.port.address
+        echo.start(cls.cloud['client'])
+        # What else the router announces.
+        cls.fip = types.SimpleNamespace(address=cls.alpha.address)
+
+    @classmethod
+    def behind(cls):
+        """Router alpha, with the network that the machine is in."""
+        return cls.alpha
+
+    def both_ways(self):
+        return bothways.BothWays(self.client, self.vm, self.address)
+
+    def paths(self, prefix):
+        """Names of the gateways that announce a prefix, sorted."""
+        return self.cloud.announcers(str(prefix))
+
+    def wait_paths(self, prefix, *names):
+        nodes.wait_until(
+            lambda: f'{prefix} is announced by {names}: '
+                    f'{self.paths(prefix)}',
+            lambda: self.paths(prefix) == sorted(names), base.SETTLE)
+
+    def configure(self, name, **values):
+        """Other values of [tenant_network], until the end of the test."""
+        agent = self.cloud.agents[name]
+        before = agent.config.get('tenant_network', {})
+        self._reload(name, {**before, **values})
+        self.addCleanup(self._reload, name, before)
+
+    def _reload(self, name, values):
+        agent = self.cloud.agents[name]
+        agent.config['tenant_network'] = dict(values)
+        agent.write_config()
+        mark = self.mark(name)
+        agent.process.send_signal(signal.SIGHUP)
+        self.wait_said(name, 'onfiguration', mark)
+
+    def reachable(self, vm):
+        """In both directions, with the machine's own address."""
+        for kind in KINDS:
+            self.reach(self.client, kind, vm.port.address)
+        found = self.reach(vm.node, 'tcp', self.family.client)
+        self.assertEqual({vm.port.address}, found.seen_sources)
+
+    def moved_and_stopped(self, prefix):
+        """The gateway moves away, and comes back as its node stops."""
+        with self.both_ways() as running:
+            self.have('gw2')
+            self.wait_paths(prefix, 'gw2')
+            report = self.finished(running)
+        base.note(f'{self.kind}, moved: {report}')
+        self.assert_gap(report)
+        stopped = self.stopped('gw2')
+        base.note(f'{self.kind}, stopped: {stopped.report}')
+        self.assertEqual(('gw1', 0), (stopped.to, stopped.report.lost))
+        self.assertEqual([], self.left('gw2', prefix))
+        self.start('gw2')
+
+    def left(self, name, prefix):
+        """Lines about a prefix that an agent has left on a node."""
+        node = self.cloud[name]
+        return [line for text in (
+            node.out('ip', 'route', 'show', 'table', 'all', 'proto', '44'),
+            node.out('ip', 'rule', 'show'),
+            node.out('vtysh', '-c', 'show running-config'))
+            for line in text.splitlines() if str(prefix) in line]
+
+
+class TestTenantNetwork(TenantTestCase):
+    """Subnets, by static routes of FRR."""
+
+    @classmethod
+    def build(cls):
+        super().build()
+        cls.beta = cls.cloud.add_router('beta', ['gw1', 'gw2'])
+        cls.theirs, _none = cls.machine(cls.beta, fip=False)
+
+    def setUp(self):
+        super().setUp()
+        self.have('gw1')
+        self.prefix = self.alpha.internal.cidr
+        self.wait_paths(self.prefix, 'gw1')
+
+    def test_both_directions(self):
+        self.reachable(self.vm)
+
+    def test_the_gateway_moves_and_the_agent_stops(self):
+        self.moved_and_stopped(self.prefix)
+
+    def test_snat(self):
+        """A ping does not show that the answers come from another address."""
+        prefix, target = self.beta.internal.cidr, self.theirs.port.address
+        self.assertEqual([], self.paths(prefix))
+        self.configure('gw1', require_snat_disabled='false')
+        self.wait_paths(prefix, 'gw1')
+        found = probe.ping(self.client, target, 5, 0.02, 'tcp', limit=1)
+        self.assertEqual((5, 0), (found.lost, found.received), str(found))
+        self.configure('gw1', require_snat_disabled='true')
+        self.wait_paths(prefix)
+
+    def test_address_scopes(self):
+        network = self.alpha.internal
+        self.configure('gw1', address_scopes=SCOPE)
+        self.wait_paths(self.prefix)
+        self.cloud.neutron.set_address_scope(network, ELSE)
+        self.addCleanup(self.cloud.neutron.set_address_scope, network, '')
+        self.assertEqual([], self.paths(self.prefix))
+        self.cloud.neutron.set_address_scope(network, SCOPE)
+        self.wait_paths(self.prefix, 'gw1')
+        self.reach(self.client, 'tcp', self.address)
+
+    def test_a_new_subnet_and_an_overlap(self):
+        """The running router announces both; who comes later does not."""
+        neutron = self.cloud.neutron
+        cidr = ipaddress.ip_network('192.168.77.0/24')
+        mark = self.mark('gw1')
+        made = neutron.add_interface(self.alpha, cidr)
+        self.wait_paths(cidr, 'gw1')
+        gamma = self.cloud.add_router('gamma', ['gw1', 'gw2'], snat=False)
+        self.addCleanup(neutron.remove_router, gamma)
+        self.wait_paths(gamma.internal.cidr, 'gw1')
+        taken = next(self.prefix.subnets())
+        late = neutron.add_interface(gamma, taken)
+        for text in (
+                f'{self.prefix} of network {self.alpha.internal.name} '
+                f'overlaps with {taken} of router gamma',
+                f'{taken} of network {late.internal.name} overlaps with '
+                f'{self.prefix} of router alpha'):
+            self.wait_said('gw1', text, mark)
+        self.assertEqual((['gw1'], []), (self.paths(self.prefix),
+                                         self.paths(taken)))
+        neutron.remove_interface(late)
+        self.wait_said('gw1', 'No longer left out', mark)
+        neutron.remove_interface(made)
+        self.wait_paths(cidr)
+
+
+class TestTenantHosts(TenantTestCase):
+    """The addresses of machines of IPv6, by routes of the kernel."""
+
+    METHOD = 'kernel'
+    SEGMENT = 'vlan'
+    FAMILY = 6
+    CONFIG = {**TenantTestCase.CONFIG, 'tenant_network': {
+        'advertisement_method': 'host', 'expose_ipv6_gua': 'true'}}
+
+    @classmethod
+    def behind(cls):
+        # The addresses of the lab's own networks are not global.
+        return cls.cloud.neutron.add_interface(
+            cls.alpha, ipaddress.ip_network('2001:db8:77::/64'))
+
+    def test_it_moves_and_stops(self):
+        prefix = f'{self.address}/128'
+        self.wait_paths(prefix, self.settled())
+        self.assertEqual([], self.paths(self.inner.internal.cidr))
+        self.reachable(self.vm)
+        self.moved_and_stopped(prefix)
+
+    def test_a_machine_comes_and_gets_a_floating_ip(self):
+        vm, _none = self.machine(self.inner, fip=False)
+        prefix = f'{vm.port.address}/128'
+        self.wait_paths(prefix, self.settled())
+        self.reachable(vm)
+        self.floating_ip(self.alpha, vm.port)
+        self.wait_paths(prefix)

@@ -199,14 +199,23 @@ def warnings(conf):
     :param conf: the oslo.config ConfigOpts, without :func:`problems`
     :returns: list of str
     """
-    return [*tls.warnings(conf), *_odd_leak(conf), *_port(conf),
+    return [*tls.warnings(conf), *_alone(conf), *_odd_leak(conf), *_port(conf),
             *_settling(conf), *_nobody_forwards(conf), *_rootwrap(conf),
             *unknown.keys(conf), *unknown.variables(conf)]
 
 
+def _alone(conf):
+    if 'tenant_network' in conf.drivers and 'fip_route' not in conf.drivers:
+        yield relations.say(
+            '[DEFAULT] drivers', conf.drivers, 'tenant_network announces '
+            'nothing without fip_route, which makes the devices, the flows '
+            'and the default routes of routers; add fip_route')
+
+
 def _odd_leak(conf):
     if (conf.frr.vrf_name and not mode.forwards_only(conf) and
-            {'fip_route', 'provider_port'} & set(conf.drivers) and
+            {'fip_route', 'provider_port', 'tenant_network'} &
+            set(conf.drivers) and
             'veth_leak' not in conf.drivers):
         yield relations.say('[DEFAULT] drivers', conf.drivers,
                    'without veth_leak somebody else has to make the way from '

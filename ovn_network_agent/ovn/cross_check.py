@@ -20,7 +20,9 @@ being filled again.  Pure.
 from collections.abc import Iterable
 from collections.abc import Iterator
 
+from ovn_network_agent import iptext
 from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovn import prefixes
 from ovn_network_agent.ovsdb.columns import Uuid
 
 
@@ -98,7 +100,8 @@ class CrossCheck:
         ports = set(self._index('nb', 'Logical_Router_Port',
                                 'address').find(address))
         by_port = self._index('nb', 'Logical_Router', 'port')
-        for router in self._routers_with(address):
+        for router in (*self._routers_with(address),
+                       *self._routers_before(subject)):
             ports.update(by_port.keys_of(router))
         return {chassis for port in ports
                 for chassis in self._chassis_of(port)}
@@ -117,6 +120,22 @@ class CrossCheck:
                                      'balancer').find(balancer):
                 yield from self._index('nb', 'Logical_Router',
                                        'group').find(group)
+
+    def _routers_before(self, subject: str) -> Iterator[Uuid]:
+        """The routers of tenants' networks that a prefix overlaps with.
+
+        Without announced networks of tenants there is no such index.
+        """
+        try:
+            index = self._index('nb', 'Logical_Router_Port', 'network')
+        except KeyError:
+            return
+        redirect = self._index('sb', 'Port_Binding', 'redirect')
+        for port in index.find(prefixes.key(iptext.network(subject))):
+            if not any(map(redirect.find, self._index(
+                    'nb', 'Logical_Router_Port', 'name').keys_of(port))):
+                yield from self._index('nb', 'Logical_Router',
+                                       'port').find(port)
 
     def _chassis_of(self, port: Uuid) -> Iterator[str]:
         """Names of the chassis of a router port; none if it is no gateway."""

@@ -184,7 +184,7 @@ _ADVERTISED = (base.Watch('sb', ADVERTISED, ('datapath', 'ip_prefix')),)
 # The rows that the servers send of some tables; the others are sent whole.
 _OF_AGENTS = ['map', [
     [ownership.EXT_ID_MANAGED, ownership.EXT_ID_MANAGED_VALUE]]]
-CONDITIONS: tuple[tuple[str, str, list[list[Any]]], ...] = (
+CONDITIONS = (
     ('sb', 'Port_Binding', [['type', '==', t] for t in rows.OF_NETWORKS]),
     ('nb', 'Logical_Router_Static_Route',
      [['ip_prefix', '==', '0.0.0.0/0'], ['ip_prefix', '==', '::/0'],
@@ -203,7 +203,7 @@ def of_view(conf: Any) -> tuple[base.Watch, ...]:
             (_ADVERTISED if conf.announce.advertised_routes else ()))
 
 
-def conditions(conf: Any) -> Iterator[tuple[str, str, list[list[Any]]]]:
+def conditions(conf: Any) -> Iterator[tuple[str, str, list[Any]]]:
     """The clauses of databases and tables, by the ConfigOpts."""
     for database, table, clauses in CONDITIONS:
         if table == 'Logical_Router_Static_Route' and (

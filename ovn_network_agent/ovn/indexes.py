@@ -206,7 +206,8 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'address': _column('external_ip'),
             'tenant': _of_type('snat', _tenant_keys),
             'machine': Index(_machine_keys),
-            'ipv6': Index(lambda r: [True] if ':' in r.external_ip else ()),
+            'ipv6': Index(lambda r: [True] if ':' in columns.atom(
+                r, 'external_ip') else ()),
             'policy': _policy('NAT row')},
         ('nb', 'Logical_Router'): {
             'uuid': Index(lambda r: [str(r.uuid)]),

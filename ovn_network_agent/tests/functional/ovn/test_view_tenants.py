@@ -105,6 +105,10 @@ class TenantsTest(TenantsTestCase):
             'the port has left')
         group, = eyes.look().groups
         self.assertEqual((NET,), group.ports[0].routed)
+        # The withdrawal guard does not hold what another node has.
+        for subject, away in ((NET, True), (OTHER, False),
+                              ('198.51.100.9/32', False)):
+            self.assertEqual(away, eyes.view.cross_check.elsewhere(subject))
         self.cloud.move('lrp-r1', HERE)
         self.become(eyes, NET)
 

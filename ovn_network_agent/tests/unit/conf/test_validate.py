@@ -27,6 +27,12 @@ class ProblemsTest(base.ConfTestCase):
     def problems(self, text='', **kwargs):
         return validate.problems(self.load(text, **kwargs))
 
+    def test_a_scope_that_is_none(self):
+        self.check_one(
+            '[tenant_network]\naddress_scopes = shared-v4\n',
+            '[tenant_network] address_scopes', "'shared-v4' is not a UUID",
+            'openstack address scope list')
+
     def check_one(self, text, *parts, **kwargs):
         """Exactly one problem, and its text has these parts."""
         found = self.problems(text, **kwargs)
@@ -310,6 +316,14 @@ class WarningsTest(base.ConfTestCase):
         self.assertIn('[port_forward] rules_file = /etc/rules.yaml: without '
                       'the driver port_forward nothing is forwarded', found)
         self.assertEqual([], self.warnings(f'{drivers},port_forward\n{text}'))
+
+    def test_tenants_alone(self):
+        found, = self.warnings(
+            '[DEFAULT]\ndrivers = tenant_network,veth_leak\n')
+        self.assertIn('tenant_network announces nothing without fip_route',
+                      found)
+        self.assertEqual([], self.warnings(
+            '[DEFAULT]\ndrivers = fip_route,tenant_network,veth_leak\n'))
 
     def test_unknown_option(self):
         found = self.warnings('[DEFAULT]\nreconcile_intervall = 5\n')

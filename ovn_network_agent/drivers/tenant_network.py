@@ -18,6 +18,7 @@ segment, its flows and the default route of the router are of fip_route, and
 the way through the VRF and back is of veth_leak.
 """
 
+from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import resources
@@ -65,9 +66,10 @@ class TenantNetworkDriver(base.Driver):
             if port.chassis == node.chassis or port.routed_by_ovn:
                 continue
             for subnet in port.routed:
-                length = 128 if ':' in subnet else 32
+                network = iptext.network(subnet)
+                length = network.max_prefixlen
                 yield from announcing.permitted(
-                    self.settings, f'{subnet.partition("/")[0]}/{length}'
+                    self.settings, f'{network.network_address}/{length:d}'
                     if hosts else subnet, subnet)
 
     def _prefix(self, found: model.TenantPrefix,

@@ -51,7 +51,7 @@ def _lengths(entry):
         return hosts(entry.prefix)
     if entry.ge or entry.le or '/' not in entry.prefix:
         return None
-    return (int(entry.prefix.partition('/')[2]),) * 2
+    return (_network(entry.prefix).prefixlen,) * 2
 
 
 def shaped(entries):

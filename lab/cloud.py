@@ -16,6 +16,7 @@ import os
 import subprocess
 
 from lab import agent as agents
+from lab import announcing
 from lab import central
 from lab import chassis
 from lab import debian
@@ -304,13 +305,15 @@ class Cloud(fabric.Fabric):
         self.wait_owner(router, order[0])
         return router
 
-    def add_vm(self, router, host=None):
-        """Add a virtual machine behind a router; wait until its port is up.
+    def add_vm(self, place, host=None):
+        """Add a virtual machine; wait until its port is up.
 
+        :param place: its Router, or the provider Network that it is on
+        :param host: name of its node, default the first compute node
         :returns: :class:`Vm`
         """
         host = host or self.computes[0]
-        port = self.neutron.add_port(router, host)
+        port = self.neutron.add_port(place, host)
         name = f'vm{len(self.vms) + 1}'
         vm = Vm(nodes.Node(name), port)
         self.vms.append(vm)
@@ -364,10 +367,15 @@ class Cloud(fabric.Fabric):
             f'dev eth0\n{vm.lines}')
 
     def migrate(self, vm, source, target):
-        """Live migration of a machine, in the order of Nova and Neutron.
+        """Live migration of a machine, in the order of Nova and Neutron."""
+        self.activate(vm, source, target)
+        self.unplug(vm, source)
+
+    def activate(self, vm, source, target):
+        """A live migration without the removal of the port at the source.
 
         The port is prepared on both nodes, the machine goes on at the target,
-        and Neutron activates the binding there.
+        QEMU announces it there, and Neutron activates the binding.
         """
         self.neutron.request_chassis(vm.port, source, target)
         self._plug(vm, target, 'eth1')
@@ -379,8 +387,8 @@ class Cloud(fabric.Fabric):
             'link set eth0 name old0\n'
             'addr flush dev old0\n'
             'link set eth1 name eth0\n' + self._boot(vm))
+        vm.node.call(announcing.rarp)
         self.neutron.request_chassis(vm.port, target)
-        self.unplug(vm, source)
 
     def wait_owner(self, router, node, timeout=30):
         """Wait until a node has the gateway of a router."""

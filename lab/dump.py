@@ -31,6 +31,7 @@ NODE_COMMANDS = (
     ('ip', '-6', 'rule'),
     ('ip', '-6', 'route', 'show', 'table', 'all', 'proto', '44'),
     ('ip', 'neigh', 'show', 'nud', 'permanent'),
+    ('ip', 'neigh', 'show', 'proxy'),
     ('ovs-ofctl', 'dump-flows', 'br-ex'),
     ('nft', 'list', 'ruleset'))
 NB_TABLES = {

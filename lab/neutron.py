@@ -32,13 +32,16 @@ HA_CHASSIS_GROUP = routers.HA_CHASSIS_GROUP
 
 @dataclasses.dataclass
 class Port:
-    """Port of a virtual machine."""
+    """Port of a virtual machine.
+
+    :ivar router: that of its tenant network, None on a provider network
+    """
 
     uuid: str
     mac: str
     address: str
     network: routers.Network
-    router: routers.Router
+    router: routers.Router | None
 
 
 @dataclasses.dataclass
@@ -54,14 +57,15 @@ class FloatingIp:
 class Neutron(routers.Routers):
     """Writes networks, routers, ports and floating IPs."""
 
-    def add_port(self, router, host):
-        """The port of a virtual machine on a compute node."""
-        network = router.internal
-        with self.nb.connection.lock:
-            used = len(routers.find_one(
-                self.nb.idl.tables, 'Logical_Switch',
-                name=network.switch).ports)
-        address = str(network.cidr[9 + used])
+    def add_port(self, place, host):
+        """The port of a virtual machine on a node.
+
+        :param place: the Router of its tenant network, or a provider Network
+        """
+        router = None if isinstance(place, routers.Network) else place
+        network = router.internal if router else place
+        address = (self._tenant_address(network) if router else
+                   self.allocate(network))
         port = Port(routers.new_uuid(), self._mac(), address, network, router)
 
         def write(txn, tables):
@@ -85,23 +89,33 @@ class Neutron(routers.Routers):
         self.nb.transact(write)
         return port
 
-    def add_virtual_port(self, router, address, parents):
+    def _tenant_address(self, network):
+        """The next address for a machine of a tenant network, text."""
+        with self.nb.connection.lock:
+            used = len(routers.find_one(
+                self.nb.idl.tables, 'Logical_Switch',
+                name=network.switch).ports)
+        return str(network.cidr[9 + used])
+
+    def add_virtual_port(self, address, parents):
         """A port whose address several machines may have, one at a time.
 
-        :param address: of the tenant network, text
+        :param address: of the network of the machines, text
         :param parents: list of :class:`Port`
         :returns: name of the logical port
         """
         name, mac = routers.new_uuid(), self._mac()
+        network = parents[0].network
 
         def write(txn, tables):
             row = insert(
                 txn, tables, 'Logical_Switch_Port', name=name, type='virtual',
                 addresses=[f'{mac} {address}'], enabled=True,
                 options={'virtual-ip': address, 'virtual-parents': ','.join(
-                    parent.uuid for parent in parents)})
-            self._switch_row(tables, router.internal).addvalue(
-                'ports', row.uuid)
+                    parent.uuid for parent in parents)},
+                external_ids={'neutron:cidrs': (
+                    f'{address}/{network.cidr.prefixlen:d}')})
+            self._switch_row(tables, network).addvalue('ports', row.uuid)
             for parent in parents:
                 port = routers.find_one(tables, 'Logical_Switch_Port',
                                         name=parent.uuid)
@@ -110,6 +124,33 @@ class Neutron(routers.Routers):
 
         self.nb.transact(write)
         return name
+
+    def set_addresses(self, port, *addresses):
+        """Change the addresses of a machine's port."""
+        def write(_txn, tables):
+            row = routers.find_one(tables, 'Logical_Switch_Port',
+                                   name=port.uuid)
+            row.addresses = row.port_security = [
+                ' '.join((port.mac, *addresses))]
+            row.setkey('external_ids', 'neutron:cidrs', ' '.join(
+                f'{address}/{port.network.cidr.prefixlen:d}'
+                for address in addresses))
+
+        self.nb.transact(write)
+
+    def remove_port(self, name):
+        """Delete a logical port.
+
+        :param name: of its row
+        """
+        def write(_txn, tables):
+            port = routers.find_one(tables, 'Logical_Switch_Port', name=name)
+            for switch in tables['Logical_Switch'].rows.values():
+                if port in switch.ports:
+                    switch.delvalue('ports', port)
+            port.delete()
+
+        self.nb.transact(write)
 
     def set_external(self, port, vlan, priorities):
         """Make a machine's port one of type "external", as with SR-IOV.
@@ -134,11 +175,18 @@ class Neutron(routers.Routers):
         self.nb.transact(write)
 
     def request_chassis(self, port, *hosts):
-        """Ask for the nodes of a machine's port; the first one has it."""
+        """Ask for the nodes of a machine's port; the first one has it.
+
+        A further one lets packets pass from the machine's RARP on.
+        """
         def write(_txn, tables):
             row = routers.find_one(tables, 'Logical_Switch_Port',
                                    name=port.uuid)
             row.setkey('options', 'requested-chassis', ','.join(hosts))
+            if len(hosts) > 1:
+                row.setkey('options', 'activation-strategy', 'rarp')
+            else:
+                row.delkey('options', 'activation-strategy')
 
         self.nb.transact(write)
 

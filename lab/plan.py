@@ -45,6 +45,7 @@ BRIDGE = 'br-ex'
 FURTHER_BRIDGE = 'br-two'
 FURTHER_NETWORK = 'physnet2'
 FURTHER_PROVIDERS = ipaddress.ip_network('198.19.0.0/16')
+FURTHER_PROVIDER6 = ipaddress.ip_network('2001:db8:200::/64')
 
 VRF = 'vrf-provider'
 VRF_TABLE = 10

@@ -126,6 +126,12 @@ COOKIE_MAC_TWEAK = COOKIES.claim(0x999, 'fip_route: MAC-tweak')
 COOKIE_HAIRPIN = COOKIES.claim(0x998, 'fip_route: hairpin')
 COOKIE_RELAY = COOKIES.claim(0x997, 'gateway_drain: relay')
 FLOW_COOKIES = (COOKIE_MAC_TWEAK, COOKIE_HAIRPIN, COOKIE_RELAY)
+# That of ovn-bgp-agent, whose MAC-tweak flow has the match, the priority and
+# the effect of the agent's, and stays when ovn-bgp-agent has ended.  So the
+# agent's flow takes its place, and the node can be taken over without a loss.
+COOKIE_OVN_BGP_AGENT = COOKIES.claim(0x3e7, 'ovn-bgp-agent: MAC-tweak')
+# Flows with these cookies may be replaced.
+REPLACEABLE_COOKIES = (*FLOW_COOKIES, COOKIE_OVN_BGP_AGENT)
 # A hairpin flow must win over a MAC-tweak flow, or the kernel would send the
 # packet back to the bridge.
 PRIORITY_MAC_TWEAK = FLOW_PRIORITIES.claim(900, 'fip_route: MAC-tweak')
@@ -148,6 +154,13 @@ _FURTHER_RELAY_KEYS = TUNNEL_KEYS.claim(
 PREFIX_LIST_FIRST = 1_000_000_000
 PREFIX_LIST_LAST = 1_999_999_999
 _NUMBERS_OF_A_NETWORK = 8
+
+# Router advertisements of FRR: the most milliseconds between two, and the
+# seconds for which a host keeps the router (default of RFC 4861, 6.2.1: 1800).
+# Nobody else chooses such odd numbers, so each of both marks the lines of an
+# interface as the agent's.
+RA_INTERVAL = 30_000 + ROUTE_PROTOCOL
+RA_LIFETIME = 1800 + ROUTE_PROTOCOL
 
 # veth pair between the default VRF and the provider VRF.
 VETH_DEFAULT = 'veth-default'

@@ -118,7 +118,8 @@ class Vip:
     :ivar rules: in the order of the file, not empty
     :ivar present: whether the node has the address from another source than
         the agent; False for a managed VIP
-    :ivar taken: name of a router on this node with the address, or ''
+    :ivar taken: the router or port on this node with the address, such as
+        'router web', or ''
     """
 
     address: str
@@ -182,15 +183,21 @@ def extent(forwards: Forwards) -> Extent:
 
 def taken(vips: Iterable[Vip],
           view: 'model.Snapshot') -> frozenset[tuple[str, str]]:
-    """The VIPs that are addresses of routers on this node.
+    """The VIPs that are addresses of routers or machines on this node.
 
-    The router keeps such an address, because the operator must not use the
-    address of a tenant.
+    These keep such an address, because the operator must not use the address
+    of a tenant.  An address that is withheld from a machine is free.
 
-    :returns: (address, name of the router)
+    :returns: (address, who has it)
     """
     addresses = {vip.address for vip in vips}
-    return frozenset(
-        (each.address, each.called) for known in view.addresses.values()
-        if addresses for each in known.values()
-        if each.answered and each.address in addresses)
+    if not addresses:
+        return frozenset()
+    return frozenset((
+        *((each.address, f'router {each.called}')
+          for known in view.addresses.values() for each in known.values()
+          if each.answered and each.address in addresses),
+        *((each.address, f'port {each.port}')
+          for machines in view.machines.values() for each in machines.values()
+          if each.address in addresses and
+          not (each.withheld or each.claimed))))

@@ -39,7 +39,7 @@ class PrivateName(typing.NamedTuple):
 NAMES = (
     PrivateName(
         'ovs.db.idl:Row', '_data',
-        ('ovn.questions', 'ovsdb.columns', 'ovsdb.replica'),
+        ('ovn.comparisons', 'ovsdb.columns', 'ovsdb.replica'),
         'whether a column is replicated, and references to rows that are '
         'not; attributes of a row have neither; equal values of many rows '
         'that are there once'),

@@ -28,6 +28,8 @@ from ovn_network_agent import iptext
 _UUID = re.compile('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', re.IGNORECASE)
 BY_OVN = ('OVN routes the router itself (dynamic-routing=true in its options '
           'in OVN NB)')
+NO_BACKEND = ('the health checks of OVN say that none of its backends is '
+              'online ([load_balancer] withdraw_without_backends)')
 NOT_ADVERTISED = ('OVN does not advertise it (no row of Advertised_Route in '
                   'OVN SB; dynamic-routing-redistribute of the router says '
                   'what OVN advertises)')

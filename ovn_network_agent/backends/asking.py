@@ -21,12 +21,11 @@ from ovn_network_agent.ovsdb import connection
 PATIENCE = 5.0
 
 
-def ask(database, question, patience=PATIENCE):
+def ask(database, operations, patience=PATIENCE):
     """Ask the server, and wait for its answer.
 
     :param database: :class:`ovsdb.connection.Database`
-    :param question: object with ``operations``, see
-        :meth:`ovsdb.replica.Idl.ask`
+    :param operations: of :func:`ovsdb.question.select`
     :param patience: seconds to wait for the answer
     :returns: list of lists of rows, one for each operation
     :raises BackendError: when there is no answer
@@ -40,7 +39,7 @@ def ask(database, question, patience=PATIENCE):
 
     try:
         with database.rows():
-            database.ask(question.operations, told)
+            database.ask(operations, told)
     except connection.Unavailable as e:
         raise base.BackendError(str(e)) from e
     if not answered.wait(patience) or found[0] is None:

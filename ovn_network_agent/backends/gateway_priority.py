@@ -34,8 +34,8 @@ from ovn_network_agent.backends import asking
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
 from ovn_network_agent.ovn import priorities
-from ovn_network_agent.ovn import questions
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import question
 
 
 class GatewayPriorityBackend(nb_writer.Writer):
@@ -117,14 +117,18 @@ class GatewayPriorityBackend(nb_writer.Writer):
         ports = sorted({port for r in wanted for port in r.owned})
         if not ports:
             return {}
-        question = questions.Owners(ports)
-        owners = question.owners(asking.ask(
-            self._context.databases['sb'], question))
-        chassis = self._context.chassis()
+        chassis, *bindings = asking.ask(self._context.databases['sb'], [
+            question.select('Chassis',
+                            ['name', '==', self._context.chassis()]),
+            *(question.select('Port_Binding', ['logical_port', '==', port],
+                              columns=('chassis',)) for port in ports)])
+        own = [row['_uuid'] for row in chassis]
+        here = {port for port, answer in zip(ports, bindings, strict=True)
+                if any(row['chassis'] in own for row in answer)}
         found = {}
         for resource in wanted:
             elsewhere = [port for port in resource.owned
-                         if owners.get(port) != chassis]
+                         if port not in here]
             if elsewhere:
                 found[resource.ref] = (
                     f'{elsewhere[0]} is no longer on this chassis')

@@ -36,7 +36,8 @@ class LinkBackend(kernel.KernelBackend):
     kinds = (resources.LinkUp, resources.VethPair, resources.VlanDevice)
     doubted_by = (notices.kernel('link'),)
     # A change of a device may remove the objects on this device.
-    invalidates = ('sysctl', 'address', 'neighbour', 'route', 'rule')
+    invalidates = ('sysctl', 'address', 'neighbour', 'neighbour_proxy',
+                   'route', 'rule')
 
     def check(self):
         """The provider bridge and the VRF of the configuration have to exist.

@@ -22,7 +22,7 @@ Without SB, the agent does not know whether a gateway port is still here.  So
 the rows of another chassis stay then: the agent there may see the port, and
 two agents must not take rows from each other.  The same holds for rows that
 another chassis has just taken, until a view is newer than an answer of SB
-(:mod:`ovn.catching_up`).
+(:mod:`ovn.barrier`).
 """
 
 from ovn_network_agent import notices
@@ -31,7 +31,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
-from ovn_network_agent.ovn import catching_up
+from ovn_network_agent.ovn import barrier
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import routes
 from ovn_network_agent.ovsdb import connection
@@ -68,7 +68,7 @@ class NorthboundBackend(nb_writer.Writer):
         # Those that another chassis has taken, and of which the view of the
         # last reading may not know why.
         self._held = frozenset()
-        self._catching_up = catching_up.CatchingUp(
+        self._barrier = barrier.Barrier(
             context.databases['sb'], self._sb_has_answered)
 
     def read(self, known):
@@ -88,16 +88,16 @@ class NorthboundBackend(nb_writer.Writer):
         refs = {resource.ref for resource in found}
         lost = (self._had & known) - refs
         if lost:
-            self._catching_up.ask(lost)
+            self._barrier.ask(lost)
         self._had = refs
         # The work of this pass goes by its view, even if SB answers meanwhile.
-        self._held = self._catching_up.held(self._context.viewed())
+        self._held = self._barrier.held(self._context.viewed())
         return found
 
     def reread(self, known, mark):
         """See :meth:`ovsdb_writer.Writer.reread`."""
         answer = super().reread(known, mark)
-        self._held = self._catching_up.held(self._context.viewed())
+        self._held = self._barrier.held(self._context.viewed())
         return answer
 
     def apply(self, delta):

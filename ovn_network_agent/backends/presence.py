@@ -12,9 +12,18 @@
 
 """The question to the Southbound server which chassis are there."""
 
+from ovn_network_agent import ownership
 from ovn_network_agent.backends import asking
-from ovn_network_agent.ovn import questions
 from ovn_network_agent.ovn import silence
+from ovn_network_agent.ovsdb import question
+
+_CHASSIS = question.select('Chassis', columns=('_uuid', 'name', 'hostname'))
+_REPORTS = (
+    question.select('Chassis_Private',
+                    columns=('name', 'nb_cfg', 'nb_cfg_timestamp')),
+    question.select('SB_Global', columns=('nb_cfg',)),
+    question.select('Port_Binding', ['type', '==', 'chassisredirect'],
+                    columns=('chassis',)))
 
 
 def ask(context, conf, patience=asking.PATIENCE):
@@ -27,11 +36,25 @@ def ask(context, conf, patience=asking.PATIENCE):
     :raises base.BackendError: when there is no answer
     """
     silent = context.silent()
-    question = questions.Reports() if silent else questions.AllChassis()
-    answers = asking.ask(context.databases['sb'], question, patience)
-    present = question.owners(answers)
+    chassis, *answers = asking.ask(
+        context.databases['sb'], [_CHASSIS, *(_REPORTS if silent else ())],
+        patience)
+    present = {ownership.Owner(row['hostname'], row['name'])
+               for row in chassis}
     if silent:
-        facts = question.facts(answers, context.chassis())
+        facts = _facts(context.chassis(), chassis, *answers)
         present -= silent & silence.owners(facts, silence.outdated(
             facts, conf.gateway_drain.silent_chassis_limit))
     return present
+
+
+def _facts(own, chassis, reports, globals_, ports):
+    """The facts of the answers, :class:`silence.Facts`."""
+    bound = {row['chassis'][1] for row in ports
+             if row['chassis'][0] == 'uuid'}
+    return silence.Facts(
+        own, max((row['nb_cfg'] for row in globals_), default=0),
+        {row['name']: row['hostname'] for row in chassis},
+        {row['name']: (row['nb_cfg'], row['nb_cfg_timestamp'])
+         for row in reports},
+        frozenset(row['name'] for row in chassis if row['_uuid'][1] in bound))

@@ -24,7 +24,8 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
 from ovn_network_agent.backends import presence
 from ovn_network_agent.ovn import absence
-from ovn_network_agent.ovn import stale
+from ovn_network_agent.ovn import commands
+from ovn_network_agent.ovn import routes
 from ovn_network_agent.ovsdb import connection
 
 
@@ -52,9 +53,13 @@ class StaleRouteBackend(nb_writer.Writer):
         :returns: list of :class:`resources.StaleRoute`
         :raises base.BackendError: when the replica of NB is not usable
         """
+        dead = self._context.dead()
         try:
             with self._context.databases['nb'].rows() as nb:
-                return list(stale.stale_routes(nb, self._context.dead()))
+                return [resources.StaleRoute(router, route.output_port,
+                                             route.nexthop, route.owner)
+                        for router, _row, route in (
+                            routes.managed(nb, dead) if dead else ())]
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
 
@@ -65,7 +70,7 @@ class StaleRouteBackend(nb_writer.Writer):
         :param resource: :class:`resources.StaleRoute`
         """
         dead = self._context.dead()
-        return lambda api: stale.RemoveStaleRoute(api, resource, dead)
+        return lambda api: commands.RemoveStaleRoute(api, resource, dead)
 
     def apply(self, delta):
         """Remove the routes of chassis that SB does not have, either.

@@ -16,12 +16,12 @@ import argparse
 import sys
 
 from ovn_network_agent.control import client
+from ovn_network_agent.ctl import addresses
 from ovn_network_agent.ctl import announce_method
 from ovn_network_agent.ctl import doctor
 from ovn_network_agent.ctl import drain
 from ovn_network_agent.ctl import exits
 from ovn_network_agent.ctl import explain
-from ovn_network_agent.ctl import fips
 from ovn_network_agent.ctl import health
 from ovn_network_agent.ctl import log_level
 from ovn_network_agent.ctl import parsing
@@ -34,8 +34,8 @@ from ovn_network_agent.ctl import status
 
 # In the order of the help.  Each module has add(commands), which adds its
 # commands and sets "function", a function(given) that returns the exit status.
-COMMANDS = (doctor, explain, drain, status, fips, plan, resync, health, reload,
-            announce_method, log_level, report)
+COMMANDS = (doctor, explain, drain, status, addresses, plan, resync, health,
+            reload, announce_method, log_level, report)
 
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command

@@ -27,8 +27,9 @@ OPTS = [
         default=['fip_route', 'veth_leak', 'gateway_drain', 'port_forward'],
         help='Drivers to load, in any order: the names of entry points in '
              'the namespace "ovn_network_agent.drivers". Beside the default, '
-             'there is "provider_port", for machines on provider networks, '
-             'and "tenant_network", for networks of tenants without NAT. '
+             'there are "provider_port", for machines on provider networks, '
+             '"tenant_network", for networks of tenants without NAT, and '
+             '"load_balancer", for the health of virtual IPs. '
              'When a driver is '
              'removed from this list, the next start removes everything that '
              'the driver made. An unknown, failing or doubly named driver '

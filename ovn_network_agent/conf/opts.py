@@ -31,6 +31,7 @@ from ovn_network_agent.conf import command_line
 from ovn_network_agent.conf import fip_route
 from ovn_network_agent.conf import frr
 from ovn_network_agent.conf import gateway_drain
+from ovn_network_agent.conf import load_balancer
 from ovn_network_agent.conf import metrics
 from ovn_network_agent.conf import ovn
 from ovn_network_agent.conf import ovs
@@ -46,7 +47,7 @@ DAEMONS = tuple('privsep_' + name for name in (
     'kernel', 'ovs', 'frr', 'netfilter'))
 MODULES = (base, agent, ovn, ovs, frr, fip_route, announce, veth_leak,
            gateway_drain, port_forward, provider_port, tenant_network,
-           metrics)
+           load_balancer, metrics)
 
 
 def list_opts():

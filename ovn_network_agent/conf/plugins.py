@@ -32,9 +32,13 @@ ABSENCE = 'absence'
 # The driver announces machines on provider networks.  The core has SB send
 # the ports of this chassis, and finds the addresses.
 MACHINES = 'machines'
+# The driver has the core withhold virtual IPs without backends.
+BACKENDS_OF_VIPS = 'backends'
 # The driver announces networks of tenants behind routers.  The core finds
 # their prefixes.
 TENANTS = 'tenants'
+
+SERVICES = (RANKING, ABSENCE, MACHINES, BACKENDS_OF_VIPS, TENANTS)
 
 
 def asked(conf: Any, what: str) -> bool:
@@ -43,8 +47,7 @@ def asked(conf: Any, what: str) -> bool:
     Drivers that are not installed do not count, because the loader refuses
     them.
 
-    :param what: :data:`RANKING`, :data:`ABSENCE`, :data:`MACHINES` or
-        :data:`TENANTS`
+    :param what: one of :data:`SERVICES`
     """
     return any(what in getattr(_class(DRIVERS, name), 'ASKS', ())
                for name in conf.drivers)

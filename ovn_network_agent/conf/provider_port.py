@@ -40,4 +40,20 @@ OPTS = [
              'port of type "virtual" needs no such option, and follows the '
              'machine that has it. OVN before 22.09 does not tell the '
              'agent of pairs.'),
+    cfg.Opt(
+        'ipv6_gateways', type=types.CommaList(types.IPv6Host()),
+        default=[], mutable=True,
+        help='Gateways of IPv6 subnets, comma-separated, for which the kernel '
+             'answers the machines (neighbour proxy). OVN does not have the '
+             'gateways of subnets. A subnet without an address here has its '
+             'first address as gateway, as Neutron has by default. A '
+             'gateway that is a router port in OVN needs no answer.'),
+    cfg.BoolOpt(
+        'router_advertisements', default=True, mutable=True,
+        help='Whether FRR advertises this node as the default router of '
+             'networks with machines of IPv6, so that machines send packets '
+             'to it, and ask for no other neighbour. The advertisements '
+             'have no address for machines. None is sent on a network where '
+             'a router of OVN advertises (ipv6_ra_configs of its port). Set '
+             'it to false where another router advertises.'),
 ]

@@ -222,6 +222,25 @@ class IPv4Address(_Text):
         return str(address)
 
 
+class IPv6Host(_Text):
+    """A global IPv6 address of a host, in canonical notation."""
+
+    TYPE_NAME = 'IPv6 address'
+
+    def _checked(self, value):
+        try:
+            address = iptext.address(value)
+            if address.version != 6 or (
+                    address.is_multicast or address.is_link_local or
+                    address.is_unspecified or address.is_loopback):
+                raise ValueError
+        except ValueError:
+            raise ValueError(f'{value!r} is no IPv6 address of a host; write '
+                             'it like 2001:db8::1, without a prefix length; '
+                             'link-local addresses cannot be used here')
+        return str(address)
+
+
 class IPNetwork(_Text):
     """An IP network; host bits are cut off, as in the Go program."""
 

@@ -12,8 +12,8 @@
 
 """The addresses that concern this node, with their states.  Pure.
 
-The view says which addresses a router has, and the engine's table says what
-has become of each.
+The view says which addresses routers and machines have, and the engine's table
+says what has become of each.
 """
 
 import dataclasses
@@ -30,8 +30,8 @@ from ovn_network_agent.engine import ledger
 from ovn_network_agent.forward import standing as forwarding
 
 # In the order in which the first one names an address.
-VIP, OTHER = 'vip', 'other'
-KINDS = (*model.KINDS, OTHER)
+VIP, PORT, OTHER = 'vip', 'port', 'other'
+KINDS = (*model.KINDS, PORT, OTHER)
 _OF_VIP = {forwarding.State.ANNOUNCED: standing.State.ANNOUNCED,
            forwarding.State.DORMANT: standing.State.OMITTED,
            forwarding.State.DOWN: standing.State.OMITTED,
@@ -50,6 +50,7 @@ class _Known:
     :ivar kinds: set of words of :data:`KINDS`
     :ivar router: :class:`model.Router`, or None
     :ivar served: :class:`model.ServedAddress`, or None
+    :ivar machine: :class:`model.PortAddress`, or None
     :ivar vip: :class:`forward.standing.Standing`, or None
     """
 
@@ -57,12 +58,28 @@ class _Known:
     kinds: set
     router: model.Router | None = None
     served: model.ServedAddress | None = None
+    machine: model.PortAddress | None = None
     vip: forwarding.Standing | None = None
 
     @property
     def port(self):
         """The :class:`model.GatewayPort` that answers for it, or None."""
         return self.served and self.served.port
+
+    @property
+    def found(self):
+        """The address in the view, or None."""
+        return self.served or self.machine
+
+    @property
+    def segment(self):
+        """The provider segment, or None."""
+        return self.found and self.found.place.segment
+
+    @property
+    def claimed(self):
+        """Who else has the address of a machine and comes first, or ''."""
+        return self.machine.claimed if self.machine else ''
 
     @property
     def resident(self):
@@ -96,12 +113,16 @@ class Addresses:
         self._withheld = {each.address for each in served if each.withheld}
         for each in served:
             self._add_served(each, routers[each.router])
+        for machines in snapshot.machines.values() if snapshot else ():
+            for each in machines.values():
+                self._known[each.address, each.port] = _Known(
+                    each.address, {PORT}, machine=each)
         for each in standings:
             self._add(each.vip.address, (VIP,)).vip = each
         self._add_others()
 
     def build(self, chosen=lambda address: True, router='', detailed=False):
-        """The addresses as JSON values, sorted by router and address.
+        """The addresses as JSON values, sorted by router, network and address.
 
         :param chosen: function(address), False for one to leave out
         :param router: a name for :meth:`directory.Router.is_called`, '' for
@@ -113,7 +134,8 @@ class Addresses:
                  for known in self._known.values()
                  if chosen(known.address) and self._is_of(known, router)]
         return sorted(found, key=lambda each: (
-            each['router_name'], networks.sort_key(each['address'])))
+            each['router_name'], each['network'],
+            networks.sort_key(each['address'])))
 
     def _is_of(self, known, router):
         if not router:
@@ -155,7 +177,8 @@ class Addresses:
 
     def _add_others(self):
         """Addresses that only the table knows."""
-        known = {address for address, _router in self._known}
+        known = {each.address for each in self._known.values()
+                 if not each.claimed}
         for subject, refs in self._refs.items():
             address, _slash, length = subject.partition('/')
             if length not in ('32', '128') or address in known:
@@ -171,27 +194,29 @@ class Addresses:
         router = known.router
         named = self._names.routers.get(router.uuid) if router else None
         state, why, since = self._state(known)
-        segment = known.port.segment if known.port else None
-        found = {
+        found, segment = known.found, known.segment
+        row = {
             'address': known.address,
             'kind': next(kind for kind in KINDS if kind in known.kinds),
             'kinds': [kind for kind in KINDS if kind in known.kinds],
             'router': router.uuid if router else '',
             'router_name': (named.label if named else '') or (
                 router.name if router else ''),
-            'port': known.port.lrp if known.port else '',
+            'network': known.machine.network.called if known.machine else '',
+            'port': known.machine.port if known.machine else (
+                known.port.lrp if known.port else ''),
             'physical_network': segment.physical_network if segment else '',
             'vlan': segment.vlan if segment else 0,
             'device': segment.device if segment else '',
-            'tag': (known.port.tag if known.port else None) or 0,
+            'tag': (found.tag if found else None) or 0,
             'state': state.value, 'why': why,
             'since': moments.text(since.wall if since else None)}
         if detailed:
-            found['resources'] = [rows.build(row) for row in rows.around(
+            row['resources'] = [rows.build(row) for row in rows.around(
                 self._table, self._refs.get(
                     networks.host_prefix(known.address), ()),
                 self._of_router(known.router))]
-        return found
+        return row
 
     def _of_router(self, router):
         """Refs of what belongs to a router as a whole."""
@@ -201,6 +226,9 @@ class Addresses:
 
     def _state(self, known):
         """(:class:`standing.State`, reason, Moment or None)."""
+        if known.claimed:
+            return standing.State.OMITTED, (
+                f'{known.claimed} has the address, too, and comes first'), None
         prefix = networks.host_prefix(known.address)
         judged = standing.judge(self._table, [
             self._table.row(ref) for ref
@@ -229,11 +257,15 @@ class Addresses:
         State = standing.State
         port = known.port
         served = known.served
-        if served and served.withheld:
-            return State.OMITTED, served.withheld
+        if known.found and known.found.withheld:
+            return State.OMITTED, known.found.withheld
         if served and not served.answered and not served.unanswered:
             return State.OMITTED, ('distributed: the chassis of its machine '
                                    'answers for it')
+        if known.machine and not known.machine.announced:
+            return State.FORWARDED, (
+                'its port is not up on this chassis yet; what the machine '
+                'sends is forwarded')
         if known.address in self._problems:
             return State.OMITTED, self._problems[known.address]
         if (port and not known.resident and
@@ -244,7 +276,8 @@ class Addresses:
                 'here is forwarded')
         trouble = self._trouble(known)
         if trouble:
-            return State.FAILED, trouble
+            return (State.OMITTED if self._is_beside(known) else
+                    State.FAILED), trouble
         manual = self._conf.network_cidr
         if manual and not networks.inside(
                 known.address, networks.provider_networks((), manual)):
@@ -257,12 +290,18 @@ class Addresses:
 
     def _trouble(self, known):
         """The reason why a driver cannot do anything about an address."""
-        if known.router is None:
+        if known.found is None:
             return ''
+        of = known.machine.network if known.machine else known.router
         for (driver, about, name), why in self._table.broken.items():
-            if about == known.router.uuid and name in ('', known.address):
+            if about == of.uuid and name in ('', known.address):
                 return f'driver {driver}: {why}'
-        if known.port is None or not (known.port.local or known.resident):
+        if known.served and not (known.port.local or known.resident):
             return ''
-        return segments.objection(known.port.segment,
-                                  bridges.served(self._conf))
+        return segments.objection(known.segment, bridges.served(self._conf))
+
+    def _is_beside(self, known):
+        """Whether a machine is on a network that is not the agent's here."""
+        return (known.machine is not None and
+                not known.machine.network.named and not segments.located(
+                    known.segment, bridges.served(self._conf)))

@@ -51,8 +51,9 @@ class Inspection:
     @property
     def commands(self):
         """The commands, see :class:`commands.Table`, a dict."""
-        return {'fips': ('[ADDRESS]... [--router ROUTER] [--state STATE] '
-                         '[--json]', self._fips),
+        found = ('[ADDRESS]... [--router ROUTER] [--state STATE] [--json]',
+                 self._addresses)
+        return {'addresses': found, 'fips': found,
                 'plan': ('[--json]', self._plan),
                 'resync': ('[BACKEND]... [--force] [--timeout SECONDS] '
                            '[--json]',
@@ -64,7 +65,7 @@ class Inspection:
         except questions.NoAnswer as e:
             raise commands.Refused(str(e)) from None
 
-    def _fips(self, arguments, argv):
+    def _addresses(self, arguments, argv):
         arguments.add_argument('address', nargs='*', type=_address)
         arguments.add_argument('--router', default='')
         arguments.add_argument('--state', choices=_STATES)

@@ -24,6 +24,8 @@ from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import readiness
+from ovn_network_agent.control import text
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.ovs import wishes
 
 LOG = logging.getLogger(__name__)
@@ -57,11 +59,13 @@ class Maintenance:
         :raises commands.Refused: when the wish is not written
         """
         self._may_write()
+        snapshot, names = self._snapshot(), self._names()
+        machines = self._machines(snapshot) if not routers else 0
         if not plugins.asked(self._conf, plugins.RANKING):
             raise commands.Refused(
-                'without the driver gateway_drain a drain has no effect; add '
-                'the driver to [DEFAULT] drivers and restart the agent')
-        snapshot, names = self._snapshot(), self._names()
+                'without the driver gateway_drain a drain has no effect; ' + (
+                    text.of_machines(machines) if machines else 'add the '
+                    'driver to [DEFAULT] drivers and restart the agent'))
         wanted = frozenset(self._find(names, name, snapshot).uuid
                            for name in routers) or frozenset({model.ALL})
         doubts = list(self._doubts(snapshot, names, wanted))
@@ -85,7 +89,7 @@ class Maintenance:
                        'routers': list(map(names.describe, group.routers))}
                       for group in groups if (reason := readiness.stays(
                           group, snapshot.node.chassis, names.hostname))],
-            'forced': doubts}
+            'machines': machines, 'forced': doubts}
 
     def undrain(self, routers=()):
         """Remove the wish.
@@ -127,6 +131,11 @@ class Maintenance:
         if self._conf.dry_run:
             raise commands.Refused('this is a dry run, which writes nothing')
 
+    def _machines(self, snapshot):
+        """The number of announced addresses of machines on this node."""
+        return sum(1 for _each in announcing.of_machines(
+            self._conf, snapshot)) if snapshot else 0
+
     def _write(self, how):
         try:
             return wishes.change(self._databases['ovs'], how,
@@ -138,29 +147,29 @@ class Maintenance:
 
     # -- whom it is about -------------------------------------------------
 
-    def _find(self, names, text, snapshot=None):
+    def _find(self, names, given, snapshot=None):
         """The :class:`ovn.directory.Router` that a name means.
 
         :param names: :class:`ovn.directory.Directory`
-        :param text: UUID or name of a router
+        :param given: UUID or name of a router
         :param snapshot: None, or the :class:`model.Snapshot` in which the
             router has to have a gateway port
         :raises commands.Refused: when not exactly one router is meant
         """
         found = [router for router in names.routers.values()
-                 if router.is_called(text)]
+                 if router.is_called(given)]
         if not found:
             trouble = self._databases['nb'].trouble
             because = f'; {trouble}' if trouble else ''
             raise commands.Refused(
-                f'there is no router "{text}"; looked for it as the UUID or '
+                f'there is no router "{given}"; looked for it as the UUID or '
                 'the name of a Logical_Router, and as the UUID or the name of '
                 f'a router in Neutron{because}')
         if len(found) > 1:
             uuids = ', '.join(sorted(router.uuid for router in found))
             raise commands.Refused(
-                f'"{text}" is the name of {len(found)} routers; give the UUID '
-                f'of one router: {uuids}')
+                f'"{given}" is the name of {len(found)} routers; give the '
+                f'UUID of one router: {uuids}')
         if snapshot is not None and not _groups(
                 snapshot, {found[0].uuid}):
             raise commands.Refused(

@@ -97,8 +97,7 @@ def _unreadable(health, names):
 
 
 def _failures(table, names):
-    found = [table.row(ref) for ref in (*table.entries.entries,
-                                        *table.conflicts)]
+    found = [table.row(ref) for ref in (*table.entries, *table.conflicts)]
     return [{'backend': row.backend, 'kind': row.ref.kind,
              'ref': outcome.brief(row.ref.key), 'reason': row.reason}
             for row in sorted(found, key=lambda row: str(row.ref))

@@ -32,7 +32,7 @@ def has(key, address):
 def build(row):
     """One row, with the keys that the reference documents.
 
-    :param row: :class:`engine.ledger.Row`
+    :param row: :class:`engine.table.Row`
     :returns: dict of JSON values
     """
     return {
@@ -58,7 +58,7 @@ def around(table, refs, beside=()):
     :param table: :class:`engine.table.Table`
     :param refs: iterable of :class:`resources.Ref`
     :param beside: likewise, without their prerequisites
-    :returns: list of :class:`engine.ledger.Row`
+    :returns: list of :class:`engine.table.Row`
     """
     found, left = {ref: table.row(ref) for ref in beside}, list(refs)
     while left:

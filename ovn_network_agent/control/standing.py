@@ -41,7 +41,7 @@ def judge(table, found):
     """The state of an address that has resources.
 
     :param table: :class:`engine.table.Table`
-    :param found: list of :class:`engine.ledger.Row` of the address
+    :param found: list of :class:`engine.table.Row` of the address
     :returns: (:class:`State`, text with the reason, wall and monotonic
         begin of the state as :class:`engine.moments.Moment` or None), or
         None when no resource says anything about its announcement

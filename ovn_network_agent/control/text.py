@@ -37,8 +37,21 @@ def of_change(done):
     for stay in done.get('stays', ()):
         lines.append(f'stays here: {", ".join(stay["routers"])}: '
                      f'{stay["reason"]} ({stay["group"]})')
+    if done.get('machines'):
+        lines.append(f'stays here: {of_machines(done["machines"])}')
     lines += [f'forced: {text}' for text in done.get('forced', ())]
     return '\n'.join(lines) + '\n'
+
+
+def of_machines(number):
+    """The addresses of machines, which no drain moves.
+
+    :param number: of addresses
+    :returns: text without an end of line
+    """
+    return (f'{number:d} addresses of machines on provider networks, which '
+            'are announced where their machine is; move the machines by live '
+            'migration')
 
 
 def of_reload(found):

@@ -32,7 +32,8 @@ def add(commands):
         'explain', allow_abbrev=False, help='why an address is not '
         'reachable: each layer that a packet and its announcement cross')
     explain.add_argument('address', metavar='ADDRESS',
-                         help='floating IP, SNAT or router address, or VIP')
+                         help='floating IP, SNAT or router address, VIP, '
+                         'or address of a machine on a provider network')
     explain.add_argument('--client', metavar='ADDRESS', default='',
                          help='address outside that cannot reach ADDRESS, for '
                          f'the way back; without this option {_CLIENTS[4]}, '

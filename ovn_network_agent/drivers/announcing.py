@@ -54,6 +54,23 @@ def provider_networks(settings: typing.Any,
     return networks.provider_networks(port.networks, settings.network_cidr)
 
 
+def of_machines(settings: typing.Any, view: model.Snapshot
+                ) -> Iterator[model.PortAddress]:
+    """The addresses of machines that are announced from here.
+
+    :param settings: may also be the ConfigOpts of oslo.config
+    """
+    for uuid, known in view.machines.items():
+        network = view.networks[uuid]
+        nets = provider_networks(settings, network)
+        if segments.usable(network.segment, bridges.served(settings)):
+            for each in known.values():
+                if (each.announced and not each.withheld and
+                        not each.claimed and
+                        networks.inside(each.address, nets)):
+                    yield each
+
+
 def device(settings: typing.Any, place: Place, node: model.Node
            ) -> Iterator[resources.Resource]:
     """The device of a segment, or those that are kept in doubt."""

@@ -93,8 +93,7 @@ class Driver(abc.ABC):
     # The classes of the sources that make subjects of kinds that the core does
     # not have.
     SOURCES: typing.ClassVar[tuple[type[source.Source], ...]] = ()
-    # Services of the core for this driver: RANKING, ABSENCE, MACHINES and
-    # TENANTS of conf.plugins.
+    # Some of conf.plugins.SERVICES: what the core does for this driver.
     ASKS: typing.ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, name: str, settings: typing.Any) -> None:

@@ -136,12 +136,12 @@ class PortForwardDriver(base.Driver):
                   node: model.Node) -> base.Wanted:
         """The tables, policy rules and announcements of all VIPs.
 
-        A VIP that a router has, too, is a problem.
+        A VIP that a router or machine has, too, is a problem.
         """
         for vip in forwards.vips:
             if vip.taken:
                 yield resources.Problem(
-                    f'VIP {vip.address} is not forwarded: router {vip.taken} '
+                    f'VIP {vip.address} is not forwarded: {vip.taken} '
                     'has this address; take it out of the rules, or out of '
                     'the pools of the provider network',
                     addresses=(vip.address,))

@@ -18,6 +18,8 @@ with such machines: what lets the kernel answer for the gateway of the subnet,
 and takes over the packets to machines of the network on other nodes.
 """
 
+from collections.abc import Iterable
+
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
@@ -39,13 +41,14 @@ class ProviderPortDriver(base.Driver):
     ASKS = (plugins.MACHINES,)
 
     def events(self) -> tuple[base.Watch, ...]:
-        """What the view has of ports of machines for this driver alone."""
-        return tuple(
-            base.Watch('sb', 'Port_Binding',
-                       ('type', 'mac', 'port_security', 'virtual_parent',
-                        'external_ids'),
-                       conditions=(('type', '=', kind),), urgent=True)
-            for kind in ('', 'virtual'))
+        """What the view has of ports for this driver alone."""
+        return (base.Watch('nb', 'Logical_Router_Port', ('ipv6_ra_configs',)),
+                *(base.Watch(
+                    'sb', 'Port_Binding',
+                    ('type', 'mac', 'port_security', 'virtual_parent',
+                     'additional_chassis', 'options', 'external_ids'),
+                    conditions=(('type', '=', kind),), urgent=True)
+                  for kind in ('', 'virtual')))
 
     def resources(self, subject: (model.Node | model.ProviderNetwork |
                                   model.PortAddress),
@@ -72,14 +75,54 @@ class ProviderPortDriver(base.Driver):
                     '[provider_port] networks', router=network.uuid)
             return
         yield from segments.mac_tweak(network.segment)
-        yield from announcing.prefix_list(self.settings,
-                                          self._networks(network))
+        nets = self._networks(network)
+        yield from announcing.prefix_list(self.settings, nets)
+        six = [net for net in nets if net.version == 6]
+        if six:
+            yield from self._neighbour_proxies(network, network.segment, six)
+            if self.settings.provider_port.router_advertisements and (
+                    not network.advertised):
+                yield resources.RouterAdvertisement(
+                    network.segment.device, tuple(map(str, six)), requires=(
+                        segments.link_local(network.segment).ref,))
+
+    def _neighbour_proxies(self, network: model.ProviderNetwork,
+                           segment: model.Segment,
+                           six: Iterable[iptext.Network]) -> base.Wanted:
+        """The gateways of IPv6 subnets, and routers on other chassis.
+
+        For IPv4, proxy ARP answers for each address that is elsewhere.
+        """
+        answered = [gateway for net in six for gateway in self._gateways(net)
+                    if gateway not in network.routers]
+        answered += [address for address in network.elsewhere
+                     if networks.inside(address, six)]
+        if answered:
+            requires = segments.prerequisites(segment)
+            yield resources.Sysctl(f'net/ipv6/conf/{segment.device}/proxy_ndp',
+                                   '1', requires=requires)
+            # See segments.attachment.
+            yield resources.Sysctl(
+                f'net/ipv6/neigh/{segment.device}/proxy_delay', '0',
+                requires=requires)
+            for address in dict.fromkeys(answered):
+                yield resources.NeighbourProxy(segment.device, address,
+                                               requires=requires)
+
+    def _gateways(self, net: iptext.Network) -> list[str]:
+        """The gateways of an IPv6 subnet; Neutron's default without one."""
+        found = [gateway for gateway
+                 in self.settings.provider_port.ipv6_gateways
+                 if networks.inside(gateway, (net,))]
+        return found or ([str(net[1])] if net.num_addresses > 2 else [])
 
     def _address(self, found: model.PortAddress,
                  node: model.Node) -> base.Wanted:
         """The route and the announcement of an address.
 
-        Where the segment is in doubt, the announcement stays as it is.
+        Where the segment is in doubt, the announcement stays as it is, and
+        while the port is not up: a start of ovn-controller may say so for a
+        moment, and a port that has lost its machine has no chassis.
         """
         network = found.network
         if found.withheld:
@@ -102,10 +145,16 @@ class ProviderPortDriver(base.Driver):
             yield from announcing.kept(self.settings, node, found.address)
             return
         of_device = segments.prerequisites(network.segment)
-        yield from announcing.reachable(
+        wanted = list(announcing.reachable(
             self.settings, node, found.address, network.segment, found.tag,
             of_device, of_device + tuple(
-                flow.ref for flow in segments.mac_tweak(network.segment)))
+                flow.ref for flow in segments.mac_tweak(network.segment)),
+            found.announced))
+        yield from wanted
+        if found.bound and not found.up:
+            refs = {each.ref for each in wanted}
+            yield from (keep for keep in announcing.kept(
+                self.settings, node, found.address) if keep.of not in refs)
 
     def _networks(self, network: model.ProviderNetwork
                   ) -> tuple[iptext.Network, ...]:

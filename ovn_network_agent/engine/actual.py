@@ -53,42 +53,35 @@ _RECENT = 60.0
 
 
 @dataclasses.dataclass(slots=True)
-class _Known:
+class Condition:
     """The condition of one backend."""
 
     backend: base.Backend
-    # Whether no reading has succeeded so far.
-    never_read: bool = True
+    kinds: list[str]
     # Why the backend cannot be read or reached.
     unreadable: str | None = None
+    # When the last successful reading began, seconds since the epoch; None
+    # before the first one.
+    read: float | None = None
     # None while no thread beside the loop reads the backend; otherwise whether
     # a change by this agent was the reason to read.
-    reading: bool | None = None
+    by_us: bool | None = None
     # When the last reading began, monotonic seconds.
     since: float = 0.0
     # Likewise the last reading that has ended.
     looked: float | None = None
-    # When the last successful reading began, seconds since the epoch.
-    read: float | None = None
     # Whether the last answer took longer than the loop waits.
     slow: bool = False
     # The reason of the last warning, and its time, monotonic seconds.
     warned: tuple[str, float] = ('', 0.0)
-    # What the last successful reading was about, for a backend that finds
-    # only what is wanted.
+    # What the last reading was about, for a backend that finds only what is
+    # wanted.
     asked: frozenset[resources.Ref] = frozenset()
     # What the last successful reading says about the system, see
     # backends.base.Backend.reread(); None after any doubt.
     mark: object = None
-    # tracking.Tracker.touches() at the begin of this reading.
+    # tracking.Tracker.touches() at the begin of the last reading.
     touches: int = 0
-    # Likewise of the last reading that has begun.
-    begun: int = 0
-
-    @property
-    def kinds(self) -> list[str]:
-        """The kinds that the backend is responsible for."""
-        return [kind.kind for kind in self.backend.kinds]
 
 
 class Backends:
@@ -99,8 +92,12 @@ class Backends:
                  beside: executor.Beside, clock: Callable[[], float],
                  alive: Callable[[], object]) -> None:
         self._alive = alive
-        self._all = backends
-        self._known = {b.name: _Known(b) for b in backends}
+        self.all = backends
+        # By name, in the order of registration.
+        self.conditions = {
+            b.name: Condition(b, [kind.kind for kind in b.kinds])
+            for b in backends}
+        self.names = frozenset(self.conditions)
         # By kind: the name of its backend, and its stage.
         self.owners = {k.kind: b.name for b in backends for k in b.kinds}
         self.stages = {k.kind: k.stage for b in backends for k in b.kinds}
@@ -118,14 +115,11 @@ class Backends:
                            if stage is resources.Stage.ANNOUNCE]
         # Names of the backends that are to be read again.  A mark counts for
         # one that is here only because time has passed, see doubt().
-        self.in_doubt = set(self._known)
+        self.in_doubt = set(self.conditions)
         # The kinds that are found only where they are wanted; a change of such
         # a kind needs refresh().
         self.looked_for = [k.kind for b in backends if b.finds_wanted_only
                            for k in b.kinds]
-        # Names of the backends that were read, and could be reached the last
-        # time.
-        self.sound: set[str] = set()
         self._tracker = tracker
         self._retries = retries
         self._beside = beside
@@ -151,19 +145,10 @@ class Backends:
         self.readings = []
 
     @property
-    def names(self) -> set[str]:
-        """Names of all backends."""
-        return set(self._known)
-
-    @property
     def unreadable(self) -> dict[str, str]:
         """The unreadable backends, with the reason."""
-        return {name: known.unreadable for name, known in self._known.items()
-                if known.unreadable is not None}
-
-    def backend(self, name: str) -> base.Backend:
-        """The backend of a name."""
-        return self._known[name].backend
+        return {name: each.unreadable for name, each in self.conditions.items()
+                if each.unreadable is not None}
 
     def doubt(self, words: Collection[str]) -> set[str]:
         """Have backends read again in full at the next refresh.
@@ -171,24 +156,16 @@ class Backends:
         :param words: see :func:`backends.base.doubted`
         :returns: names of the doubted backends
         """
-        names = base.doubted(self._all, words)
+        names = base.doubted(self.all, words)
         self.in_doubt |= names
         for name in names:
-            self._known[name].mark = None
+            self.conditions[name].mark = None
         return names
 
     def large(self, at_most: int) -> list[str]:
         """Names of the backends with more objects."""
-        return [name for name, known in self._known.items()
-                if self._tracker.count(known.kinds) > at_most]
-
-    def forget_mark(self, name: str) -> None:
-        """Have the next reading of a backend be a complete one."""
-        self._known[name].mark = None
-
-    def revived(self, words: Collection[str]) -> set[str]:
-        """Names of the backends whose system has come back."""
-        return base.revived(self._all, words)
+        return [name for name, each in self.conditions.items()
+                if len(self._tracker.actual(each.kinds)) > at_most]
 
     def refresh(self, by_us: bool = False) -> None:
         """Read the backends in doubt that have no work beside the loop.
@@ -196,29 +173,25 @@ class Backends:
         :param by_us: whether the doubt comes from a change by this agent, so
             that a missing object is no drift
         """
-        for name, known in self._known.items():
-            if known.backend.finds_wanted_only and not (
-                    self._refs(name) <= known.asked):
+        for name, each in self.conditions.items():
+            if each.backend.finds_wanted_only and not (
+                    self._refs(each) <= each.asked):
                 # It has not looked for what is wanted now.
                 self.in_doubt.add(name)
         names = self._to_read()
         if not by_us:
-            self._put_off = {name for name in names
-                             if self._changes_come_first(name)}
+            self._put_off = set(filter(self._changes_come_first, names))
             names = [name for name in names if name not in self._put_off]
-        beside = [n for n in names if self._known[n].backend.system]
         # The loop does not wait for a backend that was late the last time.
-        awaited = [n for n in beside if self._known[n].unreadable is None and
-                   not self._known[n].slow]
-        for name in beside:
-            self._read_beside(name, by_us, name in awaited)
-        for name in names:
-            if name not in beside:
-                self._read(name, by_us)
-        if beside:
-            self._beside.wait(self._beside.patience, awaited, wake=False)
-            for backend, _delta, found, error in self._beside.done(beside):
-                self.has_read(backend.name, found, error)
+        awaited = [n for n in names if self.conditions[n].backend.system and
+                   self.conditions[n].unreadable is None and
+                   not self.conditions[n].slow]
+        # Those beside the loop work while the others are read.
+        for name in sorted(names, key=lambda name: not (
+                self.conditions[name].backend.system)):
+            self._read(name, by_us, name in awaited)
+        self._beside.wait(self._beside.patience, awaited, wake=False)
+        self._beside.collect(names)
 
     def catch_up(self) -> None:
         """Begin the readings that :meth:`refresh` has put off for changes.
@@ -230,13 +203,13 @@ class Backends:
         at_work = self._beside.systems()
         for name in self._to_read():
             if (name in self._put_off and
-                    self._known[name].backend.system not in at_work):
-                self._read_beside(name, False, False)
+                    self.conditions[name].backend.system not in at_work):
+                self._read(name, by_us=False)
         self._put_off = set()
 
     def _to_read(self) -> list[str]:
         """Names of what is in doubt and can be read now."""
-        return [name for name in self._known
+        return [name for name in self.conditions
                 if name in self.in_doubt and name not in self._beside.jobs and
                 not self.hopeless(name)]
 
@@ -248,128 +221,119 @@ class Backends:
         readings of two backends overlap.  A retry of a failed reading is
         rare, and would be lost here, because its back-off begins again.
         """
-        known = self._known[name]
-        system = known.backend.system
-        at_work = (known.unreadable is None and not known.never_read and
-                   system in self._beside.systems())
+        system = self.conditions[name].backend.system
         return bool(system) and (
-            system in self._answered or at_work) and any(
-            self._tracker.delta(known.kinds) for known in self._known.values()
-            if known.backend.system == system)
+            system in self._answered or
+            self.sound(name) and system in self._beside.systems()) and any(
+            self._tracker.delta(each.kinds)
+            for each in self.conditions.values()
+            if each.backend.system == system)
 
-    def _read_beside(self, name: str, by_us: bool, awaited: bool) -> None:
-        known = self._known[name]
+    def _read(self, name: str, by_us: bool, awaited: bool = False) -> None:
+        """Read a backend, or have a thread begin, see :meth:`refresh`."""
+        each = self.conditions[name]
+        backend = each.backend
+        touches = self._tracker.touches(each.kinds)
+        if touches != each.touches:
+            each.mark = None
+        each.since, each.by_us, each.touches = self._clock(), by_us, touches
         self.in_doubt.discard(name)
-        known.reading = by_us
-        self._note_begin(known)
-        self._beside.read(
-            known.backend,
-            self._refs(name) if known.backend.uses_known else frozenset(),
-            known.mark, awaited)
-
-    def _note_begin(self, known: _Known) -> None:
-        """Note the begin of a reading; an old mark counts no more."""
-        known.since = self._clock()
-        known.begun = self._tracker.touches(known.kinds)
-        if known.begun != known.touches:
-            known.mark = None
-
-    def _read(self, name: str, by_us: bool) -> None:
-        self._alive()
-        known = self._known[name]
-        self._note_begin(known)
-        refs = functools.cache(lambda: self._refs(name))
-        try:
-            self._take(name, known.backend.reread(refs, known.mark), by_us)
-            if known.backend.finds_wanted_only:
-                known.asked = refs()
-        except Exception as e:
-            self.failed(name, expected(name, e))
+        refs = functools.cache(lambda: self._refs(each))
+        if backend.finds_wanted_only:
+            each.asked = refs()
+        if backend.system:
+            known = refs() if backend.uses_known else frozenset()
+            mark = each.mark
+            self._beside.begin(
+                backend, lambda: backend.reread(lambda: known, mark),
+                functools.partial(self._has_read, name), awaited=awaited)
             return
-        finally:
-            self._note_end(known)
-        self.in_doubt.discard(name)
+        self._alive()
+        try:
+            answer = backend.reread(refs, each.mark)
+        except Exception as e:
+            self._has_read(name, (), e)
+        else:
+            self._has_read(name, answer, None)
 
-    def has_read(self, name: str, found: _Answer,
-                 error: BaseException | None) -> None:
-        """Note the result of a reading beside the loop.
-
-        :param found: nothing after an error
-        """
-        known = self._known[name]
-        known.slow = self._note_end(known) > self._beside.patience
-        by_us, known.reading = known.reading, None
+    def _has_read(self, name: str, answer: typing.Any,
+                  error: BaseException | None) -> None:
+        """Note the result of a reading."""
+        each = self.conditions[name]
+        seconds = self._clock() - each.since
+        self.readings.append((name, seconds))
+        each.looked, each.slow = each.since, seconds > self._beside.patience
+        by_us, each.by_us = each.by_us, None
         try:
             if error is not None:
                 raise error
-            self._answered.add(known.backend.system)
-            self._take(name, found, by_us)
-            if name in self.in_doubt:
-                known.mark = None
+            self._answered.add(each.backend.system)
+            self._take(each, answer, by_us)
         except Exception as e:
-            self.failed_beside(name, expected(name, e))
+            self.failed(name, expected(name, e))
+            return
+        each.read = time.time() - (self._clock() - each.since)
+        if each.unreadable:
+            waited = isinstance(each.unreadable, notyet.Reason)
+            LOG.log(logging.DEBUG if waited else logging.INFO,
+                    '%s: reachable again', name)
+        each.unreadable = None
+        if name in self.in_doubt:
+            each.mark = None
 
-    def _note_end(self, known: _Known) -> float:
-        """Note the end of a reading; the seconds that it took."""
-        known.looked = known.since
-        seconds = self._clock() - known.since
-        self.readings.append((known.backend.name, seconds))
-        return seconds
-
-    def _take(self, name: str, answer: _Answer, by_us: bool | None) -> None:
-        known = self._known[name]
+    def _take(self, each: Condition, answer: _Answer,
+              by_us: bool | None) -> None:
+        """Give the tracker what was found, and note what others changed."""
         found, mark = answer
         lost: list[resources.Ref] = []
         if found is not None:
             lost = self._tracker.resync(
-                known.kinds, found if isinstance(found, list) else
-                list(found))
-            known.mark, known.touches = mark, known.begun
+                each.kinds, found if isinstance(found, list) else list(found))
+            each.mark = mark
         if not by_us:
             if lost:
-                taken = known.backend.taken_over(lost)
+                taken = each.backend.taken_over(lost)
                 lost = [ref for ref in lost if ref not in taken]
-            self.drift.note(name, lost)
+            self.drift.note(each.backend.name, lost)
             self.lost += lost
-        known.never_read = False
-        known.read = time.time() - (self._clock() - known.since)
-        if known.unreadable:
-            waited = isinstance(known.unreadable, notyet.Reason)
-            LOG.log(logging.DEBUG if waited else logging.INFO,
-                    '%s: reachable again', name)
-        known.unreadable = None
-        self.sound.add(name)
 
-    def _refs(self, name: str) -> frozenset[resources.Ref]:
-        return self._tracker.known_refs(self._known[name].kinds)
+    def _refs(self, each: Condition) -> frozenset[resources.Ref]:
+        return self._tracker.known_refs(each.kinds)
 
     def first_look(self, name: str) -> bool:
         """Whether a backend is being read for the first time."""
-        known = self._known[name]
-        return (known.reading is not None and known.never_read and
-                known.unreadable is None)
+        each = self.conditions[name]
+        return (each.by_us is not None and each.read is None and
+                each.unreadable is None)
 
     def unread(self, name: str | None) -> bool:
         """Whether no reading of a backend has succeeded so far."""
-        return name in self._known and self._known[name].never_read
+        return name in self.conditions and self.conditions[name].read is None
+
+    def sound(self, name: str) -> bool:
+        """Whether a backend was read, and could be reached the last time."""
+        each = self.conditions[name]
+        return each.read is not None and each.unreadable is None
 
     def hopeless(self, name: str) -> bool:
         """Whether a backend failed and its back-off is not over."""
-        return (self._known[name].unreadable is not None and
+        return (self.conditions[name].unreadable is not None and
                 self._retries.waiting(name))
 
     def failed(self, name: str, error: base.BackendError) -> None:
         """Note that a backend could not be reached, and doubt it."""
-        known = self._known[name]
+        each = self.conditions[name]
         reason = notyet.reason(error)
-        if known.unreadable != reason:
-            LOG.log(self._level(known, reason), '%s: %s', name, reason)
-        known.unreadable = reason
-        known.mark = None
+        if each.unreadable != reason:
+            LOG.log(self._level(each, reason), '%s: %s', name, reason)
+        each.unreadable = reason
+        each.mark = None
         self.in_doubt.add(name)
-        self.sound.discard(name)
+        if each.backend.system:
+            # The end of the pass notes the other failures.
+            self._retries.note({name}, {name})
 
-    def _level(self, known: _Known, reason: str) -> int:
+    def _level(self, each: Condition, reason: str) -> int:
         """The level of a reason: a warning only once in a while.
 
         A system that can be read, and takes no change, is reached and fails
@@ -377,35 +341,29 @@ class Backends:
         """
         if isinstance(reason, notyet.Reason):
             return logging.DEBUG
-        now, (before, when) = self._clock(), known.warned
+        now, (before, when) = self._clock(), each.warned
         if reason == before and now < when + _RECENT:
             return logging.INFO
-        known.warned = reason, now
+        each.warned = reason, now
         return logging.WARNING
-
-    def failed_beside(self, name: str, error: base.BackendError) -> None:
-        """Likewise for work beside the loop, with a back-off.
-
-        The pass itself notes only failures of its own work.
-        """
-        self.failed(name, error)
-        self._retries.note({name}, {name})
 
     def look(self, name: str) -> concurrent.futures.Future[
             list[resources.Resource]] | None:
         """Read a backend without taking note of the result.
 
-        :returns: None if the backend is at work
+        :returns: None if the backend or its system is at work
         :raises Exception: whatever the backend raises
         """
-        backend = self._known[name].backend
-        if backend.system:
-            return self._beside.look(backend, self._refs(name))
-        if name in self._beside.jobs:
+        each = self.conditions[name]
+        backend, known = each.backend, self._refs(each)
+        if name in self._beside.jobs or (
+                backend.system and backend.system in self._beside.systems()):
             return None
+        if backend.system:
+            return self._beside.begin(backend, lambda: backend.read(known))
         found: concurrent.futures.Future[
             list[resources.Resource]] = concurrent.futures.Future()
-        found.set_result(backend.read(self._refs(name)))
+        found.set_result(backend.read(known))
         return found
 
     def health(self, failures: Mapping[resources.Ref, str]
@@ -420,23 +378,23 @@ class Backends:
             failed[self.owners.get(ref.kind)].append(reason)
         now = self._clock()
         found = []
-        for name, known in self._known.items():
+        for name, each in self.conditions.items():
             due = self._retries.due_in(name)
             found.append(health.Health(
-                name, known.unreadable or '', len(failed[name]),
+                name, each.unreadable or '', len(failed[name]),
                 failed[name][0] if failed[name] else '',
-                name in self._beside.jobs, known.read, known.looked,
+                name in self._beside.jobs, each.read, each.looked,
                 None if due is None else now + due,
                 self.drift.repairs(name)))
         return tuple(found)
 
     def close(self) -> None:
         """Close the backends; the error of one does not stop the others."""
-        for name, known in self._known.items():
+        for backend in self.all:
             try:
-                known.backend.close()
+                backend.close()
             except Exception:
-                LOG.exception('Backend %s could not be closed', name)
+                LOG.exception('Backend %s could not be closed', backend.name)
 
 
 def expected(name: str, error: BaseException) -> base.BackendError:

@@ -32,7 +32,6 @@ from ovn_network_agent import model
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import base
-from ovn_network_agent.engine import desired
 from ovn_network_agent.engine import proofs
 from ovn_network_agent.engine import tracking
 
@@ -73,10 +72,7 @@ class Contributions:
         # drivers with changed settings are asked again.
         self.drivers = drivers
         self._kinds = kinds
-        self._state = desired.DesiredState(tracker)
-        # The routers of the last view, also by UUID.
-        self._routers: tuple[model.Router, ...] = ()
-        self._by_uuid: Subjects = {}
+        self._state = tracking.DesiredState(tracker)
         # The subjects that have been asked about, by kind; the node and, by
         # driver, the settings of all answers.
         self._known: Mapping[type, Subjects] = {}
@@ -84,12 +80,13 @@ class Contributions:
         self._settings: dict[str, object] = {}
         # The proofs of the answers, by driver and router.
         self._proofs: dict[tuple[str, str], resources.Advertised] = {}
-        self._problems: dict[desired.Contributor, list[resources.Problem]] = {}
+        self._problems: dict[
+            tracking.Contributor, list[resources.Problem]] = {}
         self._problems_changed = False
         # Sorted, each text once.
         self.left_out: tuple[resources.Problem, ...] = ()
         # Why drivers have raised.
-        self.broken: dict[desired.Contributor, str] = {}
+        self.broken: dict[tracking.Contributor, str] = {}
 
     @property
     def conflicts(self) -> dict[resources.Ref, str]:
@@ -112,7 +109,7 @@ class Contributions:
                 f'node.{field.name}' for field in dataclasses.fields(node)
                 if getattr(node, field.name) != getattr(self._node,
                                                         field.name)))
-        asked: list[desired.Contributor] = []
+        asked: list[tracking.Contributor] = []
         for kind, present in view.items():
             asked += self._update(kind, present, again, node)
         self._complete({about for _driver, about, _name in asked},
@@ -133,29 +130,23 @@ class Contributions:
                 {} if forwards is None else {'forwards': {'': forwards}}),
             model.GatewayGroup: {f'{group.table} {group.key}': {'': group}
                                  for group in snapshot.groups},
-            model.Router: self._alone(snapshot.routers),
+            model.Router: {router.uuid: {'': router}
+                           for router in snapshot.routers},
             model.ServedAddress: snapshot.addresses,
             model.ProviderNetwork: {uuid: {'': network} for uuid, network
                                     in snapshot.networks.items()},
             model.PortAddress: snapshot.machines,
             model.TenantPrefix: snapshot.tenants, **snapshot.subjects}
 
-    def _alone(self, routers: tuple[model.Router, ...]) -> Subjects:
-        """The routers by UUID; the same mapping for the same routers."""
-        if routers is not self._routers:
-            self._routers = routers
-            self._by_uuid = {router.uuid: {'': router} for router in routers}
-        return self._by_uuid
-
     def _update(self, kind: type, present: Subjects, again: Collection[str],
-                node: model.Node) -> list[desired.Contributor]:
+                node: model.Node) -> list[tracking.Contributor]:
         """Ask about the subjects of a kind.
 
         :param again: names of the drivers that are asked about all
         :returns: the contributors whose answers may be other ones
         """
         changed = list(_changes(self._known.get(kind, {}), present))
-        asked: list[desired.Contributor] = []
+        asked: list[tracking.Contributor] = []
         for driver in self.drivers:
             if kind not in driver.SUBJECTS:
                 continue
@@ -182,7 +173,7 @@ class Contributions:
 
     # -- one contribution -------------------------------------------------
 
-    def _ask(self, driver: base.Driver, contributor: desired.Contributor,
+    def _ask(self, driver: base.Driver, contributor: tracking.Contributor,
              subject: object, node: model.Node) -> None:
         """Take the answer about a subject; the former one if there is none.
 
@@ -193,7 +184,12 @@ class Contributions:
         try:
             wanted = self._understood(driver.resources(subject, node))
         except Exception as e:
-            self._note_failure(contributor, e)
+            why = f'{type(e).__name__}: {e}'
+            if self.broken.get(contributor) != why:
+                # Once, though each pass asks the driver again.
+                LOG.exception('Driver %s failed on %s', driver.name,
+                              ' '.join(filter(None, contributor[1:])))
+            self.broken[contributor] = why
             if not stopped:
                 return
             wanted = self._state.contributed(contributor)
@@ -206,16 +202,7 @@ class Contributions:
                       and r.theirs]
         self._take(contributor, wanted)
 
-    def _note_failure(self, contributor: desired.Contributor,
-                      error: Exception) -> None:
-        why = f'{type(error).__name__}: {error}'
-        if self.broken.get(contributor) != why:
-            # Once, though each pass asks the driver again.
-            LOG.exception('Driver %s failed on %s', contributor[0],
-                          ' '.join(filter(None, contributor[1:])))
-        self.broken[contributor] = why
-
-    def _take(self, contributor: desired.Contributor,
+    def _take(self, contributor: tracking.Contributor,
               wanted: Sequence[resources.Resource]) -> None:
         problems = [r for r in wanted if isinstance(r, resources.Problem)]
         if problems or contributor in self._problems:
@@ -312,7 +299,7 @@ def _changes(before: Subjects, now: Subjects) -> Iterator[
         return
     for about, parts in now.items():
         former = before.get(about, {})
-        if parts is not former:
+        if parts is not former and parts != former:
             yield about, {
                 name: subject for name, subject in parts.items()
                 if (known := former.get(name)) is not subject and

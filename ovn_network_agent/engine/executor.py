@@ -31,6 +31,9 @@ from ovn_network_agent.backends import base
 PATIENCE = 1.0
 
 _T = typing.TypeVar('_T')
+# Called with the result or None, and with the exception or None.
+_Then: typing.TypeAlias = Callable[
+    [typing.Any, BaseException | None], object]
 
 
 @dataclasses.dataclass(eq=False, slots=True)
@@ -38,12 +41,12 @@ class _Job:
     """One :meth:`base.Backend.apply` or a reading."""
 
     backend: base.Backend
+    # None if another thread waits for the result, and not the loop.
+    then: _Then | None
     # None for a reading.
     delta: resources.Delta | None
     # Whether the loop waits for the job at this moment.
     awaited: bool
-    # Whether another thread waits for the result, and not the loop.
-    asked: bool
     future: concurrent.futures.Future[typing.Any] = dataclasses.field(
         default_factory=concurrent.futures.Future)
 
@@ -77,42 +80,21 @@ class Beside:
         return {name: job.delta for name, job in self.jobs.items()
                 if job.delta is not None}
 
-    def submit(self, backend: base.Backend, delta: resources.Delta,
-               awaited: bool = False) -> None:
-        """Start ``backend.apply(delta)``, unless the backend has a job.
+    def begin(self, backend: base.Backend, work: Callable[[], _T],
+              then: _Then | None = None,
+              delta: resources.Delta | None = None, awaited: bool = False
+              ) -> concurrent.futures.Future[_T] | None:
+        """Start a job, unless the backend has one.
 
+        :param then: called by :meth:`collect` with the result
+        :param delta: the changes that the job makes
         :param awaited: True when the caller calls :meth:`wait` next, so that
             the end of the job does not wake the loop
+        :returns: None without a new job
         """
-        self._begin(backend, lambda: backend.apply(delta), delta, awaited)
-
-    def read(self, backend: base.Backend, known: frozenset[resources.Ref],
-             mark: object = None, awaited: bool = False) -> None:
-        """Start ``backend.reread()`` with these; see :meth:`submit`."""
-        self._begin(backend, lambda: backend.reread(lambda: known, mark),
-                    awaited=awaited)
-
-    def look(self, backend: base.Backend, known: frozenset[resources.Ref]
-             ) -> concurrent.futures.Future[list[resources.Resource]] | None:
-        """Start ``read(known)`` of a backend with a system for another thread.
-
-        The loop does not get the result.  Nothing else works meanwhile on the
-        system, and the end wakes the loop for what had to wait.
-
-        :returns: None if the backend or its system is at work
-        """
-        if backend.system in self.systems():
-            return None
-        return self._begin(backend, lambda: backend.read(known), asked=True)
-
-    def _begin(self, backend: base.Backend, work: Callable[[], object],
-               delta: resources.Delta | None = None, awaited: bool = False,
-               asked: bool = False
-               ) -> concurrent.futures.Future[typing.Any] | None:
-        """Start a job, and return its future, None if the backend has one."""
         if backend.name in self.jobs:
             return None
-        job = _Job(backend, delta, awaited, asked)
+        job = _Job(backend, then, delta, awaited)
         threading.Thread(target=self._work, args=(job, work),
                          name=f'beside-{backend.name}',
                          daemon=True).start()
@@ -134,27 +116,19 @@ class Beside:
         if not awaited:
             self._wake(f'{job.backend.name} done')
 
-    def done(self, names: Container[str] | None = None) -> list[tuple[
-            base.Backend, resources.Delta | None, typing.Any,
-            BaseException | None]]:
-        """Collect the jobs that have ended.
+    def collect(self, names: Container[str] | None = None) -> None:
+        """Hand on the results of the jobs that have ended.
 
         :param names: names of backends, None for all
-        :returns: list of (backend, delta or None for a reading, result or
-            None, exception or None)
         """
-        ended = []
-        for name, job in list(self.jobs.items()):
-            if not job.future.done() or (
-                    names is not None and name not in names):
-                continue
-            del self.jobs[name]
-            if job.asked:
-                continue
-            error = job.future.exception()
-            ended.append((job.backend, job.delta,
-                          None if error else job.future.result(), error))
-        return ended
+        ended = [job for name, job in self.jobs.items()
+                 if job.future.done() and (names is None or name in names)]
+        for job in ended:
+            del self.jobs[job.backend.name]
+        for job in ended:
+            if job.then is not None:
+                error = job.future.exception()
+                job.then(None if error else job.future.result(), error)
 
     def wait(self, timeout: float | None,
              names: Container[str] | None = None, wake: bool = True) -> bool:

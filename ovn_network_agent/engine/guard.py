@@ -41,8 +41,8 @@ EMPTIED = ('the Northbound database had lost all of its routers, and these '
 _STAYS = 'stays while the withdrawal guard holds addresses'
 
 
-class Evidence(typing.Protocol):
-    """What the guard asks of :class:`ovn.evidence.Evidence`."""
+class CrossCheck(typing.Protocol):
+    """What the guard asks of :class:`ovn.cross_check.CrossCheck`."""
 
     confirmed: frozenset[str]
 
@@ -59,14 +59,14 @@ class Evidence(typing.Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one pass, and the evidence that ends a hold."""
+    """The limits of one pass, and the cross-check that ends a hold."""
 
     # Percent of the announced addresses that a pass may withdraw without a
     # confirmation, 0 to 100.
     percent: int
     # A withdrawal of fewer addresses is never held.
     minimum: int
-    evidence: Evidence
+    cross_check: CrossCheck
 
 
 class Guard:
@@ -95,25 +95,31 @@ class Guard:
         self._let_go: frozenset[str] = frozenset()
         # Whether the next pass has to be judged in any case, because something
         # of former passes is remembered.
-        self.active = False
+        self._active = False
 
     def release(self) -> int:
         """Let the held addresses go with the next pass; their number."""
         self._let_go |= self.held.subjects
         return len(self.held.subjects)
 
-    def judge(self, limits: Limits | None, exempt: Set[str]) -> None:
+    def judge(self, limits_of: Callable[[], Limits | None],
+              exempt_subjects: Iterable[str]) -> None:
         """Decide for one pass, before its deletions.
 
-        :param limits: None for a pass without a guard
-        :param exempt: subjects that go for a reason other than OVN
+        :param limits_of: returns None for a pass without a guard
+        :param exempt_subjects: those that go for a reason other than OVN
         """
+        kinds = self._kinds
+        deletes = self._tracker.delta(kinds).delete
+        if not (deletes or self._active):
+            return
+        limits = limits_of()
         if limits is None:
             self.forget()
             return
-        kinds = self._kinds
-        removed = _subjects(self._tracker.delta(kinds).delete) - exempt
-        if not self.active and len(removed) < limits.minimum:
+        exempt = frozenset(exempt_subjects)
+        removed = _subjects(deletes) - exempt
+        if not self._active and len(removed) < limits.minimum:
             # The common case does not look at all announcements.
             return
         # No announcement of another kind takes their place.
@@ -125,9 +131,9 @@ class Guard:
         self._let_go &= going
         if len(going) >= limits.minimum or self.held.subjects:
             going = frozenset(subject for subject in going if not
-                              limits.evidence.elsewhere(subject))
+                              limits.cross_check.elsewhere(subject))
             self._decide(limits, going, exempt)
-        self.active = bool(self.held.subjects or self._believed or
+        self._active = bool(self.held.subjects or self._believed or
                            self._emptied or self._let_go)
 
     def permits(self, resource: resources.Resource) -> bool:
@@ -140,30 +146,29 @@ class Guard:
         if not self.held.subjects:
             return True
         if resource.subject in self.held.subjects:
-            self._ledger.held(
-                resource.ref, f'the withdrawal guard holds it, because '
-                f'{self.held.why}')
+            why = f'the withdrawal guard holds it, because {self.held.why}'
+            self._ledger.put(resource.ref, ledger.State.HELD, why)
             return False
         is_of_one = (resource.subject or '').endswith(('/32', '/128'))
         if (not is_of_one and not resource.retained and
                 resource.stage < resources.Stage.ANNOUNCE and
                 resource.kind != resources.NftTable.kind):
-            self._ledger.held(resource.ref, _STAYS)
+            self._ledger.put(resource.ref, ledger.State.HELD, _STAYS)
             return False
         return True
 
     def _decide(self, limits: Limits, going: frozenset[str],
                 exempt: Set[str]) -> None:
-        evidence, before = limits.evidence, self.held
+        check, before = limits.cross_check, self.held
         self._believed = (self._believed | (
-            before.unconfirmed & evidence.confirmed)) & going
+            before.unconfirmed & check.confirmed)) & going
         announced = _subjects(self._tracker.actual(self._kinds)) - exempt
         is_mass = (len(going) >= limits.minimum and
                    100 * len(going) > limits.percent * len(announced))
         found = (going if is_mass else
                  going & before.subjects) - self._let_go
-        reasons = tuple(evidence.doubts(found)) if found else ()
-        if found and evidence.emptied:
+        reasons = tuple(check.doubts(found)) if found else ()
+        if found and check.emptied:
             self._emptied |= found
         unconfirmed = found - self._believed
         subjects = found if reasons else unconfirmed | self._emptied & found

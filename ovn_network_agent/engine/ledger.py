@@ -24,7 +24,7 @@ import enum
 
 from ovn_network_agent import backoff
 from ovn_network_agent import resources
-from ovn_network_agent.engine import moments
+from ovn_network_agent.backends import base
 from ovn_network_agent.engine import tracking
 
 
@@ -56,8 +56,6 @@ class State(enum.Enum):
 WORKING = (State.UNDER_WAY,)
 #: States that count as a failure of the pass.
 FAILING = (State.WAITS, State.UNREACHABLE, State.REFUSED)
-# States that last beyond a pass, until something about the resource changes.
-_LASTING = (State.REFUSED, State.KEPT)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,38 +67,21 @@ class Entry:
     reason: str = ''
     # What the resource waits for.
     holder: resources.Ref | None = None
-    # The resource that was refused, None for a removal.
-    wanted: resources.Resource | None = None
-    # True for a refusal that does not count beyond this pass.
-    lapsed: bool = False
-
-
-_IN_PLACE, _DUE, _UNDER_WAY = map(Entry, (
-    State.IN_PLACE, State.DUE, State.UNDER_WAY))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Row:
-    """Everything that the engine knows of one key."""
+class _Refusal:
+    """The answer of a backend to the last attempt."""
 
-    ref: resources.Ref
+    entry: Entry
+    # The resource that was refused, None for a removal.
     wanted: resources.Resource | None
-    # At the last reading.
-    there: resources.Resource | None
-    state: State
-    reason: str = ''
-    # What the resource waits for.
-    holder: resources.Ref | None = None
-    # Seconds until the next attempt.
-    due_in: float | None = None
-    # Name of the backend of the kind.
-    backend: str | None = None
-    # None before the end of the first pass.
-    since: moments.Moment | None = None
+    # Whether the refusal no longer counts; its reason is in the log.
+    lapsed: bool = False
 
 
 class Ledger:
-    """The entries, and the entries that this pass has come across.
+    """The entries of this pass, and what backends have refused before.
 
     The engine does not try a refused resource again at each event.  It does
     so when the back-off of the backend is over, when the desired resource has
@@ -118,83 +99,92 @@ class Ledger:
         self._tracker = tracker
         self._retries = retries
         self._owners = owners
-        # To look at.  Empty when no resource has a reason, so that the ledger
-        # need not be asked.
+        # Both to look at: while both are empty, the ledger need not be asked.
+        # What this pass has come across, in its order.
         self.entries: dict[resources.Ref, Entry] = {}
+        # What backends refused or kept at the last attempt.
+        self.lasting: dict[resources.Ref, _Refusal] = {}
         self.begin()
 
     def begin(self) -> None:
-        """Start a new pass: only entries of a lasting state remain."""
-        self.entries = {ref: entry for ref, entry in self.entries.items()
-                         if entry.state in _LASTING and not entry.lapsed}
-        # Of this pass, in its order; the second by subject.
-        self._met: dict[resources.Ref, None] = {}
+        """Start a new pass."""
+        self.entries = {}
+        for ref in list(filter(self._tracker.settled, self.lasting)):
+            self.reached(ref)
+        # Those of this pass by subject, in its order.
         self._about: collections.defaultdict[
             str | None, dict[resources.Ref, None]
             ] = collections.defaultdict(dict)
 
     @property
+    def known(self) -> dict[resources.Ref, Entry]:
+        """The entries of this pass, and those that last."""
+        return {**{ref: former.entry for ref, former in self.lasting.items()
+                   if not former.lapsed}, **self.entries}
+
+    @property
     def failures(self) -> dict[resources.Ref, str]:
         """The failures of this pass, with their reasons."""
-        return {ref: self.entries[ref].reason for ref in self._met
-                if self.entries[ref].state in FAILING}
+        return {ref: entry.reason for ref, entry in self.entries.items()
+                if entry.state in FAILING}
 
-    def troubled(self) -> set[str | None]:
-        """Names of the backends with a failure."""
-        return {self._owners.get(ref.kind) for ref in self.failures}
+    def put(self, ref: resources.Ref, state: State, reason: str = '',
+            holder: resources.Ref | None = None,
+            subject: str | None = None) -> None:
+        """Note what this pass has come across.
 
-    # -- what a pass comes across -----------------------------------------
-
-    def under_way(self, resource: resources.Resource) -> None:
-        """Note that a backend works on a resource or on its address."""
-        self._put(resource.ref, _UNDER_WAY, resource.subject)
-
-    def waits(self, ref: resources.Ref, reason: str,
-              holder: resources.Ref | None) -> None:
-        """Note that a resource waits, unless a backend works on it."""
-        if not self.is_under_way(ref):
-            self._put(ref, Entry(State.WAITS, reason, holder))
-
-    def unreachable(self, ref: resources.Ref, reason: str) -> None:
-        """Note that the backend could not be read or reached."""
-        self._put(ref, Entry(State.UNREACHABLE, reason))
-
-    def refused(self, ref: resources.Ref, reason: str) -> None:
-        """Note the reason why a backend did not make a change."""
-        self._put(ref, Entry(State.REFUSED, reason,
-                             wanted=self._tracker.desired(ref)))
-
-    def held(self, ref: resources.Ref, reason: str) -> None:
-        """Note that the withdrawal guard does not let a resource go."""
-        self.entries[ref] = Entry(State.HELD, reason)
-
-    def kept(self, ref: resources.Ref, reason: str) -> bool:
-        """Note that a resource stays in place on purpose.
-
-        :returns: True when this reason was not known before
+        :param holder: what the resource waits for
+        :param subject: that of the resource, None if the tracker has it
         """
-        before = self.entries.get(ref)
-        self.entries[ref] = Entry(State.KEPT, reason)
-        self._retries.note({ref}, frozenset())
-        return before is None or before.reason != reason
+        if state is State.WAITS and self.is_under_way(ref):
+            return
+        self.entries[ref] = Entry(state, reason, holder)
+        if ref in self.lasting and self.lasting[ref].entry.state is not state:
+            self._lapse(ref)
+        if not subject:
+            resource = (self._tracker.desired(ref) or
+                        self._tracker.existing(ref))
+            subject = resource.subject if resource else None
+        self._about[subject][ref] = None
+
+    def put_all(self, delta: resources.Delta, state: State,
+                reason: str = '') -> None:
+        """Note the same of all resources of a difference."""
+        for _verb, resource in delta.steps:
+            self.put(resource.ref, state, reason, subject=resource.subject)
+
+    def refused(self, ref: resources.Ref, reason: str) -> bool:
+        """Note the reason why a backend did not make a change.
+
+        :returns: whether this was not the reason at the last attempt
+        """
+        before = self.lasting.get(ref)
+        state = State.REFUSED
+        if isinstance(reason, base.Kept):
+            state = State.KEPT
+            self._retries.note({ref}, frozenset())
+        self.lasting[ref] = _Refusal(Entry(state, reason),
+                                     self._tracker.desired(ref))
+        self.put(ref, state, reason)
+        return before is None or before.entry.reason != reason
 
     def reached(self, ref: resources.Ref) -> None:
         """Note that a resource has been made, changed or removed."""
         self.entries.pop(ref, None)
-        self._met.pop(ref, None)
+        self.lasting.pop(ref, None)
         self._retries.forget([ref])
 
     def still_refused(self, ref: resources.Ref) -> bool:
         """Whether a refusal still counts, so that no attempt is due."""
-        entry = self.entries.get(ref)
-        if (entry is None or entry.state is not State.REFUSED or
-                entry.lapsed):
+        former = self.lasting.get(ref)
+        if (former is None or former.lapsed or
+                former.entry.state is not State.REFUSED):
             return False
         if (not self._retries.waiting(self._owners.get(ref.kind)) or
-                entry.wanted != self._tracker.desired(ref)):
-            self._lapse(ref, entry)
+                former.wanted != self._tracker.desired(ref)):
+            self._lapse(ref)
             return False
-        self._put(ref, entry)
+        self.put(ref, State.REFUSED, former.entry.reason)
         return True
 
     def still_kept(self, ref: resources.Ref) -> bool:
@@ -206,22 +196,16 @@ class Ledger:
 
         :param names: names of backends, None for all
         """
-        for ref, entry in list(self.entries.items()):
+        for ref, former in self.lasting.items():
             if names is not None and self._owners.get(ref.kind) not in names:
                 continue
-            if entry.state is State.REFUSED:
-                self._lapse(ref, entry)
-            elif entry.state is State.KEPT:
+            if former.entry.state is State.REFUSED:
+                self._lapse(ref)
+            else:
                 self._retries.hasten([ref])
 
-    def _lapse(self, ref: resources.Ref, entry: Entry) -> None:
-        """Let a refusal be tried again; a failure of this pass remains."""
-        if ref in self._met:
-            self.entries[ref] = dataclasses.replace(entry, lapsed=True)
-        else:
-            del self.entries[ref]
-
-    # -- what is about the same address -----------------------------------
+    def _lapse(self, ref: resources.Ref) -> None:
+        self.lasting[ref] = dataclasses.replace(self.lasting[ref], lapsed=True)
 
     def is_under_way(self, ref: resources.Ref) -> bool:
         """Whether a backend works on the resource at ``ref``."""
@@ -239,43 +223,3 @@ class Ledger:
         return [ref for ref in self._about.get(resource.subject, ())
                 if ref != resource.ref and ref in self.entries and
                 self.entries[ref].state in states]
-
-    # -- the table --------------------------------------------------------
-
-    def entry(self, ref: resources.Ref, conflict: str,
-              working: bool) -> Entry:
-        """The state of a key, and its reason.
-
-        :param conflict: why drivers do not agree about the key, or ''
-        :param working: whether the key's backend works beside the loop
-        """
-        if conflict:
-            return Entry(State.DISPUTED, conflict)
-        if ref in self.entries:
-            return self.entries[ref]
-        return (_IN_PLACE if self._tracker.settled(ref) else
-                _UNDER_WAY if working else _DUE)
-
-    def due_in(self, ref: resources.Ref, state: State) -> float | None:
-        """Seconds until a resource of a state is tried again."""
-        if state is State.KEPT:
-            return self._retries.due_in(ref)
-        if state in FAILING:
-            return self._retries.due_in(self._owners.get(ref.kind))
-        return None
-
-    def copy(self, tracker: tracking.Tracker) -> 'Ledger':
-        """The same entries, for another thread; nothing is added to them."""
-        made = Ledger(tracker, self._retries.copy(), self._owners)
-        made.entries = self.entries.copy()
-        return made
-
-    def _put(self, ref: resources.Ref, entry: Entry,
-             subject: str | None = None) -> None:
-        self.entries[ref] = entry
-        self._met[ref] = None
-        if not subject:
-            resource = (self._tracker.desired(ref) or
-                        self._tracker.existing(ref))
-            subject = resource.subject if resource else None
-        self._about[subject][ref] = None

@@ -22,10 +22,10 @@ import collections
 from collections.abc import Callable
 from collections.abc import Iterable
 import dataclasses
-import enum
 import time
 
 from ovn_network_agent import resources
+from ovn_network_agent.engine import ledger
 from ovn_network_agent.resources import base
 
 
@@ -33,8 +33,7 @@ from ovn_network_agent.resources import base
 class Moment:
     """The begin of a state."""
 
-    # A ledger.State.
-    state: enum.Enum
+    state: ledger.State
     # Monotonic seconds.
     monotonic: float
     # Seconds since the epoch.
@@ -53,17 +52,16 @@ class Moments:
         self._unsettled: set[resources.Ref] = set()
 
     def note(self, changed: Iterable[resources.Ref],
-             state_of: Callable[[resources.Ref], enum.Enum | None],
-             settled: enum.Enum) -> None:
+             state_of: Callable[[resources.Ref], ledger.State | None]
+             ) -> None:
         """Note the states after a pass.
 
         :param changed: refs whose state may have changed, besides those that
             were not in place after the last pass
         :param state_of: returns the state of a key, None when nothing is known
             of the key
-        :param settled: the state of a resource that is as desired
         """
-        made: dict[enum.Enum, Moment] = {}
+        made: dict[ledger.State, Moment] = {}
         now, wall = self._clock(), self._wall()
         unsettled = set()
         for ref in self._unsettled.union(changed):
@@ -73,7 +71,7 @@ class Moments:
             if state is None:
                 known.pop(ref.key, None)
                 continue
-            if state is not settled:
+            if state is not ledger.State.IN_PLACE:
                 unsettled.add(ref)
             if before is None or before.state is not state:
                 if state not in made:

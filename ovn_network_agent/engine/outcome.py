@@ -17,7 +17,7 @@ import dataclasses
 
 from ovn_network_agent import notyet
 from ovn_network_agent import resources
-from ovn_network_agent.engine import desired
+from ovn_network_agent.engine import tracking
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Outcome:
     # By name: backends that could not be read or reached, and why.
     unreadable: Mapping[str, str] = dataclasses.field(default_factory=dict)
     # Drivers that raised, and what.
-    broken: Mapping[desired.Contributor, str] = dataclasses.field(
+    broken: Mapping[tracking.Contributor, str] = dataclasses.field(
         default_factory=dict)
     # Names of backends that still work beside the loop, and 'announcing' while
     # resources that follow the announcements wait.

@@ -42,17 +42,9 @@ class Pass:
     retry: bool = False
     # Do not wait between announcements and what follows them.
     at_once: bool = False
-    # In a full pass, ask a driver only about changed inputs.
-    remembers: bool = False
-    # Whether a full pass has no other reason than the time that has passed:
-    # then drivers are asked only about changed subjects, and a backend may
-    # find its system unchanged.
-    periodic: bool = False
-    # Names of the backends to be read because time has passed.
+    # Names of the backends to be read because time has passed; they may find
+    # their system unchanged.
     reads: Collection[str] = ()
-    # Names of the backends that need no reading in a periodic pass, because
-    # an earlier part of the same comparison had it.
-    has_read: Collection[str] = ()
     # With the first routers of the snapshot alone, whose addresses an urgent
     # pass announces before the drivers are asked about the others.
     ahead: model.Snapshot | None = None

@@ -10,14 +10,43 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The plan of a dry run as text: one line a change, in order of the work."""
+"""The plan of a dry run, also as text: one line a change, in order."""
 
 import collections
 
 from ovn_network_agent import resources
+from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import outcome as outcomes
+from ovn_network_agent.engine import removal
+from ovn_network_agent.engine import tracking
 
 SIGNS = {'create': '+', 'update': '~', 'delete': '-', 'unknown': '?'}
+
+
+def steps(backends: actual.Backends, tracker: tracking.Tracker,
+          removals: removal.Removals) -> list[tuple[str, resources.Resource]]:
+    """The changes that a pass would make.
+
+    The actual state of an unreadable backend is unknown.  So a change of this
+    backend, or a change that waits for it, has the verb 'unknown'.
+
+    :returns: (verb, resource) in the order of the work; verbs are 'create',
+        'update', 'delete' and 'unknown'
+    """
+    found = []
+    for _stage, _backend, kinds in backends.order:
+        delta = tracker.delta(kinds)
+        for verb, changed in (('create', delta.create), (
+                'update', [new for _old, new in delta.update])):
+            found += [('unknown' if any(
+                backends.unread(backends.owners.get(ref.kind))
+                for ref in (r.ref, *r.requires)) else verb, r)
+                for r in changed]
+    gone = [r for _stage, _backend, kinds in backends.order_down
+            for r in tracker.delta(kinds).delete]
+    gone.sort(key=lambda r: not r.leaves_early)
+    return found + [('unknown' if removals.announcement_unknown(r) else
+                     'delete', r) for r in gone]
 
 
 def render(steps: list[tuple[str, resources.Resource]],

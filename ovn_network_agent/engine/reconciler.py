@@ -14,18 +14,29 @@
 
 Addition, removal, failover, restart, repair of drift, shutdown and dry run
 are all this pass.  Nothing in this module knows what a floating IP is.
+
+Creation goes up the stages, so that announcements come last, and deletion
+goes down.  The engine holds back a resource whose prerequisite is not in
+place; :mod:`engine.removal` holds back removals.
+
+After a gateway port has moved here, clients get no answer before the addresses
+are announced.  So an urgent pass first makes the announcements and their
+prerequisites.  The resources that ``follow`` wait for a moment, in which the
+agent leaves the processor to zebra and bgpd.
 """
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Container
 import time
+
+from oslo_log import log as logging
 
 from ovn_network_agent import backoff
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
-from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.drivers import base as drivers_base
@@ -38,9 +49,17 @@ from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import moments
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import passes
+from ovn_network_agent.engine import plan_text
 from ovn_network_agent.engine import removal
 from ovn_network_agent.engine import table as tables
+from ovn_network_agent.engine import telling
 from ovn_network_agent.engine import tracking
+
+LOG = logging.getLogger(__name__)
+
+# Seconds: zebra and bgpd had sent 100 addresses after 0.06 to 0.1 s, 0.05 s of
+# it the pause that bgpd makes before it looks at what is new.
+PAUSE = 0.25
 
 
 class Reconciler:
@@ -61,181 +80,134 @@ class Reconciler:
                  beside: executor.Beside | None = None,
                  retries: backoff.Retries | None = None,
                  alive: Callable[[], object] = lambda: None) -> None:
+        self._clock = clock
         self._alive = alive
         self.tracker = tracking.Tracker()
         self._retries = retries or backoff.Retries(clock)
         self._beside = beside or executor.Beside(wake)
-        self.backends = actual.Backends(backends, self.tracker,
-                                         self._retries, self._beside, clock,
-                                         alive)
+        self.backends = actual.Backends(
+            backends, self.tracker, self._retries, self._beside, clock, alive)
         self._ledger = ledger.Ledger(self.tracker, self._retries,
                                      self.backends.owners)
         self._moments = moments.Moments(clock)
-        self._wanted = contributions.Contributions(
+        self.wanted = contributions.Contributions(
             drivers, self.tracker, self.backends.owners)
-        self._precedence = application.Precedence(clock)
         self._removals = removal.Removals(
             self.backends, self.tracker, self._ledger, wake,
             self._beside.patience)
         self.guard = guard.Guard(self.backends, self.tracker, self._ledger,
-                                  clock)
+                                 clock)
         self._work = application.Application(
-            self.backends, self.tracker, self._ledger, self._beside,
-            self._precedence, self._removals, alive)
+            self.backends, self._ledger, self._beside, self._note)
+        # Both (verb, resource), see resources.Delta.steps: of this pass, and
+        # those without a line of the log.
+        self._applied: list[tuple[str, resources.Resource]] = []
+        self._unlogged: list[tuple[str, resources.Resource]] = []
         # That after the last pass, replaced as a whole, so that any thread may
         # read it.
         self.health = self.backends.health({})
         # Chassis and marks in the last pass.
         self._identity: tuple[
             str, frozenset[ownership.Owner]] | None = None
+        # Until when the resources that follow wait, monotonic seconds.
+        self._announcing_until: float | None = None
+        # The systems that have work of :meth:`_announce_ahead`.
+        self._ahead: set[str] = set()
 
     def run(self, asked: passes.Pass) -> outcome.Outcome:
         """Run one pass."""
         began = time.monotonic()
-        self._work.begin()
+        if self._ledger.entries or self._ledger.lasting:
+            self._ledger.begin()
+        self._applied, self._work.seconds = [], []
         # This comes before the reading: a backend with a job that is not
         # collected would not be read, and nothing would wake the loop for it.
         if self._beside.jobs:
-            self._work.collect()
+            self._beside.collect()
+        self._ahead = set()
         # A system in doubt is read before it is changed, as always.
         if asked.ahead is not None and asked.urgent and not any(
-                self.backends.backend(name).system
+                self.backends.conditions[name].backend.system
                 for name in self.backends.in_doubt):
-            self._wanted.update(asked.ahead)
-            self._work.announce_ahead()
+            self.wanted.update(asked.ahead)
+            self._announce_ahead()
         self._prepare(asked)
         prepared = time.monotonic() - began
-        self._work.create(asked.urgent)
+        self._create(asked.urgent)
         if asked.prune:
-            self._judge(asked.snapshot, asked.limits)
-            self._work.delete(asked.down_to, self.guard.permits)
-        else:
-            self._withdraw(asked.snapshot.forwards)
+            self.guard.judge(asked.limits, map(
+                networks.host_prefix, _dead(asked)))
+            self._delete(asked.down_to, self.guard.permits)
+        elif dead := _dead(asked):
+            # This needs no view of OVN.  While this node announces such a VIP,
+            # no other node gets its clients.
+            self._delete(resources.Stage.ANNOUNCE, lambda resource: (
+                isinstance(resource, resources.VipAddress) and
+                resource.address.partition('/')[0] in dead))
         if self.backends.in_doubt:
             self.backends.catch_up()
         if not self.announcing:
-            self._work.tell()
+            self._tell()
         self._retries.note(
-            self._ledger.troubled() | set(self.backends.unreadable),
+            {self.backends.owners.get(ref.kind) for ref
+             in self._ledger.failures} | set(self.backends.unreadable),
             self.backends.names)
         touched = self.tracker.take_changed()
-        self._note_moments(touched)
-        failures = {**self._ledger.failures, **self._wanted.conflicts}
+        now = self._table()
+        self._moments.note({*touched, *now.entries, *now.conflicts}, now.state)
+        failures = {**self._ledger.failures, **now.conflicts}
         self.health = self.backends.health(failures)
+        changing = self._beside.changing()
         result = outcome.Outcome(
-            len(self._work.applied), failures,
-            self.backends.unreadable, dict(self._wanted.broken),
-            (*self._beside.jobs, *(['announcing'] if self.announcing else ())),
-            self._wanted.left_out, tuple(self._work.applied),
+            len(self._applied), failures, now.unreadable, now.broken,
+            (*now.working, *(['announcing'] if self.announcing else ())),
+            now.problems, tuple(self._applied),
             (('drivers and reading', prepared), *self._work.seconds),
             tuple(self.backends.readings), tuple(self.backends.lost),
             self.backends.drift.streaks, self.guard.held, tuple(touched),
-            self._announces())
+            any(backend.name in changing
+                for backend, _kinds in self.backends.announcers))
         self.backends.end()
         return result
 
-    def table(self) -> tables.Table:
-        """The state of each resource, to look at on another thread."""
-        return self._table().copy()
+    # -- what is wanted, and what is there --------------------------------
 
-    def _table(self) -> tables.Table:
-        return tables.Table(
-            self.tracker, self._ledger, self._moments, self._wanted.conflicts,
-            self.backends.owners,
-            tuple(self._beside.jobs), self._wanted.left_out,
-            self._wanted.broken, self.backends.unreadable,
-            self.guard.held.text)
-
-    def _note_moments(self, touched: list[resources.Ref]) -> None:
-        """Note the resources whose state this pass has changed."""
-        now = self._table()
-        self._moments.note({*touched, *self._ledger.entries, *now.conflicts},
-                           now.state, ledger.State.IN_PLACE)
-
-    def _withdraw(self, forwards: port_forwards.Forwards | None) -> None:
-        """Withdraw the VIPs that have no living destination.
-
-        This needs no view of OVN.  While this node announces such a VIP, no
-        other node gets its clients.
-        """
-        dead = _dead(forwards)
-        if dead:
-            self._work.delete(resources.Stage.ANNOUNCE, lambda resource: (
-                isinstance(resource, resources.VipAddress) and
-                resource.address.partition('/')[0] in dead))
-
-    @property
-    def drivers(self) -> list[drivers_base.Driver]:
-        """The drivers in force."""
-        return self._wanted.drivers
-
-    def use(self, drivers: list[drivers_base.Driver]) -> None:
-        """Go on with the same drivers, some of which have other settings."""
-        self._wanted.drivers = drivers
-
-    @property
-    def announcing(self) -> bool:
-        """Whether zebra and bgpd were given addresses a moment ago."""
-        return self._precedence.held
-
-    def _announces(self) -> bool:
-        """Whether announcements are changed beside the loop."""
-        changing = self._beside.changing()
-        return any(backend.name in changing
-                   for backend, _kinds in self.backends.announcers)
-
-    def _judge(self, snapshot: model.Snapshot,
-               limits: Callable[[], guard.Limits | None]) -> None:
-        """Have the withdrawal guard decide, if it has something to do."""
-        if self._work.withdraws or self.guard.active:
-            self.guard.judge(limits(), frozenset(map(
-                networks.host_prefix, _dead(snapshot.forwards))))
-
-    def plan(self, snapshot: model.Snapshot,
-             limits: Callable[[], guard.Limits | None] = lambda: None
-             ) -> tuple[list[tuple[str, resources.Resource]], outcome.Outcome]:
-        """The changes that a pass would make, without making them.
-
-        The actual state of an unreadable backend is unknown.  So a change
-        of this backend, or a change that waits for it, has the verb
-        'unknown'.
-
-        :returns: (verb, resource) in the order of the work; verbs are
-            'create', 'update', 'delete' and 'unknown'
-        """
-        self._prepare(passes.Pass(snapshot, full=True))
-        # A plan may take its time, so all readings are waited for.
-        self._beside.wait(None)
-        self._work.collect()
-        self._judge(snapshot, limits)
-        steps: list[tuple[str, resources.Resource]] = []
-        for _stage, backend, kinds in self.backends.order:
-            delta = self.tracker.delta(kinds)
-            for verb, changed in (
-                    ('create', delta.create),
-                    ('update', [new for _old, new in delta.update])):
-                steps += [
-                    ('unknown' if self._is_unknown(backend.name, r) else verb,
-                     r) for r in changed]
-        gone = [r for _stage, _backend, kinds in self.backends.order_down
-                for r in self.tracker.delta(kinds).delete]
-        gone.sort(key=lambda r: not r.leaves_early)
-        steps += [('unknown' if self._removals.announcement_unknown(r) else
-                   'delete', r) for r in gone]
-        self.backends.end()
-        return steps, outcome.Outcome(
-            0, self._wanted.conflicts, self.backends.unreadable,
-            dict(self._wanted.broken), (), self._wanted.left_out,
-            held=self.guard.held)
-
-    def _is_unknown(self, name: str, resource: resources.Resource) -> bool:
-        """Whether a resource's or prerequisite's backend was never read."""
-        return any(self.backends.unread(owner) for owner in {
-            name, *(self.backends.owners.get(ref.kind)
-                    for ref in resource.requires)})
+    def _prepare(self, asked: passes.Pass) -> None:
+        node = asked.snapshot.node
+        stopped = node.phase is model.Phase.STOPPED
+        if asked.retry:
+            self.invalidate(revived=[name for name in self.backends.names
+                                     if self._retries.waiting(name)])
+        stale = set(asked.stale)
+        # Work that is due again counts as tried.
+        for due in self._retries.take_due():
+            stale.add(self.backends.owners[due.kind]
+                      if isinstance(due, resources.Ref) else str(due))
+        # Before all databases of OVN are there, no row is the node's own.
+        if self._identity != (node.chassis, node.marks):
+            self._identity = node.chassis, node.marks
+            stale.add(notices.IDENTITY)
+        if asked.full:
+            self.wanted.forget()
+            stale |= self.backends.names
+        self.invalidate(stale)
+        if asked.reads:
+            self._ledger.forget(asked.reads)
+            self.backends.in_doubt.update(asked.reads)
+        if stopped:
+            # This pass may be the last, so it tries everything again.
+            self._ledger.forget()
+        if asked.at_once or stopped:
+            self._announcing_until = None
+        self._alive()
+        self.wanted.update(asked.snapshot)
+        self._alive()
+        if self.backends.in_doubt or self.tracker.delta(
+                self.backends.looked_for):
+            self.backends.refresh()
 
     def invalidate(self, stale: Collection[str] = (),
-             revived: Collection[str] = ()) -> None:
+                   revived: Collection[str] = ()) -> None:
         """Note for the next pass which backends are to be read again.
 
         A failure from before the return of a system no longer counts.
@@ -246,20 +218,252 @@ class Reconciler:
         """
         doubtful = set(stale)
         if revived:
-            returned = self.backends.revived(revived)
+            returned = base.revived(self.backends.all, revived)
             self._retries.forget(returned)
             doubtful |= returned
         if doubtful:
             self._ledger.forget(self.backends.doubt(doubtful))
+
+    # -- the order of changes ---------------------------------------------
+
+    def _create(self, urgent: bool) -> None:
+        """Create and update, stage by stage.
+
+        :param urgent: announce as soon as possible
+        """
+        for job in self._beside.jobs.values():
+            if job.delta is not None and job.backend.system:
+                self._ledger.put_all(job.delta, ledger.State.UNDER_WAY)
+        follow = None
+        if urgent or self.announcing:
+            self._make(False)
+            announced = sum(1 for _verb, resource in self._applied
+                            if resource.stage is resources.Stage.ANNOUNCE)
+            if announced:
+                LOG.info('Announced %d addresses first', announced)
+            # A further announcement does not prolong the wait.
+            if self._announcing_until is None and (announced or any(
+                    self._ledger.is_under_way(ref) and
+                    self.backends.stages[ref.kind] is resources.Stage.ANNOUNCE
+                    for ref in self._ledger.entries)):
+                self._announcing_until = self._clock() + PAUSE
+            if self.announcing:
+                return
+            follow = True
+        self._announcing_until = None
+        self._make(follow)
+
+    def _announce_ahead(self) -> None:
+        """Begin with announcements whose system works beside the loop.
+
+        Their prerequisites are made first.  What follows an announcement
+        waits for a later call of :meth:`_create`.
+
+        Where :meth:`_create` has more for the same system, it waits for them.
+        """
+        systems = {backend.system
+                   for backend, kinds in self.backends.announcers
+                   if backend.system and self.tracker.delta(kinds).create}
+        if systems:
+            self._make(False, ahead=True)
+        self._ahead = systems
+
+    def _make(self, follow: bool | None, ahead: bool = False) -> None:
+        """Create and update resources.
+
+        :param follow: whether those that follow the announcements, or None
+            for all
+        :param ahead: do not wait for announcements beside the loop
+        """
+        for stage, backend, kinds in self.backends.order:
+            delta = self.tracker.delta(kinds)
+            if delta and backend.system in self._ahead:
+                self._ahead.discard(backend.system)
+                names = [name for name, job in self._beside.jobs.items()
+                         if job.backend.system == backend.system]
+                self._beside.wait(self._beside.patience, names, wake=False)
+                self._beside.collect(names)
+                delta = self.tracker.delta(kinds)
+            if delta:
+                self._apply(backend, resources.Delta(
+                    tuple(r for r in delta.create
+                          if (follow is None or r.follows is follow) and
+                          self._may_make(r)),
+                    tuple((old, new) for old, new in delta.update
+                          if (follow is None or new.follows is follow) and
+                          self._may_make(new))),
+                    awaited=not (ahead and
+                                 stage is resources.Stage.ANNOUNCE))
+
+    def _delete(self, down_to: resources.Stage,
+                only: Callable[[resources.Resource], bool]) -> None:
+        """Delete, from the last stage down to ``down_to``.
+
+        The resources that leave early come first.  With 10,000 routes in the
+        kernel, Open vSwitch takes a quarter of a second after each change of
+        a route, because it reads all routes again, and a flow would wait for
+        that.
+        """
+        for early in (True, False):
+            for stage, backend, kinds in self.backends.order_down:
+                if stage < down_to:
+                    break
+                unwanted = [r for r in self.tracker.delta(kinds).delete
+                            if bool(r.leaves_early) is early and only(r)]
+                if unwanted:
+                    self._apply(backend, resources.Delta(delete=tuple(
+                        self._removals.permitted(unwanted))))
+
+    # -- one change -------------------------------------------------------
+
+    def _may_make(self, resource: resources.Resource) -> bool:
+        """Whether a resource may be made; notes in the ledger why not."""
+        found = self._ledger
+        if found.entries and found.is_under_way(resource.ref):
+            # FRR may take seconds for thousands of them.
+            return False
+        missing = [ref for ref in resource.requires
+                   if not self.tracker.in_sync(ref)]
+        if not (missing or found.entries or found.lasting):
+            # Nothing has failed, and nothing waits or is under way.
+            return True
+        # If the backends of all that is missing work beside the loop, nothing
+        # has failed, and the end of this work wakes the loop.
+        if self._before(resource, ledger.WORKING) or missing and all(
+                self.backends.owners.get(ref.kind) in self._beside.jobs or
+                found.is_under_way(ref) for ref in missing):
+            return False
+        holders = missing or self._before(resource, ledger.FAILING)
+        if holders:
+            found.put(resource.ref, ledger.State.WAITS,
+                      f'waits for {holders[0].kind} '
+                      f'{outcome.brief(holders[0].key)}', holders[0])
+        return not holders and not found.still_refused(resource.ref)
+
+    def _before(self, resource: resources.Resource,
+                states: Container[ledger.State]) -> list[resources.Ref]:
+        """Refs of the same address, up to its stage and in some states."""
+        return [ref for ref in self._ledger.beside(resource, states)
+                if self.backends.stages[ref.kind] <= resource.stage]
+
+    def _apply(self, backend: base.Backend, delta: resources.Delta,
+               awaited: bool = True) -> None:
+        """Have a backend make changes.
+
+        :param awaited: False to go on at once where the changes are made
+            beside the loop
+        """
+        if not delta:
+            return
+        self._alive()
+        name = backend.name
+        busy = backend.system and backend.system in self._beside.systems()
+        condition = self.backends.conditions[name]
+        trouble = condition.unreadable
+        if busy and trouble is None:
+            self._ledger.put_all(delta, ledger.State.UNDER_WAY)
+        elif condition.read is None or trouble is not None and (
+                busy or self.backends.hopeless(name)):
+            # Without the actual state, the difference may be wrong.
+            self._ledger.put_all(delta, ledger.State.UNREACHABLE,
+                                 trouble or 'not read yet')
+        elif backend.concurrent or backend.system:
+            self._work.begin(backend, delta, awaited)
+        else:
+            began = time.monotonic()
+            failures: object = None
+            error: Exception | None = None
+            try:
+                failures = backend.apply(delta)
+            except Exception as e:
+                error = e
+            self._work.seconds.append((name, time.monotonic() - began))
+            self._note(backend, delta, failures, error)
+
+    def _note(self, backend: base.Backend, delta: resources.Delta,
+              answer: object, error: BaseException | None) -> None:
+        """Note the result of :meth:`backends.base.Backend.apply`."""
+        failures = {} if answer == {} else self._work.failures(
+            backend, delta, answer, error)
+        if failures is None:
+            return
+        for verb, resource in delta.steps:
+            if resource.ref in failures:
+                continue
+            self._applied.append((verb, resource))
+            self._unlogged.append((verb, resource))
+            if self._ledger.entries or self._ledger.lasting:
+                self._ledger.reached(resource.ref)
+            if verb == 'deleted':
+                self.tracker.gone(resource.ref)
+            else:
+                self.tracker.found(resource)
+        if backend.invalidates and (
+                invalid := self.backends.doubt(backend.invalidates)):
+            # The kernel removes dependent objects along with a link.
+            self._ledger.forget(invalid)
+            self.backends.refresh(by_us=True)
+
+    def _tell(self) -> None:
+        """Log the changes that are not logged yet.
+
+        No change waits for its line, because the lines take time.
+        """
+        unlogged, self._unlogged = self._unlogged, []
+        telling.tell(unlogged)
+
+    # -- between passes ---------------------------------------------------
+
+    @property
+    def announcing(self) -> bool:
+        """Whether zebra and bgpd were given addresses a moment ago."""
+        return (self._announcing_until is not None and
+                self._clock() < self._announcing_until)
 
     def next_retry(self) -> float | None:
         """Seconds until another pass has something to do.
 
         Such a pass tries failed work again, or makes resources that follow.
         """
-        return min((due for due in (self._retries.due_in(),
-                                    self._precedence.due_in())
-                    if due is not None), default=None)
+        due = self._retries.due_in()
+        if self._announcing_until is None:
+            return due
+        left = max(0.0, self._announcing_until - self._clock())
+        return left if due is None else min(left, due)
+
+    def table(self) -> tables.Table:
+        """The state of each resource, to look at on another thread."""
+        return self._table().copy()
+
+    def _table(self) -> tables.Table:
+        return tables.Table(
+            self.tracker, self._ledger.known, self._retries, self._moments,
+            self.wanted.conflicts, self.backends.owners,
+            tuple(self._beside.jobs), self.wanted.left_out,
+            dict(self.wanted.broken), self.backends.unreadable,
+            self.guard.held.text)
+
+    def plan(self, snapshot: model.Snapshot,
+             limits: Callable[[], guard.Limits | None] = lambda: None
+             ) -> tuple[list[tuple[str, resources.Resource]], outcome.Outcome]:
+        """The changes that a pass would make, without making them.
+
+        :returns: the steps, see :func:`plan_text.steps`, and what a pass would
+            report
+        """
+        asked = passes.Pass(snapshot, full=True, limits=limits)
+        self._prepare(asked)
+        # A plan may take its time, so all readings are waited for.
+        self._beside.wait(None)
+        self._beside.collect()
+        self.guard.judge(asked.limits, map(
+            networks.host_prefix, _dead(asked)))
+        steps = plan_text.steps(self.backends, self.tracker, self._removals)
+        self.backends.end()
+        now = self._table()
+        return steps, outcome.Outcome(
+            0, now.conflicts, now.unreadable, now.broken, (), now.problems,
+            held=self.guard.held)
 
     def wait_beside(self, timeout: float) -> bool:
         """Wait for work beside the loop; True when none is left running."""
@@ -267,56 +471,12 @@ class Reconciler:
 
     def close(self) -> None:
         """Log the last changes, and close the backends."""
-        self._work.tell()
+        self._tell()
         self.backends.close()
 
-    def _prepare(self, asked: passes.Pass) -> None:
-        if asked.full and not asked.remembers and not asked.periodic:
-            self._wanted.forget()
-        if asked.retry:
-            self.invalidate(revived=[name for name in self.backends.names
-                               if self._retries.waiting(name)])
-        self.invalidate({*asked.stale, *self._due(),
-                   *self._identified(asked.snapshot.node),
-                   *(self.backends.names if asked.full and not asked.periodic
-                     else ())})
-        if asked.reads or asked.periodic:
-            due = set(asked.reads) or (
-                self.backends.names.difference(asked.has_read))
-            self._ledger.forget(due)
-            self.backends.in_doubt |= due
-        if asked.snapshot.node.phase is model.Phase.STOPPED:
-            # This pass may be the last, so it tries everything again.
-            self._ledger.forget()
-        if asked.at_once or asked.snapshot.node.phase is model.Phase.STOPPED:
-            self._precedence.release()
-        self._alive()
-        self._wanted.update(asked.snapshot)
-        self._alive()
-        if self.backends.in_doubt or self.tracker.delta(
-                self.backends.looked_for):
-            self.backends.refresh()
 
-    def _identified(self, node: model.Node) -> Collection[str]:
-        """The word for a node that has another name than in the last pass.
-
-        Before all databases of OVN are there, no row is the node's own.
-        """
-        before, self._identity = self._identity, (node.chassis, node.marks)
-        return () if before == self._identity else (notices.IDENTITY,)
-
-    def _due(self) -> set[str]:
-        """Names of the backends with work that is due again.
-
-        The work then counts as tried.
-        """
-        names = (self.backends.owners.get(due.kind)
-                 if isinstance(due, resources.Ref) else due
-                 for due in self._retries.take_due())
-        return {name for name in names if isinstance(name, str)}
-
-
-def _dead(forwards: port_forwards.Forwards | None) -> set[str]:
+def _dead(asked: passes.Pass) -> set[str]:
     """The addresses of the VIPs without a living destination."""
+    forwards = asked.snapshot.forwards
     return {vip.address for vip in (forwards.vips if forwards else ())
             if vip.dead}

@@ -56,9 +56,6 @@ class Removals:
         self._ledger = entries
         self._wake = wake
         self._patience = patience
-        # The successors that are not in effect yet, by subject and by place.
-        self._waited_for: dict[str | None, resources.Ref] = {}
-        self._places: dict[object, resources.Ref] = {}
         # Questions without an answer yet, by name of backend.
         self._asked: dict[
             str, concurrent.futures.Future[set[resources.Ref]]] = {}
@@ -69,35 +66,35 @@ class Removals:
 
         :param deletes: resources of one backend and stage that are to go
         """
-        self._find_successors(deletes)
-        return [r for r in deletes if self._may_go(r)]
+        # What is wanted at a place and not there yet.
+        places: dict[object, resources.Ref] = {
+            r.place: r.ref for r in self._tracker.wanted(
+                {r.kind for r in deletes if r.place is not None})
+            if r.place is not None and not self._tracker.in_sync(r.ref)}
+        announcements = self._waited_for({
+            r.subject: r.kind for r in deletes
+            if r.stage is resources.Stage.ANNOUNCE})
+        return [r for r in deletes if self._may_go(
+            r, places.get(r.place), announcements.get(r.subject))]
 
-    def _find_successors(self, deletes: list[resources.Resource]) -> None:
-        """Find the resources whose successor is not in effect yet.
+    def _waited_for(self, going: dict[str | None, str]
+                    ) -> dict[str | None, resources.Ref]:
+        """The other announcements of addresses that are not in effect yet.
 
-        The search costs nothing while only one announce method is in use and
-        nothing that has a place goes.
+        The search costs nothing while only one announce method is in use.
+
+        :param going: by address the kind of the announcement that is to go
         """
-        self._waited_for, self._places = {}, {}
-        placed = {r.kind for r in deletes if r.place is not None}
-        if placed:
-            # What is wanted at a place and not there yet.
-            self._places = {
-                r.place: r.ref for r in self._tracker.wanted(placed)
-                if r.place is not None and not self._tracker.in_sync(r.ref)}
-        going = {r.subject: r.kind for r in deletes
-                 if r.stage is resources.Stage.ANNOUNCE}
-        if not going:
-            return
-        for backend, kinds in self._backends.announcers:
+        found: dict[str | None, resources.Ref] = {}
+        for backend, kinds in self._backends.announcers if going else ():
             others = [kind for kind in kinds if kind not in going.values()]
             coming = [r for r in self._tracker.wanted(others)
                       if r.subject in going]
             if coming:
                 effective = self._in_effect(backend, coming)
-                self._waited_for.update(
-                    (r.subject, r.ref) for r in coming
-                    if r.ref not in effective)
+                found.update((r.subject, r.ref) for r in coming
+                             if r.ref not in effective)
+        return found
 
     def _in_effect(self, backend: base.Backend,
                    coming: list[resources.Resource]) -> set[resources.Ref]:
@@ -122,29 +119,16 @@ class Removals:
                 lambda _answer: self._wake(f'{backend.name} answered'))
         return set()
 
-    def _successor(self, resource: resources.Resource
-                   ) -> tuple[str, resources.Ref | None]:
-        """The reason and the successor for which a resource stays.
-
-        :returns: ('', None) when the resource may go
-        """
-        if resource.place in self._places:
-            ref = self._places[resource.place]
-            return (f'stays until {ref.kind} {outcome.brief(ref.key)} is '
-                    'there, which takes its place'), ref
-        successor = self._waited_for.get(resource.subject)
-        if (successor is None or
-                resource.stage is not resources.Stage.ANNOUNCE):
-            return '', None
-        return (f'stays until FRR knows {successor.kind} '
-                f'{outcome.brief(successor.key)}, which takes its place'
-                ), successor
-
-    def _may_go(self, resource: resources.Resource) -> bool:
+    def _may_go(self, resource: resources.Resource,
+                place: resources.Ref | None,
+                announcement: resources.Ref | None) -> bool:
         """Whether a resource may be removed; notes in the ledger why not.
 
         A resource stays while an announcement that needs it is in place.  No
         announcement stays because of a resource that leaves early.
+
+        :param place: what is to take its place, and is not there yet
+        :param announcement: what is to announce its address, and does not yet
         """
         if (self._ledger.still_kept(resource.ref) or
                 self._ledger.beside(resource, ledger.WORKING) or
@@ -152,15 +136,22 @@ class Removals:
                 any(map(self._backends.first_look,
                         self._needing(resource)))):
             return False
-        held, holder = self._successor(resource)
+        held, holder = '', place or announcement
         failed = [ref for ref in self._ledger.beside(resource, ledger.FAILING)
                   if not self._leaves_early(ref)]
-        if not held and (failed or self.announcement_unknown(resource)):
+        if place:
+            held = (f'stays until {place.kind} {outcome.brief(place.key)} is '
+                    'there, which takes its place')
+        elif announcement:
+            held = (f'stays until FRR knows {announcement.kind} '
+                    f'{outcome.brief(announcement.key)}, which takes its '
+                    'place')
+        elif failed or self.announcement_unknown(resource):
             held = (f'stays while what announces {resource.subject} could not '
                     'be withdrawn')
             holder = failed[0] if failed else None
         if held:
-            self._ledger.waits(resource.ref, held, holder)
+            self._ledger.put(resource.ref, ledger.State.WAITS, held, holder)
         return not held and not self._ledger.still_refused(resource.ref)
 
     def _leaves_early(self, ref: resources.Ref) -> bool:
@@ -174,9 +165,7 @@ class Removals:
         read.  A former run, or a change that took too long, may have left an
         announcement.
         """
-        return any(self._backends.unread(name) or
-                   name in self._backends.unreadable
-                   for name in self._needing(resource))
+        return not all(map(self._backends.sound, self._needing(resource)))
 
     def _needing(self, resource: resources.Resource) -> list[str]:
         """Names of the backends whose announcements may need a resource."""

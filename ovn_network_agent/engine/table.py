@@ -23,11 +23,31 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 
+from ovn_network_agent import backoff
 from ovn_network_agent import resources
-from ovn_network_agent.engine import desired
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import moments
 from ovn_network_agent.engine import tracking
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Row:
+    """Everything that the engine knows of one key."""
+
+    ref: resources.Ref
+    wanted: resources.Resource | None
+    # At the last reading.
+    there: resources.Resource | None
+    state: ledger.State
+    reason: str = ''
+    # What the resource waits for.
+    holder: resources.Ref | None = None
+    # Seconds until the next attempt.
+    due_in: float | None = None
+    # Name of the backend of the kind.
+    backend: str | None = None
+    # None before the end of the first pass.
+    since: moments.Moment | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,7 +55,9 @@ class Table:
     """The state of all resources after a pass."""
 
     tracker: tracking.Tracker
-    entries: ledger.Ledger
+    entries: Mapping[resources.Ref, ledger.Entry]
+    # See ledger.Ledger.
+    retries: backoff.Retries
     moments: moments.Moments
     # What drivers do not agree about.
     conflicts: Mapping[resources.Ref, str]
@@ -46,20 +68,23 @@ class Table:
     # Those of the drivers.
     problems: tuple[resources.Problem, ...]
     # Drivers that raised, and what.
-    broken: Mapping[desired.Contributor, str]
+    broken: Mapping[tracking.Contributor, str]
     # By name: backends that could not be read or reached, whose resources are
     # those of the last reading, and why.
     unreadable: Mapping[str, str]
     # What the withdrawal guard holds, or ''.
     held: str
 
-    def row(self, ref: resources.Ref) -> ledger.Row:
+    def row(self, ref: resources.Ref) -> Row:
         """The row of a key."""
-        entry = self._entry(ref)
-        return ledger.Row(
+        entry, backend = self._entry(ref), self.owners.get(ref.kind)
+        due = (self.retries.due_in(ref)
+               if entry.state is ledger.State.KEPT else
+               self.retries.due_in(backend)
+               if entry.state in ledger.FAILING else None)
+        return Row(
             ref, self.tracker.desired(ref), self.tracker.existing(ref),
-            entry.state, entry.reason, entry.holder,
-            self.entries.due_in(ref, entry.state), self.owners.get(ref.kind),
+            entry.state, entry.reason, entry.holder, due, backend,
             self.moments.moment(ref))
 
     def state(self, ref: resources.Ref) -> ledger.State | None:
@@ -71,12 +96,15 @@ class Table:
         return self._entry(ref).state
 
     def _entry(self, ref: resources.Ref) -> ledger.Entry:
-        return self.entries.entry(
-            ref, self.conflicts.get(ref, ''),
-            self.owners.get(ref.kind) in self.working)
+        if ref in self.conflicts:
+            return ledger.Entry(ledger.State.DISPUTED, self.conflicts[ref])
+        return self.entries.get(ref) or ledger.Entry(
+            ledger.State.IN_PLACE if self.tracker.settled(ref) else
+            ledger.State.UNDER_WAY if self.owners.get(ref.kind)
+            in self.working else ledger.State.DUE)
 
     def rows(self, chosen: Callable[[resources.Ref], bool] = lambda ref: True
-             ) -> list[ledger.Row]:
+             ) -> list[Row]:
         """The rows of the chosen keys, sorted by kind and key."""
         refs = {r.ref for r in (*self.tracker.wanted(),
                                 *self.tracker.actual())}
@@ -96,8 +124,6 @@ class Table:
 
     def copy(self) -> 'Table':
         """The same table, for another thread."""
-        tracker = self.tracker.copy()
         return dataclasses.replace(
-            self, tracker=tracker, entries=self.entries.copy(tracker),
-            moments=self.moments.copy(), conflicts=dict(self.conflicts),
-            broken=dict(self.broken))
+            self, tracker=self.tracker.copy(), retries=self.retries.copy(),
+            moments=self.moments.copy())

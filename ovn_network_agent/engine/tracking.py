@@ -12,17 +12,33 @@
 
 """Desired and actual state side by side, and the difference between them.
 
-Pure.  The tracker remembers the keys that may differ.  So the cost of a
-difference depends on the number of changes, not on the number of resources.
+Pure.  The desired state is what all drivers want, merged by key.  Several
+contributors may want the same resource, as two routers on one provider network
+want the same leak route.  The resource goes when no contributor wants it any
+more.
+
+Different resources at the same key are a conflict.  One contributor's
+resource is desired, and the conflict is reported.  The names of the
+contributors decide which resource, not the order of events: after a restart,
+on another gateway node or in a dry run, the order differs and the result must
+not.
+
+The tracker remembers the keys that may differ.  So the cost of a difference
+depends on the number of changes, not on the number of resources.
 """
 
+import bisect
 import collections
 from collections.abc import Iterable
-import itertools
+import dataclasses
+import functools
 import typing
 
 from ovn_network_agent import resources
 from ovn_network_agent.resources import base
+
+#: Name of a driver, and of the subject that it was asked about, in two parts.
+Contributor: typing.TypeAlias = tuple[str, str, str]
 
 _NOTHING = resources.Delta()
 
@@ -33,6 +49,105 @@ _Resources: typing.TypeAlias = collections.defaultdict[
 _Keys: typing.TypeAlias = collections.defaultdict[str, set[base.Key]]
 
 
+class DesiredState:
+    """Merges contributions into a :class:`Tracker`."""
+
+    def __init__(self, tracker: 'Tracker') -> None:
+        self._tracker = tracker
+        self._contributions: dict[
+            Contributor, dict[resources.Ref, resources.Resource]] = {}
+        # Who wants something at a key, by name.
+        self._claims: dict[resources.Ref, list[Contributor]] = {}
+        # The keys at which not all want the same.
+        self._disputed: set[resources.Ref] = set()
+        # Of one contributor with itself.
+        self._contradictions: dict[Contributor, dict[resources.Ref, str]] = {}
+
+    @property
+    def conflicts(self) -> dict[resources.Ref, str]:
+        """What contributors do not agree about."""
+        found = {}
+        for ref in sorted(self._disputed, key=str):
+            by, *others = self._claims[ref]
+            first = self._contributions[by][ref]
+            for other in others:
+                resource = self._contributions[other][ref]
+                if resource != first:
+                    found[ref] = (f'{by} wants {first} but {other} wants '
+                                  f'{resource}')
+                    break
+        for _by, by_ref in sorted(self._contradictions.items()):
+            found.update(by_ref)
+        return found
+
+    def contributed(self, contributor: Contributor
+                    ) -> list[resources.Resource]:
+        """The resources that a contributor wants at present."""
+        return list(self._contributions.get(contributor, {}).values())
+
+    def contribute(self, contributor: Contributor,
+                   wanted: Iterable[resources.Resource]) -> None:
+        """Replace everything that ``contributor`` wants."""
+        former = self._contributions.get(contributor, {})
+        new = self._by_ref(contributor, wanted)
+        if len(new) == len(former) and all(
+                map(same, new.values(), former.values())):
+            # Thousands of equal resources would else be there twice.
+            return
+        if new:
+            self._contributions[contributor] = new
+        else:
+            del self._contributions[contributor]
+        for ref, resource in former.items():
+            if ref not in new:
+                self._claims[ref].remove(contributor)
+                self._settle(resource)
+        for ref, resource in new.items():
+            if ref not in former:
+                bisect.insort(self._claims.setdefault(ref, []), contributor)
+            if not same(resource, former.get(ref)):
+                self._settle(resource)
+
+    def _by_ref(self, contributor: Contributor,
+                wanted: Iterable[resources.Resource]
+                ) -> dict[resources.Ref, resources.Resource]:
+        by_ref: dict[resources.Ref, resources.Resource] = {}
+        self._contradictions.pop(contributor, None)
+        for resource in wanted:
+            other = by_ref.setdefault(resource.ref, resource)
+            if other != resource:
+                self._contradictions.setdefault(contributor, {})[
+                    resource.ref] = (
+                        f'{contributor} wants both {other} and {resource}')
+        return by_ref
+
+    def _settle(self, resource: resources.Resource) -> None:
+        """Decide what is desired at a key.
+
+        :param resource: what a contributor wants there now or no longer wants
+        """
+        ref = resource.ref
+        claims = self._claims[ref]
+        if not claims:
+            del self._claims[ref]
+        if isinstance(resource, resources.Keep):
+            self._tracker.keep(resource.of, bool(claims))
+            return
+        desired = self._tracker.desired(ref)
+        if not claims:
+            self._disputed.discard(ref)
+            self._tracker.unwant(ref)
+        elif ref in self._disputed or not same(resource, desired):
+            # Else all claims are the same, and a thousand routers may want the
+            # same resource.
+            first, *others = (self._contributions[by][ref] for by in claims)
+            self._disputed.discard(ref)
+            if not all(same(other, first) for other in others):
+                self._disputed.add(ref)
+            if not same(first, desired):
+                self._tracker.want(first)
+
+
 class Tracker:
     """Desired and actual resources by kind and key; does no I/O."""
 
@@ -40,11 +155,13 @@ class Tracker:
         self._desired: _Resources = collections.defaultdict(dict)
         self._actual: _Resources = collections.defaultdict(dict)
         self._kept: _Keys = collections.defaultdict(set)
+        # The keys that differ, by kind; no kind without any.
         self._pending: _Keys = collections.defaultdict(set)
         self._changed: _Keys = collections.defaultdict(set)
         self._touches: collections.Counter[str] = collections.Counter()
-        # By kind its touches at the last difference, and this difference.
-        self._deltas: dict[str, tuple[int, resources.Delta]] = {}
+        # By kind, until something of the kind changes: a pass asks several
+        # times, and FRR may work for seconds on thousands of routes.
+        self._deltas: dict[str, resources.Delta] = {}
 
     # -- what should be ---------------------------------------------------
 
@@ -103,22 +220,24 @@ class Tracker:
             fresh[kind][resource.ref.key] = resource
         lost = []
         for kind, actual in fresh.items():
-            former = self._actual[kind]
+            former, wanted = self._actual[kind], self._desired[kind]
             # Most objects are the same, and to compare values takes longer.
             different = [key for key, before in former.items()
                          if actual.get(key) is not before and
                          actual.get(key) != before]
             lost += [resources.Ref(kind, key) for key in different
-                     if former[key] == self._desired[kind].get(key)]
+                     if former[key] == wanted.get(key)]
             different += actual.keys() - former.keys()
             self._changed[kind].update(different)
             self._touches[kind] += len(different)
             self._actual[kind] = actual
-            wanted = self._desired[kind]
-            # A resource that is as desired is the same object.
-            self._pending[kind].update(actual.keys() - wanted.keys(), (
-                key for key, want in wanted.items()
-                if actual.get(key) is not want))
+            self._deltas.pop(kind, None)
+            self._pending[kind] = {
+                key for key in actual.keys() | wanted.keys()
+                if actual.get(key) is not wanted.get(key) and
+                not self.settled(resources.Ref(kind, key))}
+            if not self._pending[kind]:
+                del self._pending[kind]
         return lost
 
     def take_changed(self) -> list[resources.Ref]:
@@ -130,10 +249,6 @@ class Tracker:
                                   collections.defaultdict(set))
         return [resources.Ref(kind, key) for kind, keys in changed.items()
                 for key in keys]
-
-    def count(self, kinds: Iterable[str]) -> int:
-        """Number of the actual resources of some kinds."""
-        return sum(len(self._actual[kind]) for kind in kinds)
 
     def touches(self, kinds: Iterable[str]) -> int:
         """How often something of some kinds was set or found different.
@@ -157,49 +272,34 @@ class Tracker:
 
     def delta(self, kinds: Iterable[str]) -> resources.Delta:
         """The difference for some kinds."""
-        found = [self._delta(kind) for kind in kinds
-                 if self._pending.get(kind)]
+        found = [self._delta(kind) for kind in kinds if kind in self._pending]
         if len(found) <= 1:
             return found[0] if found else _NOTHING
-        chain = itertools.chain.from_iterable
         return resources.Delta(
-            tuple(chain(delta.create for delta in found)),
-            tuple(chain(delta.update for delta in found)),
-            tuple(chain(delta.delete for delta in found)))
+            tuple(r for delta in found for r in delta.create),
+            tuple(pair for delta in found for pair in delta.update),
+            tuple(r for delta in found for r in delta.delete))
 
     def _delta(self, kind: str) -> resources.Delta:
-        """The difference for one kind.
-
-        A pass asks several times, and FRR may work for seconds on thousands
-        of routes.  So the difference is kept until something is touched.
-        """
-        touches = self._touches[kind]
-        known = self._deltas.get(kind)
-        if known is None or known[0] != touches:
-            known = self._deltas[kind] = touches, self._difference(kind)
-        return known[1]
-
-    def _difference(self, kind: str) -> resources.Delta:
-        create, update, delete = [], [], []
-        for key in sorted(self._pending[kind], key=str):
-            want = self._desired[kind].get(key)
-            have = self._actual[kind].get(key)
-            if self.settles(resources.Ref(kind, key), have):
-                self._forget_pending(kind, key)
-            elif want is None:
-                if have is not None:
+        if kind not in self._deltas:
+            create, update, delete = [], [], []
+            for key in sorted(self._pending[kind], key=str):
+                want = self._desired[kind].get(key)
+                have = self._actual[kind].get(key)
+                if want is not None and have is not None:
+                    update.append((have, want))
+                elif want is not None:
+                    create.append(want)
+                elif have is not None:
                     delete.append(have)
-            elif have is None:
-                create.append(want)
-            else:
-                update.append((have, want))
-        return resources.Delta(tuple(create), tuple(update), tuple(delete))
+            self._deltas[kind] = resources.Delta(
+                tuple(create), tuple(update), tuple(delete))
+        return self._deltas[kind]
 
     def in_sync(self, ref: resources.Ref) -> bool:
         """Whether ``ref`` is desired and exists with the desired value."""
-        want = self._desired[ref.kind].get(ref.key)
-        return (want is not None and
-                want == self._actual[ref.kind].get(ref.key))
+        want = self.desired(ref)
+        return want is not None and want == self.existing(ref)
 
     def settled(self, ref: resources.Ref) -> bool:
         """Whether nothing has to be done about ``ref``."""
@@ -235,25 +335,39 @@ class Tracker:
 
     def known_refs(self, kinds: Iterable[str]) -> frozenset[resources.Ref]:
         """Refs that are desired or believed to exist."""
-        return frozenset(itertools.chain.from_iterable(
-            (*(wanted.ref for wanted in self._desired[kind].values()),
-             *(resources.Ref(kind, key) for key in
-               self._actual[kind].keys() - self._desired[kind].keys()))
-            for kind in kinds))
-
-    def _forget_pending(self, kind: str, key: base.Key) -> None:
-        pending = self._pending[kind]
-        pending.discard(key)
-        if not pending:
-            # An emptied set keeps its size, and a look at it costs that much.
-            del self._pending[kind]
-            self._deltas.pop(kind, None)
+        return frozenset(
+            r.ref for kind in kinds for r in
+            (self._actual[kind] | self._desired[kind]).values())
 
     def _touch(self, ref: resources.Ref) -> None:
-        # Without settled keys, the next difference has less to sort.
-        if self.settled(ref):
-            self._forget_pending(ref.kind, ref.key)
-        else:
+        if not self.settled(ref):
             self._pending[ref.kind].add(ref.key)
+        elif ref.kind in self._pending:
+            self._pending[ref.kind].discard(ref.key)
+            if not self._pending[ref.kind]:
+                # An emptied set keeps its size, and a look at it costs that
+                # much.
+                del self._pending[ref.kind]
         self._changed[ref.kind].add(ref.key)
         self._touches[ref.kind] += 1
+        self._deltas.pop(ref.kind, None)
+
+
+def same(resource: resources.Resource,
+         other: resources.Resource | None) -> bool:
+    """Whether two resources are equal in all fields.
+
+    The operator ``==`` leaves out fields that do not compare.  But a backend
+    uses them, too: for example the priorities that a decision was based on.
+    """
+    return resource is other or resource == other and all(
+        getattr(resource, name) == getattr(other, name)
+        # mypy takes the hash of an object for that of its class.
+        for name in _uncompared(type(resource)))  # type: ignore[arg-type]
+
+
+@functools.cache
+def _uncompared(kind: type[resources.Resource]) -> tuple[str, ...]:
+    """Names of fields of a class of resources that do not compare."""
+    return tuple(field.name for field in dataclasses.fields(kind)
+                 if not field.compare)

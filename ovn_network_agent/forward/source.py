@@ -253,9 +253,9 @@ def _known(vip, present, dead, taken):
     """A VIP with its present state."""
     if vip.address in present:
         vip = dataclasses.replace(vip, present=True)
-    for address, router in taken:
+    for address, owner in taken:
         if vip.address == address:
-            vip = dataclasses.replace(vip, taken=router)
+            vip = dataclasses.replace(vip, taken=owner)
     if not dead:
         return vip
     return dataclasses.replace(vip, rules=tuple(

@@ -152,9 +152,9 @@ def _silent(vip, gateway, conf):
 
 def _announced(vip, routes, conf, failures, problems, tracker):
     """(state, reason) of a VIP that should be announced."""
-    # A router's announcement would look like that of the VIP.
+    # The other announcement would look like that of the VIP.
     if vip.taken:
-        return State.REFUSED, f'router {vip.taken} has this address'
+        return State.REFUSED, f'{vip.taken} has this address'
     length = 128 if ':' in vip.address else 32
     prefix = f'{vip.address}/{length:d}'
     found = next((ref for ref in (

@@ -139,7 +139,8 @@ _PASSES = (
 _ANNOUNCING = (
     _gauge('desired_ips',
            'Addresses that this node should announce now: floating IPs, '
-           'addresses of gateways, and VIPs that FRR announces.'),
+           'addresses of gateways, VIPs that FRR announces, and machines on '
+           'provider networks.'),
     _gauge('announced_ips',
            'Addresses among desired_ips whose announcement is in place: '
            'written, and not known to be missing. During a takeover the '

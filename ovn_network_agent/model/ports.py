@@ -30,6 +30,11 @@ class ProviderNetwork:
     segment: Segment | None
     # Addresses of router ports on the network, sorted.
     routers: tuple[str, ...] = ()
+    # IPv6 addresses of routers whose gateway is on another chassis, sorted:
+    # nobody in OVN here answers machines that ask for them.
+    elsewhere: tuple[str, ...] = ()
+    # Whether a router of OVN sends router advertisements there.
+    advertised: bool = False
     # Whether an option names the network.
     named: bool = False
 
@@ -51,3 +56,21 @@ class PortAddress:
     withheld: str = ''
     # Who else has the address in OVN and comes first, or ''.
     claimed: str = ''
+    # Whether this chassis has the port; otherwise it is the target of a live
+    # migration, and the machine runs here already.
+    bound: bool = True
+    # Whether the flows of the port are there.
+    up: bool = True
+
+    @property
+    def announced(self) -> bool:
+        """Whether the address is to be announced from here.
+
+        Otherwise, the packets that the machine sends are forwarded.
+        """
+        return self.bound and self.up
+
+    @property
+    def place(self) -> ProviderNetwork:
+        """What has the segment and the provider networks."""
+        return self.network

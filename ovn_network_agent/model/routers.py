@@ -66,6 +66,8 @@ class BalancedAddress:
     # The reason why the gateway of the router does not answer for the address,
     # '' when the gateway answers.
     unanswered: str = ''
+    # Whether health checks say that no backend is online.
+    without_backends: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

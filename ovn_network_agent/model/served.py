@@ -45,3 +45,13 @@ class ServedAddress:
     withheld: str = ''
     # Why the gateway does not answer for the address of a load balancer.
     unanswered: str = ''
+
+    @property
+    def place(self) -> GatewayPort:
+        """What has the segment and the provider networks."""
+        return self.port
+
+    @property
+    def tag(self) -> int | None:
+        """Tag of the announced route in FRR, None for no tag."""
+        return self.port.tag

@@ -77,6 +77,22 @@ def encode(index, dst, mac='', protocol=0):
         state=ndmsg.NUD_PERMANENT if mac else 0)
 
 
+def encode_proxy(index, dst, protocol=0):
+    """Body of RTM_NEWNEIGH or RTM_DELNEIGH of a proxy entry.
+
+    :param index: ifindex
+    :param dst: IP address
+    :param protocol: NDA_PROTOCOL
+    :raises ValueError: when the address is malformed
+    """
+    family, _packed = texts.parse_address(dst)
+    attributes = [('NDA_DST', dst)]
+    if protocol:
+        attributes.append(('NDA_PROTOCOL', protocol))
+    return messages.encode(MESSAGE, attributes, family=family, ifindex=index,
+                           flags=ndmsg.NTF_PROXY)
+
+
 def read(kernel, index=0, permanent=False):
     """Neighbours of a device, or of all devices.
 
@@ -90,6 +106,21 @@ def read(kernel, index=0, permanent=False):
                            [('NDA_IFINDEX', index)] if index else ())
     found = (_decode(*message) for message in kernel.dump(
         RTM_GETNEIGH, body, _is_permanent if permanent else None))
+    return [entry for entry in found if entry is not None]
+
+
+def read_proxies(kernel, family):
+    """Proxy entries of all devices: addresses that the kernel answers for.
+
+    They are in a table of their own, without MAC and state.
+
+    :param kernel: :class:`connection.Connection`
+    :param family: such as socket.AF_INET6
+    :returns: list of :class:`Neighbour`
+    :raises OSError: when the entries cannot be read
+    """
+    body = messages.encode(MESSAGE, family=family, flags=ndmsg.NTF_PROXY)
+    found = (_decode(*message) for message in kernel.dump(RTM_GETNEIGH, body))
     return [entry for entry in found if entry is not None]
 
 
@@ -137,6 +168,12 @@ def _decode(data, start, end):
         texts.mac_text(found.get('NDA_LLADDR')),
         bool(message['state'] & ndmsg.NUD_PERMANENT),
         found.get('NDA_PROTOCOL', 0))
+
+
+def read_all_proxies(family):
+    """As :func:`read_proxies`, on a new connection."""
+    with connection.Connection() as kernel:
+        return read_proxies(kernel, family)
 
 
 def read_permanent():

@@ -254,7 +254,7 @@ def _foreign(connection, steps):
     theirs = {}
     for _table, priority, _plain, cookie, fields, _instructions in _read(
             connection, requests):
-        if (cookie not in ownership.FLOW_COOKIES and
+        if (cookie not in ownership.REPLACEABLE_COOKIES and
                 priority in specs.PRIORITIES.values()):
             theirs[priority, wire.match(fields)] = cookie
     return {ref: specs.foreign_text(identity[0], theirs[identity])

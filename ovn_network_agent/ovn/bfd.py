@@ -25,12 +25,9 @@ The functions are pure.
 """
 
 from collections.abc import Collection
-from collections.abc import Iterator
 from collections.abc import Mapping
-from collections.abc import Sequence
 import dataclasses
 import re
-from typing import Any
 
 from ovn_network_agent import ownership
 from ovn_network_agent.ovsdb.columns import Row
@@ -136,32 +133,6 @@ def detection(values: Mapping[str, str | int]) -> int:
     rx, tx, mult = (int(values.get(option) or DEFAULTS[option])
                     for option in OPTIONS)
     return max(rx, tx) * mult
-
-
-class Sessions:
-    """The question for BFD in the tunnels of the local Open vSwitch."""
-
-    # See replica.Idl.ask.  The key 'flow' leaves out the agent's relays, which
-    # have numbers.
-    operations = ({
-        'op': 'select', 'table': 'Interface',
-        'where': [['bfd', 'includes', ['map', [['enable', 'true']]]],
-                  ['options', 'includes', ['map', [['key', 'flow']]]]],
-        'columns': ['options', 'bfd', 'bfd_status']},)
-
-    def found(self, answers: Sequence[Sequence[Any]]) -> Iterator[
-            tuple[str, dict[str, str], dict[str, str]]]:
-        """The tunnels with BFD: address of the other end, timers, bfd_status.
-        """
-        for row in answers[0]:
-            column = dict(row['bfd'][1])
-            # The option 'bfd-min-rx' is 'min_rx' there.
-            keys = {option: option.removeprefix('bfd-').replace('-', '_')
-                    for option in OPTIONS}
-            yield (dict(row['options'][1]).get('remote_ip', ''),
-                   {option: column[key] for option, key in keys.items()
-                    if key in column},
-                   dict(row['bfd_status'][1]))
 
 
 def _request(text: str) -> tuple[int, ...] | None:

@@ -19,12 +19,14 @@ command is built again.  A command that must not act sets ``refused`` and adds
 nothing, so that the other commands of the transaction still succeed.
 """
 
+from collections.abc import Collection
 from typing import Any
 from typing import Generic
 from typing import TypeVar
 import uuid
 
 from ovn_network_agent import model
+from ovn_network_agent import networks
 from ovn_network_agent import notyet
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -151,6 +153,49 @@ class RemoveDefaultRoute(ResourceCommand[resources.DefaultRoute]):
                 row.verify('external_ids')
                 router.delvalue('static_routes', row)
                 row.delete()
+
+
+class RemoveStaleRoute(ResourceCommand[resources.StaleRoute]):
+    """Remove a managed default route that a dead chassis has left.
+
+    The command removes the MAC binding of the next hop, too, unless a living
+    chassis has a managed route through the same port.  The server refuses the
+    transaction when another agent takes the route over meanwhile.
+    """
+
+    def __init__(self, api: Any, unwanted: resources.StaleRoute,
+                 dead: Collection[ownership.Owner]) -> None:
+        super().__init__(api, unwanted)
+        self._dead = dead
+
+    def run_idl(self, txn: Any) -> None:
+        """Delete the route, and the binding that nobody else needs."""
+        stale = self.resource
+        router, removed = self.router(stale.router), False
+        for row, route in self.managed_routes(stale.router):
+            if (route.owner, route.output_port, route.nexthop) == (
+                    stale.owner, stale.lrp, stale.nexthop):
+                row.verify('external_ids')
+                router.verify('static_routes')
+                router.delvalue('static_routes', row)
+                row.delete()
+                removed = True
+        if not removed or self._in_use():
+            return
+        binding = self.mac_bindings(txn).pop((stale.lrp, stale.nexthop), None)
+        if binding is not None:
+            binding.verify('mac')
+            binding.delete()
+
+    def _in_use(self) -> bool:
+        """Whether a living chassis has such a route through the port."""
+        family = networks.family(self.resource.nexthop)
+        routes_left = map(rows.default_route, self.rows(
+            'Logical_Router_Static_Route').values())
+        return any(route is not None and route.managed and
+                   route.output_port == self.resource.lrp and
+                   networks.family(route.prefix) == family and
+                   route.owner not in self._dead for route in routes_left)
 
 
 class SetAdvertised(ResourceCommand[resources.Advertised]):

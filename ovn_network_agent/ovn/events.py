@@ -25,7 +25,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import trigger as triggers
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base
-from ovn_network_agent.ovn import concern as concerning
+from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
@@ -39,8 +39,8 @@ class WakeEvent(ovsdb_event.RowEvent):
 
     :param owner: name of the driver; without this part of the key, equal
         events of two drivers would be one event
-    :param concerns: a method of :class:`ovn.concern.Concern`, if only rows
-        that concern this chassis count
+    :param is_own: a method of :class:`ovn.own_rows.OwnRows`, if only rows of
+        this chassis count
     """
 
     # The event runs without the row, see ovsdb.replica.Handler.
@@ -48,13 +48,13 @@ class WakeEvent(ovsdb_event.RowEvent):
 
     def __init__(self, owner: str, watch: base.Watch,
                  trigger: triggers.Trigger,
-                 concerns: Callable[[Row, Row | None], bool] | None = None
+                 is_own: Callable[[Row, Row | None], bool] | None = None
                  ) -> None:
         super().__init__(watch.events, watch.table, watch.conditions)
         self._owner = owner
         self._watch = watch
         self._trigger = trigger
-        self._concerns = concerns
+        self._is_own = is_own
         self._reason = f'{watch.database}:{watch.table}'
 
     @property
@@ -72,14 +72,14 @@ class WakeEvent(ovsdb_event.RowEvent):
                 self.match_fn(event, row, old))
 
     def match_fn(self, event: str, row: Row, old: Row | None) -> bool:
-        """Whether a watched column has changed, and the row concerns us.
+        """Whether a watched column has changed, in a row that counts.
 
         A row that is new or gone has no former values.
         """
         if event == self.ROW_UPDATE and not columns.any_of(
                 old, self._watch.columns):
             return False
-        return self._concerns is None or self._concerns(row, old)
+        return self._is_own is None or self._is_own(row, old)
 
     def run(self, event: str, row: Row, old: Row | None) -> None:
         """Fire the trigger; nothing of the row is passed on."""
@@ -87,15 +87,15 @@ class WakeEvent(ovsdb_event.RowEvent):
                            stale=self._watch.stale)
 
 
-def of_watch(owner: str, watch: base.Watch, concern: concerning.Concern,
+def of_watch(owner: str, watch: base.Watch, own: own_rows.OwnRows,
              trigger: triggers.Trigger) -> list[WakeEvent]:
     """The events of a watch: changes of others put no backend in doubt."""
-    concerns = {'Logical_Router_Static_Route': concern.route,
-                'Static_MAC_Binding': concern.binding}.get(watch.table)
-    if watch.database != 'nb' or concerns is None or not watch.stale:
+    is_own = {'Logical_Router_Static_Route': own.route,
+              'Static_MAC_Binding': own.binding}.get(watch.table)
+    if watch.database != 'nb' or is_own is None or not watch.stale:
         return [WakeEvent(owner, watch, trigger)]
     return [WakeEvent(owner, dataclasses.replace(watch, stale=()), trigger),
-            WakeEvent(owner, watch, trigger, concerns)]
+            WakeEvent(owner, watch, trigger, is_own)]
 
 
 # The rows that the view (ovn.snapshot) is built from; drivers may add more.
@@ -214,11 +214,12 @@ def conditions(conf: Any) -> Iterator[tuple[str, str, list[Any]]]:
 
 
 def bound_to(chassis: columns.Uuid) -> list[list[Any]]:
-    """The clauses for all ports that are bound to a chassis.
+    """The clauses for all ports that a chassis has, or is about to get.
 
     :returns: see :meth:`ovsdb.connection.Database.also`
     """
-    return [['chassis', '==', ['uuid', str(chassis)]]]
+    own = ['uuid', str(chassis)]
+    return [['chassis', '==', own], ['additional_chassis', 'includes', own]]
 
 
 def at(datapaths: Iterable[columns.Uuid]) -> list[list[Any]]:

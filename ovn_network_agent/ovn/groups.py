@@ -19,9 +19,9 @@ import dataclasses
 
 from ovn_network_agent import iptext
 from ovn_network_agent import model
+from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import marks
-from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
@@ -153,7 +153,7 @@ class Groups:
             self._rows.ask(self._segments.segment, name),
             tuple(sorted({tenant for router in routers
                           for tenant in self._rows.ask(
-                              nats.tenants, self._rows, router)})),
+                              addresses.tenants, self._rows, router)})),
             self._inputs.leaves and any(
                 self._rows.find('nb', _ROUTER, 'routed').keys_of(router)
                 for router in routers),

@@ -30,8 +30,8 @@ from ovn_network_agent import printable
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import rows
-from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 
@@ -116,10 +116,6 @@ class Index:
         """UUIDs of all rows."""
         return self._keys_of.keys()
 
-    def covers(self, uuid: Any) -> bool:
-        """Whether the index has a row."""
-        return uuid in self._keys_of
-
     def keys_of(self, uuid: Any) -> tuple[Any, ...]:
         """The keys of a row."""
         return self._keys_of.get(uuid, ())
@@ -169,9 +165,10 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'attached': _of_type(
                 'patch', lambda r: columns.referenced(r, 'datapath')),
             'ip': Index(lambda r: rows.machine(r, True)[0]
-                        if rows.announces_itself(r) else ()),
+                        if rows.answers_itself(r) else ()),
+            'machine on': Index(rows.machine_chassis),
             'subnet': Index(_subnet_keys),
-            'words': _words(words.MACHINE),
+            'policy': _policy(policies.MACHINE),
             'machine': Index(
                 lambda r: [columns.atom(r, 'logical_port')]
                 if rows.hosts(r) else ()),
@@ -180,6 +177,8 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
         ('sb', 'Advertised_Route'): {
             'datapath': References('datapath'),
             'prefix': Index(_prefix_keys)},
+        ('sb', 'Service_Monitor'): {
+            'backend': Index(_monitor_keys)},
         ('sb', 'Chassis'): {
             'name': _column('name'),
             'hostname': _column('hostname')},
@@ -197,17 +196,18 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'member': References('gateway_chassis'),
             'group': References('ha_chassis_group'),
             'address': Index(_address_keys),
-            'words': _words('router port')},
+            'policy': _policy('router port')},
         ('nb', 'Load_Balancer'): {
             'address': Index(rows.vip_keys),
-            'words': _words('load balancer')},
+            'policy': _policy('load balancer')},
         ('nb', 'Load_Balancer_Group'): {
             'balancer': References('load_balancer')},
         ('nb', 'NAT'): {
             'address': _column('external_ip'),
             'tenant': _of_type('snat', _tenant_keys),
             'machine': Index(_machine_keys),
-            'words': _words('NAT row')},
+            'ipv6': Index(lambda r: [True] if ':' in r.external_ip else ()),
+            'policy': _policy('NAT row')},
         ('nb', 'Logical_Router'): {
             'uuid': Index(lambda r: [str(r.uuid)]),
             'called': Index(
@@ -219,13 +219,13 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'group': References('load_balancer_group'),
             'route': References('static_routes'),
             'routed': Index(
-                lambda r: [True] if columns.speaks(r, words.ROUTED) and
-                words.is_routed(r) else ()),
-            'words': _words(words.ROUTER)},
+                lambda r: [True] if columns.has_entry(r, policies.ROUTED) and
+                policies.is_routed(r) else ()),
+            'policy': _policy(policies.ROUTER)},
         ('nb', 'Logical_Switch'): {
             'uuid': Index(lambda r: [str(r.uuid)]),
             'names': Index(_network_names),
-            'words': _words(words.NETWORK)},
+            'policy': _policy(policies.NETWORK)},
         ('nb', 'Logical_Router_Static_Route'): {
             'tag': Index(_tag_keys)},
         ('nb', 'NB_Global'): {
@@ -241,10 +241,10 @@ def _of_type(kind: str, keys: Callable[[Row], Iterable[Hashable]]) -> Index:
     return Index(lambda r: keys(r) if columns.atom(r, 'type') == kind else ())
 
 
-def _words(kind: str) -> Index:
+def _policy(kind: str) -> Index:
     # Most rows say nothing, and an event changes one of thousands.
-    return Index(lambda r: words.statement(kind, r)
-                 if columns.speaks(r, words.SPOKEN) else ())
+    return Index(lambda r: policies.read(kind, r)
+                 if columns.has_entry(r, policies.KEYS) else ())
 
 
 def _label(row: Row) -> str:
@@ -271,10 +271,22 @@ def _peer_keys(row: Row) -> Iterator[str]:
 
 
 def _subnet_keys(row: Row) -> Iterator[tuple[Any, str]]:
-    if rows.announces_itself(row):
+    if rows.answers_itself(row):
         for datapath in columns.referenced(row, 'datapath'):
             for subnet in rows.subnets(row)[0]:
                 yield datapath, subnet
+
+
+def _monitor_keys(row: Row) -> Iterator[tuple[str, int, str, str]]:
+    """The backend that a row of Service_Monitor is about."""
+    try:
+        address = str(iptext.address(row.ip))
+    except ValueError:
+        # ovn-northd copies what the load balancer has.
+        return
+    yield (address, columns.atom(row, 'port'),
+           columns.atom(row, 'protocol', 'tcp'),
+           columns.atom(row, 'logical_port'))
 
 
 def _prefix_keys(row: Row) -> Iterable[iptext.Network]:

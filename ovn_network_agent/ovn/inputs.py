@@ -13,9 +13,10 @@
 """What a view is built from beside rows."""
 
 import dataclasses
-import typing
+from typing import Any
 
 from ovn_network_agent import selection
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.model import wiring as wirings
 
 
@@ -42,22 +43,40 @@ class Tenants:
     routes: bool = False
 
 
-def machines(options: typing.Any) -> Machines:
-    """What the options of [provider_port] say."""
-    return Machines(frozenset(options.networks),
-                    options.allowed_address_pairs)
+@dataclasses.dataclass(frozen=True, slots=True)
+class Choice:
+    """What the options choose."""
+
+    selected: selection.Selection = selection.Selection()
+    # None if no driver asks for machines.
+    machines: Machines | None = None
+    # Likewise for networks of tenants.
+    tenants: Tenants | None = None
+    # Whether virtual IPs without backends are withheld.
+    checks_backends: bool = False
 
 
-def tenants(options: typing.Any) -> Tenants:
-    """What the options of [tenant_network] say."""
-    return Tenants(
-        options.advertisement_method == 'host',
-        frozenset(options.address_scopes), options.require_snat_disabled,
-        options.expose_ipv6_gua, options.extra_routes)
+def choice(conf: Any) -> Choice:
+    """The choice of the options.
 
-
-#: What options say, in the order of :meth:`snapshot.Builder.select`.
-Selected = tuple[selection.Selection, Machines | None, Tenants | None]
+    :param conf: the oslo.config ConfigOpts
+    """
+    machines = tenants = None
+    if plugins.asked(conf, plugins.MACHINES):
+        options = conf.provider_port
+        machines = Machines(frozenset(options.networks),
+                            options.allowed_address_pairs)
+    if plugins.asked(conf, plugins.TENANTS):
+        options = conf.tenant_network
+        tenants = Tenants(
+            options.advertisement_method == 'host',
+            frozenset(options.address_scopes),
+            options.require_snat_disabled, options.expose_ipv6_gua,
+            options.extra_routes)
+    return Choice(
+        selection.read(conf.announce), machines, tenants,
+        conf.load_balancer.withdraw_without_backends and
+        plugins.asked(conf, plugins.BACKENDS_OF_VIPS))
 
 
 @dataclasses.dataclass(slots=True)
@@ -71,12 +90,7 @@ class Inputs:
     gateway_port: str = ''
     # With the name of this chassis.
     wiring: wirings.Wiring = dataclasses.field(default_factory=wirings.Wiring)
-    selected: selection.Selection = dataclasses.field(
-        default_factory=selection.Selection)
-    # None if no driver asks for machines.
-    machines: Machines | None = None
-    # Likewise for networks of tenants.
-    tenants: Tenants | None = None
+    chosen: Choice = Choice()
     # Whether SB and the replica have the table Advertised_Route.
     has_advertised: bool = False
 
@@ -87,4 +101,5 @@ class Inputs:
     @property
     def leaves(self) -> bool:
         """Whether the routers that OVN routes are left to OVN."""
-        return not (self.has_advertised and self.selected.advertised_routes)
+        return not (self.has_advertised and
+                    self.chosen.selected.advertised_routes)

@@ -48,7 +48,7 @@ class OwnChassis:
                 if self.problem else '')
 
 
-def find(index: indexes.Find, chassis: columns.Rows, wiring: wirings.Wiring,
+def find(index: indexes.Find, wiring: wirings.Wiring,
          former: str = '') -> OwnChassis:
     """The chassis of this node.
 
@@ -56,7 +56,7 @@ def find(index: indexes.Find, chassis: columns.Rows, wiring: wirings.Wiring,
 
     :param former: name of this chassis until now
     """
-    hosts = _Hosts(index, chassis, wiring)
+    hosts = _Hosts(index, wiring)
     name = wiring.chassis
     known = name in hosts
     if known and not hosts.is_elsewhere(name):
@@ -80,16 +80,14 @@ def of_rows(sb: columns.Tables, wiring: wirings.Wiring,
         for each in found['sb', table].values():
             each.rebuild(dict(sb.get(table, {})))
     return find(lambda database, table, name: found[database, table][name],
-                sb['Chassis'], wiring, former)
+                wiring, former)
 
 
 class _Hosts:
     """The chassis of SB, by what this node knows of itself."""
 
-    def __init__(self, index: indexes.Find, chassis: columns.Rows,
-                 wiring: wirings.Wiring) -> None:
+    def __init__(self, index: indexes.Find, wiring: wirings.Wiring) -> None:
         self._index = index
-        self._chassis = chassis
         self._wiring = wiring
 
     def __contains__(self, name: str) -> bool:
@@ -99,7 +97,8 @@ class _Hosts:
     def hostname(self, name: str) -> str:
         """Host name of a chassis that SB has."""
         uuid = self._index('sb', 'Chassis', 'name').first(name)
-        return str(self._chassis[uuid].hostname)
+        (hostname,) = self._index('sb', 'Chassis', 'hostname').keys_of(uuid)
+        return str(hostname)
 
     def with_address(self) -> list[str]:
         """The other chassis with a tunnel address of this node, sorted."""

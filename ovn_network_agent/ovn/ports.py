@@ -20,15 +20,15 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
 from ovn_network_agent.ovn import withholding
-from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
-_BINDING = 'Port_Binding'
+_BINDING, _LRP = 'Port_Binding', 'Logical_Router_Port'
 # The rows of routers that have an address before a machine has it, and what a
 # person calls them.
 _CLAIMS = {'NAT': 'a NAT row of a router', 'Logical_Router_Port':
@@ -81,11 +81,8 @@ class Ports:
         While no row has a port that this chassis had when SB lost the row of
         this chassis, the port is here.
         """
-        if self._inputs.machines is None and not self._present:
-            return
-        hosted = self._rows.index('sb', _BINDING, 'hosted').find(
-            self._inputs.wiring.chassis) if self._inputs.machines else (
-                frozenset[Uuid]())
+        hosted = self._rows.index('sb', _BINDING, 'machine on').find(
+            self._inputs.wiring.chassis)
         gone = {uuid for uuid in self._present.keys() - hosted
                 if self._present[uuid].name not in self._inputs.wiring.held}
         outdated = {uuid for (uuid,) in self._rows.outdated(self._machine)}
@@ -130,33 +127,35 @@ class Ports:
         if known is None:
             return _Machine(name)
         found, bad = self._found(row)
-        statement = next(iter(self._rows.find('sb', _BINDING,
-                                              'words').keys_of(uuid)),
-                         words.SILENCE)
+        policy = next(iter(self._rows.find('sb', _BINDING,
+                                              'policy').keys_of(uuid)),
+                         policies.NONE)
         return _Machine(name, tuple(
-            self._address(row, name, address, mac, known, statement)
+            self._address(row, name, address, mac, known, policy)
             for address, mac in found.items()),
-            (*bad, *rows.subnets(row)[1], *statement.problems))
+            (*bad, *rows.subnets(row)[1], *policy.problems))
 
     def _found(self, row: columns.Row
                ) -> tuple[dict[str, str], tuple[str, ...]]:
         """See :func:`rows.machine`; nothing of a port that is not here."""
-        chosen = self._inputs.machines
-        if chosen is None or not rows.announces_itself(row) or (
-                rows.chassis_name(row) != self._inputs.wiring.chassis):
+        chosen = self._inputs.chosen.machines
+        if chosen is None or (self._inputs.wiring.chassis not in
+                              rows.machine_chassis(row)):
             return {}, ()
         return rows.machine(row, chosen.pairs)
 
     def _address(self, of: columns.Row, name: str, address: str, mac: str,
-                 known: _Network, own: words.Statement) -> model.PortAddress:
-        chosen, row = self._inputs.selected, known.row
+                 known: _Network, own: policies.Policy) -> model.PortAddress:
+        chosen, row = self._inputs.chosen.selected, known.row
         tag = chosen.tag(own.tags, row.statement.tags, frozenset(), row.names)
         return model.PortAddress(
             known.network, name, address, mac, tag.number or None,
             chosen.objection(selection.Subject(
                 address, own.own, (), row.statement.own, own.native,
                 network_names=row.names)),
-            self._claim(of, address))
+            self._claim(of, address),
+            rows.chassis_name(of) == self._inputs.wiring.chassis,
+            bool(columns.atom(of, 'up', True)))
 
     def _claim(self, of: columns.Row, address: str) -> str:
         """What else has an address and comes first, see decision record 41.
@@ -183,7 +182,7 @@ class Ports:
 
     def _network(self, datapath: Uuid) -> _Network | None:
         localnet = self._segments.localnet(datapath)
-        chosen = self._inputs.machines
+        chosen = self._inputs.chosen.machines
         if localnet is None or chosen is None:
             return None
         row = self._withholding.network(localnet)
@@ -203,18 +202,55 @@ class Ports:
             segment, tuple(sorted({
                 str(each.ip) for each in map(networks.parse_interface,
                                              routers) if each})),
+            tuple(sorted(self._elsewhere(datapath))),
+            any(self._advertises(lrp) for lrp in self._attached(datapath)),
             named), row)
+
+    def _advertises(self, lrp: str) -> bool:
+        """Whether OVN answers router solicitations for a router port."""
+        return any(columns.entry(row, 'ipv6_ra_configs', 'address_mode')
+                   for row in self._rows.rows('nb', _LRP, self._rows.find(
+                       'nb', _LRP, 'name').find(lrp)))
+
+    def _elsewhere(self, datapath: Uuid) -> Iterator[str]:
+        """See :attr:`model.ProviderNetwork.elsewhere`."""
+        for lrp in self._attached(datapath):
+            if self._is_elsewhere(lrp):
+                for uuid in self._rows.find('nb', _LRP, 'name').find(lrp):
+                    yield from (each for each in self._rows.find(
+                        'nb', _LRP, 'address').keys_of(uuid) if ':' in each)
+        for nat in self._rows.find('nb', 'NAT', 'ipv6').find(True):
+            if self._rows.ask(self._is_nat_elsewhere, datapath, nat):
+                yield from self._rows.find('nb', 'NAT', 'address').keys_of(nat)
+
+    def _is_nat_elsewhere(self, datapath: Uuid, nat: Uuid) -> bool:
+        return any(
+            self._rows.ask(self._segments.datapath, lrp) == datapath and
+            self._is_elsewhere(lrp)
+            for router in self._rows.find('nb', 'Logical_Router',
+                                          'nat').find(nat)
+            for port in self._rows.find('nb', 'Logical_Router',
+                                        'port').keys_of(router)
+            for lrp in self._rows.find('nb', _LRP, 'name').keys_of(port))
+
+    def _is_elsewhere(self, lrp: str) -> bool:
+        redirect = self._segments.redirect(lrp)
+        return redirect is not None and rows.chassis_name(
+            redirect, self._rows.referred) != self._inputs.wiring.chassis
 
     def _routers(self, datapath: Uuid) -> Iterator[str]:
         """'address/len' of the router ports on a network."""
+        for name in self._attached(datapath):
+            for uuid in self._rows.find('nb', _LRP, 'name').find(name):
+                row = self._rows.row('nb', _LRP, uuid)
+                yield from () if row is None else rows.networks(row)[0]
+
+    def _attached(self, datapath: Uuid) -> Iterator[str]:
+        """Names of the router ports on a network."""
         peers = self._rows.find('sb', _BINDING, 'peer')
         for patch in self._rows.find('sb', _BINDING,
                                      'attached').find(datapath):
-            for name in peers.keys_of(patch):
-                for uuid in self._rows.find('nb', 'Logical_Router_Port',
-                                            'name').find(name):
-                    row = self._rows.row('nb', 'Logical_Router_Port', uuid)
-                    yield from () if row is None else rows.networks(row)[0]
+            yield from peers.keys_of(patch)
 
 
 def _key(found: model.PortAddress) -> str:

@@ -153,7 +153,7 @@ class Queries:
             rows = databases[database].get(table, {})
             known = len(index)
             for uuid in dirty.get((database, table), ()):
-                known += (uuid in rows) - index.covers(uuid)
+                known += (uuid in rows) - (uuid in index.rows())
             if known != len(rows):
                 return False
         return True

@@ -20,6 +20,7 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent.ovn import backends
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
@@ -100,7 +101,15 @@ class Routers:
     def _of_balancer(self, uuid: Uuid) -> tuple[
             tuple[model.BalancedAddress, ...], tuple[str, ...]]:
         row = self._rows.row('nb', 'Load_Balancer', uuid)
-        return ((), ()) if row is None else rows.balanced(row)
+        if row is None:
+            return (), ()
+        found, problems = rows.balanced(row)
+        if self._inputs.chosen.checks_backends:
+            dead = backends.without(self._rows, row)
+            found = tuple(dataclasses.replace(
+                each, without_backends=each.address in dead)
+                for each in found)
+        return found, problems
 
     def _claimed(self, balanced: model.BalancedAddress,
                  lrps: tuple[str, ...], router: Uuid

@@ -23,6 +23,7 @@ Neutron sets exclude-lb-vips-from-garp.
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 import ipaddress
 
@@ -56,7 +57,7 @@ def hosts(row: Row) -> bool:
             bool(columns.atom(row, 'up', True)))
 
 
-def announces_itself(row: Row) -> bool:
+def answers_itself(row: Row) -> bool:
     """Whether a port of a machine answers for its addresses where it is.
 
     Not so the types 'external' (another chassis passes the packets),
@@ -65,8 +66,25 @@ def announces_itself(row: Row) -> bool:
     port of type 'virtual' may keep a chassis for a moment after its machine.
     """
     kind = columns.atom(row, 'type')
-    return hosts(row) and (kind == '' or kind == 'virtual' and
-                           bool(columns.atom(row, 'virtual_parent')))
+    return kind == '' or kind == 'virtual' and bool(
+        columns.atom(row, 'virtual_parent'))
+
+
+def machine_chassis(row: Row) -> Iterator[str]:
+    """Names of the chassis that packets of a machine's port may leave from.
+
+    The chassis of the port comes first.  The target of a live migration
+    follows once the machine runs there: ovn-controller lists it when the
+    machine has sent its RARP (ovn-nb(5), activation-strategy).
+    """
+    if not answers_itself(row):
+        return
+    yield from filter(None, (chassis_name(row),))
+    activated = (columns.entry(row, 'options',
+                               'additional-chassis-activated') or '')
+    for chassis in columns.rows(row, 'additional_chassis'):
+        if columns.atom(chassis, 'name') in activated.split(','):
+            yield str(columns.atom(chassis, 'name'))
 
 
 def machine(row: Row, pairs: bool
@@ -239,7 +257,7 @@ def balanced(row: Row) -> tuple[
     unanswered = _unanswered(row.options)
     found, problems = set(), []
     for key in sorted(row.vips):
-        address = _vip_address(key)
+        address = vip_address(key)
         if address:
             found.add(model.BalancedAddress(address, floating, unanswered))
         else:
@@ -262,16 +280,17 @@ def merged(found: Iterable[model.BalancedAddress]
     return tuple(
         model.BalancedAddress(
             address, any(each.floating for each in those),
-            min(each.unanswered for each in those))
+            min(each.unanswered for each in those),
+            all(each.without_backends for each in those))
         for address, those in sorted(by_address.items()))
 
 
 def vip_keys(row: Row) -> set[str]:
     """The virtual IPs of a Load_Balancer row, for an index."""
-    return {address for key in row.vips if (address := _vip_address(key))}
+    return {address for key in row.vips if (address := vip_address(key))}
 
 
-def _vip_address(key: str) -> str:
+def vip_address(key: str) -> str:
     """The address in a key of the column vips, '' when there is none.
 
     A key is an address, or an address and a port.  With a port, an IPv6

@@ -38,13 +38,15 @@ _OPTIONAL_COLUMNS = {
     ('Logical_Router_Port', 'external_ids'),
     ('Logical_Router_Port', 'gateway_chassis'),
     ('Logical_Router_Port', 'ha_chassis_group'),
+    ('Logical_Router_Port', 'ipv6_ra_configs'),
     ('Logical_Router_Port', 'options'),
     ('Logical_Router_Static_Route', 'output_port'),
     ('Logical_Router_Static_Route', 'policy'),
     ('Logical_Router_Static_Route', 'route_table'),
     ('NAT', 'external_ids'), ('NAT', 'external_mac'),
     ('NAT', 'gateway_port'), ('NAT', 'logical_port'), ('NAT', 'options'),
-    ('Port_Binding', 'port_security'), ('Port_Binding', 'tag'),
+    ('Port_Binding', 'additional_chassis'), ('Port_Binding', 'port_security'),
+    ('Port_Binding', 'tag'),
     ('Port_Binding', 'up'),
 }
 

@@ -23,14 +23,12 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import pieces
-from ovn_network_agent import selection
 from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.ovn import addresses
-from ovn_network_agent.ovn import evidence
+from ovn_network_agent.ovn import cross_check
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
-from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import ports
 from ovn_network_agent.ovn import queries
@@ -57,20 +55,19 @@ class _Seen:
 class Builder:
     """Keeps the view up to date.
 
-    :param gateway_port: see :class:`inputs.Inputs`; likewise all others
+    :param gateway_port: see :class:`inputs.Inputs`; likewise chosen
     :ivar whole: whether the last view was built from whole tables, and not
         only from the changes that the servers reported
     :ivar own: :class:`own_chassis.OwnChassis` of the last view
     """
 
     def __init__(self, gateway_port: str = '',
-                 selected: selection.Selection | None = None,
-                 machines: inputs.Machines | None = None,
-                 behind: inputs.Tenants | None = None) -> None:
-        self._rows = queries.Queries(tenants.indexed(indexes.make(), behind))
-        self._inputs = inputs.Inputs(gateway_port)
+                 chosen: inputs.Choice = inputs.Choice()) -> None:
+        self._rows = queries.Queries(
+            tenants.indexed(indexes.make(), chosen.tenants))
+        self._inputs = inputs.Inputs(gateway_port, chosen=chosen)
         located = segments.Segments(self._rows, self._inputs)
-        self._nats = nats.Nats(self._rows, self._inputs)
+        self._addresses = addresses.Addresses(self._rows, self._inputs)
         self._frames = routers.Routers(self._rows, self._inputs, located)
         self._tenants = tenants.Tenants(self._rows, self._inputs, located,
                                         self._frames)
@@ -82,7 +79,7 @@ class Builder:
         self._seen: tuple[_Seen, ...] = ()
         self._routers: tuple[model.Router, ...] = ()
         self._completed: tuple[object, object] = (), ()
-        self._addresses: dict[str, addresses.OfRouter] = {}
+        self._by_router: dict[str, addresses.OfRouter] = {}
         # The groups of the last view, and from what they were made.
         self._candidates: tuple[model.GatewayGroup, ...] = ()
         self._every: tuple[model.GatewayGroup, ...] | None = None
@@ -96,24 +93,15 @@ class Builder:
         # Whether the last build came to its end.
         self._filled = False
         self.whole = False
-        self.select(selected or selection.Selection(), machines, behind)
-
-    def select(self, selected: selection.Selection,
-               machines: inputs.Machines | None = None,
-               behind: inputs.Tenants | None = None) -> None:
-        """Let other options decide, from the next full view on.
-
-        :param machines: see :class:`inputs.Inputs`; likewise behind, of
-            tenants
-        """
-        self._inputs.selected, self._inputs.machines = selected, machines
-        self._inputs.tenants = behind
 
     @property
-    def selected(self) -> inputs.Selected:
-        """What is selected."""
-        known = self._inputs
-        return known.selected, known.machines, known.tenants
+    def chosen(self) -> inputs.Choice:
+        """What the options choose."""
+        return self._inputs.chosen
+
+    def choose(self, chosen: inputs.Choice) -> None:
+        """Let another choice decide, from the next full view on."""
+        self._inputs.chosen = chosen
 
     def rows(self) -> Iterator[tuple[queries.Place, Uuid]]:
         """All rows that views are built from."""
@@ -149,7 +137,7 @@ class Builder:
         self._rows.replace(databases)
         if self.whole:
             self._rows.rebuild()
-            self._nats.forget()
+            self._addresses.forget()
             self._identified = None
         else:
             self._take_in(dirty, again.rows if again else {})
@@ -157,18 +145,21 @@ class Builder:
         if also != self._also:
             self._also = also
             self._rows.outdate('also')
-        self._nats.read()
+        self._addresses.read()
         self._look()
         every = self._rows.ask(self._groups.all)
         if every is not self._every:
             self._candidates = tuple(self._groups.known(
                 every, self._every is None))
             self._every = every
-        self._ports.update()
-        self._look_at_tenants()
+        problems = wiring.problems
+        if self._inputs.chosen.machines is not None:
+            self._ports.update()
+            problems = *problems, *self._ports.problems
+        if self._inputs.chosen.tenants is not None:
+            self._look_at_tenants()
+            problems = *problems, *self._tenants.problems
         self._filled = True
-        problems = (*wiring.problems, *self._ports.problems,
-                    *self._tenants.problems)
         if self.own.problem:
             problems = *problems, self.own.text
         return model.Snapshot(node, self._routers, self._candidates, problems,
@@ -180,27 +171,27 @@ class Builder:
 
         The addresses of an unchanged router are the same mapping as before.
         """
-        read = self._nats.take_read()
+        read = self._addresses.take_read()
         basis = self._seen, view.routers
         if basis != self._completed:
             self._completed, read = basis, {each.uuid for each in self._seen}
-            self._addresses = {
-                router.uuid: self._addresses.get(router.uuid) or
-                addresses.OfRouter(self._nats.of(seen.uuid)) for seen, router
-                in zip(self._seen, view.routers, strict=True)}
+            self._by_router = {
+                router.uuid: self._addresses.of(seen.uuid)
+                for seen, router in zip(*basis, strict=True)}
         for seen, router in zip(*basis, strict=True):
             if seen.uuid in read:
-                self._addresses[router.uuid].update(router, seen.frame,
+                self._by_router[router.uuid].update(router, seen.frame,
                                                     seen.sent)
-        self._tenants.complete(view.routers,
-                               (seen.uuid for seen in self._seen))
-        return dataclasses.replace(view, tenants=self._tenants.present,
-                                   addresses={
-            uuid: made.present for uuid, made in self._addresses.items()})
+        if self._inputs.chosen.tenants is not None:
+            self._tenants.complete(view.routers,
+                                   (seen.uuid for seen in self._seen))
+            view = dataclasses.replace(view, tenants=self._tenants.present)
+        return dataclasses.replace(view, addresses={
+            uuid: made.present for uuid, made in self._by_router.items()})
 
     def addresses(self, router: str) -> addresses.OfRouter:
         """The addresses of a router in the last view."""
-        return self._addresses[router]
+        return self._by_router[router]
 
     # -- questions --------------------------------------------------------
 
@@ -227,7 +218,7 @@ class Builder:
     def doubled(self) -> tuple[str, ...]:
         """The names in the options that several routers have, sorted."""
         labels = self._rows.index('nb', 'Logical_Router', 'label')
-        return tuple(sorted(name for name in self._inputs.selected.routers
+        return tuple(sorted(name for name in self.chosen.selected.routers
                             if len(labels.find(name)) > 1))
 
     @property
@@ -238,12 +229,13 @@ class Builder:
     @property
     def distributed(self) -> bool:
         """Whether the cloud has distributed floating IPs."""
-        return self._nats.are_distributed
+        return bool(self._rows.index('nb', 'NAT', 'machine').keys())
 
     @property
     def inhabited(self) -> frozenset[Uuid]:
         """The datapaths of tenants whose machines are announced."""
-        return self._tenants.inhabited
+        return (self._tenants.inhabited if self.chosen.tenants
+                else frozenset())
 
     def own_chassis(self) -> Uuid | None:
         """UUID of the row of this chassis in SB."""
@@ -263,14 +255,15 @@ class Builder:
         """Names of all chassis that a gateway port is bound to."""
         return self._rows.index('sb', 'Port_Binding', 'bound').keys()
 
-    def evidence(self, chassis: str,
-                 confirmed: frozenset[str]) -> evidence.Evidence:
-        """The evidence about lost addresses in the present view.
+    def cross_check(self, confirmed: frozenset[str]
+                    ) -> cross_check.CrossCheck:
+        """The cross-check of the present view.
 
-        :param chassis: name of this chassis
-        :param confirmed: see :class:`ovn.evidence.Evidence`
+        :param confirmed: see :class:`ovn.cross_check.CrossCheck`
         """
-        return evidence.Evidence(self._rows.index, chassis, confirmed)
+        return cross_check.CrossCheck(
+            self._rows.index, self.chassis, confirmed,
+            self._inputs.chosen.machines is not None)
 
     # -- keeping up -------------------------------------------------------
 
@@ -281,7 +274,7 @@ class Builder:
             for uuid in uuids:
                 changed = self._rows.take(place, uuid,
                                           uuid in again.get(place, ()))
-                self._nats.took(place[1], uuid, changed)
+                self._addresses.took(place[1], uuid, changed)
 
     def _node(self, sb: columns.Tables, wiring: wirings.Wiring,
               phase: model.Phase, former: str) -> model.Node:
@@ -291,8 +284,7 @@ class Builder:
         node is still the same.
         """
         if self._identified != (wiring, former):
-            self.own = own_chassis.find(self._rows.index, sb['Chassis'],
-                                        wiring, former)
+            self.own = own_chassis.find(self._rows.index, wiring, former)
             self._identified = wiring, former
         if not self.own.name:
             raise own_chassis.Unknown(self.own.text)
@@ -300,7 +292,7 @@ class Builder:
             wiring = dataclasses.replace(wiring, chassis=self.own.name)
         if wiring != self._inputs.wiring:
             self._rows.forget()
-            self._nats.forget()
+            self._addresses.forget()
         self._inputs.wiring = wiring
         own, hostname = self.own_chassis(), self._hostname
         if own is not None:
@@ -331,7 +323,7 @@ class Builder:
         if seen is not self._seen:
             for uuid in ({each.uuid for each in self._seen} -
                          {each.uuid for each in seen}):
-                self._nats.drop(uuid)
+                self._addresses.drop(uuid)
             self._seen = seen
             self._routers = tuple(each.router for each in seen)
 
@@ -341,7 +333,7 @@ class Builder:
         self._tenants.look({
             *(each.uuid for each in self._seen),
             *(uuid for group in self._candidates for text in group.routers
-              for uuid in by_text.find(text))} if self._inputs.tenants else ())
+              for uuid in by_text.find(text))})
 
     def _all(self) -> tuple[_Seen, ...]:
         for look in ('also', 'marks'):
@@ -364,7 +356,7 @@ class Builder:
                     yield from self._with_port(lrp)
         for lrp in wiring.held:
             yield from self._with_port(lrp)
-        yield from self._nats.routers_here()
+        yield from self._addresses.routers_here()
         tagged = self._rows.find('nb', 'Logical_Router_Static_Route', 'tag')
         by_route = self._rows.find('nb', 'Logical_Router', 'route')
         for mark in self._marks:
@@ -385,7 +377,7 @@ class Builder:
 
     def _router(self, uuid: Uuid) -> model.Router:
         router = self._rows.ask(self._frames.frame, uuid).router
-        facts = self._rows.ask(self._nats.facts, uuid)
+        facts = self._rows.ask(self._addresses.facts, uuid)
         hosting = {networks.owner_of(nat, router.ports)
                    for nat in facts.residents}
         return dataclasses.replace(

@@ -24,17 +24,17 @@ from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import selection
+from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import claims
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
-from ovn_network_agent.ovn import nats
+from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import prefixes
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import routers
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
 from ovn_network_agent.ovn import withholding
-from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
@@ -73,7 +73,7 @@ class _Attached:
     networks: tuple[iptext.Network, ...] = ()
     datapath: Uuid | None = None
     switch: withholding.Network = withholding.Network()
-    own: words.Statement = words.SILENCE
+    own: policies.Policy = policies.NONE
     # By family the address scope, '' for none.
     scopes: tuple[tuple[int, str], ...] = ()
     problems: tuple[str, ...] = ()
@@ -126,7 +126,8 @@ class Tenants:
     @property
     def inhabited(self) -> frozenset[Uuid]:
         """The datapaths whose machines are announced."""
-        if self._inputs.tenants is None or not self._inputs.tenants.hosts:
+        options = self._inputs.chosen.tenants
+        if options is None or not options.hosts:
             return frozenset()
         return frozenset(
             contest.network.datapath for each in self._found.values()
@@ -151,14 +152,15 @@ class Tenants:
 
     def routed(self, router: Uuid) -> tuple[str, ...]:
         """The prefixes of those that may be announced."""
-        return () if self._inputs.tenants is None else tuple(
+        return () if self._inputs.chosen.tenants is None else tuple(
             each.prefix for each in self._rows.ask(self.networks, router)
             if not each.withheld)
 
     def _behind(self, router: Uuid,
                 found: Iterable[_Attached]) -> Iterator[_Attached]:
         """The prefixes of extra routes, as if they were at the port."""
-        if not (self._inputs.tenants and self._inputs.tenants.routes):
+        options = self._inputs.chosen.tenants
+        if options is None or not options.routes:
             return
         for row in self._rows.rows(
                 'nb', _ROUTE, self._rows.find('nb', _ROUTER,
@@ -194,8 +196,8 @@ class Tenants:
         return _Attached(
             tuple(net for net in known if not _too_wide(net)), datapath,
             switch,
-            next(iter(self._rows.find('nb', _PORT, 'words').keys_of(port)),
-                 words.SILENCE),
+            next(iter(self._rows.find('nb', _PORT, 'policy').keys_of(port)),
+                 policies.NONE),
             tuple((version, columns.entry(patch, 'external_ids', key) or '')
                   for version, key in _SCOPE.items()),
             (*problems, *(
@@ -204,9 +206,9 @@ class Tenants:
                 for net in known if _too_wide(net))))
 
     def _judge(self, router: Uuid, found: _Attached) -> Iterator[Network]:
-        switch, chosen = found.switch, self._inputs.selected
+        switch, chosen = found.switch, self._inputs.chosen.selected
         tag = chosen.tag((), switch.statement.tags, frozenset(), switch.names)
-        if self._inputs.tenants and self._inputs.tenants.hosts:
+        if self._inputs.chosen.tenants and self._inputs.chosen.tenants.hosts:
             # Each address decides by itself.
             chosen = dataclasses.replace(chosen, include_cidrs=(),
                                          exclude_cidrs=())
@@ -218,7 +220,7 @@ class Tenants:
                 chosen.objection(self._subject(router, found, str(net))))
 
     def _subject(self, router: Uuid, found: _Attached, address: str,
-                 own: words.Statement = words.SILENCE) -> selection.Subject:
+                 own: policies.Policy = policies.NONE) -> selection.Subject:
         """A prefix or address of a router's port, and what rows say of it.
 
         :param own: of the row of a machine
@@ -232,7 +234,7 @@ class Tenants:
     def _condition(self, router: Uuid, net: iptext.Network,
                    scopes: Mapping[int, str]) -> str:
         """Why the options do not let a network be announced, or ''."""
-        options = self._inputs.tenants
+        options = self._inputs.chosen.tenants
         if options is None:
             return 'the driver tenant_network is off'
         if net.version == 6 and not options.ipv6:
@@ -251,7 +253,7 @@ class Tenants:
 
     def _translated(self, router: Uuid, net: iptext.Network) -> str:
         """Why a router translates what comes from a network, or ''."""
-        for text in self._rows.ask(nats.translated, self._rows, router):
+        for text in self._rows.ask(addresses.translated, self._rows, router):
             if networks.overlap(iptext.network(text), net):
                 return (f'its router translates {text} (SNAT), so answers '
                         'leave with the address of the router')
@@ -268,8 +270,8 @@ class Tenants:
         net = iptext.network(network.prefix)
         port = next((each for each in self._ports(router) if net in
                      self._rows.ask(self._attached, each).networks), None)
-        if port is None or not (self._inputs.tenants and
-                                self._inputs.tenants.hosts):
+        if port is None or not (self._inputs.chosen.tenants and
+                                self._inputs.chosen.tenants.hosts):
             return False, ()
         return True, tuple(
             (address, why) for uuid in self._rows.find(
@@ -284,12 +286,12 @@ class Tenants:
         if row is None:
             return ()
         own = next(iter(self._rows.find('sb', _BINDING,
-                                        'words').keys_of(uuid)),
-                   words.SILENCE)
+                                        'policy').keys_of(uuid)),
+                   policies.NONE)
         found = self._rows.ask(self._attached, port)
         return tuple(
             (address, self._floating(router, address) or
-             self._inputs.selected.objection(
+             self._inputs.chosen.selected.objection(
                  self._subject(router, found, address, own)))
             for address in rows.machine(row, False)[0])
 
@@ -327,7 +329,7 @@ class Tenants:
                     providers.add(self._called(other))
                 elif other != router:
                     rivals.update(self._overlaps(other, network.prefix))
-        if self._inputs.tenants and self._inputs.tenants.routes:
+        if self._inputs.chosen.tenants and self._inputs.chosen.tenants.routes:
             by_route = self._rows.find('nb', _ROUTER, 'route')
             for route in self._rows.find('nb', _ROUTE, 'network').find(key):
                 for other in by_route.find(route) - {router}:
@@ -361,9 +363,7 @@ class Tenants:
         Those that may come here are remembered, too, because a gateway that
         moves must not lose what it had first.
         """
-        if self._inputs.tenants is None and not self._found:
-            return
-        now = frozenset(tracked) if self._inputs.tenants else frozenset()
+        now = frozenset(tracked)
         if now != self._tracked:
             self._tracked = now
             self._rows.outdate(('tenants', 'tracked'))
@@ -455,7 +455,7 @@ def indexed(made: dict[queries.Place, dict[str, indexes.Index]],
         made['nb', 'NAT']['logical'] = indexes.Index(_floating_keys)
         made['sb', _BINDING]['machines'] = indexes.Index(
             lambda row: columns.referenced(row, 'datapath')
-            if rows.announces_itself(row) else ())
+            if rows.hosts(row) and rows.answers_itself(row) else ())
     return made
 
 

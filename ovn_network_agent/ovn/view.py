@@ -10,7 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The view: from the three databases and the kernel to one Snapshot."""
+"""The view: from the three databases and the kernel to one Snapshot.
+
+A source of state without news is not asked.
+"""
 
 from collections.abc import Callable
 from collections.abc import Collection
@@ -25,34 +28,24 @@ from typing import Any
 from oslo_log import log as logging
 
 from ovn_network_agent import model
-from ovn_network_agent import notices
 from ovn_network_agent import notyet
 from ovn_network_agent import ownership
 from ovn_network_agent import pieces as comparing
-from ovn_network_agent import selection
-from ovn_network_agent import vlans
-from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import source
 from ovn_network_agent.gateways import handover
-from ovn_network_agent.model import wiring as wirings
-from ovn_network_agent.netlink import devices
-from ovn_network_agent.netlink import links
-from ovn_network_agent.ovn import absence
-from ovn_network_agent.ovn import confirm
+from ovn_network_agent.ovn import absent_chassis
+from ovn_network_agent.ovn import confirmation
+from ovn_network_agent.ovn import cross_check as checking
 from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import evidence as evidences
-from ovn_network_agent.ovn import followers
 from ovn_network_agent.ovn import held_ports
 from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import local_state
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import queries
-from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import tunnels
-from ovn_network_agent.ovn import withdrawals
-from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Tables
 from ovn_network_agent.ovsdb.columns import Uuid
@@ -60,15 +53,12 @@ from ovn_network_agent.watches import base as observing
 
 LOG = logging.getLogger(__name__)
 
-
-# Tables whose rows say which chassis are there, and what they have left.
-_OF_CHASSIS = frozenset({
-    ('sb', 'Chassis'), ('sb', 'Port_Binding'), ('sb', 'Chassis_Private'),
-    ('sb', 'SB_Global'), ('nb', 'Logical_Router_Static_Route'),
-    ('nb', 'NB_Global')})
-# Tables that the search for absent chassis alone reads.  Their rows change
-# whenever Neutron or an operator counts up nb_cfg.
-_OF_REPORTS = frozenset({('sb', 'Chassis_Private'), ('sb', 'SB_Global')})
+# Most seconds between two attempts of an ovn-controller to connect (Open
+# vSwitch, lib/reconnect.c: the back-off ends at 8 s), and one for the attempt.
+RECONNECT = 9.0
+# Most seconds to wait for a lost connection.  Maybe only this agent has lost
+# the database, and then the chassis would follow.
+BLIND = 20.0
 
 
 class NotReady(Exception):
@@ -109,28 +99,20 @@ class View:
         self._conf = conf
         self._databases = databases
         self._asks_machines = plugins.asked(conf, plugins.MACHINES)
-        self._asks_tenants = plugins.asked(conf, plugins.TENANTS)
-        self._builder = snapshot.Builder(conf.gateway_port, *self._selected())
+        self._builder = snapshot.Builder(conf.gateway_port,
+                                         inputs.choice(conf))
         self._sources = sources.Sources(made_of_rows) if made_of_rows else None
-        # Until the local database was read, the wiring is empty.
-        self._wiring, self._is_wired = wirings.Wiring(), False
-        self._kernel = devices.Devices()
-        self._look_at_ports = look_at_ports
+        self._local = local_state.LocalState(conf, databases, look_at_ports)
         self._dirty: dict[queries.Place, set[Uuid]] = {}
-        self._confirmation = confirm.Confirmation(databases, wake)
-        self._withdrawals = withdrawals.Withdrawals(databases, wake)
+        self._confirmation = confirmation.Confirmation(databases, wake)
+        self._withdrawal = confirmation.MassWithdrawal(databases, wake)
         self._handovers = handovers or handover.Handovers(conf)
-        self._absence = absence.Absence(jitter=jitter)
-        self._silence = silence.Silence()
+        self._absent = absent_chassis.AbsentChassis(conf, self._builder, wake,
+                                                    jitter)
         self._tunnels = tunnels.Tunnels(databases['ovs'],
                                         dead_after=dead_after)
-        self._asks_absence = plugins.asked(conf, plugins.ABSENCE)
-        # The relevant devices at the last reading, None after a failure.
-        self._devices: tuple[model.Device, ...] | None = None
-        # What the last search for absent chassis went by beside the rows,
-        # and whether it counts the time of one.
+        # What the last search for absent chassis went by beside the rows.
         self._searched: object = None
-        self._counts = False
         # Whether a view since the last complete one was built from whole
         # tables; whether SB has sent the ports of machines here, and whether
         # it ever has.
@@ -145,11 +127,8 @@ class View:
         # these states.
         self._known: object = None
         self._groups: tuple[model.GatewayGroup, ...] = ()
-        self._wake = wake
         self._observers = observers
         self._abandoned = False
-        # Whether this node may be cut off from all others.
-        self._alone = False
         # Whether SB has had the row of this chassis since the start.
         self._registered = False
         self._held = held_ports.HeldPorts()
@@ -178,13 +157,12 @@ class View:
     @property
     def confirmed(self) -> bool:
         """Whether something may be removed because the view lacks it."""
-        return self._confirmation.given and self._registered
+        return not self._confirmation.missing and self._registered
 
     @property
-    def evidence(self) -> evidences.Evidence:
-        """:class:`ovn.evidence.Evidence` of the present view."""
-        return self._builder.evidence(self.chassis,
-                                      self._withdrawals.confirmed)
+    def cross_check(self) -> checking.CrossCheck:
+        """:class:`ovn.cross_check.CrossCheck` of the present view."""
+        return self._builder.cross_check(self._withdrawal.confirmed)
 
     def have_confirmed(self, subjects: frozenset[str]) -> None:
         """Have the servers confirm that addresses are gone, without a wait.
@@ -196,26 +174,26 @@ class View:
         with contextlib.suppress(connection.Unavailable):
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
-                self._withdrawals.ask(nb, sb, self.chassis, subjects,
-                                      self._has_machines)
+                self._withdrawal.ask(nb, sb, self.chassis, subjects,
+                                     self._has_machines)
 
     @property
     def dead(self) -> frozenset[ownership.Owner]:
         """The :class:`ownership.Owner` that are gone for good, a frozenset."""
-        return self._absence.dead
+        return self._absent.absence.dead
 
     @property
     def silent(self) -> frozenset[ownership.Owner]:
         """The :class:`ownership.Owner` of silent chassis, a frozenset."""
-        return self._silence.silent
+        return self._absent.silence.silent
 
     def due_in(self) -> float | None:
         """Seconds until the view changes by time alone, or None."""
         late = self._late_for(self.last.node) if self.last else 0.0
         return min((due for due in (self._handovers.due_in(),
                                     self._tunnels.due_in(),
-                                    self._absence.due_in(),
-                                    self._silence.due_in(),
+                                    self._absent.absence.due_in(),
+                                    self._absent.silence.due_in(),
                                     late or None, self._held.due_in())
                     if due is not None), default=None)
 
@@ -244,14 +222,14 @@ class View:
         ends = again is not None and again.last
         try:
             # The first view has many attempts, and all of them are full.
-            self._read_wire((full or ends) and self.last is not None)
+            self._read_local((full or ends) and self.last is not None)
             self._look_at_tunnels(phase)
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
                 viewed = time.monotonic()
                 # Only now, with both replicas held still: a change that is
                 # marked but not visible would be lost otherwise.
-                unknown = self._collect_dirty()
+                unknown = self._note_changes('nb') | self._note_changes('sb')
                 before = self.last
                 if again is not None and self._dirty and not unknown:
                     # What a server has reported needs no confirmation, and
@@ -263,10 +241,15 @@ class View:
                 now = self._complete(now)
                 if again is not None:
                     # The rows need not have changed by a report of a server.
-                    self._whole = self._whole or self._confirmation.loses(
-                        nb, before, now) or bool(self._lost(before, now))
-                self._confirm(nb, sb, now, full or ends)
-                self._look_for_absent(sb)
+                    self._whole = self._whole or bool(
+                        self._loss(before, now, nb))
+                if (self._whole or full or ends or
+                        self._confirmation.missing) and phase in (
+                            model.Phase.RUNNING, model.Phase.DRAINING):
+                    self._confirmation.consider(
+                        nb, sb, now, self._loss(self.last, now, nb)
+                        if self._whole else None, self._has_machines)
+                self._search(sb)
                 self._tell_namesakes(now.node)
                 self._tell_doubled(self._builder.doubled)
                 self.last, self.viewed = now, viewed
@@ -290,13 +273,13 @@ class View:
         if own is not None and (
                 self._held.names or own not in sb['Chassis']):
             self._held.look(own, sb['Chassis'], self._builder.ports_here)
-        if self._held.names != self._wiring.held:
-            self._wiring = dataclasses.replace(self._wiring,
-                                               held=self._held.names)
-        looked = (self._wiring, self._handovers.routers, phase,
+        wiring = self._local.wiring
+        if self._held.names:
+            wiring = dataclasses.replace(wiring, held=self._held.names)
+        looked = (wiring, self._handovers.routers, phase,
                   self._databases['sb'].session, self._databases['nb'].session)
         before, self._looked = self._looked, None
-        changed = unknown or self._dirty.keys() - _OF_REPORTS
+        changed = unknown or self._dirty.keys() - absent_chassis.REPORTS
         settled = not changed and before == looked
         if again is not None and again.first:
             self._compared = looked
@@ -306,11 +289,11 @@ class View:
             self._dirty.setdefault(place, set()).update(uuids)
         if full or unknown:
             # A reload asks for a full view.
-            chosen = self._selected()
-            full = unknown or not settled or chosen != self._builder.selected
-            self._builder.select(*chosen)
+            chosen = inputs.choice(self._conf)
+            full = unknown or not settled or chosen != self._builder.chosen
+            self._builder.choose(chosen)
         now = self._builder.build(
-            nb, sb, self._wiring, self._dirty, phase, full,
+            nb, sb, wiring, self._dirty, phase, full,
             self._handovers.routers, again, self.chassis)
         if self._sources is not None:
             subjects = self._sources.update(
@@ -327,23 +310,15 @@ class View:
             self._looked = looked
         return now
 
-    def _selected(self) -> inputs.Selected:
-        return (
-            selection.read(self._conf.announce),
-            inputs.machines(self._conf.provider_port)
-            if self._asks_machines else None,
-            inputs.tenants(self._conf.tenant_network)
-            if self._asks_tenants else None)
-
     def _complete(self, now: model.Snapshot) -> model.Snapshot:
         """The view just built with the states of gateways, and addresses."""
         # Whether a relay answers is no part of its value.
         alive = [relay.alive for relay in now.node.relays]
-        health = (self._facts(now.node), self._tunnels.silent,
-                  self._tunnels.dead)
-        known = now.node, alive, now.routers, now.groups, health
+        facts = self._facts(now.node)
+        known = (now.node, alive, now.routers, now.groups, facts,
+                 self._tunnels.silent, self._tunnels.dead)
         if self._whole or not self._handovers.settled or known != self._known:
-            now = self._handovers.update(self._judged(now, *health))
+            now = self._handovers.update(self._judged(now, facts))
             self._known, self._groups = known, now.groups
         return self._builder.complete(
             dataclasses.replace(now, groups=self._groups))
@@ -407,44 +382,23 @@ class View:
                 c.addresses for group in self.last.groups
                 for c in group.peers(self.chassis) if c.addresses})
 
-    def _confirm(self, nb: Tables, sb: Tables, now: model.Snapshot,
-                 full: bool) -> None:
-        """Have the servers confirm what a new view may have lost.
-
-        A full view that has found nothing changed can have lost nothing.  SB
-        is asked nevertheless, because its replica may lack rows.
-        """
-        if now.node.phase not in (model.Phase.RUNNING, model.Phase.DRAINING):
-            return
-        if self._whole or not self.confirmed:
-            self._confirmation.consider(nb, sb, self.last, now, self._whole,
-                                        self._has_machines,
-                                        self._lost(self.last, now))
-        elif full:
-            self._confirmation.repeat(sb, now.node.chassis,
-                                      self._has_machines)
-
-    def _lost(self, before: model.Snapshot | None,
-              now: model.Snapshot) -> set[queries.Place]:
-        """What sources may have lost, see :meth:`sources.Sources.lost`.
-
-        SB says which network of a tenant is at which port.
-        """
+    def _loss(self, before: model.Snapshot | None, now: model.Snapshot,
+              nb: Tables) -> confirmation.Loss:
+        """What a view has lost; the first one has nothing to compare with."""
         if before is None:
-            return set()
-        lost = (self._sources.lost(before.subjects, now.subjects)
-                if self._sources else set())
-        return lost | ({('sb', 'Port_Binding')}
-                       if confirm.lost_tenants(before, now) else set())
+            return confirmation.Loss()
+        return confirmation.loss(
+            before, now, nb, self._sources.lost(before.subjects, now.subjects)
+            if self._sources else ())
 
-    def _judged(self, snapshot: model.Snapshot, facts: set[model.Fact],
-                silent: Collection[tuple[str, ...]],
-                dead: Collection[tuple[str, ...]]) -> model.Snapshot:
+    def _judged(self, snapshot: model.Snapshot,
+                facts: set[model.Fact]) -> model.Snapshot:
         """Add to the groups what is known of the health of the nodes.
 
         The routers do not have it, because each change would then make the
         drivers compute every router again.
         """
+        silent, dead = self._tunnels.silent, self._tunnels.dead
         if not facts and not silent:
             return snapshot
         return dataclasses.replace(snapshot, groups=tuple(
@@ -481,8 +435,8 @@ class View:
         if not (node.drains or node.phase is model.Phase.DRAINING):
             return 0.0
         southbound = self._databases['sb']
-        return followers.late_for(southbound.connected,
-                                  southbound.changed_at, time.monotonic())
+        return late_for(southbound.connected, southbound.changed_at,
+                        time.monotonic())
 
     def abandon(self) -> None:
         """From now on, mark all groups as abandoned."""
@@ -499,113 +453,59 @@ class View:
         self.last = dataclasses.replace(self.last, node=node)
         return self.last
 
-    def _look_for_absent(self, sb: Tables) -> None:
-        """Find the chassis that are gone for good.
+    def _search(self, sb: Tables) -> None:
+        """Search for absent chassis.
 
-        On a change, the backend of stale routes reads its routes again.  The
-        result of the last time stays while its rows and the rest of its input
-        are the same, and no time is counted.
+        The result of the last time stays while its rows and the rest of its
+        input are the same, and no time is counted.
         """
         options = self._conf.gateway_drain
-        grace = (options.stale_chassis_grace_period
-                 if self._asks_absence else 0)
-        limit = options.silent_chassis_limit
         session = self._databases['sb'].session
-        chassis = self._builder.chassis
-        searched = session, chassis, grace, limit
-        if (searched == self._searched and not self._counts and
-                not self._whole and
-                self._dirty.keys().isdisjoint(_OF_CHASSIS)):
-            return
-        self._search(sb, session, grace, limit)
-        self._searched = searched
-        self._counts = (self._absence.due_in() is not None or
-                        self._silence.due_in() is not None)
+        searched = (session, self._builder.chassis,
+                    options.stale_chassis_grace_period,
+                    options.silent_chassis_limit)
+        if (searched != self._searched or self._absent.counts or
+                self._whole or not self._dirty.keys().isdisjoint(
+                    absent_chassis.TABLES)):
+            self._absent.look(sb, session)
+            self._searched = searched
 
-    def _search(self, sb: Tables, session: object, grace: float,
-                limit: float) -> None:
-        """Compare what chassis have left in OVN with the chassis in SB."""
-        tags, present = self._builder.hosts()
-        if not present:
-            # Without its own row in SB, nothing else can be missing there.
-            session = None
-        wanted = grace and limit
-        facts = silence.read(
-            sb, self._builder.chassis,
-            self._builder.gateway_chassis()) if wanted else None
-        present = present - self._silence.look(
-            facts, session if wanted else None, limit)
-        if self._absence.look(tags, present, session, grace):
-            self._wake('chassis gone or back', stale=(notices.CHASSIS_GONE,))
-
-    def _collect_dirty(self) -> bool:
-        """Collect the changed rows; True when any row may have changed."""
-        anything = False
-        for name in ('nb', 'sb'):
-            anything = self._databases[name].dirty.take_all() or anything
-            for table, uuids in self._databases[name].dirty.take().items():
-                self._dirty.setdefault((name, table), set()).update(uuids)
+    def _note_changes(self, name: str) -> bool:
+        """Note the changed rows; whether any row may have changed."""
+        dirty = self._databases[name].dirty
+        anything = dirty.take_all()
+        for table, uuids in dirty.take().items():
+            self._dirty.setdefault((name, table), set()).update(uuids)
         return anything
+
+    def _read_local(self, full: bool) -> None:
+        """Read the local switch and the devices, if there are news."""
+        dirty = self._databases['ovs'].dirty
+        with self._databases['ovs'].rows() as ovs:
+            unknown, changed = dirty.take_all(), dirty.take()
+            if unknown or changed or not self._local.has_switch:
+                self._local.read_switch(ovs)
+        if (full or not self._local.has_devices or
+                self._local.kernel.news.poll(0)):
+            self._local.read_devices()
 
     def close(self) -> None:
         """Close the socket of the kernel's news."""
-        self._kernel.close()
-
-    def _read_wire(self, full: bool) -> None:
-        with self._databases['ovs'].rows() as ovs:
-            dirty = self._databases['ovs'].dirty
-            unknown, changed = dirty.take_all(), dirty.take()
-            if not self._is_wired or unknown or changed:
-                self._wiring, self._devices = wiring.read(ovs, ()), None
-                self._is_wired = True
-                for bridge in bridges.served(self._conf):
-                    self._look_at_ports(bridge, wiring.ports(ovs, bridge))
-        self._hurry()
-        self._read_devices(full)
-
-    def _read_devices(self, full: bool) -> None:
-        """Read the devices, if the kernel has said anything since."""
-        if not (full or self._devices is None or self._kernel.news.poll(0)):
-            return
-        # After a failure, the news from before it are gone.
-        self._devices = None
-        self._devices = relevant_devices(
-            self._conf, self._wiring.mappings, self._kernel.read)
-        self._wiring = dataclasses.replace(self._wiring,
-                                           devices=self._devices)
-
-    def _hurry(self) -> None:
-        """Ask the servers of OVN more often while this node may be cut off.
-
-        BFD says within seconds that no other gateway node can be reached.
-        Then OVN may have moved the gateway ports of this node.  A connection
-        that has lasted through the silence goes on only after the pause of
-        TCP, which doubles up to minutes (RFC 6298, section 5.5), and this
-        node would announce for so long what another one has.
-        """
-        relays = self._wiring.relays
-        alone = bool(relays) and not any(relay.alive for relay in relays)
-        if alone is not self._alone:
-            self._alone = alone
-            LOG.info('No other gateway node can be reached through a relay; '
-                     'the servers of OVN are asked more often' if alone else
-                     'Another gateway node can be reached through a relay')
-            for name in ('nb', 'sb'):
-                self._databases[name].hurry(alone)
+        self._local.close()
 
 
-def relevant_devices(
-        conf: Any, mappings: Iterable[tuple[str, str]],
-        read: Callable[[], Iterable[model.Device]] = links.read_devices
-        ) -> tuple[model.Device, ...]:
-    """The devices that drivers may ask for.
+def late_for(connected: bool, changed_at: float | None,
+             now: float) -> float:
+    """Seconds for which some chassis may not follow a new order, else 0.
 
-    A node with virtual machines has hundreds of other devices, and each
-    change of the node makes the drivers compute every router again.
+    The chassis follow the Southbound database.  After an outage of this
+    database, each ovn-controller connects again at a time of its own.  A port
+    that moved meanwhile would be served by its new chassis, while compute
+    nodes still send to the former one.
 
-    :param mappings: (physical network, bridge)
+    :param changed_at: monotonic seconds at which the connection was lost or
+        came back, None without any loss
     """
-    names = {conf.frr.vrf_name, *ownership.VETH_ENDS}
-    known = {*bridges.served(conf), *(bridge for _net, bridge in mappings)}
-    return tuple(d for d in read()
-                 if d.name in names or vlans.is_device(d.name, known))
+    if changed_at is None:
+        return 0.0
+    return max(0.0, changed_at + (RECONNECT if connected else BLIND) - now)

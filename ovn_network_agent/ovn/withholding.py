@@ -23,9 +23,9 @@ from ovn_network_agent import selection
 from ovn_network_agent.ovn import advertised
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import segments
-from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
@@ -40,7 +40,7 @@ class Network:
     # UUID of the Logical_Switch row, and the name that a person knows.
     uuid: str = ''
     called: str = ''
-    statement: words.Statement = words.SILENCE
+    statement: policies.Policy = policies.NONE
     # Empty while the network is unknown.
     names: frozenset[str] = frozenset()
 
@@ -56,7 +56,7 @@ class Judgement:
     # By gateway port.
     networks: tuple[tuple[str, Network], ...]
     # What the rows of load balancers and ports say, by address.
-    own: tuple[tuple[str, words.Statement], ...]
+    own: tuple[tuple[str, policies.Policy], ...]
     # What OVN advertises, None for a router that OVN does not route.
     by_ovn: advertised.Advertised | None = None
     # By gateway port; only ports with a tag.
@@ -69,7 +69,7 @@ class Judgement:
     silent: bool = False
 
     def objection(self, address: str, lrp: str,
-                  nats: words.Statement) -> str:
+                  nats: policies.Policy) -> str:
         """Why an address is not announced on purpose, or ''.
 
         :param nats: what NAT rows of the address say
@@ -95,7 +95,7 @@ class Withholding:
 
     def judge(self, uuid: Uuid, lrps: tuple[str, ...]) -> Judgement:
         """Judge a router by its row and its gateway ports."""
-        chosen = self._inputs.selected
+        chosen = self._inputs.chosen.selected
         own = list(self._own(uuid))
         router = self._statement(_ROUTER, uuid)
         places = {lrp: self._rows.ask(self._network, lrp) for lrp in lrps}
@@ -131,7 +131,7 @@ class Withholding:
                 any(place.statement.own for place in places.values())))
 
     def _own(self, router: Uuid) -> Iterator[
-            tuple[tuple[str, ...], words.Statement]]:
+            tuple[tuple[str, ...], policies.Policy]]:
         """What rows of load balancers and ports say about their addresses."""
         tables: tuple[tuple[str, Iterable[Uuid]], ...] = (
             ('Load_Balancer', balancers(self._rows, router)),
@@ -140,13 +140,13 @@ class Withholding:
         for table, uuids in tables:
             for uuid in uuids:
                 for part in self._rows.find('nb', table,
-                                            'words').keys_of(uuid):
+                                            'policy').keys_of(uuid):
                     yield self._rows.find('nb', table,
                                           'address').keys_of(uuid), part
 
-    def _statement(self, table: str, key: Uuid) -> words.Statement:
-        return next(iter(self._rows.find('nb', table, 'words').keys_of(key)),
-                    words.SILENCE)
+    def _statement(self, table: str, key: Uuid) -> policies.Policy:
+        return next(iter(self._rows.find('nb', table, 'policy').keys_of(key)),
+                    policies.NONE)
 
     def _network(self, lrp: str) -> Network:
         patch = self._segments.patch(lrp)

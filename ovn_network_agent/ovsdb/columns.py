@@ -60,7 +60,7 @@ def entry(row: Row, column: str, key: str) -> str | None:
     return None
 
 
-def speaks(row: Row, places: Iterable[tuple[str, str]]) -> bool:
+def has_entry(row: Row, places: Iterable[tuple[str, str]]) -> bool:
     """Whether a row has one of some (column, key) in columns that are maps.
     """
     return any(entry(row, column, key) is not None for column, key in places)

@@ -137,6 +137,9 @@ class Database(replica.Lent):
         :param clauses: as for :meth:`only`, instead of the last ones here
         :returns: whether the replica has the rows
         """
+        # The schema may lack a column that nothing else needs.
+        present = self._replicated.get(table, ())
+        clauses = [each for each in clauses if each[0] in present]
         connection = self._connection
         if self._further.get(table) != clauses:
             self._further[table] = clauses
@@ -376,8 +379,13 @@ class Database(replica.Lent):
         question.ask(idl, operations, told)
 
     def distrust(self, reason: str) -> None:
-        """Load everything anew; :meth:`rows` raises until then."""
-        self._connection.idl.distrust(reason)
+        """Load everything anew; :meth:`rows` raises until then.
+
+        An answer of the server may come while another thread stops.
+        """
+        connection = self._connection
+        if connection is not None:
+            connection.idl.distrust(reason)
 
     def hurry(self, wanted: bool) -> None:
         """Notice a silent server sooner, and connect again sooner; or not.

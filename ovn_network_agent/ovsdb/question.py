@@ -16,6 +16,7 @@
 """
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -29,6 +30,13 @@ LOG = logging.getLogger(__name__)
 Operation = Mapping[str, Any]
 #: For each operation its rows, in JSON.
 Answers = Sequence[Sequence[Any]]
+
+
+def select(table: str, *where: Sequence[Any],
+           columns: Iterable[str] = ('_uuid',)) -> Operation:
+    """An operation that finds the rows for which all clauses are true."""
+    return {'op': 'select', 'table': table, 'where': list(where),
+            'columns': list(columns)}
 
 
 def ask(idl: Any, operations: Sequence[Operation],

@@ -32,10 +32,11 @@ _LOCAL_TABLE = 255
 _PRIORITIES = range(1, 32766)
 
 _SYSCTLS = re.compile(
-    r'net/ipv4/(?:conf/(?P<conf>[^/]+)'
+    r'net/(?:ipv4/conf/(?P<conf>[^/]+)'
     r'/(?:proxy_arp|forwarding|accept_local|promote_secondaries)'
-    r'|neigh/(?P<neigh>[^/]+)/proxy_delay'
-    r'|tcp_l3mdev_accept|udp_l3mdev_accept)')
+    r'|ipv6/conf/(?P<conf6>[^/]+)/proxy_ndp'
+    r'|ipv[46]/neigh/(?P<neigh>[^/]+)/proxy_delay'
+    r'|ipv4/(?:tcp_l3mdev_accept|udp_l3mdev_accept))')
 _REDIRECTS = re.compile(r'net/ipv4/conf/(?P<conf>[^/]+)/send_redirects')
 _SYSCTL_VALUE = re.compile(r'[0-9]{1,10}')
 
@@ -151,6 +152,14 @@ def interface(text):
 def address(text):
     """Check an IP address."""
     return _wire(texts.parse_address, text)
+
+
+def address6(text):
+    """Check an IPv6 address, in canonical notation."""
+    family, packed = texts.parse_address(address(text))
+    if family != socket.AF_INET6 or texts.address_text(packed) != text:
+        raise invalid(f'{text} is no IPv6 address in canonical notation')
+    return text
 
 
 def mac(text):

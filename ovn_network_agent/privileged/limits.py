@@ -136,6 +136,14 @@ class Limits:
                 f'next hop {hop!r}',
                 'a next hop of this agent: ' + ', '.join(hops))
 
+    def check_advertisement(self, dev, prefixes):
+        """Check a device on which FRR advertises this node, and prefixes."""
+        if not self._is_segment(dev):
+            self._check_device(dev)
+        for prefix in prefixes:
+            _permit(self.reach.part(prefix), f'advertised prefix {prefix}',
+                    'a part of a provider network')
+
     def check_forwards(self):
         """Check that the agent forwards ports."""
         _permit(self.forwards, 'what forwards ports', 'asked for by [DEFAULT] '
@@ -172,6 +180,16 @@ class Limits:
         """Check a device of a permanent neighbour."""
         if not self._is_segment(dev):
             self._check_device(dev, _ENDS)
+
+    def check_proxy(self, dev, dst):
+        """Check a neighbour that the kernel answers for.
+
+        :param dst: IPv6 address
+        """
+        if not self._is_segment(dev):
+            self._check_device(dev)
+        _permit(self.reach.host(f'{dst}/128'), f'neighbour proxy {dst}',
+                'an address of a provider network')
 
     def check_address(self, dev, text):
         """Check an address that is set, or removed without a mark.

@@ -119,7 +119,7 @@ def _foreign(ofctl, steps):
         return {}
     theirs = {}
     for cookie, spec in ofctl.dump('table=0'):
-        if cookie not in ownership.FLOW_COOKIES:
+        if cookie not in ownership.REPLACEABLE_COOKIES:
             theirs[spec.priority, _normal(spec.match)] = cookie
     return {ref: specs.foreign_text(identity[0], theirs[priority_and_match])
             for ref, identity in adds.items()

@@ -67,6 +67,13 @@ class Reach:
         return found in self.networks if self.networks else (
             self.narrow(prefix) and _unicast(found))
 
+    def part(self, prefix):
+        """Whether a prefix may be a provider network, or a part of one."""
+        found = iptext.network(prefix)
+        return any(found.version == n.version and found.subnet_of(n)
+                   for n in self.networks) if self.networks else (
+            self.network(prefix))
+
     def beyond(self, prefix):
         """Whether a route from the VRF may lead to a prefix."""
         return (self.host(prefix) or self.leaks and self.network(prefix) or
@@ -147,8 +154,9 @@ def shapes(conf):
     """
     own = conf.fip_route.route_table_id
     if own:
-        yield Shape('fip_route', conf.fip_route.route_rule_priority, own,
-                    dst='host')
+        for driver in ('fip_route', 'provider_port'):
+            yield Shape(driver, conf.fip_route.route_rule_priority, own,
+                        dst='host')
         yield Shape(_TENANTS, conf.fip_route.route_rule_priority, own,
                     dst='routed')
     yield from _of_the_pair(conf)

@@ -127,6 +127,17 @@ def static_configuration(running):
     name = next((name for name, *_how in _WRITERS if name in running), None)
     if name is None:
         raise Unavailable('neither mgmtd nor staticd')
+    return configuration(name)
+
+
+def configuration(name):
+    """The configuration of a daemon.
+
+    :param name: name of the daemon
+    :returns: lines, with the version of FRR
+    :raises Unavailable: when vtysh has to be used
+    :raises OSError: as :func:`ask`
+    """
     lines = enabled(name, 'show running-config').split('\n')
     if not any(map(output.is_version, lines)):
         raise Unavailable(f'{name}: {lines[0]}')

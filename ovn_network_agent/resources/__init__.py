@@ -34,6 +34,9 @@ from ovn_network_agent.resources.base import Stage as Stage
 from ovn_network_agent.resources.changes import Delta as Delta
 from ovn_network_agent.resources.frr import Announcement as Announcement
 from ovn_network_agent.resources.frr import PrefixListEntry as PrefixListEntry
+from ovn_network_agent.resources.frr import (
+    RouterAdvertisement as RouterAdvertisement,
+)
 from ovn_network_agent.resources.gateways import (
     GatewayPriority as GatewayPriority,
 )
@@ -46,6 +49,7 @@ from ovn_network_agent.resources.kernel import AnnouncedRoute as AnnouncedRoute
 from ovn_network_agent.resources.kernel import KernelRoute as KernelRoute
 from ovn_network_agent.resources.kernel import LinkUp as LinkUp
 from ovn_network_agent.resources.kernel import Neighbour as Neighbour
+from ovn_network_agent.resources.kernel import NeighbourProxy as NeighbourProxy
 from ovn_network_agent.resources.kernel import Rule as Rule
 from ovn_network_agent.resources.kernel import Sysctl as Sysctl
 from ovn_network_agent.resources.kernel import VethPair as VethPair

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Objects of FRR: static routes and prefix lists."""
+"""Objects of FRR: prefix lists, router advertisements, static routes."""
 
 import dataclasses
 
@@ -38,6 +38,27 @@ class PrefixListEntry(base.Resource):
     def place(self) -> tuple[str, int, int]:
         """The same in another list, after a change of frr_prefix_list."""
         return (self.network, self.ge, self.le)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RouterAdvertisement(base.Resource):
+    """Advertisements of this node as the default router of a device.
+
+    The hosts behind the device learn no address and nothing that is on-link:
+    they ask for no neighbour but the router (RFC 4861, 5.2).
+    """
+
+    dev: str
+    # IPv6 prefixes, in any order; advertised without the flags L and A.
+    prefixes: tuple[str, ...] = ()
+
+    kind = 'router_advertisement'
+    key_fields = ('dev',)
+    stage = base.Stage.FILTER
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'prefixes',
+                           tuple(sorted(set(self.prefixes))))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -122,6 +122,23 @@ class Neighbour(base.Resource):
     stage = base.Stage.NEIGHBOUR
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class NeighbourProxy(base.Resource):
+    """An IPv6 address that the kernel answers neighbour solicitations for.
+
+    The kernel does so with the sysctls ``proxy_ndp`` and ``forwarding`` of the
+    device on (ndisc_recv_ns() of the kernel).
+    """
+
+    dev: str
+    # IPv6 address.
+    dst: str
+
+    kind = 'neighbour_proxy'
+    key_fields = ('dev', 'dst')
+    stage = base.Stage.NEIGHBOUR
+
+
 # The metric of a found place with several routes of the agent.
 SEVERAL = -1
 

@@ -18,7 +18,7 @@ Without a database to wait for, the view is complete from the first pass on.
 import socket
 
 from ovn_network_agent import model
-from ovn_network_agent.ovn import view
+from ovn_network_agent.ovn import local_state
 
 
 class View:
@@ -28,7 +28,7 @@ class View:
     """
 
     confirmed = True
-    evidence = None
+    cross_check = None
     chassis = ''
     marks = frozenset()
     dead = frozenset()
@@ -56,7 +56,7 @@ class View:
         """
         self.last = model.Snapshot(model.Node(
             self.chassis, self._hostname, phase,
-            view.relevant_devices(self._conf, ())))
+            local_state.relevant_devices(self._conf, ())))
         return self.last
 
     # The present view is always as good as a former one.

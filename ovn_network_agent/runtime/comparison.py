@@ -27,7 +27,6 @@ class Part:
 
     :ivar piece: :class:`pieces.Piece` of the rows of OVN, or None
     :ivar reads: names of backends to read, a tuple
-    :ivar has_read: names of the backends that former parts have read
     :ivar has_seen: whether former parts have had all pieces of the rows
     :ivar begins: whether it is the comparison with the first view
     :ivar ends: whether the comparison ends with it
@@ -35,7 +34,6 @@ class Part:
 
     piece: pieces.Piece | None = None
     reads: tuple = ()
-    has_read: tuple = ()
     has_seen: bool = False
     begins: bool = False
     ends: bool = False
@@ -47,17 +45,10 @@ NOTHING = Part()
 WHOLE = Part(ends=True)
 
 
-def first(reconciler):
-    """The comparison with the first view of OVN.
-
-    The passes before it have read all systems, and no driver has answered
-    yet.  So this pass compares everything and reads nothing again.
-
-    :param reconciler: :class:`reconciler.Reconciler`
-    :returns: :class:`Part`
-    """
-    return Part(has_read=tuple(reconciler.backends.names), begins=True,
-                ends=True)
+#: The comparison with the first view of OVN.  The passes before it have read
+#: all systems, and no driver has answered yet.  So this pass compares
+#: everything and reads nothing again.
+FIRST = Part(begins=True, ends=True)
 
 
 def parts(view, reconciler):
@@ -76,4 +67,5 @@ def parts(view, reconciler):
         return [WHOLE]
     return [*(Part(piece=piece) for piece in rows),
             *(Part(reads=(name,)) for name in large),
-            Part(has_read=large, has_seen=bool(rows), ends=True)]
+            Part(reads=tuple(reconciler.backends.names.difference(large)),
+                 has_seen=bool(rows), ends=True)]

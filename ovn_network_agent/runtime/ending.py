@@ -18,6 +18,7 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.engine import passes
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.ovn import view
@@ -120,6 +121,7 @@ class Ending:
             seen = self._last_view()
             if self._retry:
                 _warn_of_loss(seen)
+                _warn_of_machines(self._conf, seen)
             found.append(self._run(passes.Pass(
                 seen, down_to=down_to, retry=self._retry)))
             self._retry = False
@@ -190,3 +192,20 @@ def _warn_of_loss(snapshot):
                     'answers for them; migrate the machines first, or clear '
                     'external_mac in the NAT rows', len(lost),
                     ', '.join(lost[:_NAMED]))
+
+
+def _warn_of_machines(conf, snapshot):
+    """Say which addresses of machines are not announced any more.
+
+    :param conf: the oslo.config ConfigOpts
+    :param snapshot: :class:`model.Snapshot`
+    """
+    lost = sorted(each.address
+                  for each in announcing.of_machines(conf, snapshot))
+    if lost:
+        LOG.warning('%d addresses of machines on provider networks are '
+                    'withdrawn now (%s): no other node announces them while '
+                    'the machines are here; move the machines by live '
+                    'migration first, or set [DEFAULT] cleanup_on_shutdown = '
+                    'false where only the agent is to be restarted',
+                    len(lost), ', '.join(lost[:_NAMED]))

@@ -30,8 +30,10 @@ _WORTH_IT = 2
 def first_of(snapshot):
     """The view with its first routers alone.
 
+    It has no machines, whose announcements do not wait for a router.
+
     The routers are in the order of their UUIDs, and so are the contributors
-    that the engine prefers at a conflict (:mod:`engine.desired`).  So no
+    that the engine prefers at a conflict (:mod:`engine.tracking`).  So no
     resource of these routers gives way to what the same driver wants for a
     later one.
 
@@ -51,4 +53,4 @@ def first_of(snapshot):
     return dataclasses.replace(
         snapshot, routers=tuple(router for router in snapshot.routers
                                 if router.uuid in some),
-        addresses=some, groups=())
+        addresses=some, groups=(), networks={}, machines={})

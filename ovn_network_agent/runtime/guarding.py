@@ -24,8 +24,8 @@ def limits(conf, state, phase):
     :returns: :class:`guard.Limits`; None without OVN, and while the agent
         stops, because a stop withdraws on purpose
     """
-    evidence = state.evidence
-    if evidence is None or phase is not model.Phase.RUNNING:
+    cross_check = state.cross_check
+    if cross_check is None or phase is not model.Phase.RUNNING:
         return None
     return guard.Limits(conf.withdrawal_guard_percent,
-                        conf.withdrawal_guard_minimum, evidence)
+                        conf.withdrawal_guard_minimum, cross_check)

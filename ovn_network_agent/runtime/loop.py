@@ -27,6 +27,7 @@ from ovn_network_agent.conf import plugins
 from ovn_network_agent.engine import passes
 from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import takeover
+from ovn_network_agent.ovn import local_state
 from ovn_network_agent.ovn import view
 from ovn_network_agent.runtime import comparison
 from ovn_network_agent.runtime import forerun
@@ -201,7 +202,7 @@ class Loop:
         :returns: :class:`model.Node`
         """
         return model.Node('', socket.gethostname(), phase,
-                          view.relevant_devices(self._conf, ()))
+                          local_state.relevant_devices(self._conf, ()))
 
     def _timeout(self):
         times = [self._full_due() - self._clock(), LONGEST_WAIT]
@@ -260,7 +261,7 @@ class Loop:
         """
         if self._is_first(now):
             self._parts_from = now
-            return comparison.first(self._reconciler)
+            return comparison.FIRST
         if not self._is_full(wake.urgent, now):
             return comparison.NOTHING
         if self._reloaded or not self._periodic:
@@ -294,7 +295,7 @@ class Loop:
                 time.monotonic() * 1000000))
         drivers = self.reloads.take_in(self._conf, self._renewed)
         if drivers is not None:
-            self._reconciler.use(drivers)
+            self._reconciler.wanted.drivers = drivers
         self._record.reloaded(drivers is not None)
         self._forwards.reread()
         # Backends read options themselves, so all systems are read again.
@@ -304,7 +305,7 @@ class Loop:
 
     def _renewed(self, read):
         """The drivers as changed options make them."""
-        return loader.renewed(self._reconciler.drivers, read)
+        return loader.renewed(self._reconciler.wanted.drivers, read)
 
     def _run_without_ovn(self, wake=None, waiting_for=()):
         """Make a pass while there is no view of OVN.
@@ -382,6 +383,10 @@ class Loop:
         full = due or self._reloaded
         # A failure below must not lose the words of the wake-up.
         self._reconciler.invalidate(wake.stale, wake.revived)
+        names = self._reconciler.backends.names
+        if self._reloaded:
+            self._reconciler.invalidate(names)
+        everything = part is comparison.WHOLE
         self._viewed = False
         self._watchdog.alive()
         snapshot = self._with_rules(self._view.snapshot(
@@ -391,12 +396,11 @@ class Loop:
         self._phase = self._serving
         viewed = self._clock() - started
         outcome = self._reconciler.run(passes.Pass(
-            snapshot, full=full, prune=self._view.confirmed,
-            urgent=wake.urgent, at_once=at_once,
-            remembers=part is not comparison.WHOLE,
-            periodic=full and not self._reloaded and (
-                self._periodic or bool(part.has_read)),
-            reads=part.reads, has_read=part.has_read,
+            snapshot, prune=self._view.confirmed, urgent=wake.urgent,
+            at_once=at_once,
+            # A periodic comparison asks drivers only about what differs.
+            full=everything and (self._reloaded or not self._periodic),
+            reads=names if everything else part.reads,
             ahead=forerun.first_of(snapshot) if part.begins else None,
             limits=lambda: guarding.limits(self._conf, self._view,
                                            self._serving)))

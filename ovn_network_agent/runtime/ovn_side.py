@@ -22,8 +22,8 @@ from oslo_log import log as logging
 
 from ovn_network_agent import backoff
 from ovn_network_agent import notices
-from ovn_network_agent.ovn import concern
 from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
@@ -120,12 +120,12 @@ class OvnSide:
 
     def _subscribe(self):
         # The view does not exist yet; events come after the first load.
-        concerned = concern.Concern(lambda: self.view.last,
-                                    lambda: self.view.dead)
+        own = own_rows.OwnRows(lambda: self.view.last,
+                               lambda: self.view.dead)
         for owner, wanted in self._watches():
             self.databases[wanted.database].require(wanted.table,
                                                     wanted.columns)
-            for event in events.of_watch(owner, wanted, concerned,
+            for event in events.of_watch(owner, wanted, own,
                                          self._rows if wanted.stale
                                          else self._trigger):
                 self._handlers[wanted.database].watch_event(event)

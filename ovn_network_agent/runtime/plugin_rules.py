@@ -44,8 +44,7 @@ def check_driver(driver):
     :raises ValueError: when a value is unknown
     """
     _check_tuple('ASKS', driver.ASKS)
-    _check_known('ASKS', driver.ASKS, (plugins.RANKING, plugins.ABSENCE,
-                                       plugins.MACHINES, plugins.TENANTS))
+    _check_known('ASKS', driver.ASKS, plugins.SERVICES)
     _check_tuple('SUBJECTS', driver.SUBJECTS)
     _check_tuple('SOURCES', driver.SOURCES)
     kinds = {*contributions.KINDS, *(each.KIND for each in driver.SOURCES)}

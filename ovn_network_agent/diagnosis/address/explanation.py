@@ -132,8 +132,8 @@ def explain(facts):
 
 
 def _here(facts):
-    """The findings of an address whose gateway port is on this node."""
-    segment = facts.subject.port.segment
+    """The findings of an address that this node has to announce."""
+    segment = facts.subject.segment
     if segment is None or not segment.device or (
             facts.subject.router is not None and
             facts.subject.router.routed_by_ovn):
@@ -166,6 +166,9 @@ def _outcome(facts, findings):
         return Outcome.UNKNOWN if facts.unmade else Outcome.NOBODY
     if verdicts.first_broken(findings):
         return Outcome.BROKEN
+    port = facts.subject.binding
+    if port is not None and port.left_out:
+        return Outcome.WITHHELD
     if not facts.subject.here:
         return Outcome.ELSEWHERE
     if facts.subject.withheld:

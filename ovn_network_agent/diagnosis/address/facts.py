@@ -60,8 +60,8 @@ NOT_READ = readers.Unread('not read')
 def device(port, bridges):
     """The device that an address has to be behind.
 
-    :param port: :class:`model.GroupPort` or another one with a segment; None
-        if not known
+    :param port: :class:`model.GroupPort`, or something else with a segment;
+        None if not known
     :param bridges: names of the bridges that the agent serves
     :returns: name of the device of the segment; of the default bridge if the
         segment is not on this node
@@ -127,7 +127,7 @@ class Facts:
     @property
     def device(self):
         """Name of the device that the address has to be behind."""
-        return device(self.subject.port, self.setup.bridges)
+        return device(self.subject.place, self.setup.bridges)
 
     @property
     def announces(self):

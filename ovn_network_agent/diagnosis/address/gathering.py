@@ -20,13 +20,14 @@ import dataclasses
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent import selection
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import mode
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import driver_subjects
 from ovn_network_agent.diagnosis.address import facts
+from ovn_network_agent.diagnosis.address import machines
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import devices
@@ -41,6 +42,7 @@ from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.diagnosis.readers import southbound
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.diagnosis.readers import vips
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import snapshot
@@ -87,13 +89,22 @@ def gather(conf, address, client, control):
                         standing=_standing(said, control, address))
     if not mode.forwards_only(conf):
         found = _in_ovn(conf, address, drivers, found)
-        if found.databases or found.subject.kind is not subjects.Kind.NOBODY:
+        if found.databases or not _is_free(found.subject):
             return found
     vip = vips.find(conf, address, said, drivers)
     if vip is not None:
         return _vip(dataclasses.replace(found, subject=vip))
     return found if mode.forwards_only(conf) else _driver_subjects(
         conf, drivers, control, found)
+
+
+def _is_free(subject):
+    """Whether something else on this node may have an address.
+
+    A tenant may give its machine any address.
+    """
+    return subject.kind is subjects.Kind.NOBODY or (
+        subject.binding is not None and not subject.here)
 
 
 def _driver_subjects(conf, drivers, control, found):
@@ -209,13 +220,27 @@ def find(conf, address, drivers):
     bindings = tuple(
         (row.logical_port, row.ip, row.mac.lower())
         for row in nb.get('Static_MAC_Binding', {}).values())
-    builder = snapshot.Builder(conf.gateway_port,
-                               selection.read(conf.announce))
+    builder = snapshot.Builder(conf.gateway_port, inputs.choice(conf))
     try:
-        return subjects.make(address, builder, nb, sb, wiring,
-                             drivers), bindings
+        about = subjects.make(address, builder, nb, sb, wiring, drivers)
+        if about.kind is subjects.Kind.NOBODY and (
+                plugins.asked(conf, plugins.MACHINES)):
+            about = _of_machine(conf, wiring, drivers, about)
+        return about, bindings
     except own_chassis.Unknown as error:
         raise readers.Unread(str(error)) from error
+
+
+def _of_machine(conf, wiring, drivers, about):
+    """The subject with the port of a machine that has the address, if any."""
+    sb, names = southbound.read_ports(conf, wiring, about.address, _DATABASE)
+    if not names:
+        return about
+    return machines.make(
+        about.address,
+        snapshot.Builder(conf.gateway_port, inputs.choice(conf)),
+        northbound.read_networks(conf, sb, _DATABASE), sb, wiring, drivers,
+        names, conf.provider_port.allowed_address_pairs)
 
 
 def _machines(address, nb):
@@ -243,7 +268,7 @@ def kernel_wanted(about, known):
     :param known: :class:`facts.Setup`
     """
     device = known.vip_device if about.vip else facts.device(
-        about.port, known.bridges)
+        about.place, known.bridges)
     return kernel.Wanted(
         about.address, known.client, device, known.vrf, known.pair,
         about.vip is None,
@@ -252,7 +277,8 @@ def kernel_wanted(about, known):
         tuple(each.path for each in about.wanted_of(resources.Sysctl)),
         tuple(sorted({
             each.table for each in about.wanted_of(resources.KernelRoute)
-            if not each.subject and each.dst.endswith('/0')})))
+            if not each.subject and each.dst.endswith('/0')})),
+        bool(about.wanted_of(resources.NeighbourProxy)))
 
 
 def announcement(found):

@@ -65,6 +65,10 @@ def bridge(facts):
                                else verdicts.RESTORE)
     faults = [] if link.up else [f'{name} is down']
     faults += addresses_lack(facts, name) + sysctls_differ(facts, name)
+    faults += [f'{name} does not answer for {each.dst}, the gateway of '
+               'machines' for each in facts.subject.wanted_of(
+                   resources.NeighbourProxy)
+               if (each.dev, each.dst) not in kernel.proxies]
     if faults:
         return verdicts.broken(
             'bridge-device', '; '.join(faults),
@@ -95,7 +99,7 @@ def sysctls_differ(facts, device):
 def neighbour(facts):
     """The finding about the neighbour entry of the address."""
     subject = facts.subject
-    device = subject.port.segment.device
+    device = subject.segment.device
     found = facts.kernel.neighbours.get((device, subject.address))
     if found is None:
         return verdicts.ok('neighbour', f'{device} has not asked for '
@@ -104,7 +108,10 @@ def neighbour(facts):
     if state == 'FAILED':
         return verdicts.broken(
             'neighbour', f'nobody answers {verdicts.ASKING[facts.version]} '
-            f'for {subject.address} on {device}', 'OVN should answer: look '
+            f'for {subject.address} on {device}',
+            f'machine {subject.binding.name} should answer: look whether it '
+            'runs and has the address, and at its security groups'
+            if subject.binding else 'OVN should answer: look '
             'at ovn-controller, at its patch port and at "ovn-sbctl '
             'lflow-list"')
     if state == 'INCOMPLETE':
@@ -249,8 +256,8 @@ def route(facts):
     wanted = next((each for each in subject.wanted_of(
         resources.KernelRoute, resources.AnnouncedRoute)
         if each.subject == subject.prefix and
-        each.dev == subject.port.segment.device), None)
-    device = subject.port.segment.device
+        each.dev == subject.segment.device), None)
+    device = subject.segment.device
     table = wanted.table if wanted else resources.MAIN_TABLE
     found = facts.kernel.lookups['here']
     named = (found.table, found.dst) == (table, subject.prefix)
@@ -283,7 +290,7 @@ def _is_other(facts, found, table):
 def way_in(facts):
     """The finding about a packet that comes out of the veth pair."""
     found = facts.kernel.lookups.get('in')
-    device = facts.subject.port.segment.device
+    device = facts.subject.segment.device
     if found is None:
         return verdicts.broken(
             'kernel-lookup', f'there is no device {ownership.VETH_DEFAULT}',
@@ -354,7 +361,7 @@ def back(facts):
     """The finding about a reply that comes out of the bridge."""
     found = facts.kernel.lookups.get('out')
     wanted = ownership.VETH_DEFAULT if facts.setup.pair else ''
-    setup, device = facts.setup, facts.subject.port.segment.device
+    setup, device = facts.setup, facts.subject.segment.device
     if found is None:
         return verdicts.broken('way-back', f'there is no device {device}',
                                verdicts.RESTORE)

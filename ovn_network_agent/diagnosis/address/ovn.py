@@ -17,6 +17,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import claims
+from ovn_network_agent.diagnosis.address import ports
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.drivers import segments
@@ -27,7 +28,7 @@ _MARK = ownership.EXT_ID_ANNOUNCE.replace(':', '\\:')
 
 
 def judge(facts):
-    """The findings from the NAT row to the default route, in order.
+    """The findings from the row of the address to the default route, in order.
 
     :param facts: :class:`facts.Facts`
     :returns: list of :class:`finding.Finding`
@@ -36,13 +37,15 @@ def judge(facts):
         return [verdicts.unchecked('nat-row', str(facts.databases)),
                 agent(facts)]
     if facts.subject.kind is Kind.NOBODY:
+        machine = (', port of a machine'
+                   if 'provider_port' in facts.setup.drivers else '')
         return [verdicts.broken(
-            'nat-row', 'no NAT row, router port, load balancer or VIP has '
-            f'{facts.subject.address}', 'create the floating IP, or '
+            'nat-row', f'no NAT row, router port{machine}, load balancer or '
+            f'VIP has {facts.subject.address}', 'create the floating IP, or '
             'associate it with a port: "openstack floating ip list '
             f'--floating-ip-address {facts.subject.address}"')]
-    found = [_nat(facts.subject), _router(facts.subject),
-             gateway_port(facts)]
+    found = ports.judge(facts.subject) if facts.subject.binding else [
+        _nat(facts.subject), _router(facts.subject), gateway_port(facts)]
     if not facts.subject.here and isinstance(facts.standing, dict):
         # A handover is under way, for example.
         found.append(agent(facts))
@@ -52,8 +55,9 @@ def judge(facts):
             found.append(nowhere)
         elif facts.subject.kind is Kind.FIP and facts.subject.machine:
             found.append(_machine_behind(facts.subject.machine))
-        found += [_segment(facts), agent(facts), wanted(facts),
-                  default_route(facts)]
+        found += [_segment(facts), agent(facts), wanted(facts)]
+        if facts.subject.router is not None:
+            found.append(default_route(facts))
     return found
 
 
@@ -181,7 +185,7 @@ def _nowhere(subject, inside):
 
 
 def _segment(facts):
-    segment = facts.subject.port.segment
+    segment = facts.subject.segment
     why = segments.objection(segment, facts.setup.bridges)
     if why:
         return verdicts.broken(
@@ -240,13 +244,13 @@ def wanted(facts):
     if subject.withheld:
         return _withheld(subject)
     if subject.announcement is not None:
-        tag = subject.port.tag if subject.port else None
-        return verdicts.ok('wanted', f'to be announced as {subject.prefix} '
-                           f'({setup.method} route' +
-                           (f' with tag {tag}' if tag else '') + ')')
+        return verdicts.ok(
+            'wanted', f'to be announced as {subject.prefix} ({setup.method} '
+            'route' + (f' with tag {subject.tag}' if subject.tag else '') +
+            ')')
     if subject.problems:
         return verdicts.problem('wanted', subject.problems[0])
-    if 'fip_route' not in setup.drivers:
+    if subject.binding is None and 'fip_route' not in setup.drivers:
         return verdicts.broken('wanted', 'the driver fip_route is off',
                                'add it to [DEFAULT] drivers')
     if setup.networks and not networks.inside(
@@ -270,7 +274,12 @@ def wanted(facts):
 
 def _withheld(subject):
     """The finding about an address that is not announced on purpose."""
-    if subject.router.routed_by_ovn:
+    if subject.binding is not None:
+        remedy = ('to have it announced, change that; or set external_ids:'
+                  f'{ownership.EXT_ID_ANNOUNCE}=true in its row of '
+                  f'Logical_Switch_Port, {subject.binding.name}, which wins '
+                  'over networks and options')
+    elif subject.router.routed_by_ovn:
         remedy = ('to have the agent announce it, too: "ovn-nbctl set '
                   f'Logical_Router {subject.router.name} '
                   f"'external_ids:{_MARK}=true'\"")

@@ -26,6 +26,7 @@ from ovn_network_agent import networks
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import claims
+from ovn_network_agent.diagnosis.address import ports
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import own_chassis
@@ -42,6 +43,7 @@ class Kind(enum.Enum):
     ROUTER = 'router address'
     BALANCER = 'load balancer address'
     VIP = 'VIP'
+    MACHINE = 'address of a machine'
     HANDLED = 'address that the agent handles'
     NOBODY = 'unknown address'
 
@@ -85,6 +87,9 @@ class Subject:
     :ivar machine: :class:`Machine` of a floating IP whose row names the port,
         or None
     :ivar withheld: why it is not announced on purpose, '' without a reason
+    :ivar binding: :class:`ports.Port` of a machine that has it, or None
+    :ivar also: tuple of :class:`ports.Port`: the others that have it
+    :ivar found: :class:`model.PortAddress` of a machine here, or None
     :ivar own: the chassis of this node
     """
 
@@ -102,6 +107,9 @@ class Subject:
     vip: port_forwards.Vip | None = None
     machine: Machine | None = None
     withheld: str = ''
+    binding: ports.Port | None = None
+    also: tuple = ()
+    found: model.PortAddress | None = None
     own: own_chassis.OwnChassis = own_chassis.OwnChassis('')
 
     @property
@@ -112,13 +120,31 @@ class Subject:
     @property
     def here(self):
         """Whether this node has to announce the address."""
-        return self.vip is not None or (
+        return self.vip is not None or self.found is not None or (
             self.nat.resident if self.kind is Kind.DISTRIBUTED else
             self.port is not None and self.port.local)
 
     @property
+    def place(self):
+        """What has the provider segment of the address, or None."""
+        return self.found.network if self.found else self.port
+
+    @property
+    def segment(self):
+        """The :class:`model.Segment` of the address, or None."""
+        return self.place.segment if self.place else None
+
+    @property
+    def tag(self):
+        """The tag of the announced route, or None."""
+        of = self.found or self.port
+        return of.tag if of else None
+
+    @property
     def mac(self):
-        """The MAC that answers for an address of a gateway port in OVN."""
+        """The MAC that answers for an address of OVN."""
+        if self.binding is not None:
+            return self.binding.mac
         return (self.nat.distributed_mac if self.nat else '') or self.port.mac
 
     @property
@@ -172,24 +198,37 @@ def make(address, builder, nb, sb, wiring, drivers):
     found.sort(key=lambda each: not (each[3] and each[3].local or
                                      each[2] and each[2].resident))
     router, kind, nat, port = found[0]
-    wanted = _answers(drivers, seen.node, seen.node, router, *(
-        each for each in seen.addresses[router.uuid].values()
-        if each.address == address))
     machine = _machine(address, nb, sb) if (
         kind in (Kind.DISTRIBUTED, Kind.FIP)) else None
-    return Subject(
+    served = [each for each in seen.addresses[router.uuid].values()
+              if each.address == address]
+    withheld = next((each.withheld for each in served if each.withheld), (
+        builder.addresses(router.uuid).objection(
+            address, port.lrp if port else '')))
+    return wanting(Subject(
         address, kind, seen.node, router, port, nat,
         machine.host if machine and machine.mac else
         _hostname(sb, port.chassis) if port else '',
         tuple(_claim(nb, sb, *each) for each in found),
-        tuple(each for each in wanted if concerns(each, address)),
-        _problems(wanted, address, router),
-        any(each.kind == resources.Keep.kind and
-            networks.host_prefix(address) in each.of.key
-            for each in wanted),
-        machine=machine, own=builder.own,
-        withheld=builder.addresses(router.uuid).objection(
-            address, port.lrp if port else ''))
+        machine=machine, own=builder.own, withheld=withheld),
+        drivers, router.uuid, seen.node, router, *served)
+
+
+def wanting(about, drivers, owner, *subjects):
+    """A subject with what drivers want for its address.
+
+    :param about: :class:`Subject`
+    :param drivers: list of :class:`drivers.base.Driver`
+    :param owner: UUID of the router or network of the address
+    :param subjects: those of the drivers that concern the address
+    """
+    wanted = _answers(drivers, about.node, *subjects)
+    return dataclasses.replace(
+        about, wanted=tuple(each for each in wanted
+                            if concerns(each, about.address)),
+        problems=_problems(wanted, about.address, owner),
+        kept=any(each.kind == resources.Keep.kind and
+                 about.prefix in each.of.key for each in wanted))
 
 
 def floating(address, nb):
@@ -224,12 +263,13 @@ def without_ovn(address, device, node, drivers):
               if concerns(each, address)]
     for driver in drivers:
         settings = driver.settings
-        if driver.name == 'fip_route':
+        if driver.name in ('fip_route', 'provider_port'):
             wanted += [resources.KernelRoute(
                 settings.fip_route.route_table_id or resources.MAIN_TABLE,
                 prefix, device)] if settings.frr.vrf_name else []
             wanted.append(announcing.announcement(settings, node, prefix,
                                                   device))
+            break
     return Subject(
         address, Kind.HANDLED, node,
         port=model.GatewayPort('', '', (), '', True, segment),
@@ -317,19 +357,19 @@ def _answers(drivers, node, *subjects):
             for each in driver.resources(subject, node)]
 
 
-def _problems(wanted, address, router):
+def _problems(wanted, address, owner):
     """The problems of an address, those of this address alone first."""
     found = [each for each in wanted if each.kind == resources.Problem.kind
-             and _mentions(each, address, router)]
+             and _mentions(each, address, owner)]
     return tuple(each.naming(each.addresses).text for each in sorted(
         found, key=lambda each: not each.addresses))
 
 
-def _mentions(problem, address, router):
-    """Whether a problem is about an address, or about its whole router."""
+def _mentions(problem, address, owner):
+    """Whether a problem is about an address, or about all of its owner."""
     if problem.addresses:
         return address in problem.addresses
-    return problem.router in ('', router.uuid)
+    return problem.router in ('', owner)
 
 
 def concerns(resource, address):
@@ -347,10 +387,13 @@ def concerns(resource, address):
                 _covers(resource.dst, address))
     if resource.kind == resources.PrefixListEntry.kind:
         return _covers(resource.network, address)
+    if resource.kind == resources.RouterAdvertisement.kind:
+        return _covered(resource.prefixes, address)
     if resource.kind == resources.Flow.kind:
         return resource.family == family and resource.dst in (
             None, networks.host_prefix(address))
-    if resource.kind in (resources.Address.kind, resources.Neighbour.kind):
+    if resource.kind in (resources.Address.kind, resources.Neighbour.kind,
+                         resources.NeighbourProxy.kind):
         return networks.family(getattr(resource, 'dst', None) or
                                resource.address) == family
     if resource.subject:
@@ -369,6 +412,10 @@ def _of_family(rule, family):
     prefix = rule.src or rule.dst
     return (networks.family(prefix) == family if prefix
             else bool(rule.ipv6) == (family == 6))
+
+
+def _covered(prefixes, address):
+    return any(_covers(prefix, address) for prefix in prefixes)
 
 
 def _covers(prefix, address):

@@ -31,6 +31,8 @@ ASKING = {4: 'ARP', 6: 'neighbour solicitations'}
 # For people, the layer of each check, in the order of the path.
 LAYERS = {
     'nat-row': 'NAT row in OVN NB',
+    'port': 'port in OVN SB',
+    'binding': 'chassis of the port',
     'router': 'router',
     'gateway-port': 'gateway port',
     'machine': 'machine',
@@ -66,8 +68,9 @@ LAYERS = {
 
 # A failed check of the left says nothing new when one of the right is broken.
 CAUSES = {
-    'wanted': ('segment', 'gateway-port'),
-    'neighbour': ('other-flows', 'bridge-device', 'gateway-port', 'segment'),
+    'wanted': ('segment', 'gateway-port', 'binding'),
+    'neighbour': ('other-flows', 'bridge-device', 'gateway-port', 'binding',
+                  'segment'),
     'policy-rules': (),
     'leak-table': ('veth-pair',),
     'kernel-route': ('bridge-device', 'policy-rules'),

@@ -16,7 +16,7 @@ import typing
 
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import words
+from ovn_network_agent.ovn import policies
 
 
 class Advertised(typing.NamedTuple):
@@ -44,7 +44,7 @@ def read_advertised(sources):
     if not sources.conf.announce.advertised_routes:
         return Advertised(False)
     with sources.database('nb').rows() as nb:
-        routers = sum(map(words.is_routed,
+        routers = sum(map(policies.is_routed,
                           nb.get('Logical_Router', {}).values()))
     with sources.database('sb').rows() as sb:
         return Advertised(True, events.ADVERTISED in sb, routers,

@@ -52,9 +52,7 @@ def read_drops(sources):
     """
     sources.ovn()
     sources.privileged()
-    segments = [port.segment for group in sources.snapshot().groups
-                for port in group.ports if port.segment]
-    found = []
+    segments, found = sources.segments(), []
     for bridge in bridges.served(sources.conf):
         try:
             drops = flows.read_drops(sources.conf, bridge)

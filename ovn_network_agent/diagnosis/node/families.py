@@ -65,7 +65,8 @@ def has_ipv6(sources):
     snapshot = sources.snapshot()
     ports = [*(port for router in snapshot.routers
                for port in (*router.local_ports, *router.hosting_ports)),
-             *(port for group in snapshot.groups for port in group.ports)]
+             *(port for group in snapshot.groups for port in group.ports),
+             *snapshot.networks.values()]
     return any(network.version == 6 for port in ports
                for network in announcing.provider_networks(
                    sources.conf, port))

@@ -259,26 +259,30 @@ def _unserved(names):
 class Ipv6(typing.NamedTuple):
     """What the provider networks of IPv6 need of the node.
 
-    :ivar routers: tuple of the names of routers here whose addresses of IPv6
-        are announced
+    :ivar owners: tuple of the names of routers here, and of networks with
+        machines here, whose addresses of IPv6 are announced
     :ivar forwards: whether the node forwards IPv6
     """
 
-    routers: tuple
+    owners: tuple
     forwards: bool
 
 
 def read_ipv6(sources):
-    """Take the routers with IPv6 from the view: :class:`Ipv6`.
+    """Take the routers and networks with IPv6 from the view: :class:`Ipv6`.
 
     :raises ovsdb.connection.Unavailable: without a database
     :raises OSError: when the kernel cannot be asked
     """
-    return Ipv6(tuple(
-        router.called for router in sources.snapshot().routers
-        if any(net.version == 6 for port in router.local_ports
-               for net in announcing.provider_networks(sources.conf, port))),
-        surroundings.forwards_ipv6())
+    snapshot = sources.snapshot()
+    places = [*((router.called, port) for router in snapshot.routers
+                for port in router.local_ports),
+              *((network.called, network)
+                for network in snapshot.networks.values())]
+    return Ipv6(tuple(dict.fromkeys(
+        called for called, place in places
+        if any(net.version == 6 for net in announcing.provider_networks(
+            sources.conf, place)))), surroundings.forwards_ipv6())
 
 
 def judge_ipv6(found):
@@ -286,14 +290,15 @@ def judge_ipv6(found):
 
     :param found: :class:`Ipv6`
     """
-    if found.routers and not found.forwards:
+    if found.owners and not found.forwards:
         yield check.broken(
-            f'{", ".join(found.routers[:_NAMED])}: has addresses of IPv6, and '
+            f'{", ".join(found.owners[:_NAMED])}: has addresses of IPv6, and '
             'this node does not forward IPv6', 'set '
             'net.ipv6.conf.all.forwarding = 1, and before it accept_ra = 2 '
             'for devices that take routes from router advertisements')
         return
-    yield check.ok(f'{len(found.routers):d} routers here have IPv6')
+    yield check.ok(f'{len(found.owners):d} routers and networks of machines '
+                   'here have IPv6')
 
 
 _NEEDS = ('ovs-database', 'nb-database', 'sb-database', 'chassis')

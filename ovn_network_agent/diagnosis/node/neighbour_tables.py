@@ -56,8 +56,7 @@ def read_neighbours(sources):
             'on the host')
     return Neighbours(tables, collections.Counter(
         networks.family(each.address)
-        for known in sources.snapshot().addresses.values()
-        for each in withheld.answered(known, sources.conf)))
+        for each in withheld.answered(sources.snapshot(), sources.conf)))
 
 
 def judge_neighbours(found):

@@ -224,8 +224,8 @@ def _add_gateway(found):
                    'Open_vSwitch database, and keep the other words')
     else:
         command = f'"ovs-vsctl set Open_vSwitch . {where}={_GATEWAY}"'
-    return (f'on a gateway node {command}; on a compute node set [DEFAULT] '
-            'drivers = fip_route,veth_leak instead')
+    return (f'on a gateway node {command}; on a compute node take {_DRAIN} '
+            'out of [DEFAULT] drivers instead')
 
 
 def judge_mappings(found):

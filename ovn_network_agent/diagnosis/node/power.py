@@ -26,7 +26,13 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.ovn import bfd
+from ovn_network_agent.ovsdb import question
 
+# The key 'flow' leaves out the agent's relays, which have numbers.
+_SESSIONS = (question.select(
+    'Interface', ['bfd', 'includes', ['map', [['enable', 'true']]]],
+    ['options', 'includes', ['map', [['key', 'flow']]]],
+    columns=('options', 'bfd', 'bfd_status')),)
 _PAGE = 'see "power failures" in the documentation'
 _OPTIONS = '[ovn] bfd_min_rx, bfd_min_tx and bfd_mult'
 # The most names that one line has.
@@ -92,15 +98,24 @@ def read_tunnels(sources):
 
 
 def _sessions(database):
-    question = bfd.Sessions()
     try:
-        answers = asking.ask(database, question)
+        answers = asking.ask(database, _SESSIONS)
     except backends.BackendError as error:
         raise check.NotChecked(str(error)) from error
-    return tuple(sorted(
-        Session(remote, timers, status.get('state', ''),
-                status.get('diagnostic', ''))
-        for remote, timers, status in question.found(answers)))
+    return tuple(sorted(sessions(answers)))
+
+
+def sessions(answers):
+    """The :class:`Session` objects in an answer of the local database."""
+    for row in answers[0]:
+        column, status = dict(row['bfd'][1]), dict(row['bfd_status'][1])
+        # The option 'bfd-min-rx' is 'min_rx' there.
+        keys = {option: option.removeprefix('bfd-').replace('-', '_')
+                for option in bfd.OPTIONS}
+        yield Session(dict(row['options'][1]).get('remote_ip', ''),
+                      {option: column[key] for option, key in keys.items()
+                       if key in column},
+                      status.get('state', ''), status.get('diagnostic', ''))
 
 
 def judge_tunnels(found):

@@ -101,8 +101,7 @@ def _foreign(rule, exact, conf):
 def _exits(sources):
     """The devices of provider segments, which have what OVN sends."""
     return frozenset((*bridges.served(sources.conf), *(
-        port.segment.device for group in sources.snapshot().groups
-        for port in group.ports if port.segment)))
+        segment.device for segment in sources.segments())))
 
 
 def _routes(sources, table):

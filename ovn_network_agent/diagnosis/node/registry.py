@@ -23,6 +23,7 @@ from ovn_network_agent.diagnosis.node import duplicates
 from ovn_network_agent.diagnosis.node import forwards
 from ovn_network_agent.diagnosis.node import frr
 from ovn_network_agent.diagnosis.node import gateways
+from ovn_network_agent.diagnosis.node import machines
 from ovn_network_agent.diagnosis.node import managers
 from ovn_network_agent.diagnosis.node import mtu
 from ovn_network_agent.diagnosis.node import neighbour_tables
@@ -41,7 +42,8 @@ from ovn_network_agent.diagnosis.node import withheld
 CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *devices.CHECKS, *routing.CHECKS, *managers.CHECKS, *frr.CHECKS,
           *next_hops.CHECKS, *advice.CHECKS,
-          *ovn.CHECKS, *gateways.CHECKS, *duplicates.CHECKS, *withheld.CHECKS,
+          *ovn.CHECKS, *gateways.CHECKS, *machines.CHECKS,
+          *duplicates.CHECKS, *withheld.CHECKS,
           *advertised.CHECKS, *tags.CHECKS, *power.CHECKS,
           *forwards.CHECKS, *outbound.CHECKS,
           *precedence.CHECKS, *drops.CHECKS, *packet_filters.CHECKS,

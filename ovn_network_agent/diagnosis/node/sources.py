@@ -34,6 +34,7 @@ from ovn_network_agent.diagnosis.node import replicas
 from ovn_network_agent.diagnosis.node import running
 from ovn_network_agent.diagnosis.readers import announceable
 from ovn_network_agent.diagnosis.readers import frr
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.frr import setup
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import connection
@@ -338,7 +339,17 @@ class Sources:
     def _announceable(self, version):
         with self.database('nb').rows() as nb:
             external = [row.external_ip for row in nb['NAT'].values()]
-        return announceable.addresses(self.snapshot(), external, version)
+        snapshot = self.snapshot()
+        return announceable.addresses(snapshot, external, [
+            each.address for each in announcing.of_machines(
+                self.conf, snapshot)], version)
+
+    def segments(self):
+        """The provider segments of gateway ports and machines, a list."""
+        snapshot = self.snapshot()
+        return [place.segment for place in (
+            *(port for group in snapshot.groups for port in group.ports),
+            *snapshot.networks.values()) if place.segment]
 
     @shared
     def snapshot(self):

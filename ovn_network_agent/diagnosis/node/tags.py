@@ -47,10 +47,9 @@ def read_tags(sources):
     :raises OSError: or another of :data:`context.FAILURES`, when FRR does
         not answer
     """
-    found = [(each.port.tag, networks.family(each.address))
-             for known in sources.snapshot().addresses.values()
-             for each in withheld.answered(known, sources.conf)
-             if each.port.tag and not each.withheld]
+    found = [(each.tag, networks.family(each.address))
+             for each in withheld.answered(sources.snapshot(), sources.conf)
+             if each.tag and not each.withheld]
     method = sources.conf.fip_route.announce_method
     families = sorted({family for _tag, family in found})
     without = {family for family in families

@@ -15,6 +15,7 @@
 import collections
 import typing
 
+from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import selection
 from ovn_network_agent.diagnosis.node import check
@@ -26,9 +27,9 @@ _NAMED = 5
 
 
 class Withheld(typing.NamedTuple):
-    """The addresses of the routers on this node.
+    """The addresses of the routers and machines on this node.
 
-    :ivar addresses: number of IPv4 addresses
+    :ivar addresses: number of addresses
     :ivar reasons: tuple of (number of addresses, why they are not announced),
         the largest number first
     :ivar unknown: tuple of (option of [announce], 'router' or 'network',
@@ -49,12 +50,9 @@ def read_withheld(sources):
     :returns: :class:`Withheld`
     :raises ovsdb.connection.Unavailable: without NB or SB
     """
-    addresses, reasons = 0, collections.Counter()
-    for known in sources.snapshot().addresses.values():
-        found = {each.address: each.withheld
-                 for each in answered(known, sources.conf)}
-        addresses += len(found)
-        reasons.update(filter(None, found.values()))
+    found = {each.address: each.withheld
+             for each in answered(sources.snapshot(), sources.conf)}
+    reasons = collections.Counter(filter(None, found.values()))
     with sources.database('nb').rows() as nb:
         known = {'router': _names(nb, 'Logical_Router',
                                   directory.NEUTRON_NAME),
@@ -63,7 +61,7 @@ def read_withheld(sources):
     named = [(option, kind, name) for kind in sorted(known)
              for option, name in _named(sources.conf.announce, kind)]
     return Withheld(
-        addresses, tuple((number, reason) for reason, number
+        len(found), tuple((number, reason) for reason, number
                          in reasons.most_common()),
         tuple(each for each in named if not known[each[1]][each[2]]),
         tuple(each for each in named if known[each[1]][each[2]] > 1))
@@ -78,17 +76,19 @@ def _named(options, kind):
                 for name, _tag in selection.tags(options[option]))
 
 
-def answered(addresses, conf):
+def answered(snapshot, conf):
     """The addresses of provider networks that this node answers for.
 
-    :param addresses: of one router, see :attr:`model.Snapshot.addresses`
+    :param snapshot: :class:`model.Snapshot`
     :param conf: the oslo.config ConfigOpts
-    :returns: iterator of :class:`model.ServedAddress`
+    :returns: iterator of :class:`model.ServedAddress` and
+        :class:`model.PortAddress`
     """
-    for each in addresses.values():
-        if (each.answered or each.withheld == selection.BY_OVN) and (
-                networks.inside(each.address, announcing.provider_networks(
-                    conf, each.port))):
+    for each in snapshot.every_address():
+        here = (not each.claimed if isinstance(each, model.PortAddress) else
+                each.answered or each.withheld == selection.BY_OVN)
+        if here and networks.inside(
+                each.address, announcing.provider_networks(conf, each.place)):
             yield each
 
 

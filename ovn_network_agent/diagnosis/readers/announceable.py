@@ -16,7 +16,7 @@ from ovn_network_agent import iptext
 from ovn_network_agent import networks
 
 
-def addresses(snapshot, external, version=4):
+def addresses(snapshot, external, machines=(), version=4):
     """The addresses of a family that other programs must not keep back.
 
     Pure.
@@ -26,6 +26,7 @@ def addresses(snapshot, external, version=4):
 
     :param snapshot: :class:`model.Snapshot`
     :param external: iterable of text: the external addresses of all NAT rows
+    :param machines: iterable of text: the announced addresses of machines
     :param version: 4 or 6
     :returns: tuple of IP addresses, sorted
     """
@@ -35,7 +36,9 @@ def addresses(snapshot, external, version=4):
     floating = [each.address for known in snapshot.addresses.values()
                 for each in known.values() if 'fip' in each.kinds]
     known = {port.network for port in ports}
-    return tuple(sorted({port.ip for port in ports} | {
+    here = {each for each in map(_address, machines)
+            if each.version == version}
+    return tuple(sorted({port.ip for port in ports} | here | {
         address for address in map(_address, (*external, *floating))
         if address and any(address in network for network in known)}))
 

@@ -13,6 +13,7 @@
 """The kernel's state that concerns one address, and its own look-ups."""
 
 import dataclasses
+import socket
 
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
@@ -44,6 +45,8 @@ class Kernel:
         'out vrf' (the same in the provider VRF).  A VIP has 'out vrf', and
         'marked' (an answer of a destination, with its packet mark)
     :ivar towards: tuple of all rules with a destination, whatever they do
+    :ivar proxies: frozenset of (device, IPv6 address) that the kernel answers
+        neighbour solicitations for, as far as they are wanted
     """
 
     links: dict
@@ -54,6 +57,7 @@ class Kernel:
     routes: dict
     lookups: dict
     towards: tuple = ()
+    proxies: frozenset = frozenset()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ class Wanted:
     :ivar neighbours: tuple of (device, address)
     :ivar sysctls: tuple of paths below /proc/sys
     :ivar tables: tuple of ids of small routing tables to read as a whole
+    :ivar proxies: whether to read the neighbour proxies of the device
     """
 
     address: str
@@ -81,6 +86,7 @@ class Wanted:
     neighbours: tuple = ()
     sysctls: tuple = ()
     tables: tuple = ()
+    proxies: bool = False
 
 
 def read(wanted):
@@ -105,7 +111,9 @@ def read(wanted):
                 {table: tuple(routes.read(kernel, table=table))
                  for table in wanted.tables},
                 _lookups(kernel, wanted, found),
-                tuple(rule for rule, _exact in listed if rule.dst))
+                tuple(rule for rule, _exact in listed if rule.dst),
+                _proxies(kernel, wanted.device, found)
+                if wanted.proxies else frozenset())
     except OSError as error:
         raise readers.Unread(f'kernel: {readers.reason(error)}') from error
 
@@ -118,6 +126,13 @@ def _neighbours(kernel, wanted, found):
             if entry is not None:
                 read_[device, address] = entry[0].mac, entry[1]
     return read_
+
+
+def _proxies(kernel, device, found):
+    return frozenset(
+        (device, entry.dst)
+        for entry in neighbours.read_proxies(kernel, socket.AF_INET6)
+        if device in found and entry.index == found[device].index)
 
 
 def _sysctl(path):

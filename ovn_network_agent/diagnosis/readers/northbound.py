@@ -18,6 +18,7 @@ import typing
 from ovn_network_agent import iptext
 from ovn_network_agent import ovsdb
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import once
@@ -43,7 +44,32 @@ def read(conf, address, timeout):
     try:
         with once.Session(conf.ovn.ovn_nb_remote,
                           ovsdb.SCHEMAS['nb'], timeout) as session:
-            _select(session, address)
+            _select(session, address,
+                    inputs.choice(conf).checks_backends)
+            return session.tables
+    except (once.Failed, OSError) as error:
+        raise readers.Unread(readers.reason(error)) from error
+
+
+def read_networks(conf, sb, timeout):
+    """Select the networks of some ports of SB, and their router ports.
+
+    :param conf: the oslo.config ConfigOpts
+    :param sb: see :func:`southbound.read_ports`
+    :param timeout: seconds
+    :returns: as :func:`read`
+    :raises readers.Unread: when the database cannot be read
+    """
+    try:
+        with once.Session(conf.ovn.ovn_nb_remote,
+                          ovsdb.SCHEMAS['nb'], timeout) as session:
+            session.by_uuid('Logical_Switch', filter(None, (
+                columns.entry(row, 'external_ids', 'logical-switch')
+                for row in sb['Datapath_Binding'].values())))
+            session.select(*(
+                ('Logical_Router_Port', ['name', '==', peer])
+                for row in sb['Port_Binding'].values()
+                if (peer := columns.entry(row, 'options', 'peer'))))
             return session.tables
     except (once.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
@@ -134,8 +160,20 @@ def addresses(port):
     return found
 
 
-def _select(session, address):
-    routers = _routers(session, address) or _balanced(session, address)
+def _select(session, address, checks):
+    """Select the rows.
+
+    :param checks: whether health checks count, also those of an address with
+        a NAT row
+    """
+    routers = _routers(session, address)
+    if checks or not routers:
+        routers = _unique([routers, _balanced(session, address)])
+    if checks:
+        session.by_uuid('Load_Balancer_Health_Check', {
+            key for row in session.tables.get('Load_Balancer', {}).values()
+            if address in rows.vip_keys(row)
+            for key in columns.referenced(row, 'health_check')})
     ports = session.by_uuid('Logical_Router_Port', {
         key for router in routers
         for key in columns.referenced(router, 'ports')})

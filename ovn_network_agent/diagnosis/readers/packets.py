@@ -208,7 +208,7 @@ def read(conf, known, about):
     :returns: tuple of :class:`Journey`
     :raises readers.Unread: when ovs-vswitchd does not answer
     """
-    segment = about.port.segment
+    segment = about.segment
     if segment is None or not segment.patch_port or not segment.mac:
         raise readers.Unread('OVN has no patch port on the provider bridge')
     listed = ports(conf)

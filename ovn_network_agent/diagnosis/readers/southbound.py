@@ -10,14 +10,20 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The rows of OVN SB that concern some gateway ports."""
+"""The rows of OVN SB that concern some gateway ports, or an address."""
 
 from ovn_network_agent import model
 from ovn_network_agent import ovsdb
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import once
+
+# The types of the ports of machines, and the columns with their addresses.
+_OF_MACHINES = ('', 'virtual', 'external', 'localport')
+_OF_ADDRESSES = ('logical_port', 'mac', 'port_security')
 
 
 def read(conf, here, lrps, chassis, hostnames, machines, timeout):
@@ -40,9 +46,65 @@ def read(conf, here, lrps, chassis, hostnames, machines, timeout):
             if conf.announce.advertised_routes and (
                     session.has(events.ADVERTISED)):
                 _select_advertised(session)
+            if inputs.choice(conf).checks_backends:
+                session.select(('Service_Monitor',))
             return session.tables
     except (once.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
+
+
+def read_ports(conf, here, address, timeout):
+    """Select the rows of the ports of machines that have an address.
+
+    OVSDB has no question for an address in the texts of a column, so all ports
+    of machines are looked at, with few columns.
+
+    :param conf: the oslo.config ConfigOpts
+    :param here: :class:`model.wiring.Wiring` of this node
+    :param address: IP address in canonical notation
+    :param timeout: seconds
+    :returns: (as :func:`read`; names of the logical ports, a list)
+    :raises readers.Unread: when the database cannot be read
+    """
+    try:
+        with once.Session(conf.ovn.ovn_sb_remote,
+                          ovsdb.SCHEMAS['sb'], timeout) as session:
+            names = _with_address(session, address)
+            if names:
+                _select_networks(session, here, names)
+            return session.tables, names
+    except (once.Failed, OSError) as error:
+        raise readers.Unread(readers.reason(error)) from error
+
+
+def _with_address(session, address):
+    """Names of the logical ports of machines with an address, a list."""
+    answers = session.select(
+        *(('Port_Binding', ['type', '==', kind]) for kind in _OF_MACHINES),
+        columns=[each for each in _OF_ADDRESSES
+                 if session.has('Port_Binding', each)])
+    # A row with few columns is no row for other readers.
+    session.tables['Port_Binding'].clear()
+    return [row.logical_port for found in answers for row in found
+            if address in rows.machine(row, True)[0]]
+
+
+def _select_networks(session, here, names):
+    """Select ports of machines, with their networks and their chassis."""
+    _select(session, here, (), (), [here.hostname], names)
+    ports = [*session.tables['Port_Binding'].values()]
+    datapaths = {key for row in ports
+                 for key in columns.referenced(row, 'datapath')}
+    session.by_uuid('Datapath_Binding', datapaths)
+    session.by_uuid('Chassis', {
+        key for row in ports
+        for key in columns.referenced(row, 'additional_chassis')})
+    session.select(
+        *(('Port_Binding', ['type', '==', kind],
+           ['datapath', '==', ['uuid', str(key)]])
+          for key in datapaths for kind in ('localnet', 'patch')),
+        *(('Port_Binding', ['logical_port', '==', row.virtual_parent[0]])
+          for row in ports if columns.optional(row, 'virtual_parent')))
 
 
 def _select_advertised(session):

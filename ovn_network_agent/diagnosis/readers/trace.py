@@ -70,10 +70,10 @@ def read(conf, known, about):
         why = ('there is no trace of a VIP: nftables of this node translates '
                'its packets')
         return (Traced('VIP', why, why),)
-    if not about.here or about.port is None or not about.port.segment:
+    if not about.here or not about.segment:
         return ()
     there, back = packets.both_ways('icmp', about.address, known.client,
-                                    about.port.segment, about.mac)
+                                    about.segment, about.mac)
     return tuple(_attempt(title, function, *arguments)
                  for title, function, *arguments in (
                      ('Open vSwitch, way in', _switch, conf, about, there),
@@ -91,7 +91,7 @@ def _attempt(title, function, *arguments):
 
 def _switch(conf, about, packet):
     """(verdict, text) of a packet between the kernel and OVN."""
-    segment = about.port.segment
+    segment = about.segment
     listed = packets.ports(conf)
     text = packets.trace(conf, segment.bridge, packet.flow)
     journey = packets.Journey(packet, segment.bridge, segment.patch_port,
@@ -134,7 +134,7 @@ def fate(journey):
 def _logical(conf, known, about):
     """(verdict, text) of a packet from the provider network, in OVN."""
     from ovn_network_agent.privileged import command
-    segment = about.port.segment
+    segment = about.segment
     words = _WORDS[networks.family(about.address)]
     remotes = ','.join(conf.ovn.ovn_sb_remote)
     flow = (f'inport == "{segment.localnet_port}" && '

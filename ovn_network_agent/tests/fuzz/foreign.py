@@ -25,13 +25,16 @@ _DONE = 3
 # Number of the question, bytes of the family header, place of the protocol
 # (offset in the header, or number of the attribute), attributes that change
 # by themselves.
-_ROUTE, _RULE, _ADDRESS, _NEIGHBOUR = (
+_ROUTE, _RULE, _ADDRESS, _NEIGHBOUR, _PROXY = (
     (26, 12, None, (12,)), (34, 12, 21, ()), (22, 8, 11, (6,)),
-    (30, 12, 12, (3, 4)))
+    (30, 12, 12, (3, 4)), (30, 12, 12, ()))
+# struct ndmsg with NTF_PROXY; a family of 0 does for all others.
+_QUESTIONS = {_PROXY: bytes(10) + b'\x08\0'}
 _PROTOCOL_OF_ROUTE = 5
 _OURS = {_ROUTE: ownership.ROUTE_PROTOCOL, _RULE: ownership.RULE_PROTOCOL,
          _ADDRESS: ownership.ADDRESS_PROTOCOL,
-         _NEIGHBOUR: ownership.NEIGHBOUR_PROTOCOL}
+         _NEIGHBOUR: ownership.NEIGHBOUR_PROTOCOL,
+         _PROXY: ownership.NEIGHBOUR_PROTOCOL}
 _PERMANENT = 0x80
 # RTM_GETLINK, bytes of its header, IFF_UP; address, name, MTU, master and
 # alias of a device.
@@ -79,7 +82,8 @@ class Objects:
     def _read(self):
         found = set()
         for what in _OURS:
-            for body in self._dump(what[0]):
+            for body in self._dump(what[0],
+                                   _QUESTIONS.get(what, bytes(4))):
                 made = self._object(what, body)
                 if made is not None:
                     found.add(made)
@@ -118,9 +122,9 @@ class Objects:
             (key, value) for key, value in attributes.items()
             if key not in passing)), protocol)
 
-    def _dump(self, number):
+    def _dump(self, number, question=bytes(4)):
         self._socket.send(_HEADER.pack(
-            _HEADER.size + 4, number, _DUMP, 1, 0) + bytes(4))
+            _HEADER.size + len(question), number, _DUMP, 1, 0) + question)
         while True:
             data = self._socket.recv(1 << 16)
             while data:

@@ -126,8 +126,12 @@ class Recorder(Peer):
             *commands, pending = (pending + received).split(b'\0')
             for command in commands:
                 self._commands.append(command.decode('utf-8', 'replace'))
-                accepted.sendall((b'{}' if command.endswith(b' json')
-                                  else b'') + b'\0\0\0\0')
+                accepted.sendall(self._answer(command) + b'\0\0\0\0')
+
+    def _answer(self, command):
+        if command == b'show running-config':
+            return b'frr version 8.4'
+        return b'{}' if command.endswith(b' json') else b''
 
 
 # Numbers of OpenFlow 1.3: message types, and commands of a FLOW_MOD.

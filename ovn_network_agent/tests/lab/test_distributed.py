@@ -13,10 +13,9 @@
 
 import datetime
 import json
-import socket
-import struct
 import time
 
+from lab import announcing
 from lab import dual
 from lab import echo
 from lab import node as nodes
@@ -31,19 +30,6 @@ MAC6 = 'fa:16:3e:00:66:01'
 EXTERNAL_VLAN = 120
 # Of a compute node, as the documentation has it.
 COMPUTE = {'DEFAULT': {'drivers': 'fip_route,veth_leak'}}
-
-
-def _announce_arp(address):
-    """Send a gratuitous ARP request on eth0 (RFC 5227, section 1.2).
-
-    :param address: IPv4 address, text
-    """
-    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as opened:
-        opened.bind(('eth0', 0))
-        mac, ip = opened.getsockname()[4], socket.inet_aton(address)
-        opened.send(b'\xff' * 6 + mac + struct.pack(
-            '!HHHBBH6s4s6s4s', 0x0806, 1, 0x0800, 6, 4, 1, mac, ip, bytes(6),
-            ip))
 
 
 class DistributedTestCase(base.LabTestCase):
@@ -331,7 +317,7 @@ class DistributedTests:
         neutron = self.cloud.neutron
         shared = str(self.router.internal.cidr[200])
         port = neutron.add_virtual_port(
-            self.router, shared, [self.one.port, self.two.port])
+            shared, [self.one.port, self.two.port])
         fip = self.floating_ip(self.router, shared)
         neutron.set_distributed(fip, True, port)
         self.cloud.wait_withdrawn(fip.address, base.SETTLE)
@@ -340,7 +326,7 @@ class DistributedTests:
             try:
                 # As keepalived does: OVN 25.03 sends to the machine that it
                 # has learned, and OVN 23.03 to the parent of the port.
-                vm.node.call(_announce_arp, shared)
+                vm.node.call(announcing.address, shared)
                 # OVN learns from the answer who has the address.
                 self.near.node.run(['ip', 'neigh', 'flush', 'dev', 'eth0'])
                 probe.wait_reachable(self.near.node, 'icmp', shared,

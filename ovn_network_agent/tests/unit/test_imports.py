@@ -23,10 +23,9 @@ from ovn_network_agent.tests.unit import sources
 PACKAGE = 'ovn_network_agent'
 
 # No I/O: their results follow from their arguments alone.
-PURE = ('resources', 'model', 'ownership', 'engine.desired',
-        'engine.tracking', 'drivers', 'backends.base', 'ovn.snapshot',
-        'ovn.indexes', 'ovn.nats', 'ovn.rows', 'served',
-        'gateways.transitions',
+PURE = ('resources', 'model', 'ownership', 'engine.tracking', 'drivers',
+        'backends.base', 'ovn.snapshot', 'ovn.addresses', 'ovn.indexes',
+        'ovn.rows', 'served', 'gateways.transitions',
         'gateways.situation', 'gateways.tenure', 'gateways.membership')
 # Of the conf package the pure ones take lists of option declarations.
 DECLARATIONS = 'conf.'

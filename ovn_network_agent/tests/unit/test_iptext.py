@@ -29,7 +29,7 @@ from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import transaction
 from ovn_network_agent.openflow import spec
-from ovn_network_agent.ovn import nats
+from ovn_network_agent.ovn import addresses as of_routers
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import overlap
@@ -113,7 +113,7 @@ class ZoneTest(base.BaseTestCase):
             '1', name='lrp', networks=['2001:db8::1/64', address + '/64']))
         self.assertEqual(('2001:db8::1/64',), valid)
         self.assertEqual(1, len(problems))
-        self.refused(nats.nat, atoms.made('1', external_ip=address),
+        self.refused(of_routers.nat, atoms.made('1', external_ip=address),
                      lambda port: False)
 
     @hypothesis.given(addresses)

@@ -97,4 +97,4 @@ class ReferencesTest(base.BaseTestCase):
     def test_one_that_leads_nowhere_is_found(self):
         for reference in ('delta.Tracker', 'tracking.Nobody', 'no.such',
                           'engine.tracking.Tracker.nothing'):
-            self.assertFalse(resolves('engine.desired', reference), reference)
+            self.assertFalse(resolves('engine.actual', reference), reference)

@@ -49,6 +49,7 @@ BACKENDS = {
     'sysctl': (resources.Sysctl,),
     'address': (resources.Address, resources.VipAddress),
     'neighbour': (resources.Neighbour,),
+    'neighbour_proxy': (resources.NeighbourProxy,),
     'route': (resources.KernelRoute, resources.AnnouncedRoute),
     'rule': (resources.Rule,),
     'nftables': (resources.NftTable, resources.NftElement),
@@ -60,6 +61,7 @@ BACKENDS = {
     'stale_route': (resources.StaleRoute,),
     'bfd_timers': (resources.BfdTimers,),
     'frr_prefix_list': (resources.PrefixListEntry,),
+    'router_advertisement': (resources.RouterAdvertisement,),
     'frr_static': (resources.Announcement,),
 }
 
@@ -338,6 +340,32 @@ def router(number=1, fips=(), **values):
         'uuid': f'00000000-0000-4000-8000-{number:012d}',
         'name': f'neutron-{number:d}', 'ports': (port(number),),
         'nats': tuple(fip(a) for a in fips), **values})
+
+
+def network(**values):
+    """A provider network with machines here, flat: 198.51.100.0/24."""
+    return model.ProviderNetwork(**{
+        'uuid': '00000000-0000-4000-8000-0000000000aa', 'called': 'public',
+        'networks': ('198.51.100.0/24',), 'segment': segment(), **values})
+
+
+def machine(address, **values):
+    """An address of a machine on a provider network."""
+    return model.PortAddress(**{
+        'network': network(), 'port': 'vm-1', 'address': address,
+        'mac': 'fa:16:3e:00:00:aa', **values})
+
+
+def with_machines(view, *found):
+    """A view that has these addresses of machines, too."""
+    machines = {}
+    for each in found:
+        machines.setdefault(each.network.uuid, {})[
+            f'{each.address} ({each.port})' if each.claimed
+            else each.address] = each
+    return dataclasses.replace(
+        view, machines=machines,
+        networks={each.network.uuid: each.network for each in found})
 
 
 def group(router):

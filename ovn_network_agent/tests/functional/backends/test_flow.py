@@ -19,6 +19,8 @@ import signal
 import threading
 import time
 
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import flow
 from ovn_network_agent.privileged import limits
@@ -233,6 +235,20 @@ class TestFlow(base.FlowTestCase):
                 # Deleting ours does not delete theirs either.
                 self.backend.apply(backends.Delta(delete=(ours[0],)))
                 self.assertEqual(count, len(self.ovs.flows()))
+
+    def test_a_flow_of_ovn_bgp_agent_is_replaced(self):
+        """It does the same, and stays when ovn-bgp-agent has ended."""
+        for family in ('ip', 'ipv6'):
+            self.ovs.add(f'cookie=0x3e7,priority=900,in_port=3,{family},'
+                         'actions=mod_dl_dst:0a:00:00:00:00:01,NORMAL')
+        ours = {resources.Flow(
+            base.BRIDGE, ownership.COOKIE_MAC_TWEAK,
+            ownership.PRIORITY_MAC_TWEAK, 3, family,
+            set_dst='0a:00:00:00:00:01') for family in (4, 6)}
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(create=tuple(ours))))
+        self.assertEqual(ours, self.read())
+        self.assertEqual(2, len(self.ovs.flows()))
 
     def test_strays_are_found_and_deleted(self):
         self.ovs.add(*FOREIGN)

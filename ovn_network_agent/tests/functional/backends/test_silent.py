@@ -145,11 +145,12 @@ class SilentAgentTest(SilentTestCase, stale.AgentTestCase):
         self.leave('silent', stale.tags(HOST))
         agent = self.survivor(
             grace=30, gateway_drain__silent_chassis_limit=30)
-        self.eventually(lambda: agent._view._silence.due_in(), 'it counts')
+        silence = agent._view._absent.silence
+        self.eventually(silence.due_in, 'it counts')
         self.answer(KILLED)
         # Its answer wakes nobody.
         self.cloud.add_router('more')
-        self.eventually(lambda: agent._view._silence.due_in() is None,
+        self.eventually(lambda: agent._view._absent.silence.due_in() is None,
                         'it does not count any more')
 
     def test_off(self):

@@ -15,21 +15,14 @@
 import json
 
 from ovn_network_agent import resources
+from ovn_network_agent.drivers import provider_port
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 FIPS = ['198.51.100.10', '198.51.100.11']
 
 
-class FipsTest(base.CtlTestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.cloud.add_router('r1', chassis=base.HERE)
-        for address in FIPS:
-            self.cloud.add_nat('r1', address)
-        self.cloud.add_router('r2', ['198.51.100.2/24'], chassis=base.THERE)
-        self.cloud.add_nat('r2', '198.51.100.20')
+class AddressesTestCase(base.CtlTestCase):
 
     def fips(self, *argv):
         """The answer, by address."""
@@ -39,6 +32,17 @@ class FipsTest(base.CtlTestCase):
     def states(self, *argv):
         return {address: each['state']
                 for address, each in self.fips(*argv).items()}
+
+
+class FipsTest(AddressesTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=base.HERE)
+        for address in FIPS:
+            self.cloud.add_nat('r1', address)
+        self.cloud.add_router('r2', ['198.51.100.2/24'], chassis=base.THERE)
+        self.cloud.add_nat('r2', '198.51.100.20')
 
     def test_from_the_view_to_the_terminal(self):
         self.ready('lrp-r1', 'lrp-r2')
@@ -116,6 +120,45 @@ class FipsTest(base.CtlTestCase):
         for _time in range(3):
             self.assertIn('addresses', json.loads(
                 started.stdout.readline()))
+
+
+class MachinesTest(AddressesTestCase):
+
+    drivers = {**base.CtlTestCase.drivers,
+               'provider_port': provider_port.ProviderPortDriver}
+    VM = '198.51.100.30'
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_switch()
+        self.cloud.add_machine(
+            'vm-1', base.HERE, network=self.cloud.network,
+            mac=[f'fa:16:3e:00:00:aa {self.VM}'],
+            external_ids=ovsdb.ovsdb_dict({'neutron:cidrs': self.VM + '/24'}))
+        self.agent(drivers=[*base.DRIVERS, 'provider_port'])
+        self.eventually(self.phase, 'an answer')
+        self.eventually(lambda: self.states().get(self.VM) == 'announced',
+                        'announced')
+
+    def test_the_plan(self):
+        """What is missing, and what cannot be announced."""
+        self.cloud.add_machine('vm-2', base.HERE, network=self.cloud.network,
+                               mac=['fa:16:3e:00:00:bb 203.0.113.9'])
+        self.eventually(lambda: self.states().get('203.0.113.9') == 'omitted',
+                        'in no subnet')
+        self.world.objects.pop(resources.Ref(
+            'announcement', ('vrf-provider', self.VM + '/32')))
+        plan = self.ends(2, self.ctl('plan')).stdout
+        self.assertIn(f'+ announcement vrf=vrf-provider prefix={self.VM}',
+                      plan)
+        self.assertIn('! network public: 1 addresses of machines '
+                      '(203.0.113.9) are in no subnet', plan)
+
+    def test_from_the_view_to_the_terminal(self):
+        shown = self.ends(0, self.ctl('addresses', self.VM)).stdout
+        self.assertEqual(
+            [self.VM, 'port', '-', 'vm-1', 'public', '(physnet1)',
+             'announced'], shown.splitlines()[1].split()[:7])
 
 
 class ManyTest(base.CtlTestCase):

@@ -14,10 +14,42 @@
 
 import uuid
 
+from ovn_network_agent.drivers import provider_port
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 NEUTRON = '4fce1b7a-8c1f-4e0e-9a53-25d3ac0f2a11'
+
+
+class MachinesTest(base.ControlTestCase):
+    """A node with a machine on a provider network, which no drain moves."""
+
+    drivers = {**base.ControlTestCase.drivers,
+               'provider_port': provider_port.ProviderPortDriver}
+    STAY = 'addresses of machines on provider networks'
+
+    def begin(self, *drivers):
+        address = '198.51.100.30'
+        self.cloud.add_machine(
+            'vm-1', base.HERE, network=self.cloud.network,
+            mac=[f'fa:16:3e:00:00:aa {address}'],
+            external_ids=ovsdb.ovsdb_dict({'neutron:cidrs': address + '/24'}))
+        self.cloud.add_router('r1', chassis=base.HERE)
+        self.ready('lrp-r1', drivers=[*drivers, 'provider_port'])
+        self.eventually(lambda: address + '/32' in self.announced(), 'there')
+
+    def test_the_machines_stay(self):
+        self.begin(*base.DRIVERS)
+        said = self.call('drain')
+        self.assertIn(f'stays here: 1 {self.STAY}', said)
+        self.assertIn('live migration', said)
+        self.assertEqual('all', self.wished())
+        self.call('undrain')
+        self.assertNotIn(self.STAY, self.call('drain', '--router', 'r1'))
+
+    def test_a_node_without_gateways(self):
+        self.begin('fip_route', 'veth_leak')
+        self.assertIn(f'has no effect; 1 {self.STAY}', self.refused('drain'))
 
 
 class MaintenanceTest(base.ControlTestCase):

@@ -32,6 +32,8 @@ from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 # Backends that have nothing to do here, and why.
 IDLE = {'bfd_timers': 'no option [ovn] bfd_* is set',
         'neighbour': 'the veth pair needs a VRF',
+        'neighbour_proxy': 'no machine is on a provider network',
+        'router_advertisement': 'no machine is on a provider network',
         'overlap': 'an overlap needs ovn-controller',
         'stale_route': 'no chassis is gone for good'}
 # Backends that have work at the start alone.

@@ -69,6 +69,13 @@ class KernelTest(KernelTestCase):
         self.assertIn('there is no route', found['here'].error)
         self.assertTrue(found['in'].error)
 
+    def test_neighbour_proxies(self):
+        self.ip('-6 neigh add proxy 2001:db8::1 dev br-ex')
+        self.ip('-6 neigh add proxy 2001:db8::1 dev veth-default')
+        self.assertEqual(frozenset(), self.read().proxies)
+        self.assertEqual({('br-ex', '2001:db8::1')},
+                         self.read(proxies=True).proxies)
+
     def test_a_rule_of_somebody_else(self):
         self.ip(f'rule add priority 5 iif veth-default to {FIP} blackhole')
         found = self.read().lookups

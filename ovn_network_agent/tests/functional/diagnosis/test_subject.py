@@ -83,6 +83,20 @@ class KindsTest(SubjectTestCase):
         self.cloud.add_balancer('one', '198.51.100.50:22', group=True)
         self.assertIs(Kind.BALANCER, self.kind('198.51.100.50'))
 
+    def test_backends_of_a_virtual_ip(self):
+        """Also of an address that has a NAT row, too."""
+        self.cloud.add_balancer('one', f'{FIP}:80', floating=False)
+        self.cloud.check_backends('one', f'{FIP}:80', '198.51.100.50:80',
+                                  backends=('10.0.0.5:80',))
+        for status, withheld in (('online', ''),
+                                 ('offline', selection.NO_BACKEND)):
+            self.cloud.report_backend('10.0.0.5', status)
+            for address in FIP, '198.51.100.50':
+                self.assertEqual(withheld, self.subject(
+                    address, drivers=['fip_route', 'load_balancer']
+                ).withheld, address)
+        self.assertEqual('', self.subject(FIP).withheld)
+
     def test_a_distributed_floating_ip(self):
         self.cloud.change_nat(FIP, external_mac='fa:16:3e:00:00:77',
                               logical_port='port')

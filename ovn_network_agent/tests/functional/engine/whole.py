@@ -29,7 +29,7 @@ from ovn_network_agent.backends import sysctl
 from ovn_network_agent.conf import settings
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
-from ovn_network_agent.ovn import view
+from ovn_network_agent.ovn import local_state
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.tests.functional.netlink import base
@@ -69,11 +69,11 @@ class Agent:
         :returns: :class:`outcome.Outcome`
         """
         # As a reload would have it.
-        self.reconciler.use(loader.renewed(self.reconciler.drivers,
-                                           settings.live(self.conf)))
+        self.reconciler.wanted.drivers = loader.renewed(
+            self.reconciler.wanted.drivers, settings.live(self.conf))
         return self.reconciler.run(passes.Pass(worlds.snapshot(
             *routers, groups=groups, phase=phase,
-            devices=view.relevant_devices(self.conf, ())),
+            devices=local_state.relevant_devices(self.conf, ())),
             **{'full': True, **kwargs}))
 
 
@@ -112,7 +112,8 @@ class WholeTestCase(base.KernelTestCase):
         for command in ('-4 -N -d route show table all',
                         '-6 -N -d route show table main',
                         '-4 -N rule show', '-6 -N rule show',
-                        '-o address show', '-N neighbour show nud permanent'):
+                        '-o address show', '-N neighbour show nud permanent',
+                        '-6 -N neighbour show proxy'):
             for line in self.ip(command).splitlines():
                 line = re.sub(r'^\d+: (?=\S+ +inet)', '', line)
                 # A pair that is made again has others.

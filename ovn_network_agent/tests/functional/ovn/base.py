@@ -21,8 +21,8 @@ from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import model
 from ovn_network_agent import trigger
-from ovn_network_agent.ovn import concern
 from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
@@ -99,14 +99,14 @@ class Eyes:
                                       objection=schema.objection)
             for name, remote in remotes.items()}
         conf = world.conf(bridge_dev=cloud.BRIDGE, **options)
-        concerned = concern.Concern(lambda: self.view.last,
-                                    lambda: self.view.dead)
+        own = own_rows.OwnRows(lambda: self.view.last,
+                               lambda: self.view.dead)
         of_drivers = (world.driver(name, conf).events()
                       for name in conf.drivers)
         for watch in itertools.chain(events.of_view(conf), *of_drivers):
             self.databases[watch.database].require(watch.table,
                                                    watch.columns)
-            for event in events.of_watch('view', watch, concerned,
+            for event in events.of_watch('view', watch, own,
                                          self.trigger):
                 self.handlers[watch.database].watch_event(event)
         for name, table, clauses in events.conditions(conf):
@@ -168,8 +168,8 @@ class Eyes:
 
     def sources(self, name, address):
         """What an address of it is made from, :class:`served.Sources`."""
-        return self.view._builder.addresses(
-            self.router(name).uuid).sources(address)
+        return self.view._builder._by_router[
+            self.router(name).uuid].sources(address)
 
 
 @ovsdb.needs_ovsdb

@@ -324,6 +324,33 @@ class Cloud:
             'Logical_Router', {'name': 'neutron-' + router}, column,
             'insert', ['named-uuid', 'lbg' if group else 'lb']))
 
+    def check_backends(self, router, *vips, backends, protocol='tcp'):
+        """Health checks of VIPs, and the rows that ovn-northd makes of them.
+
+        :param backends: texts like '10.0.0.5:80', of all VIPs
+        """
+        self.nb.transact(
+            *(ovsdb.insert('Load_Balancer_Health_Check', f'check{n}', vip=vip)
+              for n, vip in enumerate(vips)),
+            ovsdb.update(
+                'Load_Balancer', {'name': 'pf-' + router}, protocol=protocol,
+                vips=ovsdb.ovsdb_dict(dict.fromkeys(vips, ','.join(backends))),
+                health_check=ovsdb.ovsdb_set(
+                    [['named-uuid', f'check{n}'] for n in range(len(vips))]),
+                ip_port_mappings=ovsdb.ovsdb_dict({
+                    each.rpartition(':')[0]: 'vm-1:10.0.0.254'
+                    for each in backends})))
+        self.sb.transact(*(ovsdb.insert(
+            'Service_Monitor', ip=host.strip('[]'), port=int(port),
+            protocol=protocol, logical_port='vm-1')
+            for host, _colon, port in (each.rpartition(':')
+                                       for each in backends)))
+
+    def report_backend(self, address, status):
+        """The chassis of a backend writes what its check has found."""
+        self.sb.transact(ovsdb.update('Service_Monitor', {'ip': address},
+                                      status=status))
+
     def change_balancers(self, router, *vips):
         """Give the load balancers of a router other VIPs."""
         self.nb.transact(ovsdb.update(

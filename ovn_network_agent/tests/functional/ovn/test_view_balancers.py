@@ -13,8 +13,10 @@
 """Load balancers of real databases in the view."""
 
 from ovn_network_agent import model
+from ovn_network_agent import selection
 from ovn_network_agent.tests.functional.ovn import view_base
 from ovn_network_agent.tests.functional.ovn import views
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 HERE = views.HERE
 
@@ -120,6 +122,67 @@ class BalancersTest(view_base.ViewTestCase):
         for text, problem in zip(("'^vip:^port'", "'fe80::1%x'"), sorted(
                 router.problems, key=lambda p: 'fe80' in p), strict=True):
             self.assertIn(text + ' cannot be told', problem)
+
+    def test_health_checks(self):
+        """A VIP is withheld while none of its backends is online."""
+        one, two = '10.0.0.5', '10.0.0.6'
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_balancer('r1', '198.51.100.20:80', floating=False)
+        self.cloud.check_backends('r1', '198.51.100.20:80',
+                                  backends=(f'{one}:80', f'{two}:80'))
+        eyes = self.eyes(drivers=['fip_route', 'load_balancer'])
+
+        def withheld(address='198.51.100.20', by=eyes):
+            return by.addresses('r1')[address].withheld
+        self.assertEqual('', withheld())
+        self.cloud.report_backend(one, 'offline')
+        self.cloud.report_backend(two, 'online')
+        self.synchronise(eyes)
+        self.assertEqual('', withheld())
+        self.cloud.report_backend(two, 'error')
+        self.eventually(withheld, 'no backend is left')
+        self.assertEqual(selection.NO_BACKEND, withheld())
+        self.assertEqual(views.timeless(views.fresh(eyes)),
+                         views.timeless(eyes.look()))
+        for options in ({}, {
+                'drivers': ['fip_route', 'load_balancer'],
+                'load_balancer__withdraw_without_backends': False}):
+            self.assertEqual('', withheld(by=self.eyes(**options)))
+        # The same address with another protocol, and no check.
+        self.cloud.add_balancer('r1', '198.51.100.20:53', floating=False,
+                                group=True)
+        self.eventually(lambda: not withheld(), 'another port is served')
+        self.cloud.remove_balancers('r1')
+        self.eventually(lambda: '198.51.100.20' not in eyes.addresses('r1'),
+                        'gone')
+
+    def test_health_checks_of_ipv6_and_of_addresses_of_routers(self):
+        self.cloud.add_router('r1', chassis=HERE, networks=[
+            '198.51.100.1/24', '2001:db8::1/64'])
+        self.cloud.add_balancer('r1', '198.51.100.1:80')
+        self.cloud.check_backends(
+            'r1', '[2001:db8::20]:80', '198.51.100.1:80',
+            backends=('[fd00::5]:80',))
+        self.cloud.report_backend('fd00::5', 'offline')
+        eyes = self.eyes(drivers=['fip_route', 'load_balancer'])
+        self.assertEqual(
+            {'2001:db8::20': selection.NO_BACKEND, '198.51.100.1': '',
+             '2001:db8::1': ''},
+            {each.address: each.withheld
+             for each in eyes.addresses('r1').values()})
+
+    def test_another_tenants_backend_with_the_same_address(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_balancer('r1', '198.51.100.20:80', floating=False)
+        self.cloud.check_backends('r1', '198.51.100.20:80',
+                                  backends=('10.0.0.5:80',))
+        self.cloud.report_backend('10.0.0.5', 'offline')
+        self.sb.transact(ovsdb.insert(
+            'Service_Monitor', ip='10.0.0.5', port=80, protocol='tcp',
+            logical_port='another', status='online'))
+        eyes = self.eyes(drivers=['fip_route', 'load_balancer'])
+        self.assertEqual(selection.NO_BACKEND, eyes.addresses('r1')[
+            '198.51.100.20'].withheld)
 
     def used(self, eyes):
         """Whether the address of the virtual gateway of r1 is in use."""

@@ -84,14 +84,28 @@ class PortsTest(base.OvsdbTestCase):
         self.cloud.move_machine('vm-1', HERE)
         self.become(eyes, ONE, SIX)
         self.cloud.move_machine('vm-1', HERE, up=False)
-        self.become(eyes)
+        self.eventually(lambda: not self.found(eyes)[ONE].announced,
+                        'what it sends is forwarded')
+        self.assertTrue(self.found(eyes)[ONE].bound)
 
     def test_a_migration_under_way(self):
-        """Only the chassis that has the port counts."""
+        """Only the chassis that has the port announces the machine.
+
+        What the machine sends from the target is forwarded there.
+        """
         self.add(chassis=AWAY, additional_chassis=self.cloud._chassis(HERE))
         self.add('vm-2', additional_chassis=self.cloud._chassis(AWAY),
                  addresses=(TWO,))
-        self.become(self.eyes(), TWO)
+        eyes = self.eyes()
+        self.become(eyes, TWO)
+        self.sb.transact(ovsdb.update(
+            'Port_Binding', {'logical_port': 'vm-1'},
+            options=ovsdb.ovsdb_map(**{
+                'additional-chassis-activated': HERE})))
+        found = self.become(eyes, ONE, TWO)
+        self.assertEqual((False, True), (found[ONE].bound, found[TWO].bound))
+        self.cloud.move_machine('vm-1', HERE)
+        self.eventually(lambda: self.found(eyes)[ONE].announced, 'arrived')
 
     def test_kinds_of_ports(self):
         for number, kind in enumerate(('virtual', 'external', 'localport',
@@ -200,8 +214,32 @@ class PortsTest(base.OvsdbTestCase):
         self.cloud.add_router('r1')
         eyes = self.eyes()
         network = self.become(eyes, ONE)[ONE].network
-        self.assertEqual((('198.51.100.0/24',), ('198.51.100.1',)),
-                         (network.networks, network.routers))
+        self.assertEqual(
+            (('198.51.100.0/24',), ('198.51.100.1',), False),
+            (network.networks, network.routers, network.advertised))
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Port', {'name': 'lrp-r1'},
+            ipv6_ra_configs=ovsdb.ovsdb_map(address_mode='slaac')))
+        self.eventually(lambda: self.found(eyes)[ONE].network.advertised,
+                        'the router advertises')
+
+    def test_routers_of_ipv6_elsewhere(self):
+        """Nobody in OVN here answers machines that ask for them."""
+        self.add(addresses=(SIX,))
+        self.cloud.add_router('r1', ['198.51.100.1/24', '2001:db8::a/64'],
+                              AWAY)
+        self.cloud.add_nat('r1', '2001:db8::b')
+        self.cloud.add_nat('r1', '198.51.100.30')
+        eyes = self.eyes()
+
+        def elsewhere():
+            return self.found(eyes)[SIX].network.elsewhere
+        self.assertEqual(('2001:db8::a', '2001:db8::b'), elsewhere())
+        self.cloud.move('lrp-r1', HERE)
+        self.eventually(lambda: elsewhere() == (), elsewhere)
+        self.cloud.move('lrp-r1', AWAY)
+        self.cloud.remove_nat('r1', '2001:db8::b')
+        self.eventually(lambda: elsewhere() == ('2001:db8::a',), elsewhere)
 
     def test_off_costs_no_row(self):
         self.add()
@@ -246,20 +284,22 @@ class PortsTest(base.OvsdbTestCase):
     def test_a_loss_waits_for_the_server(self):
         """A replica that has lost a row withdraws nothing, and is mended."""
         self.add()
-        eyes = self.eyes()
-        self.become(eyes, ONE)
-        self.eventually(lambda: eyes.look() and eyes.view.confirmed,
-                        'the first view is confirmed')
-        with eyes.databases['sb'].rows() as sb:
-            bindings = sb['Port_Binding']
-            del bindings[next(key for key, row in bindings.items()
-                              if row.logical_port == 'vm-1')]
-        eyes.databases['sb'].dirty.mark_all()
-        eyes.look()
-        self.assertFalse(eyes.view.confirmed)
+        for lost in ('vm-1', 'provnet-1'):
+            eyes = self.eyes()
+            self.become(eyes, ONE)
+            self.confirmed(eyes)
+            with eyes.databases['sb'].rows() as sb:
+                bindings = sb['Port_Binding']
+                del bindings[next(key for key, row in bindings.items()
+                                  if row.logical_port == lost)]
+            eyes.databases['sb'].dirty.mark_all()
+            eyes.look()
+            self.assertFalse(eyes.view.confirmed)
+            self.confirmed(eyes)
+            self.become(eyes, ONE)
 
-        def mended():
+    def confirmed(self, eyes):
+        def done():
             with contextlib.suppress(view.NotReady):
                 return eyes.look() and eyes.view.confirmed
-        self.eventually(mended, 'the server has confirmed')
-        self.become(eyes, ONE)
+        self.eventually(done, 'the server has confirmed')

@@ -15,6 +15,7 @@
 import dataclasses
 
 from ovn_network_agent import model
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.tests.functional.ovn import cloud
 
@@ -26,9 +27,9 @@ def fresh(eyes):
     with (eyes.databases['nb'].rows() as nb,
           eyes.databases['sb'].rows() as sb):
         builder = snapshot.Builder(eyes.view._conf.gateway_port,
-                                   *eyes.view._selected())
+                                   inputs.choice(eyes.view._conf))
         return builder.complete(builder.build(
-            nb, sb, eyes.view._wiring, {}, model.Phase.RUNNING))
+            nb, sb, eyes.view._local.wiring, {}, model.Phase.RUNNING))
 
 
 def timeless(seen):

@@ -305,6 +305,15 @@ class StartTest(base.base.BaseTestCase):
         waiting.eventually(lambda: self.names_if(database) == [
             'r1', 'r2', 'r3'], lambda: self.names_if(database))
 
+    def test_a_doubt_after_the_stop_does_nothing(self):
+        """An answer may come at the same time as the stop."""
+        self.server.start()
+        database = self.database(self.server.remote)
+        database.start()
+        database.stop()
+        database.distrust('a test')
+        self.assertFalse(database.started)
+
     def names_if(self, database):
         """The names, None while nobody may read them."""
         with contextlib.suppress(connection.Unavailable):

@@ -29,7 +29,7 @@ HOST = '198.51.100.10/32'
 HARMLESS = {'netlink.port', 'frr_sockets.read_sockets', 'overlap.end',
             'overlap.standing', 'vtysh.read_daemons',
             'controller.read_state', 'prefix_lists.permit',
-            'nft_version.read_version'}
+            'nft_version.read_version', 'router_advertisements.read'}
 # By name of the function: items that are refused one by one.
 ITEMS = {
     'kernel_routes.set_routes': [
@@ -161,6 +161,11 @@ ITEMS = {
     'netlink.set_neighbours': [
         [DEVICE, '10.9.9.1', MAC], ['lo', '10.9.9.1', MAC],
         ['br-ex', 'fe80::1%br-ex', MAC], ['br-ex', '10.8.8.1', MAC]],
+    'neighbour_proxies.set_proxies': [
+        [DEVICE, '2001:db8::1'], ['lo', '2001:db8::1'],
+        ['veth-default', '2001:db8::1'], ['br-ex', '10.8.8.1'],
+        ['br-ex', '2001:DB8::1'], ['br-ex', 'fe80::1%br-ex'],
+        ['br-ex', 'fe80::1'], ['br-ex', 'ff02::1'], ['br-ex', ZONE]],
     'netlink.set_sysctls': [
         [path, '0'] for path in (
             'kernel/core_pattern', 'net/ipv4/ip_forward',
@@ -170,11 +175,16 @@ ITEMS = {
             f'net/ipv4/conf/{DEVICE}/forwarding',
             'net/ipv4/conf/br-ex/rp_filter',
             'net/ipv4/conf/br-ex/../all/forwarding',
-            'net/ipv4/tcp_l3mdev_accept', 'net/ipv6/conf/all/forwarding')],
+            'net/ipv4/tcp_l3mdev_accept', 'net/ipv6/conf/all/forwarding',
+            'net/ipv6/conf/br-ex/forwarding', 'net/ipv6/conf/all/proxy_ndp',
+            f'net/ipv6/conf/{DEVICE}/proxy_ndp',
+            'net/ipv6/neigh/default/proxy_delay')],
 }
 # What is not refused, and has no effect: a mark decides.
 SILENT = {
     'links.delete_vlans': [DEVICE, 'br-ex'],
+    'neighbour_proxies.delete_proxies': [
+        [DEVICE, '2001:db8::1'], ['br-ex', '2001:db8::2']],
     'netlink.delete_neighbours': [
         [DEVICE, '10.9.9.1'], ['br-ex', '10.8.8.1']],
     'kernel_routes.delete_routes': [
@@ -216,6 +226,7 @@ CALLS = {
     'prefix_lists.renew': [['OTHER', [HOST]], ['', [HOST]],
                            [LIST, [ZONE]], [LIST, ['10.0.0.0/8']],
                            [LIST, [HOST + '\nexit']], [LIST, [None]]],
+    'router_advertisements.change': [['x', []], [[], 'x']],
     'readdress.renew': [[DEVICE, '10.9.9.9/24'], ['br-ex', '10.8.8.8/24'],
                         ['veth-provider', '10.9.9.9/30'],
                         ['veth-provider', ZONE]],

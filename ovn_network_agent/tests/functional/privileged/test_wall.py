@@ -37,6 +37,7 @@ from ovn_network_agent.tests.unit.nft import places
 VIP_DEVICE, MAC, DEVICE = attacks.VIP_DEVICE, attacks.MAC, attacks.DEVICE
 HOST, HARMLESS, ITEMS = attacks.HOST, attacks.HARMLESS, attacks.ITEMS
 SILENT, TABLE, CALLS = attacks.SILENT, attacks.TABLE, attacks.CALLS
+ZONE = attacks.ZONE
 
 
 class WallTest(whole.WholeTestCase):
@@ -99,6 +100,8 @@ class WallTest(whole.WholeTestCase):
                 'address add 10.8.8.8/24 dev br-ex',
                 f'neighbour add 10.8.8.1 lladdr {MAC} dev br-ex '
                 'nud permanent',
+                f'neighbour add proxy 2001:db8::1 dev {DEVICE}',
+                'neighbour add proxy 2001:db8::2 dev br-ex',
                 f'link add {VIP_DEVICE} type veth peer name other',
                 f'link set {VIP_DEVICE} up', 'link set other up',
                 f'address add 10.7.7.7/24 dev {VIP_DEVICE}',
@@ -304,6 +307,20 @@ class WallTest(whole.WholeTestCase):
                     5, '4400001', '5\nexit', True))], [])
         self.assertEqual(list(range(8)), [item[1] for item in refused])
         self.assertEqual('', said)
+
+    def test_a_router_advertisement_elsewhere(self):
+        """Likewise; FRR is not even asked what it has."""
+        adds = [[DEVICE, ['2001:db8::/64']], ['lo', []],
+                ['br-ex\nexit', []], *(
+                    ['br-ex', [prefix]] for prefix in (
+                        ZONE, '::/0', '2000::/3', '10.9.9.0/24', 'fe80::/64',
+                        '2001:db8::/64\nexit', None)), ['br-ex', 'x'], 7]
+        deletes = [['br-ex\nexit'], [None], 7]
+        refused, said = entry_points.found()['router_advertisements.change'](
+            adds, deletes)
+        self.assertEqual([*range(len(adds)), *range(len(deletes))],
+                         [item[1] for item in refused])
+        self.assertEqual(('', []), (said, self.started()))
 
     def test_the_mark_of_ours_may_go_from_anywhere(self):
         """An earlier configuration may have put it there."""

@@ -113,9 +113,12 @@ class WatchTest(base.KernelTestCase):
 
     def test_sysctl(self):
         self.watch()
-        with open('/proc/sys/net/ipv4/conf/br-ex/proxy_arp', 'w') as opened:
-            opened.write('1')
-        self.expect(kernel.SYSCTL)
+        for path in ('ipv4/conf/br-ex/proxy_arp', 'ipv6/conf/br-ex/proxy_ndp'):
+            with (self.subTest(path),
+                  open('/proc/sys/net/' + path, 'w') as opened):
+                opened.write('1')
+                opened.flush()
+                self.expect(kernel.SYSCTL)
 
     def test_route_of_ours_deleted(self):
         self.ip('route add 198.51.100.10/32 dev br-ex proto 44')

@@ -22,6 +22,7 @@ from ovn_network_agent.conf import frr as options
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import frr as reader
 from ovn_network_agent.diagnosis.readers import frr_filters
+from ovn_network_agent.frr import advertisement
 from ovn_network_agent.frr import effect
 from ovn_network_agent.frr import filters
 from ovn_network_agent.frr import lines
@@ -33,6 +34,7 @@ from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import list_monitor
 from ovn_network_agent.privileged import peeking
 from ovn_network_agent.privileged import prefix_lists
+from ovn_network_agent.privileged import router_advertisements
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.fuzz import peers
@@ -76,6 +78,9 @@ def _around(fields, found):
 
 def _configuration(data):
     text = _text(data)
+    for dev, found in advertisement.read(text.split('\n')).items():
+        with contextlib.suppress(ValueError):
+            advertisement.removed(dev, found)
     for vrf in ('', _VRF):
         with contextlib.suppress(output.Unreadable):
             setup.faults(setup.read(text, vrf, _LIST), vrf, 'static', _LIST)
@@ -153,6 +158,7 @@ def _privileged(data):
              lambda: vtysh.read_static_again(_VRF, ''),
              lambda: prefix_lists.read(_LIST),
              lambda: list_monitor.read_digests(_LIST, True),
+             router_advertisements.read,
              lambda: prefix_lists.change(
                  _LIST, [], [['198.51.100.0/24', 32, 32]]),
              lambda: vtysh.change_static(_VRF, [], [
@@ -171,7 +177,7 @@ TARGETS = (
     Target('frr.documents', _documents, (),
            ('frr.output', 'frr.effect'), json=True, values=_KEYS),
     Target('frr.configuration', _configuration, (),
-           ('frr.output', 'frr.setup', 'frr.lines'),
+           ('frr.output', 'frr.setup', 'frr.lines', 'frr.advertisement'),
            words=(b'router bgp ', b' vrf ', b'redistribute ', b'neighbor ',
                   b'route-map ', b'\n', b' ', b'ip route ', b'vrf ', b'end\n',
                   b'Building configuration...\n', b'call ', b'\n!\n',

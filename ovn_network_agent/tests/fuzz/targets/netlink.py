@@ -84,6 +84,7 @@ def _route(data):
 
 def _neighbour(data):
     neighbours.read(Dumped(data), permanent=True)
+    neighbours.read_proxies(Dumped(data), 10)
     neighbours.look_up(Dumped(data), 1, '192.0.2.1')
 
 

@@ -33,10 +33,11 @@ from ovn_network_agent import resources
 from ovn_network_agent import selection
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import proofs
+from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import marks
-from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import silence
@@ -74,7 +75,11 @@ _SCHEMA = {
         'Logical_Router_Static_Route': {
             'ip_prefix': _TEXT, 'nexthop': _TEXT, 'route_table': _TEXT,
             'output_port': _MAYBE, 'policy': _MAYBE, **_IDS},
-        'Load_Balancer': {'vips': _MAP, 'options': _MAP, **_IDS},
+        'Load_Balancer_Health_Check': {'vip': _TEXT},
+        'Load_Balancer': {
+            'vips': _MAP, 'options': _MAP, **_IDS, 'protocol': _MAYBE,
+            'ip_port_mappings': _MAP,
+            'health_check': ('Load_Balancer_Health_Check',)},
         'Load_Balancer_Group': {'load_balancer': ('Load_Balancer',)},
         'Gateway_Chassis': _MEMBER, 'HA_Chassis': _MEMBER,
         'HA_Chassis_Group': {'name': _TEXT, 'ha_chassis': ('HA_Chassis',),
@@ -94,8 +99,12 @@ _SCHEMA = {
         'Port_Binding': {
             'type': _TEXT, 'logical_port': _TEXT, 'options': _MAP, **_IDS,
             'datapath': 'Datapath_Binding', 'chassis': ('Chassis',),
-            'nat_addresses': _TEXTS, 'tag': _NUMBERS,
-            'ha_chassis_group': ('HA_Chassis_Group',)}},
+            'nat_addresses': _TEXTS, 'tag': _NUMBERS, 'mac': _TEXTS,
+            'port_security': _TEXTS, 'virtual_parent': _MAYBE,
+            'ha_chassis_group': ('HA_Chassis_Group',)},
+        'Service_Monitor': {
+            'ip': _TEXT, 'port': _NUMBER, 'protocol': _MAYBE,
+            'logical_port': _TEXT, 'status': _MAYBE}},
     'ovs': {
         'Open_vSwitch': {**_IDS},
         'Bridge': {'name': _TEXT, 'ports': ('Port',)},
@@ -106,8 +115,10 @@ _SCHEMA = {
                       'bfd': _MAP, 'bfd_status': _MAP, 'options': _MAP,
                       'error': _MAYBE}}}
 _INT = 1 << 63
-_SELECTION = selection.Selection(
-    exclude_routers=frozenset({'r9'}), exclude_networks=frozenset({'n9'}))
+_CHOICE = inputs.Choice(
+    selection.Selection(exclude_routers=frozenset({'r9'}),
+                        exclude_networks=frozenset({'n9'})),
+    inputs.Machines(pairs=True), checks_backends=True)
 
 
 class _Atom(typing.NamedTuple):
@@ -247,13 +258,13 @@ def _view(data):
     """From the rows to what the drivers want, as a pass does it."""
     nb, sb, ovs = _databases(data)
     here = wiring.read(ovs, _DEVICES)
-    builder = snapshot.Builder('', _SELECTION)
+    builder = snapshot.Builder('', _CHOICE)
     for phase in (model.Phase.RUNNING, model.Phase.DRAINING):
         seen = builder.complete(builder.build(nb, sb, here, {}, phase,
                                               full=True))
     builder.hosts()
     builder.gateway_chassis()
-    proof = builder.evidence(here.chassis, frozenset())
+    proof = builder.cross_check(frozenset())
     subjects = frozenset(
         f'{address}/32' for address in builder._rows.index(
             'nb', 'NAT', 'address').keys())
@@ -273,12 +284,15 @@ def _drivers(seen):
     for conf, drivers in _CONFIGURED:
         for driver in drivers:
             wanted = list(driver.resources(seen.node, seen.node))
-            for group in seen.groups:
-                wanted += driver.resources(group, seen.node)
             for router in seen.routers:
                 wanted += _of_router(
                     driver, (router, *seen.addresses[router.uuid].values()),
                     seen.node)
+            for subject in (*seen.groups, *seen.networks.values(), *(
+                    each for known in seen.machines.values()
+                    for each in known.values())):
+                if type(subject) in driver.SUBJECTS:
+                    wanted += driver.resources(subject, seen.node)
             for resource in wanted:
                 _check(conf, resource)
 
@@ -312,7 +326,7 @@ def _check(conf, resource):
 def _configured(**values):
     conf = world.conf(**values)
     return conf, [world.driver(name, conf) for name in (
-        'fip_route', 'veth_leak', 'gateway_drain')]
+        'fip_route', 'veth_leak', 'gateway_drain', 'provider_port')]
 
 
 _CONFIGURED = [_configured(), _configured(frr__vrf_name='vrf-provider')]
@@ -323,7 +337,7 @@ def _rows(data):
     nb, sb, ovs = _databases(data)
     for row in nb['NAT'].values():
         try:
-            nats.nat(row, bool)
+            addresses.nat(row, bool)
         except ValueError as error:
             assert str(row.uuid) in str(error)
     for row in nb['Load_Balancer'].values():
@@ -421,13 +435,15 @@ TARGETS = (
         b'{"id":', b'null', b'"method":"', b'"params":[', b'"result":',
         b'"error":', b'}', b']')),
     Target('ovn.view', _view, (NoInput, own_chassis.Unknown),
-           ('ovn.snapshot', 'ovn.rows', 'ovn.evidence', 'networks',
+           ('ovn.snapshot', 'ovn.rows', 'ovn.cross_check', 'ovn.backends',
+            'networks',
             'ovs.wiring', 'ovn.groups', 'ovn.segments'), json=True,
            values=('dnat_and_snat', 'snat', 'chassisredirect', 'patch',
                    'localnet', 'cr-lrp', '198.51.100.1/24', '0.0.0.0/0',
                    'is_chassis_resident("cr-lrp")')),
     Target('ovn.rows', _rows, (NoInput,),
-           ('ovn.rows', 'ovn.nats', 'ovn.bfd', 'ovn.marks', 'ovn.directory'),
+           ('ovn.rows', 'ovn.addresses', 'ovn.bfd', 'ovn.marks',
+            'ovn.directory'),
            json=True,
            values=('bfd-min-rx=200 bfd-min-tx=200 bfd-mult=3', '32768')),
     Target('ovn.silence', _silence,

@@ -63,7 +63,10 @@ _COMMANDS = re.compile('|'.join((
     f'show bgp {_OF_VRF} ipv[46] unicast update-groups advertised-routes',
     'show daemons', 'show running-config', 'show vrf',
     f'clear ip bgp {_OF_VRF} \\* soft out',
-    f'clear bgp {_OF_VRF} ipv6 unicast \\* soft out')))
+    f'clear bgp {_OF_VRF} ipv6 unicast \\* soft out',
+    rf'interface {BRIDGE}(?:\.\d+)?', 'exit', 'no ipv6 nd suppress-ra',
+    'ipv6 nd ra-lifetime 1844', 'ipv6 nd ra-interval msec 30044',
+    'ipv6 nd prefix [0-9a-f:.]+/[0-9]+ off-link no-autoconfig')))
 _POPULATION = (
     'link set lo up',
     f'link add {BRIDGE} type veth peer name br-ex-peer',
@@ -78,6 +81,8 @@ _POPULATION = (
     f'address add 10.9.9.9/24 dev {DEVICE}',
     f'neighbour add 10.9.9.1 lladdr 02:00:00:00:00:01 dev {DEVICE} '
     'nud permanent',
+    f'neighbour add proxy 2001:db8::1 dev {DEVICE}',
+    f'neighbour add proxy 2001:db8::2 dev {BRIDGE}',
     f'address add 10.8.8.8/24 dev {BRIDGE}',
     f'neighbour add 10.8.8.1 lladdr 02:00:00:00:00:01 dev {BRIDGE} '
     'nud permanent',
@@ -281,6 +286,8 @@ TARGETS = tuple(_target(module, share) for module, share in (
     ('kernel_routes', 1), ('links', 0.5), ('netlink', 2), ('readdress', 0.3),
     ('openflow', 1), ('flow_monitor', 0.2), ('overlap', 0.02),
     ('controller', 0.02), ('ovsdb', 0.1), ('vtysh', 0.2), ('bgp', 0.1),
+    ('neighbour_proxies', 0.3),
+    ('router_advertisements', 0.2),
     ('prefix_lists', 0.2), ('list_monitor', 0.05), ('frr_setup', 0.1),
     ('frr_sockets', 0.05), ('log_levels', 0.3), ('nft', 0.3),
     ('nft_version', 0.02)))

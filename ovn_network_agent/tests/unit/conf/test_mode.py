@@ -70,8 +70,9 @@ class ModeTest(base.ConfTestCase):
         self.assertEqual('port-forward-only', mode.name(conf))
         self.assertEqual({'veth_leak', 'port_forward'},
                          used(conf, 'drivers'))
-        self.assertEqual({'link', 'sysctl', 'address', 'neighbour', 'route',
-                          'rule', 'nftables'}, used(conf, 'backends'))
+        self.assertEqual({'link', 'sysctl', 'address', 'neighbour',
+                          'neighbour_proxy', 'route', 'rule', 'nftables'},
+                         used(conf, 'backends'))
 
     def test_without_a_vrf_there_is_no_leak(self):
         conf = self.load(DRIVERS + RULES + '[frr]\nvrf_name =\n',

@@ -136,7 +136,8 @@ class ListTest(base.ConfTestCase):
         self.assertEqual(
             ['DEFAULT', 'agent', 'ovn', 'ovs', 'frr', 'fip_route',
              'announce', 'veth_leak', 'gateway_drain', 'port_forward',
-             'provider_port', 'tenant_network', 'metrics', *opts.DAEMONS],
+             'provider_port', 'tenant_network', 'load_balancer', 'metrics',
+             *opts.DAEMONS],
             [group for group, opts_ in opts.list_opts()])
 
     def test_the_daemons(self):

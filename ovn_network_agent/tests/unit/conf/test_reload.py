@@ -30,7 +30,7 @@ from ovn_network_agent.tests.unit.conf import base
 VALUES = ('false', 'true', '61', '1001', '201', '3000', '400.5', '0', '5',
           '169.254.99.1', '198.51.100.0/24', 'tcp:127.0.0.1:6640',
           '127.0.0.1:9132', 'other', '/nowhere/other', 'other:4400001',
-          '11111111-2222-4333-8444-555555555555')
+          '2001:db8::1', '11111111-2222-4333-8444-555555555555')
 # These have to fit to other options.
 ANOTHER = {
     'exclude_cidrs': '192.0.2.0/24', 'exclude_routers': 'another',

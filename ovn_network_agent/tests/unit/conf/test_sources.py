@@ -25,6 +25,7 @@ TEXTS = ('false', 'true', '7', '11', '203.0.113.9', '203.0.113.10',
          '203.0.113.0/24', '198.51.100.0/24', 'tcp:192.0.2.7:6641',
          'tcp:192.0.2.8:6641', '/tmp/first/a', '/tmp/second/b', 'alpha',
          'beta', 'cr-alpha', 'cr-beta', 'one:4400001', 'two:4400002',
+         '2001:db8::1', '2001:db8::2',
          '11111111-2222-4333-8444-555555555555',
          '22222222-2222-4333-8444-555555555555')
 # What oslo.log has on the command line, beside what is a boolean there.

@@ -78,6 +78,12 @@ class TypesTest(base.BaseTestCase):
                       '224.0.0.1', '1.2.3', '', '1.2.3.04'])
         self.assertEqual('', types.IPv4Address(empty=True)(''))
 
+    def test_ipv6_addresses(self):
+        self.accepts(types.IPv6Host(), {'2001:DB8:0::1': '2001:db8::1'})
+        self.rejects(types.IPv6Host(), [
+            '192.0.2.1', '2001:db8::/64', 'fe80::1', 'ff02::1', '::', '::1',
+            '2001:db8::1%eth0', ''])
+
     def test_networks(self):
         self.accepts(types.IPNetwork(), {
             '198.51.100.0/24': '198.51.100.0/24',

@@ -19,6 +19,7 @@ from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.control import addresses
+from ovn_network_agent.engine import passes
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
@@ -221,6 +222,91 @@ class StateTest(AddressesTestCase):
         state, why = self.state()
         self.assertEqual('failed', state)
         self.assertIn('wants', why)
+
+
+class MachinesTest(AddressesTestCase):
+    """Addresses of machines on provider networks."""
+
+    VM = '198.51.100.20'
+
+    def setUp(self):
+        super().setUp()
+        self.made.drivers.append(worlds.driver('provider_port',
+                                               self.made.conf))
+        self.made.start()
+
+    def seen(self, *machines, routers=()):
+        """The rows after a pass, a list."""
+        self.view = worlds.with_machines(worlds.snapshot(*routers), *machines)
+        self.made.reconciler.run(passes.Pass(self.view))
+        return addresses.Addresses(
+            self.view, self.made.reconciler.table(), (), self.names,
+            self.made.conf).build()
+
+    def one(self, **values):
+        """(state, reason) of the address of one machine."""
+        row, = self.seen(worlds.machine(self.VM, **values))
+        return row['state'], row['why']
+
+    def test_announced(self):
+        row, = self.seen(worlds.machine(self.VM, tag=4400001))
+        self.assertEqual(
+            ('port', ['port'], '', '', 'public', 'vm-1', 'physnet1', 0,
+             'br-ex', 4400001, 'announced', ''),
+            tuple(row[key] for key in (
+                'kind', 'kinds', 'router', 'router_name', 'network', 'port',
+                'physical_network', 'vlan', 'device', 'tag', 'state',
+                'why')))
+
+    def test_ipv6(self):
+        network = worlds.network(networks=('2001:db8::/64',))
+        row, = self.seen(worlds.machine('2001:db8::20', network=network))
+        self.assertEqual('announced', row['state'])
+
+    def test_withheld(self):
+        self.assertEqual(('omitted', 'by hand'), self.one(withheld='by hand'))
+
+    def test_in_no_subnet(self):
+        state, why = self.one(network=worlds.network(networks=()))
+        self.assertEqual('omitted', state)
+        self.assertIn('in no subnet', why)
+
+    def test_of_a_router_too(self):
+        """Each has a line, and only the router's is announced."""
+        rows = self.seen(
+            worlds.machine(FIP, claimed='a NAT row of a router'),
+            routers=[worlds.router(fips=[FIP])])
+        self.assertEqual(
+            [('port', 'omitted',
+              'a NAT row of a router has the address, too, and comes first'),
+             ('fip', 'announced', '')],
+            [(each['kind'], each['state'], each['why']) for each in rows
+             if each['address'] == FIP])
+
+    def test_a_machine_that_gives_way_hides_no_withdrawal(self):
+        self.seen(worlds.machine(self.VM))
+        self.made.world.refuses[resources.Ref(
+            'announcement', ('vrf-provider', self.VM + '/32'))] = 'no answer'
+        rows = self.seen(worlds.machine(self.VM, claimed='a router port'))
+        self.assertEqual({('port', 'omitted'), ('other', 'failed')},
+                         {(each['kind'], each['state']) for each in rows})
+
+    def test_a_network_that_is_not_here(self):
+        """That is a failure only where an option names the network."""
+        segment = worlds.segment(physical_network='physnet2', bridge='',
+                                 device='', mac='', patch_port=None)
+        why = ('physical network physnet2 is not in ovn-bridge-mappings of '
+               'this node')
+        self.assertEqual(('omitted', why), self.one(
+            network=worlds.network(segment=segment)))
+        self.assertEqual(('failed', why), self.one(
+            network=worlds.network(segment=segment, named=True)))
+
+    def test_a_bridge_without_its_port(self):
+        state, why = self.one(network=worlds.network(
+            segment=worlds.segment(patch_port=None)))
+        self.assertEqual('failed', state)
+        self.assertIn('has no patch port', why)
 
 
 class ChoiceTest(AddressesTestCase):

@@ -21,6 +21,7 @@ from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import gathering
+from ovn_network_agent.diagnosis.address import ports
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import frr
@@ -65,9 +66,41 @@ def case(address=FIP, router=None, **options):
     :returns: :class:`facts.Facts`
     """
     conf = world.conf(**options)
-    version = networks.family(address)
+    return facts_of(subject_of(address, conf, router or {}), conf)
+
+
+def machine(address=FIP, binding=None, found=None, **options):
+    """Facts about an address of a machine that is here.
+
+    :param binding: dict of further values of the :class:`ports.Port`
+    :param found: dict of further values of the :class:`model.PortAddress`;
+        None: the machine is not here, or its port is left out
+    """
+    conf = world.conf(**{'drivers': ['provider_port', 'veth_leak'],
+                         **options})
+    node, about = world.node(), subject.Subject(
+        address, subject.Kind.MACHINE, world.node(), owner='gw2',
+        binding=ports.Port(**{
+            'name': 'vm-1', 'network': 'public', 'mac': 'fa:16:3e:00:00:aa',
+            'host': 'gw2', **(binding or {})}))
+    if found is None:
+        return facts.Facts(gathering.setup(conf, CLIENT), about,
+                           agent={'phase': 'running', 'degraded': []})
+    of = world.machine(address, **{'network': world.network(
+        networks=(NETWORKS[networks.family(address)],)), **found})
+    return facts_of(subject.wanting(
+        dataclasses.replace(
+            about, owner=world.HOSTNAME, found=of, withheld=of.withheld,
+            binding=dataclasses.replace(about.binding, here=True,
+                                        host=world.HOSTNAME)),
+        [world.driver(name, conf) for name in conf.drivers],
+        of.network.uuid, node, of.network, of), conf)
+
+
+def facts_of(about, conf):
+    """Facts about an address of which everything is as it has to be."""
+    address, version = about.address, networks.family(about.address)
     client = CLIENTS[version]
-    about = subject_of(address, conf, router or {})
     return facts.Facts(
         gathering.setup(conf, client), about,
         agent={'phase': 'running', 'degraded': []},
@@ -76,7 +109,7 @@ def case(address=FIP, router=None, **options):
                                   flows.flow_spec(each), 7),)
                for each in about.wanted_of(resources.Flow)},
         journeys=tuple(journey(each, about) for each in packets.for_address(
-            address, client, about.port.segment, about.port.mac)),
+            address, client, about.segment, about.mac)),
         kernel=kernel_of(about, conf), zebra=zebra_of(conf, version),
         lists={daemon: (output.Entry(
             1000000000, 'permit', NETWORKS[version],
@@ -96,7 +129,7 @@ def journey(packet, about, *steps):
         without them, the packet arrives
     :returns: :class:`packets.Journey`
     """
-    segment = about.port.segment
+    segment = about.segment
     default = trace_text.Step(segment.bridge, 0, '', 0, 0, ('NORMAL',))
     inward = packet.inward and not steps
     return packets.Journey(
@@ -193,7 +226,8 @@ def kernel_of(about, conf):
         {name: tuple(
             each.address for each in about.wanted_of(resources.Address)
             if each.dev == name) for name in names},
-        {('br-ex', about.address): ('fa:16:3e:00:00:01', 'REACHABLE'),
+        {('br-ex', about.address): (
+            about.mac if about.place else '', 'REACHABLE'),
          **{(each.dev, each.dst): (MACS[each.lladdr_of], 'PERMANENT')
             for each in about.wanted_of(resources.Neighbour)}},
         {each.path: each.value for each in about.wanted_of(resources.Sysctl)},
@@ -203,7 +237,9 @@ def kernel_of(about, conf):
               for each in about.wanted_of(resources.Rule)),
         {200: (route_codec.Route(200, veth.DEFAULT[version], default,
                                  PAIR[version][1], 44, 0),)},
-        _lookups(about, conf))
+        _lookups(about, conf), proxies=frozenset(
+            (each.dev, each.dst)
+            for each in about.wanted_of(resources.NeighbourProxy)))
 
 
 def _lookups(about, conf):

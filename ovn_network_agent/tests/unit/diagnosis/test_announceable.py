@@ -35,3 +35,10 @@ class AddressesTest(base.BaseTestCase):
                 '198.51.100.10', '192.0.2.7', '2001:db8::7', 'nonsense')))))
         self.assertEqual((), announceable.addresses(
             model.Snapshot(world.node()), ('198.51.100.10',)))
+
+    def test_machines_need_no_group(self):
+        for version, address in (4, '198.51.100.20'), (6, '2001:db8::20'):
+            self.assertEqual([address], list(map(
+                str, announceable.addresses(
+                    model.Snapshot(world.node()), (),
+                    ('198.51.100.20', '2001:db8::20'), version))))

@@ -277,7 +277,7 @@ class PortForwardTest(base.BaseTestCase):
                 (golden.vip(), True),
                 (golden.vip(port_forwards.Rule('udp', 53, 53, (dead,))), True),
                 (golden.vip(address='2001:db8::53'), False),
-                (golden.vip(taken='r1'), False),
+                (golden.vip(taken='router r1'), False),
                 (self.unmanaged(), False)):
             self.assertEqual(there, anchor in self.forwards(vip), vip)
 
@@ -382,7 +382,7 @@ class PortForwardTest(base.BaseTestCase):
             vips = (golden.vip(), golden.vip(address='192.0.2.54'))
             (address, name), = port_forwards.taken(
                 vips, world.snapshot(router))
-            self.assertEqual(router.name, name)
+            self.assertEqual(f'router {router.name}', name)
             wanted.update(dataclasses.replace(
                 world.snapshot(router), forwards=port_forwards.Forwards((
                     dataclasses.replace(vips[0], taken=name), vips[1]),

@@ -61,6 +61,23 @@ class ProviderPortTest(base.BaseTestCase):
         self.assertEqual(2, len(flows))
         self.assertLessEqual({route.ref, *flows}, {*announced.requires})
 
+    def test_a_machine_that_comes(self):
+        """Its route alone: the kernel takes what it sends."""
+        self.assertEqual(['kernel_route'], self.kinds(address(bound=False)))
+        self.assertEqual([], self.kinds(address(bound=False),
+                                        frr__vrf_name=''))
+
+    def test_a_port_that_is_not_up(self):
+        """Its announcement stays if there is one."""
+        route, *kept = self.wanted(address(up=False))
+        self.assertEqual('kernel_route', route.kind)
+        self.assertEqual({'keep'}, {each.kind for each in kept})
+        refs = {keep.of for keep in kept}
+        self.assertNotIn(route.ref, refs)
+        self.assertLessEqual({
+            resources.Ref('announcement', ('vrf-provider', f'{ONE}/32')),
+            resources.Ref('announced_route', (10, f'{ONE}/32'))}, refs)
+
     def test_by_each_method_with_and_without_a_vrf(self):
         for kernel in (False, True):
             for vrf in ('', 'vrf-provider'):
@@ -142,3 +159,42 @@ class ProviderPortTest(base.BaseTestCase):
                 dataclasses.replace(of, named=True))
                 if each.kind == 'problem')
             self.assertIn('[provider_port] networks', found.text)
+
+    def test_router_advertisements(self):
+        of = network(networks=('198.51.100.0/24', '2001:db8::/64'))
+
+        def sent(of, **options):
+            return [each.prefixes for each in self.wanted(of, **options)
+                    if each.kind == 'router_advertisement']
+        self.assertEqual([('2001:db8::/64',)], sent(of))
+        self.assertEqual([], sent(network()))
+        self.assertEqual([], sent(dataclasses.replace(of, advertised=True)))
+        self.assertEqual([], sent(
+            of, provider_port__router_advertisements=False))
+
+    def proxies(self, of, **options):
+        return {each.dst for each in self.wanted(of, **options)
+                if each.kind == 'neighbour_proxy'}
+
+    def test_the_gateways_of_ipv6(self):
+        of = network(networks=('2001:db8::/64', '2001:db8:0:1::/64'))
+        self.assertEqual({'2001:db8::1', '2001:db8:0:1::1'},
+                         self.proxies(of))
+        self.assertEqual(
+            {'2001:db8::fe', '2001:db8::ff', '2001:db8:0:1::1'},
+            self.proxies(of, provider_port__ipv6_gateways=[
+                '2001:db8::fe', '2001:db8::ff']))
+        self.assertEqual(
+            {'2001:db8:0:1::1'}, self.proxies(dataclasses.replace(
+                of, routers=('2001:db8::1',))))
+        self.assertEqual(set(), self.proxies(network(
+            elsewhere=('2001:db8:0:2::5',))))
+        self.assertEqual(
+            {'2001:db8::1', '2001:db8:0:1::1', '2001:db8::5'}, self.proxies(
+                dataclasses.replace(of, elsewhere=(
+                    '2001:db8::5', '2001:db8:0:2::5'))))
+        self.assertLessEqual(
+            {('net/ipv6/conf/br-ex/proxy_ndp', '1'),
+             ('net/ipv6/neigh/br-ex/proxy_delay', '0')},
+            {(each.path, each.value) for each in self.wanted(of)
+             if each.kind == 'sysctl'})

@@ -79,7 +79,7 @@ class Gateway:
         self.conf.set_override(option, value, group=group)
         self.drivers = loader.renewed(self.drivers, settings.live(self.conf))
         self.fip_route = self.drivers[0]
-        self.reconciler.use(self.drivers)
+        self.reconciler.wanted.drivers = self.drivers
 
     def start(self):
         """A new reconciler on the same world, as after a restart."""

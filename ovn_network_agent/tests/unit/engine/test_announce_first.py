@@ -16,7 +16,7 @@ import fixtures
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.engine import application
+from ovn_network_agent.engine import reconciler
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -58,12 +58,12 @@ class UrgentTest(gateways.ReconcilerTestCase):
         self.assertFalse(written & self.REST)
         self.assertEqual(('announcing',), outcome.pending)
         self.assertEqual({}, outcome.failures)
-        self.assertEqual(application.PAUSE,
+        self.assertEqual(reconciler.PAUSE,
                          self.taker.reconciler.next_retry())
         # What else happens meanwhile does not hurry it.
         self.taker.run(worlds.router(fips=[FIP]))
         self.assertEqual(set(), self.written())
-        self.taker.clock += application.PAUSE
+        self.taker.clock += reconciler.PAUSE
         outcome = self.taker.run(worlds.router(fips=[FIP]))
         self.assertTrue(outcome.settled)
         self.assertEqual(self.REST, self.written())
@@ -74,7 +74,7 @@ class UrgentTest(gateways.ReconcilerTestCase):
         self.taker.run(worlds.router(fips=[FIP]), urgent=True)
         self.assertIn('Announced 2 addresses first', self.log.output)
         self.assertNotIn('created announcement', self.log.output)
-        self.taker.clock += application.PAUSE
+        self.taker.clock += reconciler.PAUSE
         self.taker.run(worlds.router(fips=[FIP]))
         self.assertIn('created announcement', self.log.output)
         self.assertIn('created advertised', self.log.output)
@@ -94,7 +94,7 @@ class UrgentTest(gateways.ReconcilerTestCase):
         for number in range(10, 16):
             fips.append(f'198.51.100.{number}')
             self.taker.run(worlds.router(fips=fips), urgent=True)
-            self.taker.clock += application.PAUSE / 3
+            self.taker.clock += reconciler.PAUSE / 3
         self.assertLessEqual({HAIRPIN}, self.written())
 
     def test_nothing_waits_where_nothing_is_announced(self):
@@ -109,7 +109,7 @@ class UrgentTest(gateways.ReconcilerTestCase):
     def test_without_its_route_nothing_of_an_address_follows(self):
         self.taker.world.refuses[ROUTE] = 'no memory'
         self.taker.run(worlds.router(fips=[FIP]), urgent=True)
-        self.taker.clock += application.PAUSE
+        self.taker.clock += reconciler.PAUSE
         outcome = self.taker.run(worlds.router(fips=[FIP]))
         self.assertEqual({'198.51.100.1/32'}, self.taker.addresses())
         self.assertEqual({ROUTE, HAIRPIN, ANNOUNCEMENT, PROOF},
@@ -119,7 +119,7 @@ class UrgentTest(gateways.ReconcilerTestCase):
         """Trap T16: it is not taken over before every plane has it."""
         self.taker.world.refuses[HAIRPIN] = 'table full'
         self.taker.run(worlds.router(fips=[FIP]), urgent=True)
-        self.taker.clock += application.PAUSE
+        self.taker.clock += reconciler.PAUSE
         outcome = self.taker.run(worlds.router(fips=[FIP]))
         self.assertEqual({'198.51.100.1/32', DST}, self.taker.addresses())
         self.assertEqual({HAIRPIN, PROOF}, set(outcome.failures))

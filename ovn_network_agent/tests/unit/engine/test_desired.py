@@ -19,7 +19,6 @@ from hypothesis import strategies
 from oslotest import base
 
 from ovn_network_agent import resources
-from ovn_network_agent.engine import desired
 from ovn_network_agent.engine import tracking
 
 ROUTE = resources.KernelRoute(254, '198.51.100.10/32', 'br-ex')
@@ -40,7 +39,7 @@ class DesiredStateTest(base.BaseTestCase):
 
     def begin(self):
         self.tracker = tracking.Tracker()
-        self.state = desired.DesiredState(self.tracker)
+        self.state = tracking.DesiredState(self.tracker)
 
     def wanted(self):
         return set(self.tracker.wanted())
@@ -93,7 +92,7 @@ class DesiredStateTest(base.BaseTestCase):
         for contributor, wanted in history:
             self.state.contribute(contributor, wanted)
         fresh_tracker = tracking.Tracker()
-        fresh = desired.DesiredState(fresh_tracker)
+        fresh = tracking.DesiredState(fresh_tracker)
         for contributor, wanted in sorted(dict(history).items()):
             fresh.contribute(contributor, wanted)
         self.assertEqual(fresh.conflicts, self.state.conflicts)

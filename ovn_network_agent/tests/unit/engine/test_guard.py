@@ -32,8 +32,8 @@ ALL = {fip + '/32' for fip in FIPS} | {'198.51.100.1/32'}
 
 
 @dataclasses.dataclass
-class Evidence:
-    """What a test says about OVN; see :class:`ovn.evidence.Evidence`."""
+class CrossCheck:
+    """What a test says about OVN; see :class:`ovn.cross_check.CrossCheck`."""
 
     others: frozenset = frozenset()
     reasons: tuple = ()
@@ -51,7 +51,7 @@ class GuardTest(gateways.ReconcilerTestCase):
 
     def setUp(self):
         super().setUp()
-        self.evidence = Evidence()
+        self.cross_check = CrossCheck()
         self.status = status.Status({}, lambda: self.gate.clock)
         self.gate = self.gateway()
         self.router = worlds.router(fips=FIPS)
@@ -59,7 +59,7 @@ class GuardTest(gateways.ReconcilerTestCase):
     def run_pass(self, *routers, percent=50, minimum=10, **values):
         return self.gate.reconciler.run(passes.Pass(
             worlds.snapshot(*routers), limits=lambda: guard.Limits(
-                percent, minimum, self.evidence), **values))
+                percent, minimum, self.cross_check), **values))
 
     def announced(self):
         """A gateway that announces all addresses."""
@@ -99,7 +99,7 @@ class GuardTest(gateways.ReconcilerTestCase):
         self.announced()
         for line in [*self.lines(0), *self.lines(notyet.USUAL / 2)]:
             self.assertIn('INFO', line)
-        self.evidence.confirmed = self.run_pass().held.unconfirmed
+        self.cross_check.confirmed = self.run_pass().held.unconfirmed
         line, = self.lines(0)
         self.assertIn('INFO The withdrawal guard holds nothing any', line)
 
@@ -110,35 +110,35 @@ class GuardTest(gateways.ReconcilerTestCase):
         self.assertIn('WARNING the withdrawal guard holds 21 of 21', first)
         self.assertIn('WARNING Degraded (1): the withdrawal guard', second)
         self.assertEqual([], self.lines(notyet.USUAL))
-        self.evidence.confirmed = self.run_pass().held.unconfirmed
+        self.cross_check.confirmed = self.run_pass().held.unconfirmed
         line, = self.lines(0)
         self.assertIn('WARNING The withdrawal guard holds nothing any', line)
 
     def test_a_doubt_is_a_warning_at_once(self):
         self.announced()
-        self.evidence.reasons = ('there is no router at all',)
+        self.cross_check.reasons = ('there is no router at all',)
         for line in self.lines(0):
             self.assertIn('WARNING', line)
 
     def test_all_goes_after_it(self):
         self.announced()
-        self.evidence.confirmed = self.run_pass().held.unconfirmed
+        self.cross_check.confirmed = self.run_pass().held.unconfirmed
         outcome = self.run_pass()
         self.assertEqual(set(), self.gate.addresses())
         self.assertEqual([], outcome.degraded)
 
     def test_an_earlier_confirmation_says_nothing_about_a_later_loss(self):
         self.announced()
-        self.evidence.confirmed = self.run_pass().held.unconfirmed
+        self.cross_check.confirmed = self.run_pass().held.unconfirmed
         self.run_pass(self.router)
         self.assertEqual(ALL, self.run_pass().held.unconfirmed)
         self.assertEqual(ALL, self.gate.addresses())
 
     def test_what_joins_meanwhile_is_confirmed_on_its_own(self):
         self.announced()
-        self.evidence.confirmed = self.run_pass(
+        self.cross_check.confirmed = self.run_pass(
             self.without(15)).held.unconfirmed
-        self.assertEqual(15, len(self.evidence.confirmed))
+        self.assertEqual(15, len(self.cross_check.confirmed))
         outcome = self.run_pass()
         self.assertEqual(6, len(outcome.held.unconfirmed))
         self.assertEqual(6, len(self.gate.addresses()))
@@ -168,25 +168,25 @@ class GuardTest(gateways.ReconcilerTestCase):
 
     def test_what_another_gateway_has_goes_at_once(self):
         self.announced()
-        self.evidence.others = frozenset(sorted(ALL)[:9])
+        self.cross_check.others = frozenset(sorted(ALL)[:9])
         outcome = self.run_pass()
-        self.assertEqual(ALL - self.evidence.others, self.gate.addresses())
-        self.assertEqual(ALL - self.evidence.others, outcome.held.subjects)
+        self.assertEqual(ALL - self.cross_check.others, self.gate.addresses())
+        self.assertEqual(ALL - self.cross_check.others, outcome.held.subjects)
         # The rest is below the minimum, and is still held.
-        self.evidence.others = frozenset(sorted(ALL)[:18])
+        self.cross_check.others = frozenset(sorted(ALL)[:18])
         self.run_pass()
-        self.assertEqual(ALL - self.evidence.others, self.gate.addresses())
-        self.evidence.others = ALL
+        self.assertEqual(ALL - self.cross_check.others, self.gate.addresses())
+        self.cross_check.others = ALL
         self.assertEqual([], self.run_pass().degraded)
         self.assertEqual(set(), self.gate.addresses())
 
     def test_what_they_need_stays_too(self):
         """Rules of networks and flows of the patch port have no address."""
         self.announced()
-        self.evidence.others = frozenset(sorted(ALL)[:5])
+        self.cross_check.others = frozenset(sorted(ALL)[:5])
         self.run_pass()
         gone = {r for r in self.before - self.gate.world.values()}
-        self.assertEqual(self.evidence.others, {r.subject for r in gone})
+        self.assertEqual(self.cross_check.others, {r.subject for r in gone})
         table = self.gate.reconciler.table()
         self.assertEqual({ledger.State.HELD}, {
             row.state for row in table.rows() if not row.wanted and
@@ -210,21 +210,21 @@ class GuardTest(gateways.ReconcilerTestCase):
 
     def test_a_doubt_outlasts_the_confirmation(self):
         self.announced()
-        self.evidence.reasons = ('a', 'b')
-        self.evidence.confirmed = self.run_pass().held.unconfirmed
+        self.cross_check.reasons = ('a', 'b')
+        self.cross_check.confirmed = self.run_pass().held.unconfirmed
         outcome = self.run_pass()
         self.assertIn('because a and b; ', outcome.degraded[0])
         self.assertEqual(frozenset(), outcome.held.unconfirmed)
         self.assertEqual(ALL, self.gate.addresses())
-        self.evidence.reasons = ()
+        self.cross_check.reasons = ()
         self.run_pass()
         self.assertEqual(set(), self.gate.addresses())
 
     def test_an_emptied_database_is_remembered(self):
         self.announced()
-        self.evidence.emptied, self.evidence.reasons = True, ('empty',)
-        self.evidence.confirmed = self.run_pass().held.unconfirmed
-        self.evidence.emptied, self.evidence.reasons = False, ()
+        self.cross_check.emptied, self.cross_check.reasons = True, ('empty',)
+        self.cross_check.confirmed = self.run_pass().held.unconfirmed
+        self.cross_check.emptied, self.cross_check.reasons = False, ()
         # It is filled again, row by row.
         for left in (20, 15, 5, 1):
             outcome = self.run_pass(self.without(left))
@@ -238,7 +238,7 @@ class GuardTest(gateways.ReconcilerTestCase):
 
     def test_the_word_of_the_operator(self):
         self.announced()
-        self.evidence.emptied, self.evidence.reasons = True, ('empty',)
+        self.cross_check.emptied, self.cross_check.reasons = True, ('empty',)
         self.assertEqual(0, self.gate.reconciler.guard.release())
         self.run_pass(self.without(15))
         self.assertEqual(15, self.gate.reconciler.guard.release())
@@ -276,6 +276,6 @@ class GuardTest(gateways.ReconcilerTestCase):
         self.announced()
         self.gate.start()
         _steps, outcome = self.gate.reconciler.plan(
-            worlds.snapshot(), lambda: guard.Limits(50, 10, self.evidence))
+            worlds.snapshot(), lambda: guard.Limits(50, 10, self.cross_check))
         self.assertEqual(ALL, outcome.held.subjects)
         self.assertIn('withdrawal guard', outcome.degraded[0])

@@ -123,7 +123,7 @@ class MomentsTest(gateways.ReconcilerTestCase):
         def state(ref):
             asked.append(ref)
             return State.REFUSED if ref == refs[0] else State.IN_PLACE
-        known.note(refs, state, State.IN_PLACE)
+        known.note(refs, state)
         del asked[:]
-        known.note([refs[1]], state, State.IN_PLACE)
+        known.note([refs[1]], state)
         self.assertEqual({refs[0], refs[1]}, set(asked))

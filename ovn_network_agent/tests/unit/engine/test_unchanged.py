@@ -58,8 +58,8 @@ class UnchangedTest(gateways.ReconcilerTestCase):
 
     def periodic(self, *routers, **values):
         return self.made.reconciler.run(passes.Pass(
-            worlds.snapshot(*(routers or [self.router])), full=True,
-            periodic=True, **values))
+            worlds.snapshot(*(routers or [self.router])),
+            reads=self.made.reconciler.backends.names, **values))
 
     def said(self, *routers, **values):
         """Whether the routes were unchanged in a further pass."""

@@ -168,8 +168,16 @@ class SourceTest(SourceTestCase):
         self.assertEqual('', made.current(world.snapshot()).vips[0].taken)
         found = made.current(world.snapshot(
             world.router(fips=('192.0.2.53',))))
-        self.assertEqual('neutron-1', found.vips[0].taken)
+        self.assertEqual('router neutron-1', found.vips[0].taken)
         self.assertEqual('', made.current(world.snapshot()).vips[0].taken)
+
+    def test_an_address_of_a_machine(self):
+        made = self.source(text('192.0.2.53'))
+        for taken, values in (('port vm-1', {}), ('', {'withheld': 'so'}),
+                              ('', {'claimed': 'port vm-2'})):
+            found = made.current(world.with_machines(
+                world.snapshot(), world.machine('192.0.2.53', **values)))
+            self.assertEqual(taken, found.vips[0].taken)
 
     def test_addresses_are_only_looked_for_when_they_matter(self):
         made = self.source(text('192.0.2.53'))

@@ -136,7 +136,7 @@ class StandingTest(base.BaseTestCase):
                                          '169.254.0.1'))
         self.assertEqual(
             ('refused', 'router r1 has this address'),
-            self.after(dataclasses.replace(OTHER, taken='r1')))
+            self.after(dataclasses.replace(OTHER, taken='router r1')))
 
     def test_no_backend_is_alive(self):
         """A VIP is withdrawn when all are dead, not before."""

@@ -39,7 +39,9 @@ CALLS = {'loads', 'raw_decode', 'get_single_node', 'safe_load', 'unpack',
 OURS = {
     'references to objects of the agent itself': (
         'backends.flow', 'backends.frr_prefix_list', 'backends.frr_static',
-        'backends.overlap', 'control.addresses', 'diagnosis.address.switch',
+        'backends.overlap', 'backends.router_advertisement',
+        'control.addresses', 'diagnosis.address.switch',
+        'drivers.tenant_network', 'frr.shape',
         'diagnosis.address.verdicts', 'diagnosis.node.check',
         'engine.reconciler', 'forward.presence', 'forward.standing',
         'nft.transaction', 'ovn.absence', 'privileged.ofctl',
@@ -52,7 +54,7 @@ OURS = {
         'ovsdb.streams', 'privileged.helper', 'watches.frr_witness',
         'diagnosis.node.ovn', 'selection'),
     'answers of the agent that control.client has read': (
-        'ctl.announce_method', 'ctl.drain', 'ctl.fips', 'ctl.health',
+        'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.health',
         'ctl.plan', 'ctl.reload', 'ctl.report', 'ctl.resync',
         'diagnosis.node.sources'),
     'the state of this process and of its interpreter': (

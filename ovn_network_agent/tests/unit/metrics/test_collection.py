@@ -161,7 +161,7 @@ class CollectionTest(base.BaseTestCase):
         self.assertEqual(1, self.value('failover_announce_seconds_count'))
         # The count of the addresses waits for the pass that follows.
         self.assertEqual(0, self.value('announced_ips'))
-        self.work._precedence.release()
+        self.work._announcing_until = None
         self.made()
         self.assertEqual(2, self.value('announced_ips'))
 

@@ -40,7 +40,7 @@ names = st.text('abcdefghij-.0123456789', min_size=1, max_size=15)
 # linux/if_addr.h, linux/neighbour.h, linux/if_link.h: sizes of headers and
 # numbers of attributes.
 IFADDRMSG, IFA_LOCAL = 8, 2
-NDMSG, NDA_DST, NDA_LLADDR = 12, 1, 2
+NDMSG, NDA_DST, NDA_LLADDR, NDA_PROTOCOL = 12, 1, 2, 12
 IFLA_IFNAME, IFLA_LINKINFO = 3, 18
 IFLA_INFO_KIND, IFLA_INFO_DATA, IFLA_VRF_TABLE = 1, 2, 1
 IFLA_VLAN_ID, IFLA_VLAN_PROTOCOL = 1, 5
@@ -200,6 +200,16 @@ class ObjectsTest(unittest.TestCase):
         self.assertEqual((7, ndmsg.NUD_PERMANENT),
                          (message['ifindex'], message['state']))
         self.assertEqual({NDA_DST: dst.packed, NDA_LLADDR: mac},
+                         route_codec.attributes(body, NDMSG))
+
+    @given(st.ip_addresses(), st.integers(0, 255))
+    def test_neighbour_proxy(self, dst, protocol):
+        body = neighbours.encode_proxy(7, str(dst), protocol)
+        message = messages.decode(neighbours.MESSAGE, body, 0, len(body))
+        self.assertEqual((7, 0, ndmsg.NTF_PROXY), tuple(
+            message[name] for name in ('ifindex', 'state', 'flags')))
+        marks = {NDA_PROTOCOL: bytes([protocol])} if protocol else {}
+        self.assertEqual({NDA_DST: dst.packed, **marks},
                          route_codec.attributes(body, NDMSG))
 
     def test_link_of_a_vrf(self):

@@ -36,7 +36,7 @@ class IndexTest(base.BaseTestCase):
         self.assertEqual(frozenset(), one.find('a'))
         self.assertIsNone(one.first('a'))
         one.update(2, None)
-        self.assertFalse(one.covers(2))
+        self.assertNotIn(2, one.rows())
         self.assertEqual(1, len(one))
 
     @hypothesis.settings(max_examples=budget.examples(100),

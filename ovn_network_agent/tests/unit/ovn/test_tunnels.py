@@ -15,7 +15,6 @@
 
 from oslotest import base
 
-from ovn_network_agent.ovn import questions
 from ovn_network_agent.ovn import tunnels
 
 ONE, TWO = '10.0.0.1', '10.0.0.2'
@@ -64,7 +63,6 @@ class TunnelsTest(base.BaseTestCase):
         self.assertEqual('', self.judged(0, EXPIRED, UP))
 
     def test_the_answer_of_the_database(self):
-        question = questions.Tunnels([ONE, TWO])
-        self.assertEqual({ONE: [UP], TWO: []}, question.statuses([
+        self.assertEqual({ONE: [UP], TWO: []}, tunnels.statuses([ONE, TWO], [
             [{'bfd_status': ['map', list(map(list, UP.items()))]},
              {'bfd_status': ['map', []]}], []]))

@@ -55,7 +55,8 @@ class LimitsTest(unittest.TestCase):
              'restore': 'ordered', 'log_level': 'debug',
              'bgp_soft_refresh': 'always',
              'address_scopes': ['11111111-2222-4333-8444-555555555555'],
-             'router_tags': ['r1:4400001'], 'network_tags': ['n1:4400001']}
+             'router_tags': ['r1:4400001'], 'network_tags': ['n1:4400001'],
+             'ipv6_gateways': ['2001:db8::1']}
 
     def changed(self, option):
         if option.name in self.OTHER:

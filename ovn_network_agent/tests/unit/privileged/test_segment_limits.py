@@ -17,6 +17,7 @@ import errno
 from oslotest import base
 
 from ovn_network_agent.netlink import rules
+from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.tests.unit import world
 
@@ -37,6 +38,11 @@ class SegmentLimitsTest(base.BaseTestCase):
             within.check_address(dev, '169.254.169.254/32')
             within.check_neighbour(dev)
             within.check_sysctl(f'net/ipv4/conf/{dev}/proxy_arp')
+            within.check_proxy(dev, '2001:db8::10')
+            within.check_advertisement(dev, ['2001:db8::/64'])
+            for path in (f'conf/{dev}/proxy_ndp', f'neigh/{dev}/proxy_delay'):
+                checks.sysctl(f'net/ipv6/{path}', '1')
+                within.check_sysctl(f'net/ipv6/{path}')
             within.check_route(254, '198.51.100.10/32', dev, '', 10)
             within.check_rule(rules.Rule(
                 2001, 0, '198.51.100.0/24', None, dev, None, 0))
@@ -48,6 +54,8 @@ class SegmentLimitsTest(base.BaseTestCase):
         for dev in ('eth0', 'br-int', 'br-ex.0', 'br-ex.4095', 'br-ex.1.1',
                     'br-int.5', 5, None):
             self.refused(within.check_neighbour, dev)
+            self.refused(within.check_proxy, dev, '2001:db8::10')
+            self.refused(within.check_advertisement, dev, [])
             self.refused(within.check_address, dev, '169.254.169.254/32')
             self.refused(within.check_route, 254, '198.51.100.10/32', dev,
                          '', 10)
@@ -59,6 +67,20 @@ class SegmentLimitsTest(base.BaseTestCase):
         self.refused(within.check_address, 'br-ex.101', '192.0.2.1/24')
         self.refused(within.check_route, 254, '0.0.0.0/0', 'br-ex.101', '',
                      10)
+
+    def test_advertised_prefixes(self):
+        within = self.limits()
+        for prefix in ('::/0', '2000::/3', 'fe80::/64', 'ff02::/16'):
+            self.refused(within.check_advertisement, 'br-ex', [prefix])
+        within = self.limits(network_cidr=['2001:db8::/48', '192.0.2.0/24'])
+        within.check_advertisement('br-ex', ['2001:db8:0:1::/64'])
+        for prefix in ('2001:db8:1::/64', '2001:db8::/47'):
+            self.refused(within.check_advertisement, 'br-ex', [prefix])
+
+    def test_proxies_for_addresses_of_the_named_networks(self):
+        within = self.limits(network_cidr=['2001:db8::/64'])
+        within.check_proxy('br-ex', '2001:db8::10')
+        self.refused(within.check_proxy, 'br-ex', '2001:db8:1::10')
 
     def test_bridges(self):
         within = self.limits()

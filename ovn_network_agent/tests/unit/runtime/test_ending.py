@@ -122,6 +122,24 @@ class EndingTest(base.BaseTestCase):
         self.end()
         self.assertEqual(1, log.output.count('are withdrawn now'))
 
+    def test_machines_that_nobody_announces_any_more(self):
+        log = self.useFixture(fixtures.FakeLogger())
+
+        class Machines(View):
+            def snapshot(self, phase):
+                return worlds.with_machines(
+                    super().snapshot(phase), worlds.machine(FIP),
+                    worlds.machine('198.51.100.11', withheld='by hand'),
+                    worlds.machine('198.51.100.12', claimed='port vm-2'),
+                    worlds.machine('203.0.113.9'))
+        self.end(Machines())
+        self.assertIn('1 addresses of machines on provider networks are '
+                      f'withdrawn now ({FIP}): ', log.output)
+        self.assertEqual(1, log.output.count('are withdrawn now'))
+        self.assertIn('live migration', log.output)
+        self.end(Machines(), cleanup_on_shutdown=False)
+        self.assertEqual(1, log.output.count('are withdrawn now'))
+
     def test_what_failed_is_tried_once_more(self):
         # The time to try it again may be after the end of the clean-up.
         self.failed_for_long()

@@ -43,6 +43,16 @@ class ForerunTest(base.BaseTestCase):
         self.assertEqual(worlds.node(), found.node)
         self.assertEqual(2, len(self.chosen(1000, 1000, 1, 5000).routers))
 
+    def test_no_machines(self):
+        view = worlds.with_machines(worlds.snapshot(
+            router(1, 1500), router(2, 5000)), worlds.machine('192.0.2.9'))
+        found = forerun.first_of(view)
+        self.assertEqual((1, {}, {}), (len(found.routers), found.networks,
+                                       found.machines))
+        self.assertIsNone(forerun.first_of(worlds.with_machines(
+            worlds.snapshot(), *(worlds.machine(f'11.1.{n >> 8}.{n & 255}')
+                                 for n in range(5000)))))
+
     def test_none_where_there_are_few(self):
         self.assertIsNone(self.chosen())
         self.assertIsNone(self.chosen(1000, 1000, 2000))

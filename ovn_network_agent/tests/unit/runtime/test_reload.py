@@ -171,11 +171,11 @@ class ReloadTestCase(base.ConfTestCase):
 class RecomputedTest(ReloadTestCase):
 
     def test_nothing_has_changed(self):
-        before = self.work.drivers
+        before = self.work.wanted.drivers
         self.assertEqual([], self.reload())
         # The systems are compared all the same.
         self.assertEqual([True, True], self.seen.full)
-        for old, new in zip(before, self.work.drivers, strict=True):
+        for old, new in zip(before, self.work.wanted.drivers, strict=True):
             self.assertIs(old, new)
 
     def test_each_option_concerns_the_drivers_that_read_it(self):
@@ -308,13 +308,13 @@ class RefusedTest(ReloadTestCase):
                 world.driver('choosy', self.conf, Choosy)]
 
     def test_a_driver_refuses_its_options(self):
-        before = self.work.drivers
+        before = self.work.wanted.drivers
         self.assertEqual([], self.reload(
             fip_route__announce_method='kernel',
             DEFAULT__reconcile_interval=5))
         self.assertEqual(60, self.conf.reconcile_interval)
         self.assertEqual('static', self.conf.fip_route.announce_method)
-        self.assertIs(before, self.work.drivers)
+        self.assertIs(before, self.work.wanted.drivers)
         self.assertIn(
             'The configuration stays as it was: driver choosy refuses its '
             'options: ValueError: [fip_route] announce_method is not for me',

@@ -89,7 +89,7 @@ class ChassisTest(base.JudgeTestCase):
 
     def test_a_compute_node_with_the_usual_drivers(self):
         """The remedy of a gateway node would have Neutron use the node."""
-        self.assertIn('on a compute node set [DEFAULT] drivers = ',
+        self.assertIn('on a compute node take gateway_drain out ',
                       self.judged(ovn.judge_gateway, chassis(options=()),
                                   base.BROKEN))
 

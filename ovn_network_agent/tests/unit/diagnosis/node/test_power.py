@@ -124,9 +124,8 @@ class FabricTest(base.JudgeTestCase):
 class AnswerTest(base.JudgeTestCase):
 
     def test_the_column_of_a_tunnel(self):
-        question = bfd.Sessions()
-        self.assertEqual([('192.0.2.2', FAST, {'state': 'up'})], list(
-            question.found([[{
+        self.assertEqual([power.Session('192.0.2.2', FAST, 'up', '')], list(
+            power.sessions([[{
                 'options': ['map', [['key', 'flow'],
                                     ['remote_ip', '192.0.2.2']]],
                 'bfd': ['map', [['enable', 'true'], ['min_rx', '200'],

@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The evidence about addresses that the view lacks.  Pure.
+"""Whether both databases say the same about addresses that the view lacks.
 
-The withdrawal guard (:mod:`engine.guard`) asks this module whether OVN says
-the same in both databases.  An address may be gone by a wish of somebody, or
-because a database was emptied, restored or is being filled again.
+The withdrawal guard (:mod:`engine.guard`) asks this module.  An address may be
+gone by a wish of somebody, or because a database was emptied, restored or is
+being filled again.  Pure.
 """
 
 from collections.abc import Iterable
@@ -26,16 +26,19 @@ from ovn_network_agent.ovn import prefixes
 from ovn_network_agent.ovsdb.columns import Uuid
 
 
-class Evidence:
+class CrossCheck:
     """Questions about addresses to the indexes of one view.
 
     :param confirmed: the subjects whose loss both servers have confirmed
+    :param machines: whether machines on provider networks are announced, which
+        need no router
     """
 
     def __init__(self, index: indexes.Find, chassis: str,
-                 confirmed: frozenset[str]) -> None:
+                 confirmed: frozenset[str], machines: bool = False) -> None:
         self._index = index
         self._chassis = chassis
+        self._machines = machines
         self.confirmed = confirmed
 
     def elsewhere(self, subject: str) -> bool:
@@ -50,8 +53,13 @@ class Evidence:
 
     @property
     def emptied(self) -> bool:
-        """Whether the Northbound database has no router at all."""
-        return not len(self._index('nb', 'Logical_Router', 'port'))
+        """Whether the Northbound database has no router at all.
+
+        With machines on provider networks, it has no network either.
+        """
+        return not (len(self._index('nb', 'Logical_Router', 'port')) or
+                    self._machines and
+                    len(self._index('nb', 'Logical_Switch', 'uuid')))
 
     def doubts(self, subjects: Iterable[str]) -> Iterator[str]:
         """The reasons to believe that the addresses are not gone for good.

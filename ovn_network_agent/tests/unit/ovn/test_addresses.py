@@ -15,9 +15,9 @@ import hypothesis
 from hypothesis import strategies
 from oslotest import base
 
+from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
-from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.tests import budget
 from ovn_network_agent.tests import calls
@@ -34,14 +34,14 @@ class Rows:
         self.tables = {'NAT': {}, 'Logical_Router': {}}
         self.queries = queries.Queries(indexes.make())
         self.queries.replace({'nb': self.tables, 'sb': {}})
-        self.nats = nats.Nats(self.queries, inputs.Inputs())
+        self.addresses = addresses.Addresses(self.queries, inputs.Inputs())
 
     def set(self, place, uuid, row):
         """A row comes, changes or, with None, goes."""
         self.tables[place[1]].pop(uuid, None)
         if row is not None:
             self.tables[place[1]][uuid] = row
-        self.nats.took(place[1], uuid, self.queries.take(place, uuid))
+        self.addresses.took(place[1], uuid, self.queries.take(place, uuid))
 
     def nat(self, uuid, address, **values):
         self.set(NAT, uuid, atoms.made(uuid, **{
@@ -53,14 +53,14 @@ class Rows:
 
     def found(self, router):
         """What is known of the NAT rows of a router."""
-        self.nats.read()
-        of = self.nats.of(router)
-        return (of.facts(), {address: of.of_address(address)
-                             for address in of.addresses()},
-                self.queries.ask(nats.tenants, self.queries, router))
+        self.addresses.read()
+        of = self.addresses.of(router)
+        return (of.facts(), {address: of.sources(address).nats
+                             for address in of._by_address},
+                self.queries.ask(addresses.tenants, self.queries, router))
 
 
-class NatsTest(base.BaseTestCase):
+class AddressesTest(base.BaseTestCase):
 
     @hypothesis.settings(max_examples=budget.examples(200), deadline=None,
                          database=None)
@@ -102,7 +102,7 @@ class NatsTest(base.BaseTestCase):
         self.assertEqual(999, len(kept.found('a')[2]))
         kept.router('a', many[:-1])
         kept.nat(many[5], '198.51.100.1', type='snat', logical_ip='10.9.9.9')
-        with calls.made(nats.nat) as read:
+        with calls.made(addresses.nat) as read:
             facts, by_address, tenants = kept.found('a')
         self.assertEqual(999, len(facts.tenants))
         self.assertEqual(999, len(by_address['198.51.100.1']))
@@ -114,7 +114,7 @@ class NatsTest(base.BaseTestCase):
         kept = Rows()
         kept.nat('u', '198.51.100.10')
         kept.router('a', ['u'])
-        before = kept.nats.of('a')
-        kept.nats.drop('a')
-        self.assertIsNot(before, kept.nats.of('a'))
+        before = kept.addresses.of('a')
+        kept.addresses.drop('a')
+        self.assertIsNot(before, kept.addresses.of('a'))
         self.assertEqual(['198.51.100.10'], list(kept.found('a')[1]))

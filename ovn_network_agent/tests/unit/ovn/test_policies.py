@@ -16,7 +16,7 @@ from oslotest import base
 from ovs.db import data
 from ovs.db import types as ovs_types
 
-from ovn_network_agent.ovn import words
+from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovsdb import once
 
 KEY = uuid.UUID('11111111-2222-4333-8444-555555555555')
@@ -38,7 +38,7 @@ def marked(value):
 
 def statement(*args):
     """The only statement of a row, or an empty one."""
-    return next(iter(words.statement(*args)), words.Statement())
+    return next(iter(policies.read(*args)), policies.Policy())
 
 
 class OwnTest(base.BaseTestCase):
@@ -56,7 +56,7 @@ class OwnTest(base.BaseTestCase):
     def test_a_row_without_the_key_says_nothing(self):
         for other in (row(external_ids={}), row(external_ids={
                 'ovn-network-agent': 'false'}), row()):
-            self.assertEqual((), words.statement('NAT row', other))
+            self.assertEqual((), policies.read('NAT row', other))
 
     def test_the_text_names_row_key_and_value(self):
         word, = statement('NAT row', marked('false')).own
@@ -80,7 +80,7 @@ class TagTest(base.BaseTestCase):
             external_ids={'ovn-network-agent:tag': value}))
 
     def test_routers_and_networks_have_tags(self):
-        for kind in words.TAGGED:
+        for kind in policies.TAGGED:
             for text, number in (('4400000', 4400000), (' 4499999 ', 4499999),
                                  ('0', 0)):
                 tag, = self.statement(kind, text).tags
@@ -117,24 +117,24 @@ class OvnTest(base.BaseTestCase):
         for text in ('true', '', 'no', '0', ' false'):
             self.assertTrue(self.advertises(text), text)
         for other in (row(options={'a': 'false'}), row()):
-            self.assertEqual((), words.statement('NAT row', other))
+            self.assertEqual((), policies.read('NAT row', other))
 
     def test_a_router_that_ovn_routes(self):
         """smap_get_bool() with the default false."""
         for text, routed in (('true', True), ('True', True), ('false', False),
                              ('1', False), ('', False), (' true', False)):
-            self.assertIs(routed, words.is_routed(row(
+            self.assertIs(routed, policies.is_routed(row(
                 options={'dynamic-routing': text})), text)
-        self.assertFalse(words.is_routed(row()))
+        self.assertFalse(policies.is_routed(row()))
 
     def test_both_may_announce_for_a_while(self):
         for text, routed in (('true', False), ('false', True)):
-            self.assertIs(routed, words.is_routed(row(
+            self.assertIs(routed, policies.is_routed(row(
                 options={'dynamic-routing': 'true'},
                 external_ids={'ovn-network-agent:announce': text})), text)
 
 
-class StatementTest(base.BaseTestCase):
+class PolicyTest(base.BaseTestCase):
 
     def test_of_several_rows(self):
         both = statement('router', marked('false')) + statement('network', row(

@@ -23,18 +23,20 @@ view on.
 
 from collections.abc import Callable
 from collections.abc import Collection
+import contextlib
 import functools
-import threading
 import time
 
 from ovn_network_agent import resources
-from ovn_network_agent.ovn import questions
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import question
 from ovn_network_agent.ovsdb.columns import Tables
-from ovn_network_agent.ovsdb.question import Answers
+
+# The answer matters only for its moment; no chassis has this name.
+_MOMENT = (question.select('Chassis', ['name', '==', '']),)
 
 
-class CatchingUp:
+class Barrier:
     """Holds what was lost in NB until a view is newer than SB's answer.
 
     :param wake: called when SB has answered, on the thread of the connection
@@ -44,13 +46,9 @@ class CatchingUp:
                  wake: Callable[[], object]) -> None:
         self._sb = sb
         self._wake = wake
-        self._lock = threading.Lock()
-        # Each ref, and the number of the last question after its loss.
-        self._asked: dict[resources.Ref, int] = {}
-        self._number = 0
-        # The numbers of the answered questions, and the monotonic seconds of
-        # each answer, until a view is newer.
-        self._answers: dict[int, float] = {}
+        # By ref the monotonic seconds of the answer to the question after the
+        # loss, nothing before it.
+        self._answers: dict[resources.Ref, list[float]] = {}
 
     def ask(self, refs: Collection[resources.Ref]) -> None:
         """Ask SB, and hold these refs.
@@ -59,32 +57,22 @@ class CatchingUp:
         :attr:`connection.Database.trouble`, and after the connection the
         replica is new.
         """
-        try:
-            with self._sb.rows():
-                with self._lock:
-                    self._number += 1
-                    self._asked.update(dict.fromkeys(refs, self._number))
-                self._sb.ask(questions.MOMENT,
-                             functools.partial(self._answered, self._number))
-        except connection.Unavailable:
-            pass
+        answers: list[float] = []
+        with contextlib.suppress(connection.Unavailable), self._sb.rows():
+            self._answers.update(dict.fromkeys(refs, answers))
+            self._sb.ask(_MOMENT, functools.partial(self._answered, answers))
 
     def held(self, viewed: float) -> frozenset[resources.Ref]:
         """The refs whose loss the present view may not explain.
 
         :param viewed: monotonic seconds at which the present view was built
         """
-        with self._lock:
-            settled = max((number for number, moment in self._answers.items()
-                           if moment < viewed), default=0)
-            self._answers = {number: moment for number, moment
-                             in self._answers.items() if number > settled}
-            self._asked = {ref: number for ref, number in self._asked.items()
-                           if number > settled}
-            return frozenset(self._asked)
+        self._answers = {
+            ref: answers for ref, answers in self._answers.items()
+            if not any(moment < viewed for moment in answers)}
+        return frozenset(self._answers)
 
-    def _answered(self, number: int, _answers: Answers | None,
-                  _tables: Tables) -> None:
-        with self._lock:
-            self._answers[number] = time.monotonic()
+    def _answered(self, answers: list[float],
+                  _found: question.Answers | None, _tables: Tables) -> None:
+        answers.append(time.monotonic())
         self._wake()

@@ -10,9 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The words of rows about the announcement of addresses.  Pure.
+"""The policies in rows about the announcement of addresses.  Pure.
 
-Statements are keys of indexes.  So each row is read once for each of its
+Policies are keys of indexes.  So each row is read once for each of its
 changes, although a router may have 10,000 rows.
 """
 
@@ -28,15 +28,15 @@ ROUTER, NETWORK, MACHINE = TAGGED = ('router', 'network', 'port')
 # OVN, ovn-nb(5): Logical_Router from 25.03 on, the other rows later.
 _ROUTES = 'dynamic-routing'
 _ADVERTISE = 'dynamic-routing-advertise'
-# The (column, key) of a statement, and of the option of a router.
-SPOKEN = (('external_ids', ownership.EXT_ID_ANNOUNCE),
-          ('options', _ADVERTISE), ('external_ids', ownership.EXT_ID_TAG))
+# The (column, key) of a policy, and of the option of a router.
+KEYS = (('external_ids', ownership.EXT_ID_ANNOUNCE),
+        ('options', _ADVERTISE), ('external_ids', ownership.EXT_ID_TAG))
 ROUTED = (('options', _ROUTES),)
 _READABLE = {'true': True, 'false': False}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Statement:
+class Policy:
     """What one row or several rows say."""
 
     # From external_ids, and from OVN's own options.
@@ -47,17 +47,17 @@ class Statement:
     # At most one of each row.
     tags: tuple[selection.Tag, ...] = ()
 
-    def __add__(self, other: 'Statement') -> 'Statement':
-        return Statement(self.own + other.own, self.native + other.native,
-                         self.problems + other.problems,
-                         self.tags + other.tags)
+    def __add__(self, other: 'Policy') -> 'Policy':
+        return Policy(self.own + other.own, self.native + other.native,
+                      self.problems + other.problems,
+                      self.tags + other.tags)
 
 
-SILENCE = Statement()
+NONE = Policy()
 
 
-def statement(kind: str, row: Row) -> tuple[Statement, ...]:
-    """The statement of a row, at most one.
+def read(kind: str, row: Row) -> tuple[Policy, ...]:
+    """The policy of a row, at most one.
 
     In doubt, addresses are announced: an unreadable value in external_ids
     counts as true.  In the options only "false" turns the advertisement off,
@@ -77,7 +77,7 @@ def statement(kind: str, row: Row) -> tuple[Statement, ...]:
         option.lower() != 'false',
         f'{name} has {_ADVERTISE}={option} in its options'),)
     tags, unreadable = ((), ()) if tag is None else _tag(kind, name, tag)
-    return (Statement(own, native, problems + unreadable, tags),)
+    return (Policy(own, native, problems + unreadable, tags),)
 
 
 def _own(name: str, text: str
@@ -121,5 +121,5 @@ def is_routed(row: Row) -> bool:
     """
     text = columns.entry(row, 'options', _ROUTES)
     return (text is not None and text.lower() == 'true' and
-            not any(word.announce for each in statement('', row)
+            not any(word.announce for each in read('', row)
                     for word in each.own))

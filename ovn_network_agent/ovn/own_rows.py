@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which changes of rows in NB concern this chassis.
+"""Which changes of rows in NB are about rows of this chassis.
 
 In a fleet, most rows that agents write are those of other chassis.  A backend
 that reads its rows again for each such write would cost every agent a search
@@ -27,7 +27,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.ovsdb.columns import Row
 
 
-class Concern:
+class OwnRows:
     """Judges rows by the last view."""
 
     def __init__(self, last: Callable[[], model.Snapshot | None],

@@ -17,7 +17,7 @@ import io
 from oslotest import base
 
 from ovn_network_agent.control import standing
-from ovn_network_agent.ctl import fips
+from ovn_network_agent.ctl import addresses
 
 ROW = {'kind': 'kernel_route', 'ref': '254,198.51.100.10/32',
        'backend': 'route', 'state': 'refused', 'reason': 'no space',
@@ -32,9 +32,9 @@ ADDRESS = {'address': '198.51.100.10', 'kind': 'fip', 'kinds': ['fip'],
 
 class TextTest(base.BaseTestCase):
 
-    def text(self, *addresses, unknown=()):
-        return fips.text({'hostname': 'gw1', 'addresses': list(addresses),
-                          'unknown': list(unknown)}, io.StringIO())
+    def text(self, *rows, unknown=()):
+        return addresses.text({'hostname': 'gw1', 'addresses': list(rows),
+                               'unknown': list(unknown)}, io.StringIO())
 
     def test_one_line_an_address(self):
         head, line, _blank, summary = self.text(ADDRESS).splitlines()
@@ -52,6 +52,15 @@ class TextTest(base.BaseTestCase):
         self.assertEqual('4400001', first.split()[4])
         self.assertEqual('-', second.split()[4])
 
+    def test_columns_for_machines(self):
+        head, first, second, _blank, _summary = self.text(
+            {**ADDRESS, 'kinds': ['port'], 'router_name': '', 'port': 'vm-1',
+             'network': 'public'}, ADDRESS).splitlines()
+        self.assertEqual(['PORT', 'NETWORK'], head.split()[3:5])
+        self.assertEqual(['port', '-', 'vm-1', 'public', '(physnet1:101)'],
+                         first.split()[1:6])
+        self.assertEqual(['web', '-', 'physnet1:101'], second.split()[2:5])
+
     def test_everything_about_one(self):
         text = self.text({**ADDRESS, 'resources': [ROW]})
         self.assertIn('kernel_route  254,198.51.100.10/32  route    refused',
@@ -65,4 +74,4 @@ class TextTest(base.BaseTestCase):
 
     def test_the_states_are_those_of_the_agent(self):
         self.assertEqual({state.value for state in standing.State},
-                         set(fips.STATES))
+                         set(addresses.STATES))

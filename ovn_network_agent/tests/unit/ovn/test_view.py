@@ -13,29 +13,29 @@
 
 from oslotest import base
 
-from ovn_network_agent.ovn import followers
+from ovn_network_agent.ovn import view
 
 LOST = BACK = 1000.0
 
 
-class FollowersTest(base.BaseTestCase):
+class LateTest(base.BaseTestCase):
 
     def test_the_first_connection(self):
         """It says nothing about the connections of other chassis."""
         for connected in (True, False):
-            self.assertEqual(0.0, followers.late_for(connected, None, 5.0))
+            self.assertEqual(0.0, view.late_for(connected, None, 5.0))
 
     def test_the_database_is_away(self):
         """Maybe only this agent has lost it, so the wait has an end."""
-        self.assertEqual(followers.BLIND,
-                         followers.late_for(False, LOST, LOST))
-        self.assertEqual(1.0, followers.late_for(
-            False, LOST, LOST + followers.BLIND - 1))
-        self.assertEqual(0.0, followers.late_for(
-            False, LOST, LOST + followers.BLIND + 1))
+        self.assertEqual(view.BLIND,
+                         view.late_for(False, LOST, LOST))
+        self.assertEqual(1.0, view.late_for(
+            False, LOST, LOST + view.BLIND - 1))
+        self.assertEqual(0.0, view.late_for(
+            False, LOST, LOST + view.BLIND + 1))
 
     def test_the_database_is_back(self):
-        self.assertEqual(followers.RECONNECT,
-                         followers.late_for(True, BACK, BACK))
-        self.assertEqual(0.0, followers.late_for(
-            True, BACK, BACK + followers.RECONNECT))
+        self.assertEqual(view.RECONNECT,
+                         view.late_for(True, BACK, BACK))
+        self.assertEqual(0.0, view.late_for(
+            True, BACK, BACK + view.RECONNECT))

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The command fips: each address of this node, and what has become of it."""
+"""The command addresses: each address of this node, and its state."""
 
 import collections
 import json
@@ -44,25 +44,26 @@ def add(commands):
 
     :param commands: what argparse's add_subparsers returned
     """
-    fips = commands.add_parser(
-        'fips', allow_abbrev=False, help='each address that this node '
-        'handles: its state, since when, and why; "announced" does not say '
-        'that packets arrive, "explain" looks at their way')
-    fips.add_argument('address', nargs='*', metavar='ADDRESS',
-                      help='only these addresses, with each resource that '
-                      'was made for them')
-    fips.add_argument('--router', metavar='ROUTER',
-                      help='only addresses of this router: its UUID or its '
-                      'name, in Neutron or in OVN')
-    fips.add_argument('--state', choices=STATES, help='only addresses in '
-                      'this state')
-    fips.add_argument('--json', action='store_true',
-                      help='for programs; the keys are documented')
-    fips.add_argument('--watch', nargs='?', type=seconds.positive,
-                      const=_INTERVAL, metavar='SECONDS',
-                      help='again and again, every %(const)g seconds by '
-                      'default')
-    fips.set_defaults(function=run)
+    shown = commands.add_parser(
+        'addresses', aliases=['fips'], allow_abbrev=False,
+        help='each address that this node handles: its state, since when, and '
+        'why; "announced" does not say that packets arrive, "explain" looks '
+        'at their way')
+    shown.add_argument('address', nargs='*', metavar='ADDRESS',
+                       help='only these addresses, with each resource that '
+                       'was made for them')
+    shown.add_argument('--router', metavar='ROUTER',
+                       help='only addresses of this router: its UUID or its '
+                       'name, in Neutron or in OVN')
+    shown.add_argument('--state', choices=STATES, help='only addresses in '
+                       'this state')
+    shown.add_argument('--json', action='store_true',
+                       help='for programs; the keys are documented')
+    shown.add_argument('--watch', nargs='?', type=seconds.positive,
+                       const=_INTERVAL, metavar='SECONDS',
+                       help='again and again, every %(const)g seconds by '
+                       'default')
+    shown.set_defaults(function=run)
 
 
 def run(given):
@@ -77,6 +78,7 @@ def run(given):
         if getattr(given, option):
             argv.append(f'--{option}={getattr(given, option)}')
     while True:
+        # An agent from before an update of the package knows no other name.
         answer = client.call(path, 'fips', argv, ANSWER)
         status = _show(answer, given)
         if given.watch is None:
@@ -100,7 +102,7 @@ def _show(answer, given):
     if found['unknown']:
         return exits.fail(
             f'{", ".join(found["unknown"])}: this node has nothing to do '
-            'with it; "status" says where the gateway of its router is',
+            'with it; "explain" says which node has it',
             exits.FAILED)
     return exits.OK
 
@@ -108,7 +110,9 @@ def _show(answer, given):
 def _network(each):
     """The provider network of an address, with its VLAN."""
     vlan = f':{each["vlan"]:d}' if each['vlan'] else ''
-    return each['physical_network'] + vlan or '-'
+    physical = each['physical_network'] + vlan or '-'
+    called = each.get('network')
+    return f'{called} ({physical})' if called else physical
 
 
 def text(found, stream):
@@ -121,12 +125,16 @@ def text(found, stream):
     addresses = found['addresses']
     if not addresses:
         return 'no addresses\n' if not found['unknown'] else ''
-    # Few operators use tags.
+    # Few operators use tags, and few nodes have routers and machines.
     tagged = any(each.get('tag') for each in addresses)
-    lines = tables.render([*_HEADER[:4], *['TAG'][:tagged], *_HEADER[4:]], [[
+    ported = any(each.get('network') for each in addresses)
+    lines = tables.render([
+        *_HEADER[:3], *['PORT'][:ported], _HEADER[3], *['TAG'][:tagged],
+        *_HEADER[4:]], [[
         each['address'], '+'.join(each['kinds']),
-        each['router_name'] or '-', _network(each),
-        *[str(each.get('tag') or '-')][:tagged],
+        each['router_name'] or '-',
+        *[each['port'] if each.get('network') else '-'][:ported],
+        _network(each), *[str(each.get('tag') or '-')][:tagged],
         _state(each['state'], stream), each['since'] or '-', each['why']]
         for each in addresses])
     details = ''.join(

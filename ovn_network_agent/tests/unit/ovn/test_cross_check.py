@@ -9,13 +9,13 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""The evidence about addresses; decision record 0021."""
+"""The cross-check of lost addresses; decision record 0021."""
 
 import types
 
 from oslotest import base
 
-from ovn_network_agent.ovn import evidence
+from ovn_network_agent.ovn import cross_check
 from ovn_network_agent.ovn import indexes
 
 HERE, OTHER = 'here', 'other'
@@ -41,7 +41,7 @@ class Row(types.SimpleNamespace):
 
 
 class Cloud:
-    """Rows by table, and the evidence of their indexes."""
+    """Rows by table, and the cross-check of their indexes."""
 
     def __init__(self):
         self.tables = {}
@@ -88,24 +88,27 @@ class Cloud:
             router.load_balancer.append(row)
 
     @property
-    def evidence(self):
+    def cross_check(self):
+        return self.of()
+
+    def of(self, machines=False):
         made = indexes.make()
         for (database, table), named in made.items():
             for index in named.values():
                 index.rebuild(self.tables.get((database, table), {}))
-        return evidence.Evidence(
+        return cross_check.CrossCheck(
             lambda database, table, name: made[database, table][name], HERE,
-            frozenset())
+            frozenset(), machines)
 
 
-class EvidenceTest(base.BaseTestCase):
+class CrossCheckTest(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
         self.cloud = Cloud()
 
     def doubts(self, *addresses):
-        return [*self.cloud.evidence.doubts([a + '/32' for a in addresses])]
+        return [*self.cloud.cross_check.doubts([a + '/32' for a in addresses])]
 
     def test_where_an_address_is(self):
         self.cloud.router('a', HERE, '192.0.2.1', ['192.0.2.10'])
@@ -114,31 +117,41 @@ class EvidenceTest(base.BaseTestCase):
         found = {address for address in (
             '192.0.2.1', '192.0.2.10', '192.0.2.2', '192.0.2.20',
             '192.0.2.3', '192.0.2.30', '192.0.2.40')
-            if self.cloud.evidence.elsewhere(address + '/32')}
+            if self.cloud.cross_check.elsewhere(address + '/32')}
         self.assertEqual({'192.0.2.2', '192.0.2.20'}, found)
 
     def test_one_that_moves_to_a_router_elsewhere(self):
         self.cloud.router('a', HERE)
         self.cloud.router('b', OTHER, '198.51.100.1', ['192.0.2.10'])
-        self.assertTrue(self.cloud.evidence.elsewhere('192.0.2.10/32'))
+        self.assertTrue(self.cloud.cross_check.elsewhere('192.0.2.10/32'))
 
     def test_load_balancers(self):
         router = self.cloud.router('b', OTHER)
         self.cloud.balance(router, '192.0.2.50:80')
         self.cloud.balance(router, '192.0.2.51:80', group=True)
         for address in '192.0.2.50', '192.0.2.51':
-            self.assertTrue(self.cloud.evidence.elsewhere(address + '/32'))
+            self.assertTrue(self.cloud.cross_check.elsewhere(address + '/32'))
 
     def test_both_databases_agree(self):
         self.cloud.router('a', HERE)
         self.cloud.router('b', OTHER, '192.0.2.2')
         self.assertEqual([], self.doubts('192.0.2.10', '192.0.2.11'))
-        self.assertFalse(self.cloud.evidence.emptied)
+        self.assertFalse(self.cloud.cross_check.emptied)
 
     def test_no_router(self):
-        self.assertTrue(self.cloud.evidence.emptied)
+        self.assertTrue(self.cloud.cross_check.emptied)
         self.assertEqual(['the Northbound database has no router at all'],
                          self.doubts('192.0.2.10'))
+
+    def test_a_cloud_of_provider_networks_needs_no_router(self):
+        self.assertTrue(self.cloud.of(machines=True).emptied)
+        self.cloud.add('nb', 'Logical_Switch', 'switch', name='public',
+                       external_ids={})
+        self.assertFalse(self.cloud.of(machines=True).emptied)
+        self.assertEqual([], [*self.cloud.of(machines=True).doubts(
+            ['192.0.2.10/32'])])
+        # Without that driver, a cloud without a router is odd.
+        self.assertTrue(self.cloud.cross_check.emptied)
 
     def test_a_port_that_nb_does_not_have(self):
         for name, chassis in (('a', HERE), ('b', OTHER), ('c', HERE)):

@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend neighbour_proxy: addresses that the kernel answers NDP for.
+
+An entry is the agent's if it carries its number in NDA_PROTOCOL, which the
+kernel keeps from 5.0 on.  The kernel drops all entries of a device that goes
+down or loses IPv6, and says nothing about entries at all.
+"""
+
+import socket
+
+from ovn_network_agent import notices
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import kernel
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import neighbours
+from ovn_network_agent.privileged import neighbour_proxies
+
+
+class NeighbourProxyBackend(kernel.KernelBackend):
+    """Entries of the agent in the kernel's table of proxies."""
+
+    name = 'neighbour_proxy'
+    kinds = (resources.NeighbourProxy,)
+    # Without IPv6, a device loses its addresses, too.
+    doubted_by = (notices.kernel('link'), notices.kernel('address'))
+    uses_known = False
+
+    def read(self, known):
+        """Read the marked entries.
+
+        :param known: not needed, because each entry has a mark
+        :returns: list of :class:`resources.NeighbourProxy`
+        :raises base.BackendError: when the kernel does not answer
+        """
+        found = [entry for entry in kernel.reading(
+            'neighbour proxies', neighbours.read_all_proxies, socket.AF_INET6)
+            if entry.protocol == ownership.NEIGHBOUR_PROTOCOL]
+        if not found:
+            return []
+        names = {link.index: name for name, link in kernel.reading(
+            'devices', links.read_all).items()}
+        return [resources.NeighbourProxy(names[entry.index], entry.dst)
+                for entry in found if entry.index in names]
+
+    def apply(self, delta):
+        """Make and delete entries, see :meth:`base.Backend.apply`."""
+        wanted, unwanted = delta.wanted, delta.delete
+        return {
+            **kernel.refused(neighbour_proxies.set_proxies, wanted,
+                             [list(r.key) for r in wanted]),
+            **kernel.refused(neighbour_proxies.delete_proxies, unwanted,
+                             [list(r.key) for r in unwanted])}

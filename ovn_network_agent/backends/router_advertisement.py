@@ -1,0 +1,101 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend router_advertisement: interfaces where FRR advertises this node.
+
+An interface of FRR is the agent's while it has an interval or a lifetime of
+the agent (:mod:`frr.advertisement`).  Without these, all lines about router
+advertisements are the operator's: the agent neither takes nor changes them,
+and a wanted advertisement fails.  Beside the agent's lines, the operator may
+have further ones, such as ``ipv6 nd managed-config-flag``.
+
+FRR has the lines also while the device does not exist.
+"""
+
+import dataclasses
+
+from ovn_network_agent import notices
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import router_advertisements
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Incomplete(resources.RouterAdvertisement):
+    """Advertisements that lack a line; never equal to wanted ones."""
+
+
+class RouterAdvertisementBackend(base.Backend):
+    """Router advertisements with a mark of the agent."""
+
+    name = 'router_advertisement'
+    system = 'FRR'
+    kinds = (resources.RouterAdvertisement,)
+    # frr-reload.py removes all lines of the agent at once.
+    doubted_by = (notices.FRR_RESTARTED, notices.PREFIX_LISTS,
+                  notices.ZEBRA_STATIC)
+    revived_by = (notices.FRR_RESTARTED,)
+
+    def read(self, known):
+        """Read the advertisements of the agent.
+
+        :param known: frozenset of :class:`resources.Ref`; without any of this
+            kind, a node need not have FRR
+        :returns: list of :class:`resources.RouterAdvertisement`, and of
+            :class:`Incomplete`
+        :raises base.BackendError: when FRR does not answer
+        """
+        kind, = self.kinds
+        try:
+            found = self._call(router_advertisements.read)
+        except base.BackendError:
+            if any(ref.kind == kind.kind for ref in known):
+                raise
+            return []
+        return [(kind if complete else Incomplete)(dev, tuple(prefixes))
+                for dev, complete, prefixes in found]
+
+    def apply(self, delta):
+        """Write and remove lines; a new reading decides what has failed.
+
+        :param delta: :class:`base.Delta`
+        :returns: dict of :class:`resources.Ref` to reason: the lines of the
+            operator, or what FRR said
+        :raises base.BackendError: when FRR does not answer
+        """
+        adds, deletes = delta.wanted, delta.delete
+        refused, said = self._call(
+            router_advertisements.change,
+            [[r.dev, list(r.prefixes)] for r in adds],
+            [[r.dev] for r in deletes])
+        lists = {'adds': adds, 'deletes': deletes}
+        failures = {lists[name][index].ref: reason
+                    for name, index, reason in refused}
+        there = {r.ref: r for r in self.read(frozenset(
+            r.ref for r in (*adds, *deletes)))}
+        reason = 'FRR did not take it: ' + (
+            ' '.join(said.split()) or 'no message')
+        for resource in adds:
+            if there.get(resource.ref) != resource:
+                failures.setdefault(resource.ref, reason)
+        for resource in deletes:
+            if resource.ref in there:
+                failures.setdefault(resource.ref, reason)
+        return failures
+
+    def _call(self, function, *args):
+        try:
+            return function(*args)
+        except context.FAILURES as error:
+            raise base.BackendError(
+                f'router advertisements of FRR: {error}') from error

@@ -1,0 +1,27 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""[load_balancer]: the driver that follows the backends of virtual IPs."""
+
+from oslo_config import cfg
+
+GROUP = 'load_balancer'
+
+OPTS = [
+    cfg.BoolOpt(
+        'withdraw_without_backends', default=True, mutable=True,
+        help='Whether a virtual IP is withdrawn while the health checks of '
+             'OVN say that none of its backends is online, and comes back '
+             'with the first one. A virtual IP stays announced as long as one '
+             'of its ports has no health check, or a backend whose state OVN '
+             'does not know. The address of a router stays in any case.'),
+]

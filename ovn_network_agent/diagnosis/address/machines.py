@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The address of a machine, and what has to exist for it here.  Pure."""
+
+import dataclasses
+
+from ovn_network_agent import model
+from ovn_network_agent.diagnosis.address import ports
+from ovn_network_agent.diagnosis.address import subject as subjects
+from ovn_network_agent.ovsdb import columns
+
+
+def make(address, builder, nb, sb, wiring, drivers, names, pairs):
+    """Find which port has an address, and what has to exist for it here.
+
+    :param address: IP address in canonical notation
+    :param builder: new :class:`ovn.snapshot.Builder` with machines
+    :param nb: rows of NB, see :mod:`readers.northbound`
+    :param sb: rows of SB, see :mod:`readers.southbound`
+    :param wiring: :class:`model.wiring.Wiring`
+    :param drivers: list of :class:`drivers.base.Driver`
+    :param names: logical ports with the address, not empty
+    :param pairs: [provider_port] allowed_address_pairs
+    :returns: :class:`subject.Subject`
+    """
+    seen = builder.build(nb, sb, wiring, {}, model.Phase.RUNNING, full=True)
+    here = {each.port: each for known in seen.machines.values()
+            for each in known.values()
+            if each.address == address and each.announced}
+    bound = [ports.read(row, address, nb, sb, seen.node.chassis, pairs)
+             for row in sb['Port_Binding'].values()
+             if columns.atom(row, 'logical_port') in names]
+    # The one that is announced comes first.
+    first, *also = sorted(bound, key=lambda port: (
+        port.name not in here or bool(here[port.name].claimed),
+        port.left_out is not None, not port.here, not port.host, port.name))
+    found = here.get(first.name)
+    about = subjects.Subject(
+        address, subjects.Kind.MACHINE, seen.node, owner=first.host,
+        binding=first, also=tuple(
+            port for port in also if port.left_out is None and port.host),
+        own=builder.own)
+    if found is None:
+        if first.here and first.up and first.left_out is None and (
+                first.type == '' or first.parent):
+            about = dataclasses.replace(about, binding=first.not_chosen)
+        return about
+    return subjects.wanting(
+        dataclasses.replace(about, found=found, withheld=found.withheld),
+        drivers, found.network.uuid, seen.node, found.network, found)

@@ -1,0 +1,180 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The port of a machine that has an address: what SB has, what follows.  Pure.
+"""
+
+import dataclasses
+
+from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovsdb import columns
+
+# Types of ports that are not announced: why not, and the remedy.
+_LEFT_OUT = {
+    'external': ('its packets do not pass Open vSwitch of its host (SR-IOV, '
+                 'for example)',
+                 'give the machine a port of another type, or a floating IP'),
+    'localport': ('each chassis has such a port, for DHCP and metadata',
+                  'nothing is wrong with that')}
+_OF_TENANT = ('its network has no localnet port, so it is a network of a '
+              'tenant', 'give the machine a floating IP')
+_PAIR = ('it is an allowed address pair, and [provider_port] '
+         'allowed_address_pairs is off',
+         'set [provider_port] allowed_address_pairs to true')
+_NOT_CHOSEN = ('its network is none of [provider_port] networks',
+               'add the network to [provider_port] networks')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Port:
+    """A port of a machine with an address, as SB has it.
+
+    :ivar name: name of the logical port
+    :ivar type: type of the port, '' for an ordinary one
+    :ivar network: name of the network that a person knows
+    :ivar mac: MAC that answers for the address, '' if unknown
+    :ivar host: host name of the chassis that has the port, '' for none
+    :ivar further: host names of the chassis that get the port by a live
+        migration under way, a tuple
+    :ivar here: whether this chassis has the port
+    :ivar up: whether its flows are installed
+    :ivar parent: for a port of type virtual, the port of the machine that has
+        it, '' for none
+    :ivar left_out: (why no agent announces the address, remedy), or None
+    """
+
+    name: str
+    type: str = ''
+    network: str = ''
+    mac: str = ''
+    host: str = ''
+    further: tuple = ()
+    here: bool = False
+    up: bool = True
+    parent: str = ''
+    left_out: tuple | None = None
+
+    @property
+    def text(self):
+        """The port for people, with its host."""
+        return f'port {self.name} on {self.host or "no chassis"}'
+
+    @property
+    def not_chosen(self):
+        """The port, on a network that the options do not choose."""
+        return dataclasses.replace(self, left_out=_NOT_CHOSEN)
+
+
+def read(row, address, nb, sb, chassis, pairs):
+    """The :class:`Port` of a row of Port_Binding.
+
+    :param row: :class:`once.Row`
+    :param address: IP address in canonical notation, one of the row
+    :param nb: rows of NB, see :mod:`readers.northbound`
+    :param sb: rows of SB, see :mod:`readers.southbound`
+    :param chassis: name of this chassis
+    :param pairs: [provider_port] allowed_address_pairs
+    """
+    names, kind = directory.hostnames(sb), columns.atom(row, 'type')
+    parent = columns.atom(row, 'virtual_parent')
+    own = rows.chassis_name(row)
+    return Port(
+        columns.atom(row, 'logical_port'), kind, _network(row, nb),
+        _mac(row, address, sb, parent), names.get(own, own), tuple(
+            names.get(name, name) for name in sorted(
+                each.name for each in columns.rows(
+                    row, 'additional_chassis'))),
+        own == chassis, bool(columns.atom(row, 'up', True)), parent,
+        _left_out(row, address, sb, pairs))
+
+
+def _network(row, nb):
+    """The name of the network of a port, '' while NB does not have it."""
+    for datapath in columns.rows(row, 'datapath'):
+        text = columns.entry(datapath, 'external_ids', 'logical-switch')
+        for uuid, switch in nb['Logical_Switch'].items():
+            if str(uuid) == text:
+                return directory.network_name(switch)
+    return ''
+
+
+def _mac(row, address, sb, parent):
+    """The MAC of a port; of a virtual one, that of the machine's own port."""
+    if columns.atom(row, 'type') != 'virtual':
+        return rows.machine(row, True)[0][address]
+    return next((mac for each in sb['Port_Binding'].values()
+                 if columns.atom(each, 'logical_port') == parent
+                 for mac in rows.machine(each, False)[0].values()), '')
+
+
+def _left_out(row, address, sb, pairs):
+    datapath = columns.referenced(row, 'datapath')
+    if not any(columns.atom(each, 'type') == 'localnet' and
+               columns.referenced(each, 'datapath') == datapath
+               for each in sb['Port_Binding'].values()):
+        return _OF_TENANT
+    if not pairs and address not in rows.machine(row, False)[0]:
+        return _PAIR
+    return _LEFT_OUT.get(columns.atom(row, 'type'))
+
+
+def judge(subject):
+    """The findings about the port of an address and its chassis.
+
+    :param subject: :class:`subject.Subject` with a binding
+    :returns: list of :class:`finding.Finding`
+    """
+    port = subject.binding
+    return [_port(subject)] + ([] if port.left_out else [_chassis(port)])
+
+
+def _port(subject):
+    port = subject.binding
+    text = (f'{port.name} on network {port.network or "(unknown)"}' +
+            (f', {port.mac}' if port.mac else '') +
+            (f', type {port.type}' if port.type else ''))
+    if port.left_out:
+        why, remedy = port.left_out
+        return verdicts.warn(
+            'port', f'{text}: not announced, because {why}', remedy)
+    if subject.also:
+        return verdicts.warn(
+            'port', f'{text}; {", ".join(each.text for each in subject.also)} '
+            'has the address, too', 'give one of them another address')
+    return verdicts.ok('port', text)
+
+
+def _chassis(port):
+    """The finding about the chassis of a port."""
+    remedy = (f'"openstack port show {port.name}" names the machine: look at '
+              'it, and at ovn-controller on its node')
+    migration = (f'; a live migration to {", ".join(port.further)} is under '
+                 'way') if port.further else ''
+    if port.type == 'virtual' and not (port.host and port.parent):
+        return verdicts.broken(
+            'binding', 'no machine has the virtual port' + migration,
+            'have the machine that is to have the address send a gratuitous '
+            'ARP: look at its keepalived, for example')
+    of = f', with port {port.parent}' if port.parent else ''
+    if not port.host:
+        return verdicts.broken(
+            'binding', f'bound to no chassis{migration}', remedy)
+    if not port.here:
+        return verdicts.ok(
+            'binding', f'on {port.host}{of}, whose agent has to announce the '
+            f'address; ask there{migration}')
+    if not port.up:
+        return verdicts.broken('binding', f'here{of}, and not up{migration}',
+                               remedy)
+    return verdicts.ok('binding', f'here ({port.host}){of}{migration}')

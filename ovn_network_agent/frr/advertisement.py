@@ -1,0 +1,151 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Lines of an interface that advertise a router.  Pure.
+
+The agent's lines are marked by two odd numbers, of which one suffices, so that
+a lost line is no lost mark.  FRR has no comment or tag for these lines, the
+description of an interface is the operator's, and a record on disk would not
+follow what the operator or a restart of FRR does.
+
+The marks are written first and removed last.  So whatever part of a change FRR
+has taken, advertisements of the agent have a mark.
+"""
+
+import re
+import typing
+
+from ovn_network_agent import ownership
+from ovn_network_agent.frr import lines
+
+_INTERFACE = 'interface'
+_OF_ROUTER = ('ipv6 nd ', 'no ipv6 nd ')
+# FRR refuses a lifetime that is shorter than the interval.  In this order, it
+# takes both whatever it has.
+_MARKS = (f'ipv6 nd ra-lifetime {ownership.RA_LIFETIME}',
+          f'ipv6 nd ra-interval msec {ownership.RA_INTERVAL}')
+_ON = 'no ipv6 nd suppress-ra'
+_OFF = 'ipv6 nd suppress-ra'
+# Neither on-link nor for autonomous configuration of addresses.
+_PREFIX = 'ipv6 nd prefix {} off-link no-autoconfig'
+_OURS = re.compile(_PREFIX.format(r'(\S+)'))
+# Lines of an operator that the agent would replace, or would put into effect.
+_IN_THE_WAY = (_ON, 'ipv6 nd ra-interval ', 'ipv6 nd ra-lifetime ',
+               'ipv6 nd prefix ')
+
+
+class Found(typing.NamedTuple):
+    """The lines of one interface.
+
+    :ivar marks: the agent's marks, a tuple of lines
+    :ivar on: whether there are advertisements at all
+    :ivar prefixes: prefixes in lines of the agent's form, a sorted tuple
+    :ivar in_the_way: lines that prevent the agent's, a tuple; empty with a
+        mark
+    """
+
+    marks: tuple
+    on: bool
+    prefixes: tuple
+    in_the_way: tuple
+
+    @property
+    def complete(self):
+        """Whether nothing is missing but maybe prefixes."""
+        return self.on and self.marks == _MARKS
+
+
+NOTHING = Found((), False, (), ())
+
+
+def read(configuration):
+    """What each interface has.
+
+    :param configuration: lines of the running configuration
+    :returns: dict of name of the interface to :class:`Found`
+    """
+    blocks = {}
+    name = ''
+    for line in configuration:
+        if not line.startswith(' '):
+            kind, _blank, name = line.partition(' ')
+            name = name.strip() if kind == _INTERFACE else ''
+        elif name and line.strip().startswith(_OF_ROUTER):
+            blocks.setdefault(name, []).append(line.strip())
+    return {name: _found(block) for name, block in blocks.items()}
+
+
+def _found(block):
+    marks = tuple(mark for mark in _MARKS if mark in block)
+    # mgmtd and zebra may both show them.
+    prefixes = {line[1] for line in map(_OURS.fullmatch, block) if line}
+    return Found(marks, _ON in block, tuple(sorted(prefixes)),
+                 () if marks else tuple(
+                     line for line in block if line.startswith(_IN_THE_WAY)))
+
+
+def check(dev, prefixes=()):
+    """Check what becomes a part of lines.
+
+    :raises ValueError: when it is no name of a device, or no prefix of IPv6
+    """
+    lines.check_device(dev)
+    for prefix in prefixes:
+        if lines.check_network(prefix).version != 6:
+            raise ValueError(f'{prefix} is no prefix of IPv6')
+
+
+def added(dev, prefixes, found):
+    """Lines that make an interface advertise exactly some prefixes.
+
+    :param dev: name of the interface
+    :param prefixes: list of prefixes of IPv6
+    :param found: :class:`Found`
+    :returns: list
+    :raises ValueError: as :func:`check`, and when lines of the operator are
+        in the way
+    """
+    check(dev, prefixes)
+    if found.in_the_way:
+        raise ValueError(
+            f'interface {dev} of FRR has router advertisements that are not '
+            f'ours: {_quoted(found.in_the_way)}; remove them in vtysh with '
+            f'{_quoted(["configure terminal", f"interface {dev}"])}, '
+            f'{_quoted(map(_undone, found.in_the_way))}')
+    return [f'{_INTERFACE} {dev}', *_MARKS,
+            *(f'no ipv6 nd prefix {prefix}' for prefix in found.prefixes
+              if prefix not in prefixes),
+            *map(_PREFIX.format, prefixes), _ON, 'exit']
+
+
+def _undone(line):
+    return line.removeprefix('no ') if line == _ON else f'no {line}'
+
+
+def _quoted(texts):
+    return ', '.join(f'"{text}"' for text in texts)
+
+
+def removed(dev, found):
+    """Lines that end advertisements of the agent.
+
+    :param dev: name of the interface
+    :param found: :class:`Found`
+    :returns: list, empty without a mark
+    :raises ValueError: as :func:`check`
+    """
+    check(dev)
+    if not found.marks:
+        return []
+    return [f'{_INTERFACE} {dev}', *([_OFF] if found.on else []),
+            *(f'no ipv6 nd prefix {prefix}' for prefix in found.prefixes),
+            *('no ' + mark for mark in found.marks), 'exit']

@@ -1,0 +1,75 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The search for chassis that are gone for good, or do not answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ovn_network_agent import notices
+from ovn_network_agent.conf import plugins
+from ovn_network_agent.ovn import absence
+from ovn_network_agent.ovn import silence
+from ovn_network_agent.ovn import snapshot
+from ovn_network_agent.ovsdb.columns import Tables
+
+# Tables that this search alone reads.  Their rows change whenever Neutron or
+# an operator counts up nb_cfg.
+REPORTS = frozenset({('sb', 'Chassis_Private'), ('sb', 'SB_Global')})
+# Tables whose rows say which chassis are there, and what they have left.
+TABLES = REPORTS | {
+    ('sb', 'Chassis'), ('sb', 'Port_Binding'),
+    ('nb', 'Logical_Router_Static_Route'), ('nb', 'NB_Global')}
+
+
+class AbsentChassis:
+    """Compares what chassis have left in OVN with the chassis in SB.
+
+    :param wake: see :class:`view.View`
+    :param jitter: see :class:`absence.Absence`
+    """
+
+    def __init__(self, conf: Any, builder: snapshot.Builder,
+                 wake: Callable[..., object], jitter: float | None) -> None:
+        self._conf = conf
+        self._builder = builder
+        self._wake = wake
+        self._is_wanted = plugins.asked(conf, plugins.ABSENCE)
+        self.absence = absence.Absence(jitter=jitter)
+        self.silence = silence.Silence()
+        #: whether the time of a chassis is counted
+        self.counts = False
+
+    def look(self, sb: Tables, session: object) -> None:
+        """Find the absent chassis.
+
+        On a change, the backend of stale routes reads its routes again.
+
+        :param session: see :attr:`connection.Database.session`
+        """
+        options = self._conf.gateway_drain
+        grace = options.stale_chassis_grace_period if self._is_wanted else 0
+        limit = options.silent_chassis_limit
+        tags, present = self._builder.hosts()
+        if not present:
+            # Without its own row in SB, nothing else can be missing there.
+            session = None
+        wanted = grace and limit
+        facts = silence.read(
+            sb, self._builder.chassis,
+            self._builder.gateway_chassis()) if wanted else None
+        present = present - self.silence.look(
+            facts, session if wanted else None, limit)
+        if self.absence.look(tags, present, session, grace):
+            self._wake('chassis gone or back', stale=(notices.CHASSIS_GONE,))
+        self.counts = (self.absence.due_in() is not None or
+                       self.silence.due_in() is not None)

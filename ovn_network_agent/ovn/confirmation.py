@@ -1,0 +1,288 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The servers confirm a loss before the agent withdraws anything.
+
+A change that a server has reported needs no confirmation.  But a view that
+was built from whole tables lacks each row that its replica lacks, for
+whatever reason.  When such a view is the first or has lost something, the
+agent removes nothing until the servers have confirmed the loss.  The question
+names only the few rows that decide (ADR 0005).
+
+A mass withdrawal may come from a view that names no router any more, or from
+the first view of an agent.  So that question is about everything that decides
+which addresses this chassis announces (ADR 0021).
+
+No thread waits for an answer.
+"""
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Mapping
+import dataclasses
+import functools
+import uuid
+
+from ovn_network_agent import model
+from ovn_network_agent.ovn import comparisons
+from ovn_network_agent.ovn import queries
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb.columns import Tables
+from ovn_network_agent.ovsdb.question import Answers
+
+_Addresses = Mapping[str, model.ServedAddress]
+# By database.
+_Compared = Mapping[str, Collection[comparisons.Comparison]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Loss:
+    """What a view lacks and the former view had."""
+
+    # Whether a gateway port or a machine of this chassis is gone.
+    local: bool = False
+    # UUIDs of routers that lost a port, network or address according to NB.
+    routers: frozenset[str] = frozenset()
+    # See :meth:`sources.Sources.lost`.
+    tables: frozenset[queries.Place] = frozenset()
+
+    def __bool__(self) -> bool:
+        return self.local or bool(self.routers or self.tables)
+
+
+class _Servers:
+    """Asks servers whether their replicas are right, one round at a time."""
+
+    def __init__(self, databases: Mapping[str, connection.Database]) -> None:
+        self._databases = databases
+        # Those that have yet to answer the last question.
+        self._asked: set[str] = set()
+
+    @property
+    def are_asked(self) -> bool:
+        """Whether an answer is awaited."""
+        return bool(self._asked)
+
+    def ask(self, compared: _Compared,
+            confirmed: Callable[[str], object]) -> None:
+        """Ask anew; earlier answers do not count any more.
+
+        :param confirmed: called with the name of each database whose replica
+            is right, on the connection's thread, which holds the lock
+        """
+        self._asked = this = set(compared)
+        for name, each in compared.items():
+            self._databases[name].ask(
+                comparisons.operations(each), functools.partial(
+                    self._answered, this, name, each, confirmed))
+
+    def _answered(self, this: set[str], name: str,
+                  compared: Collection[comparisons.Comparison],
+                  confirmed: Callable[[str], object],
+                  answers: Answers | None, tables: Tables) -> None:
+        """Judge an answer; a wrong replica is distrusted.
+
+        An answer that confirms nothing ends the round, and the next pass asks
+        again.
+
+        :param answers: None when the connection was lost
+        """
+        if this is not self._asked:
+            return
+        wrong = None if answers is None else comparisons.difference(
+            compared, answers, tables)
+        if wrong == '':
+            this.discard(name)
+            confirmed(name)
+            return
+        self._asked = set()
+        if wrong:
+            self._databases[name].distrust(wrong)
+
+
+class Confirmation:
+    """Whether something may be removed because the view lacks it.
+
+    :param wake: called with the reason once the loss is confirmed
+    """
+
+    def __init__(self, databases: Mapping[str, connection.Database],
+                 wake: Callable[[str], object]) -> None:
+        self._databases = databases
+        self._servers = _Servers(databases)
+        self._wake = wake
+        # What was lost since the last confirmation.
+        self._routers: set[str] = set()
+        self._members: Collection[comparisons.Place] = ()
+        self._tables: set[queries.Place] = set()
+        #: the databases that have yet to confirm; the first view needs SB
+        self.missing = {'sb'}
+
+    def consider(self, nb: Tables, sb: Tables, now: model.Snapshot,
+                 loss: Loss | None, machines: bool) -> None:
+        """Ask about a new view, unless the question is open.
+
+        SB is asked in any case, because its replica may lack rows.  This runs
+        on the loop thread, with the locks of both replicas held.
+
+        :param loss: of a view that was built from whole tables, None for
+            another view, which can have lost only what a server has reported
+        :param machines: whether SB has the ports of machines here
+        """
+        if loss is not None:
+            self._take(nb, now, loss)
+        elif self.missing and self._servers.are_asked:
+            return
+        compared = {'sb': [*comparisons.of_chassis(sb, now.node.chassis,
+                                                   machines)]}
+        if 'nb' in self.missing:
+            compared['nb'] = [*comparisons.of_routers(nb, self._routers,
+                                                      self._members)]
+        replicas = {'nb': nb, 'sb': sb}
+        for name, table in sorted(self._tables):
+            if table in replicas[name]:
+                compared[name].append(comparisons.of_table(
+                    replicas[name], table,
+                    self._databases[name].clauses(table)))
+        self._servers.ask(compared, self._confirmed)
+
+    def _take(self, nb: Tables, now: model.Snapshot, loss: Loss) -> None:
+        torn = {router.uuid for router in now.routers
+                if comparisons.torn(nb, router.uuid)}
+        self._members = comparisons.torn_groups(nb)
+        self._tables |= loss.tables
+        self._routers |= loss.routers | torn
+        self.missing |= {name for name, _table in loss.tables}
+        if loss.local:
+            self.missing.add('sb')
+        if loss.routers or torn or self._members:
+            self.missing.add('nb')
+
+    def _confirmed(self, name: str) -> None:
+        if name not in self.missing:
+            return
+        self._tables = {each for each in self._tables if each[0] != name}
+        if name == 'nb':
+            self._routers.clear()
+            self._members = ()
+        self.missing.discard(name)
+        if not self.missing:
+            self._wake('confirmed')
+
+
+class MassWithdrawal:
+    """Has the servers confirm the loss of many addresses.
+
+    :param wake: called with the reason when the loss is confirmed
+    """
+
+    def __init__(self, databases: Mapping[str, connection.Database],
+                 wake: Callable[[str], object]) -> None:
+        self._servers = _Servers(databases)
+        self._wake = wake
+        # The subjects of the last question, set when both servers have
+        # confirmed the replicas; replaced as a whole.
+        self.confirmed: frozenset[str] = frozenset()
+
+    def ask(self, nb: Tables, sb: Tables, chassis: str,
+            subjects: frozenset[str], machines: bool) -> None:
+        """Ask both servers, unless a question is open.
+
+        This runs on the loop thread, with the locks of both replicas held.
+
+        :param subjects: addresses with their length
+        :param machines: whether SB has the ports of machines here
+        """
+        def confirmed(_name: str) -> None:
+            if not self._servers.are_asked:
+                self.confirmed = subjects
+                self._wake('withdrawals confirmed')
+
+        if self._servers.are_asked:
+            return
+        # An earlier answer says nothing about a later loss.
+        self.confirmed = frozenset()
+        self._servers.ask({
+            'nb': comparisons.of_announcements(nb),
+            'sb': [*comparisons.of_chassis(sb, chassis, machines)]},
+            confirmed)
+
+
+def loss(before: model.Snapshot, now: model.Snapshot, nb: Tables,
+         tables: Collection[queries.Place]) -> Loss:
+    """What a view has lost.
+
+    :param tables: see :class:`Loss`
+    """
+    local, routers = _lost_ports(before, now, nb)
+    local |= before.machines is not now.machines and (
+        not _ports(before) <= _ports(now))
+    present = {router.uuid for router in now.routers}
+    for key, had in before.addresses.items():
+        has = now.addresses.get(key, {})
+        if had is has:
+            continue
+        local |= not _machines(had) <= _machines(has)
+        if key in present and not _claims(had) <= _claims(has):
+            routers.add(key)
+    prefixes = lost_tenants(before, now)
+    if prefixes:
+        # SB says which network of a tenant is at which port.
+        tables = {*tables, ('sb', 'Port_Binding')}
+    return Loss(local, frozenset(routers | prefixes), frozenset(tables))
+
+
+def _lost_ports(before: model.Snapshot, now: model.Snapshot,
+                nb: Tables) -> tuple[bool, set[str]]:
+    """Whether a gateway port is gone from here, and what routers lack."""
+    local = False
+    routers: set[str] = set()
+    present = {router.uuid: router for router in now.routers}
+    for router in before.routers:
+        new = present.get(router.uuid)
+        ports = {p.lrp: p for p in new.ports} if new else {}
+        for port in router.local_ports:
+            there = ports.get(port.lrp)
+            if there is None or not there.local:
+                local = True
+            if new is not None and (there is None or not (
+                    set(port.networks) <= set(there.networks))):
+                routers.add(router.uuid)
+        if new is None and uuid.UUID(router.uuid) not in nb['Logical_Router']:
+            routers.add(router.uuid)
+    return local, routers
+
+
+def lost_tenants(before: model.Snapshot, now: model.Snapshot) -> set[str]:
+    """UUIDs of the routers that are there and have lost a prefix."""
+    present = {router.uuid for router in now.routers}
+    return {key for key, had in before.tenants.items()
+            if key in present and had is not now.tenants.get(key) and
+            not _prefixes(had) <= _prefixes(now.tenants.get(key, {}))}
+
+
+def _prefixes(known: Mapping[str, model.TenantPrefix]) -> set[str]:
+    return {prefix for prefix, each in known.items() if each.announced}
+
+
+def _ports(view: model.Snapshot) -> set[tuple[str, str]]:
+    return {(each.port, each.address) for known in view.machines.values()
+            for each in known.values()}
+
+
+def _machines(addresses: _Addresses) -> set[str]:
+    return {each.address for each in addresses.values() if each.resident}
+
+
+def _claims(addresses: _Addresses) -> set[tuple[str, str]]:
+    return {(each.address, kind) for each in addresses.values()
+            for kind in each.kinds}

@@ -1,0 +1,112 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the local switch and the kernel say about this node."""
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from oslo_log import log as logging
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent import vlans
+from ovn_network_agent.conf import bridges
+from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.netlink import devices
+from ovn_network_agent.netlink import links
+from ovn_network_agent.ovs import wiring
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb.columns import Tables
+
+LOG = logging.getLogger(__name__)
+
+
+class LocalState:
+    """Reads the local database and the devices; see :class:`view.View`."""
+
+    def __init__(self, conf: Any,
+                 databases: Mapping[str, connection.Database],
+                 look_at_ports: Callable[[str, Collection[str]], object]
+                 ) -> None:
+        self._conf = conf
+        self._databases = databases
+        self._look_at_ports = look_at_ports
+        self.kernel = devices.Devices()
+        # Whether this node may be cut off from all others.
+        self._alone = False
+        # Empty until the local database was read.
+        self.wiring = wirings.Wiring()
+        # Whether the wiring has what the last reading found.
+        self.has_switch = self.has_devices = False
+
+    def read_switch(self, ovs: Tables) -> None:
+        """Read the local database."""
+        self.has_switch = self.has_devices = False
+        self.wiring = wiring.read(ovs, ())
+        for bridge in bridges.served(self._conf):
+            self._look_at_ports(bridge, wiring.ports(ovs, bridge))
+        self.has_switch = True
+        self._hurry()
+
+    def read_devices(self) -> None:
+        """Read the devices of the kernel."""
+        # After a failure, the news from before it are gone.
+        self.has_devices = False
+        self.wiring = dataclasses.replace(
+            self.wiring, devices=relevant_devices(
+                self._conf, self.wiring.mappings, self.kernel.read))
+        self.has_devices = True
+
+    def close(self) -> None:
+        """Close the socket of the kernel's news."""
+        self.kernel.close()
+
+    def _hurry(self) -> None:
+        """Ask the servers of OVN more often while this node may be cut off.
+
+        BFD says within seconds that no other gateway node can be reached.
+        Then OVN may have moved the gateway ports of this node.  A connection
+        that has lasted through the silence goes on only after the pause of
+        TCP, which doubles up to minutes (RFC 6298, section 5.5), and this
+        node would announce for so long what another one has.
+        """
+        relays = self.wiring.relays
+        alone = bool(relays) and not any(relay.alive for relay in relays)
+        if alone is not self._alone:
+            self._alone = alone
+            LOG.info('No other gateway node can be reached through a relay; '
+                     'the servers of OVN are asked more often' if alone else
+                     'Another gateway node can be reached through a relay')
+            for name in ('nb', 'sb'):
+                self._databases[name].hurry(alone)
+
+
+def relevant_devices(
+        conf: Any, mappings: Iterable[tuple[str, str]],
+        read: Callable[[], Iterable[model.Device]] = links.read_devices
+        ) -> tuple[model.Device, ...]:
+    """The devices that drivers may ask for.
+
+    A node with virtual machines has hundreds of other devices, and each
+    change of the node makes the drivers compute every router again.
+
+    :param mappings: (physical network, bridge)
+    """
+    names = {conf.frr.vrf_name, *ownership.VETH_ENDS}
+    known = {*bridges.served(conf), *(bridge for _net, bridge in mappings)}
+    return tuple(d for d in read()
+                 if d.name in names or vlans.is_device(d.name, known))

@@ -1,0 +1,83 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Privileged entry points for neighbour proxies of IPv6.
+
+They behave as those of :mod:`privileged.netlink`.
+"""
+
+import errno
+import socket
+
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent.netlink import neighbours
+from ovn_network_agent.netlink import wire
+from ovn_network_agent.privileged import channel
+from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import limits
+
+
+@privileged.kernel.change
+def set_proxies(items):
+    """Make proxy entries.
+
+    The kernel would give the mark of the agent to an entry of another program
+    (pneigh_create()), so there the failure is EEXIST.
+
+    :param items: list of [dev, dst]
+    """
+    with channel.kernel() as kernel:
+        protocols = _protocols(kernel)
+        within = limits.current()
+
+        def encode(dev, dst):
+            index = checks.index(dev)
+            within.check_proxy(dev, checks.address6(dst))
+            if protocols.get((index, dst)) not in (
+                    None, ownership.NEIGHBOUR_PROTOCOL):
+                raise OSError(
+                    errno.EEXIST, f'a neighbour proxy {dst} on {dev} is there '
+                    f'which is not ours; remove it (ip -6 neighbour del proxy '
+                    f'{dst} dev {dev})')
+            return (neighbours.RTM_NEWNEIGH, wire.NLM_F_CREATE,
+                    neighbours.encode_proxy(index, dst,
+                                            ownership.NEIGHBOUR_PROTOCOL))
+
+        return channel.send(kernel, items, encode)
+
+
+@privileged.kernel.change
+def delete_proxies(items):
+    """Remove proxy entries, except those of other programs.
+
+    :param items: list of [dev, dst]
+    """
+    with channel.kernel() as kernel:
+        protocols = _protocols(kernel)
+
+        def encode(dev, dst):
+            index = checks.index(dev)
+            if protocols.get((index, checks.address6(dst))
+                             ) != ownership.NEIGHBOUR_PROTOCOL:
+                raise OSError(errno.ENOENT, 'not ours')
+            return (neighbours.RTM_DELNEIGH, 0,
+                    neighbours.encode_proxy(index, dst))
+
+        return [failure for failure in channel.send(kernel, items, encode)
+                if failure[1] not in (errno.ENOENT, errno.ENODEV)]
+
+
+def _protocols(kernel):
+    """The number of the program of each entry, by (ifindex, address)."""
+    return {(entry.index, entry.dst): entry.protocol for entry
+            in neighbours.read_proxies(kernel, socket.AF_INET6)}

@@ -1,0 +1,100 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Privileged entry points for router advertisements of FRR.
+
+The running configuration has passwords, so only marked interfaces are passed
+on.
+"""
+
+from ovn_network_agent import privileged
+from ovn_network_agent.frr import advertisement
+from ovn_network_agent.frr import output
+from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import limits
+from ovn_network_agent.privileged import vty
+from ovn_network_agent.privileged import vtysh
+
+# The daemons that have the lines, mgmtd in versions that have mgmtd.
+_DAEMONS = (vty.MGMTD, 'zebra')
+_LINES = {'adds': advertisement.added, 'deletes': advertisement.removed}
+
+
+@privileged.frr.entrypoint
+def read():
+    """Read the advertisements with a mark of the agent.
+
+    :returns: list of [name of the interface, whether no line is missing, list
+        of prefixes]
+    :raises OSError: when the configuration cannot be read
+    """
+    return [[dev, found.complete, list(found.prefixes)]
+            for dev, found in sorted(_read().items()) if found.marks]
+
+
+@privileged.frr.change
+def change(adds, deletes):
+    """Make interfaces advertise this node, then end that on others.
+
+    :param adds: list of [name of the interface, list of prefixes]
+    :param deletes: list of [name of the interface]
+    :returns: as :func:`vtysh.change_static`; what has no mark is not removed
+    :raises OSError: as :func:`vtysh.change_static`
+    """
+    refused, fitting = [], []
+    for name, check, items in (('adds', _wanted, adds),
+                               ('deletes', _unwanted, deletes)):
+        for index, item in enumerate(checks.sequence(items, name)):
+            try:
+                fitting.append((name, index, check(
+                    *checks.sequence(item, 'item'))))
+            except (OSError, TypeError, ValueError) as error:
+                refused.append([name, index, str(error)])
+    configuration = []
+    present = _read() if fitting else {}
+    for name, index, item in fitting:
+        found = present.get(item[0], advertisement.NOTHING)
+        try:
+            configuration += _LINES[name](*item, found)
+        except ValueError as error:
+            refused.append([name, index, str(error)])
+    return [refused, vtysh.configure(configuration, _DAEMONS)
+            if configuration else '']
+
+
+def _wanted(dev, prefixes):
+    """Check an item of ``adds``; returns it."""
+    advertisement.check(dev, checks.sequence(prefixes, 'prefixes'))
+    limits.current().check_advertisement(dev, prefixes)
+    return dev, prefixes
+
+
+def _unwanted(dev):
+    """Check an item of ``deletes``; returns it."""
+    advertisement.check(dev)
+    return (dev,)
+
+
+def _read():
+    """dict of interface to :class:`advertisement.Found`."""
+    try:
+        running = vty.daemons()
+        configuration = [line for name in _DAEMONS if name in running
+                         for line in vty.configuration(name)]
+    except vty.Unavailable:
+        result = vtysh.show('show daemons', 'show running-config')
+        try:
+            running, configuration = output.split(result.stdout)
+        except output.Unreadable as error:
+            raise vtysh.unreadable(error, result) from error
+    vtysh.require(running, 'zebra')
+    return advertisement.read(configuration)

@@ -1,0 +1,325 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Machines on provider networks: the nodes of the machines announce them."""
+
+import contextlib
+import itertools
+import signal
+import time
+
+from lab import announcing
+from lab import dump
+from lab import echo
+from lab import frr
+from lab import node as nodes
+from lab import plan
+from lab import withdrawals
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import leaving
+
+# Of the network with a VLAN, by family.
+VLAN = 101
+TAGGED = {4: next(plan.FURTHER_PROVIDERS.subnets(new_prefix=24)),
+          6: plan.FURTHER_PROVIDER6}
+# What the agent may add to the loss of OVN in a live migration, milliseconds.
+# A busy processor only adds to this, so one way counts, and there are up to
+# so many times there and back.
+MIGRATION_MS = 300
+ROUNDS = 3
+WAITS = 'ovn-ofctrl-wait-before-clear'
+# Longest seconds between two router advertisements of FRR, and a bit.
+ADVERTISED = 35
+
+
+class ProviderPorts:
+    """The tests: machines on two nodes, on a flat network and on a VLAN.
+
+    Router alpha on gw1 is on the flat network, and no router on the VLAN.
+    """
+
+    CONFIG = {
+        'DEFAULT': {
+            'drivers':
+                'fip_route,veth_leak,gateway_drain,port_forward,provider_port',
+            # Events alone have to do.
+            'reconcile_interval': 3600},
+        # What stays behind is tested, and not the drain.
+        'gateway_drain': {'drain_on_shutdown': 'false'}}
+
+    @classmethod
+    def build(cls):
+        cloud = cls.cloud
+        echo.start(cloud['client'])
+        cls.router = cloud.add_router('alpha', ['gw1', 'gw2'])
+        cls.inner, cls.fip = cls.machine(cls.router, host='gw1')
+        flat = cloud.neutron.provider
+        vlan = cloud.neutron.add_provider_network(
+            'tagged', TAGGED[cls.FAMILY], plan.PHYSICAL_NETWORK, VLAN)
+        cls.homes = {cls.machine(network, False, name)[0]: name
+                     for network, name in (
+                         (flat, 'gw1'), (flat, 'gw1'), (flat, 'gw2'),
+                         (vlan, 'gw1'), (vlan, 'gw2'))}
+        cls.one, cls.near, cls.far, cls.tagged, cls.tagged_far = cls.homes
+        cls.before = cls.state('gw1')
+
+    def setUp(self):
+        super().setUp()
+        self.settled()
+
+    def settled(self):
+        """Wait until each machine is announced where it is."""
+        for vm, name in self.homes.items():
+            self.cloud.wait_announced(vm.port.address, name, base.SETTLE)
+        self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
+
+    def each_alone(self):
+        """No other node announces a machine, or has anything of it."""
+        for vm, name in self.homes.items():
+            other, = set(self.cloud.gateways) - {name}
+            self.cloud.wait_alone(vm.port.address, name, base.SETTLE)
+            self.wait_gone(other, vm.port.address)
+
+    @contextlib.contextmanager
+    def nothing_lost(self, *machines):
+        """Probes both ways: none may be lost, and no route withdrawn."""
+        with contextlib.ExitStack() as stack:
+            withdrawn = stack.enter_context(
+                withdrawals.Withdrawals(self.cloud, self.FAMILY))
+            running = [stack.enter_context(each) for vm in machines
+                       for each in (self.probing(vm.port.address),
+                                    self.probing(self.family.client,
+                                                 node=vm.node))]
+            yield
+            for each in running:
+                self.lossless(each)
+            addresses = {vm.port.address for vm in machines}
+            self.assertEqual([], [line for line in withdrawn.seen()
+                                  if addresses & set(line.split())])
+
+    # -- traffic ----------------------------------------------------------
+
+    def test_from_and_to_the_client(self):
+        """Both ways, and with the machines' own addresses."""
+        for vm in self.homes:
+            for kind in ('tcp', 'udp'):
+                self.reach(self.client, kind, vm.port.address, patience=0)
+            report = self.reach(vm.node, 'udp', self.family.client,
+                                patience=0)
+            self.assertEqual({vm.port.address}, report.seen_sources)
+
+    def test_each_to_each(self):
+        """On one node and on two, and on another network."""
+        for one, other in itertools.combinations(self.homes, 2):
+            report = self.reach(one.node, 'udp', other.port.address,
+                                patience=0)
+            self.assertEqual({one.port.address}, report.seen_sources)
+
+    def test_a_floating_ip_of_this_node(self):
+        for vm in (self.near, self.tagged):
+            self.reach_each_other(vm)
+
+    def test_a_floating_ip_of_another_node(self):
+        for vm in (self.far, self.tagged_far):
+            self.reach_each_other(vm)
+
+    def reach_each_other(self, vm):
+        """A machine and that of the floating IP, with these addresses."""
+        report = self.reach(vm.node, 'udp', self.fip.address, patience=0)
+        self.assertEqual({vm.port.address}, report.seen_sources)
+        report = self.reach(self.inner.node, 'udp', vm.port.address,
+                            patience=0)
+        self.assertEqual({self.fip.address}, report.seen_sources)
+
+    # -- machines that move -----------------------------------------------
+
+    def test_live_migration(self):
+        """There and back, beside a migration that is none of our business.
+
+        OVN alone takes the machine of the floating IP along, since its router
+        stays.  The other machine takes the MAC of its gateway along.
+        """
+        vm, address = self.one, self.one.port.address
+        known = (f'neigh replace {vm.port.network.gateway} lladdr '
+                 f'{self.mac("gw1")} dev eth0 nud permanent\n')
+        self.addCleanup(vm.node.batch, known.replace('permanent', 'stale'))
+        vm.lines = known
+        self.addCleanup(setattr, vm, 'lines', '')
+        added = []
+        for source, target in (('gw1', 'gw2'), ('gw2', 'gw1')) * ROUNDS:
+            if target == 'gw2' and added and min(added) <= MIGRATION_MS:
+                break
+            with (self.probing(self.fip.address) as floor,
+                  self.probing(address) as running):
+                self.homes[vm] = target
+                for each, migrating in ((floor, self.inner), (running, vm)):
+                    self.cloud.activate(migrating, source, target)
+                    each.wait_answered(base.SETTLE, after=time.monotonic())
+                    self.cloud.unplug(migrating, source)
+                self.each_alone()
+                for each in floor, running:
+                    each.halt()
+                alone, ours = floor.stop(), running.stop()
+            base.note(f'{self.kind}, {source} to {target}: {ours}; OVN alone: '
+                      f'{alone}')
+            added.append(ours.longest_gap_ms - alone.longest_gap_ms)
+        self.assertLessEqual(min(added), MIGRATION_MS)
+
+    def test_a_virtual_ip(self):
+        """Machines of one node and of two have it in turn, as with VRRP."""
+        shared = str(self.family.provider[200])
+        self.addCleanup(
+            self.cloud.neutron.remove_port,
+            self.cloud.neutron.add_virtual_port(
+                shared, [vm.port for vm in (self.one, self.near, self.far)]))
+        self._take(self.one, shared)
+        with self.probing(shared) as running:
+            for former, vm in itertools.pairwise(
+                    (self.one, self.near, self.far, self.one)):
+                self._give_up(former, shared)
+                self._take(vm, shared)
+                running.wait_answered(base.SETTLE, after=time.monotonic())
+            report = running.stop()
+        self._give_up(self.one, shared)
+        base.note(f'{self.kind}, virtual IP: {report}')
+        self.assertLess(report.longest_gap_ms, leaving.DEATH_MS)
+
+    def _take(self, vm, shared):
+        """A machine takes a virtual IP, and says so until all have heard.
+
+        As from keepalived, a first announcement may come too early for OVN.
+        """
+        self._add(vm, shared)
+
+        def taken():
+            vm.node.call(announcing.address, shared)
+            return self.cloud.announcers(shared) == [self.homes[vm]]
+        nodes.wait_until(f'{vm.node.name} has {shared}', taken, base.SETTLE)
+
+    def _add(self, vm, address):
+        """A machine has a further address, from which it begins nothing."""
+        vm.node.batch(f'addr add {self.family.prefix(address)} dev eth0 '
+                      f'preferred_lft 0 {self.family.unchecked}\n')
+
+    def _give_up(self, vm, address):
+        vm.node.batch(f'addr del {self.family.prefix(address)} dev eth0\n')
+
+    def test_a_port_that_is_down(self):
+        for vm in (self.far, self.tagged_far):
+            address = vm.port.address
+            self.cloud.unplug(vm, 'gw2')
+            self.cloud.wait_withdrawn(address, base.SETTLE)
+            self.wait_gone('gw2', address)
+            self.cloud.replug(vm, 'gw2')
+            self.cloud.wait_announced(address, 'gw2', base.SETTLE)
+            self.reach(self.client, 'icmp', address)
+
+    def test_a_second_address(self):
+        """It comes and goes, and the first one stays."""
+        vm, second = self.tagged, str(self.tagged.port.network.cidr[201])
+        with self.nothing_lost(vm):
+            self.cloud.neutron.set_addresses(vm.port, vm.port.address, second)
+            self._add(vm, second)
+            self.cloud.wait_announced(second, 'gw1', base.SETTLE)
+            self.reach(self.client, 'icmp', second)
+            self.cloud.neutron.set_addresses(vm.port, vm.port.address)
+            self.cloud.wait_withdrawn(second, base.SETTLE)
+            self.wait_gone('gw1', second)
+        self._give_up(vm, second)
+
+    # -- programs that die ------------------------------------------------
+
+    def test_kill_and_restart_of_the_agent(self):
+        """What changed meanwhile is taken in, and nothing else changes."""
+        agent, gone = self.cloud.agents['gw1'], self.near.port.address
+        with self.nothing_lost(self.one, self.tagged):
+            agent.kill()
+            self.cloud.unplug(self.near, 'gw1')
+            since = self.mark('gw1')
+            agent.start()
+            agent.wait_ready()
+            self.cloud.wait_withdrawn(gone, base.SETTLE)
+            self.cloud.replug(self.near, 'gw1')
+            self.cloud.wait_announced(gone, 'gw1', base.SETTLE)
+            self.assertEqual([], [
+                change for change in self.changes('gw1', since)
+                if self.family.prefix(gone) not in change])
+
+    def test_kill_and_restart_of_ovn_controller(self):
+        """SB shows nothing of it, and all stays."""
+        since, node = self.mark('gw1'), self.cloud['gw1']
+        # Without it, ovn-controller removes all flows at its start, and makes
+        # them again (ovn-controller(8)).
+        node.run(['ovs-vsctl', 'set', 'Open_vSwitch', '.',
+                  f'external_ids:{WAITS}=5000'])
+        self.addCleanup(node.run, ['ovs-vsctl', 'remove', 'Open_vSwitch', '.',
+                                   'external_ids', WAITS])
+        with self.nothing_lost(self.one, self.tagged):
+            node.stop('ovn-controller', signal.SIGKILL)
+            self.cloud.start_controller('gw1')
+        self.assertEqual([], self.changes('gw1', since))
+
+    def test_kill_and_restart_of_frr(self):
+        """The machines of the node come back, the others notice nothing."""
+        node, there = self.cloud['gw2'], (self.far, self.tagged_far)
+        with self.nothing_lost(self.one):
+            frr.stop(node, signal.SIGKILL)
+            for vm in there:
+                self.cloud.wait_withdrawn(vm.port.address, base.SETTLE)
+            frr.start(node, self.cloud.routing('gw2'))
+            self.settled()
+        for vm in there:
+            self.reach(self.client, 'icmp', vm.port.address)
+            self.reach(vm.node, 'icmp', self.family.client)
+
+    def test_a_stop_leaves_nothing(self):
+        """No route, rule, flow, line of FRR, device; and all comes back."""
+        agent = self.cloud.agents['gw1']
+        here = [vm for vm, name in self.homes.items() if name == 'gw1']
+        try:
+            self.assertEqual(0, agent.stop())
+            for vm in here:
+                self.cloud.wait_withdrawn(vm.port.address, base.SETTLE)
+            # Machines have come and gone meanwhile.
+            self.assertEqual([], [
+                line for line in dump.difference(self.before,
+                                                 self.state('gw1'))
+                if not line.startswith(('ip -br link: -tap',
+                                        'ip -br link: +tap'))])
+        finally:
+            agent.start()
+            agent.wait_ready()
+        self.settled()
+        for vm in here:
+            self.reach(self.client, 'icmp', vm.port.address)
+
+
+class TestProviderPortStatic(ProviderPorts, base.LabTestCase):
+    """With static routes of FRR, and IPv4."""
+
+
+class TestProviderPortKernel(ProviderPorts, base.LabTestCase):
+    """With kernel routes that FRR redistributes, and IPv6."""
+
+    METHOD = 'kernel'
+    FAMILY = 6
+
+    def test_a_machine_learns_its_default_route(self):
+        """From FRR, on each segment; and no network comes with it."""
+        for vm in (self.far, self.tagged_far):
+            learned = nodes.wait_until(
+                f'{vm.node.name} has a router', lambda v=vm: v.node.run(
+                    ['ip', '-6', 'route', 'show', 'proto', 'ra']).stdout,
+                ADVERTISED)
+            route, = learned.splitlines()
+            self.assertIn(f'default via {ownership.SEGMENT_LINK_LOCAL} ',
+                          route)

@@ -1,0 +1,40 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The check of machines on provider networks."""
+
+from ovn_network_agent.diagnosis.node import machines
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+
+class MachinesTest(base.JudgeTestCase):
+
+    def judge(self, *verdicts, **values):
+        return self.judged(machines.judge_machines, machines.Machines(
+            3, **values), *verdicts)
+
+    def test_all_is_well(self):
+        self.assertIn('3 addresses of machines are here', self.judge(base.OK))
+
+    def test_a_network_that_cannot_be_reached(self):
+        said = self.judge(base.BROKEN, networks=(('public', 'why not'),))
+        self.assertIn('network public: its machines here cannot be reached: '
+                      'why not', said)
+
+    def test_addresses_that_are_not_announced(self):
+        said = self.judge(
+            base.WARN, base.WARN,
+            outside=tuple(f'192.0.2.{n:d}' for n in range(9)),
+            claimed=(('198.51.100.20', 'port vm-2'),))
+        self.assertIn('192.0.2.0, ', said)
+        self.assertIn('more: in no subnet', said)
+        self.assertIn('198.51.100.20 (port vm-2): something else', said)

@@ -19,6 +19,9 @@ and takes over the packets to machines of the network on other nodes.
 """
 
 from collections.abc import Iterable
+import dataclasses
+import functools
+import typing
 
 from ovn_network_agent import iptext
 from ovn_network_agent import model
@@ -31,6 +34,22 @@ from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import segments
 
+# Networks whose services are remembered.
+_NETWORKS = 1024
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Service:
+    """What all addresses of a network have in common."""
+
+    # No address outside of these is announced.
+    nets: tuple[iptext.Network, ...]
+    # None while no packets can pass.
+    segment: model.Segment | None
+    # Prerequisites of a route, and of an announcement.
+    of_device: tuple[resources.Ref, ...] = ()
+    requires: tuple[resources.Ref, ...] = ()
+
 
 class ProviderPortDriver(base.Driver):
     """Wants what makes machines on provider networks reachable."""
@@ -39,6 +58,11 @@ class ProviderPortDriver(base.Driver):
     OTHER_OPTIONS = (*announcing.OPTIONS, *announcing.ROUTE_OPTIONS)
     SUBJECTS = (model.Node, model.ProviderNetwork, model.PortAddress)
     ASKS = (plugins.MACHINES,)
+
+    def __init__(self, name: str, settings: typing.Any) -> None:
+        super().__init__(name, settings)
+        # Thousands of addresses share a network.
+        self._service = functools.lru_cache(_NETWORKS)(self._new_service)
 
     def events(self) -> tuple[base.Watch, ...]:
         """What the view has of ports for this driver alone."""
@@ -75,7 +99,7 @@ class ProviderPortDriver(base.Driver):
                     '[provider_port] networks', router=network.uuid)
             return
         yield from segments.mac_tweak(network.segment)
-        nets = self._networks(network)
+        nets = self._service(network).nets
         yield from announcing.prefix_list(self.settings, nets)
         six = [net for net in nets if net.version == 6]
         if six:
@@ -124,7 +148,7 @@ class ProviderPortDriver(base.Driver):
         while the port is not up: a start of ovn-controller may say so for a
         moment, and a port that has lost its machine has no chassis.
         """
-        network = found.network
+        service = self._service(found.network)
         if found.withheld:
             return
         if found.claimed:
@@ -133,32 +157,32 @@ class ProviderPortDriver(base.Driver):
                 f'announced, because {found.claimed} has it, too; give one '
                 'of them another address')
             return
-        nets = self._networks(network)
-        if not networks.inside(found.address, nets):
+        if not networks.inside(found.address, service.nets):
             if not self.settings.network_cidr:
                 yield _problem(
                     found, '{count} addresses of machines ({some}) are in no '
                     'subnet that OVN has of the network, and not announced; '
                     'name all provider networks in [DEFAULT] network_cidr')
             return
-        if not segments.usable(network.segment, self._bridges()):
+        if service.segment is None:
             yield from announcing.kept(self.settings, node, found.address)
             return
-        of_device = segments.prerequisites(network.segment)
         wanted = list(announcing.reachable(
-            self.settings, node, found.address, network.segment, found.tag,
-            of_device, of_device + tuple(
-                flow.ref for flow in segments.mac_tweak(network.segment)),
-            found.announced))
+            self.settings, node, found.address, service.segment, found.tag,
+            service.of_device, service.requires, found.announced))
         yield from wanted
         if found.bound and not found.up:
             refs = {each.ref for each in wanted}
             yield from (keep for keep in announcing.kept(
                 self.settings, node, found.address) if keep.of not in refs)
 
-    def _networks(self, network: model.ProviderNetwork
-                  ) -> tuple[iptext.Network, ...]:
-        return announcing.provider_networks(self.settings, network)
+    def _new_service(self, network: model.ProviderNetwork) -> _Service:
+        nets = announcing.provider_networks(self.settings, network)
+        if not segments.usable(network.segment, self._bridges()):
+            return _Service(nets, None)
+        of_device = segments.prerequisites(network.segment)
+        return _Service(nets, network.segment, of_device, of_device + tuple(
+            flow.ref for flow in segments.mac_tweak(network.segment)))
 
     def _bridges(self) -> tuple[str, ...]:
         return bridges.served(self.settings)

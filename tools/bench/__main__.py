@@ -32,6 +32,7 @@ from tools.bench import table
 _JSON = os.path.join(subjects.BUILD, 'results.json')
 _EVENTS = ('start', 'one', 'burst', 'takeover', 'renew', 'periodic',
            'compared', 'reload', 'rest', 'memory', 'day')
+_OF_ROUTERS = ('takeover', 'day')
 
 
 def main(argv=None):
@@ -98,9 +99,12 @@ def _parser():
 
 def _add_choices(run):
     """What is measured, and how often."""
+    run.add_argument('--addresses', default='fips', choices=['fips', 'ports'],
+                     help='floating IPs, or machines on a provider network, '
+                     'without routers and their scenarios')
     run.add_argument('--sizes', type=int, nargs='+', metavar='N',
                      default=[0, 100, 1000, 5000, 10000],
-                     help='floating IPs that are present')
+                     help='addresses that are present')
     run.add_argument('--routers', type=int, default=10)
     run.add_argument('--methods', nargs='+', default=['static', 'kernel'],
                      choices=['static', 'kernel'])
@@ -110,11 +114,11 @@ def _add_choices(run):
     run.add_argument('--scenarios', nargs='+', default=list(_EVENTS),
                      choices=list(_EVENTS))
     run.add_argument('--repeat', type=int, default=20,
-                     help='turns of one floating IP')
+                     help='turns of one address')
     run.add_argument('--large', type=int, default=5,
                      help='turns of what is large: starts, bursts, moves')
     run.add_argument('--burst', type=int, default=1000,
-                     help='floating IPs in one transaction')
+                     help='addresses in one transaction')
     run.add_argument('--rest', type=float, default=120, metavar='SECONDS',
                      help='time without events')
     run.add_argument('--passes', type=int, default=10, metavar='N',
@@ -176,6 +180,8 @@ def _run(given):
     # What was measured before the end of the time is kept.
     signal.signal(signal.SIGTERM, lambda *_args: sys.exit(1))
     results.read(given.json)
+    if given.addresses == 'ports':
+        _without_routers(given)
     who = [subjects.ours(), *([] if given.no_floor else [subjects.floor()]),
            *map(subjects.revision, given.against)]
     alone = [peer.subject()] if given.peer else []
@@ -184,7 +190,7 @@ def _run(given):
         'subjects': {one.name: one.version for one in who + alone}})
     crew = crews.Crew([
         crews.Member(subject, method, given.routers, interval=given.interval,
-                     work_queue=work_queue)
+                     work_queue=work_queue, addresses=given.addresses)
         for method, subject, work_queue in [
             *((method, subject, given.work_queue)
               for method in given.methods for subject in who),
@@ -200,6 +206,17 @@ def _run(given):
         results.append(given.json, run)
     _table(given)
     return 1 if run.failures else 0
+
+
+def _without_routers(given):
+    """Leave out what has no meaning without a router.
+
+    Without addresses nothing would tell the end of a start.
+    """
+    given.routers = 0
+    given.sizes = [size for size in given.sizes if size]
+    given.scenarios = [name for name in given.scenarios
+                       if name not in _OF_ROUTERS]
 
 
 def _play(crew, size, given):

@@ -48,7 +48,7 @@ class World(worlds.World):
         found = self._planes(self.host.gateways + self.present, True,
                              flows_first=False)
         worlds.calm()
-        return {**found, worlds.ALL: found[observe.RIB] + found[observe.FLOW]}
+        return {**found, worlds.ALL: _sum(found)}
 
     def stop(self):
         """Take them away again."""
@@ -64,8 +64,7 @@ class World(worlds.World):
         planes = self._planes(addresses, present)
         worlds.calm()
         return {**planes, worlds.COMMIT: commit,
-                worlds.ALL: commit + planes[observe.RIB] +
-                planes[observe.FLOW]}
+                worlds.ALL: commit + _sum(planes)}
 
     def move(self, here):
         """The routes that a takeover asks for; the flows come later."""
@@ -93,7 +92,8 @@ class World(worlds.World):
 
         :returns: dict of place to milliseconds
         """
-        steps = [self._flows, self._routes]
+        steps = [*([self._flows] if observe.FLOW in self.host.places else []),
+                 self._routes]
         found = {}
         for step in steps if flows_first else steps[::-1]:
             found.update(step(addresses, present)[1])
@@ -145,3 +145,8 @@ class World(worlds.World):
             for answer in staticd.ask_all(lines):
                 if answer.strip():
                     raise RuntimeError(f'staticd says: {answer.strip()}')
+
+
+def _sum(planes):
+    """The time of all planes, of which flows may be none."""
+    return planes[observe.RIB] + planes.get(observe.FLOW, 0)

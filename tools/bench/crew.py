@@ -38,20 +38,24 @@ class Member:
     :param vrf: name of a VRF, '' for the default
     :param work_queue: milliseconds that zebra waits before it handles changed
         routes, None for its default; part of the method in the results
+    :param addresses: 'fips', or 'ports', which stands before each event in
+        the results
     """
 
     def __init__(self, subject, method, routers, interval=60, vrf='',
-                 work_queue=None):
+                 work_queue=None, addresses='fips'):
         self.subject = subject
         self._about = {'subject': subject.name, 'method': method + (
             '' if work_queue is None else f', zebra work-queue {work_queue}'),
                        'routers': routers, 'vrf': bool(vrf)}
         self.name = f'{subject.name} {method}'.strip()
+        self._what = '' if addresses == 'fips' else f'{addresses}: '
         self._process = subprocess.Popen(
             [sys.executable, '-m', 'tools.bench.worker', json.dumps({
                 'kind': subject.kind, 'program': subject.program,
                 'method': method, 'routers': routers, 'interval': interval,
-                'vrf': vrf, 'work_queue': work_queue})],
+                'vrf': vrf, 'work_queue': work_queue,
+                'addresses': addresses})],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             cwd=facts.ROOT)
 
@@ -73,8 +77,9 @@ class Member:
         answer = json.loads(line)
         if 'error' in answer:
             raise Failed(answer['error'])
-        return [(results.Key(what, place, unit, size=size, **self._about),
-                 value) for what, place, unit, value in answer['found']]
+        return [(results.Key(self._what + what, place, unit, size=size,
+                             **self._about), value)
+                for what, place, unit, value in answer['found']]
 
     def close(self):
         """End the world, with everything in it."""

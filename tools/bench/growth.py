@@ -34,6 +34,7 @@ import time
 
 from tools.bench import counted
 from tools.bench import host as hosts
+from tools.bench import ports
 from tools.bench import processes
 from tools.bench import programs
 from tools.bench import samples
@@ -54,8 +55,8 @@ _CALM = 4
 _PATIENCE = 600
 
 
-class CountedHost(hosts.Host):
-    """A host whose agent counts.
+class Counted:
+    """A host whose agent counts: a part of its class.
 
     :param directory: where the counts go
     """
@@ -118,13 +119,24 @@ class CountedHost(hosts.Host):
         time.sleep(0.3)
 
 
+class CountedFips(Counted, hosts.Host):
+    """Floating IPs of an agent that counts."""
+
+
+class CountedPorts(Counted, ports.Host):
+    """Machines on a provider network."""
+
+
+_HOSTS = {'fips': CountedFips, 'ports': CountedPorts}
+
+
 def measure(host, repeat):
     """The counts of an address that comes, and of one that goes.
 
     :param repeat: number of events of each kind; the smallest of each count
         is kept
     :returns: dict of 'add', 'remove' to a list of two dicts, see
-        :meth:`CountedHost.counting`
+        :meth:`Counted.counting`
     """
     address = samples.addresses(0, 1)
     found = {}
@@ -156,7 +168,7 @@ def _judged(name):
 def compare(what, few, many, functions):
     """Print the counts; returns whether no judged one has grown too much.
 
-    :param few: list of two dicts, see :meth:`CountedHost.counting`; likewise
+    :param few: list of two dicts, see :meth:`Counted.counting`; likewise
         many
     :param functions: number of functions to name whose calls have grown most
     """
@@ -183,6 +195,9 @@ def main(argv=None):
     :returns: exit status, 1 when a count has grown too much
     """
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--addresses', default='fips', choices=list(_HOSTS),
+                        help='floating IPs, or machines on a provider network '
+                        'without routers')
     parser.add_argument('--methods', nargs='+', default=['static', 'kernel'],
                         choices=['static', 'kernel'])
     parser.add_argument('--few', type=int, default=100)
@@ -193,9 +208,10 @@ def main(argv=None):
                         help='so many functions are named that grow most')
     args = parser.parse_args(argv)
     hosts.enter()
+    routers = args.routers if args.addresses == 'fips' else 0
     found = {}
     with tempfile.TemporaryDirectory() as directory, contextlib.closing(
-            CountedHost(args.routers, directory)) as host:
+            _HOSTS[args.addresses](routers, directory)) as host:
         present = 0
         for count in (args.few, args.many):
             samples.fill(host, samples.addresses(samples.FIRST + present,

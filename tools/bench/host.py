@@ -35,6 +35,7 @@ from tools.bench import samples
 BRIDGE = 'br-ex'
 NETWORK = '198.18.0.1/16'
 CONFIG = '/etc/ovn-network-agent/bench.conf'
+HOSTNAME = 'gw1'
 _INSIDE = 'OVNA_BENCH_INSIDE'
 _VOLATILE = ('/run', '/etc/frr', '/etc/openvswitch', '/var/log/frr',
              '/var/log/openvswitch', '/var/tmp', '/etc/ovn-network-agent')
@@ -72,7 +73,12 @@ class Host:
     :ivar cloud: writes rows as Neutron, northd and ovn-controller do
     :ivar program: path of the agent that :meth:`start_agent` starts
     :ivar interval: seconds, ``reconcile_interval`` of the next configuration
+    :ivar driver: name of the agent's driver
+    :ivar places: those of an address, see :class:`observe.Observer`
     """
+
+    driver = 'fip_route'
+    places = observe.PLACES
 
     def __init__(self, routers, debug=False, program=None, vrf='',
                  version=4):
@@ -92,7 +98,7 @@ class Host:
         self.cloud.fill_sb()
         _vsctl('set', 'Open_vSwitch', '.',
                'external_ids:system-id=' + clouds.CHASSIS,
-               'external_ids:hostname=gw1',
+               'external_ids:hostname=' + HOSTNAME,
                'external_ids:ovn-bridge-mappings=physnet1:' + BRIDGE)
         if vrf:
             programs.run('ip', 'link', 'add', vrf, 'type', 'vrf', 'table',
@@ -187,12 +193,12 @@ class Host:
 
     def observer(self):
         """A new :class:`observe.Observer`."""
-        return observe.Observer(BRIDGE, vrf=self.vrf)
+        return observe.Observer(BRIDGE, vrf=self.vrf, places=self.places)
 
     def _configuration(self, method):
         return f'''\
 [DEFAULT]
-drivers = fip_route
+drivers = {self.driver}
 bridge_dev = {BRIDGE}
 debug = {self._debug}
 reconcile_interval = {self.interval:d}

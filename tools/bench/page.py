@@ -90,7 +90,7 @@ def _cost(runs, key):
 
 
 def _name(key):
-    routers = '' if key.routers == 10 else f', {key.routers:,d} routers'
+    routers = '' if key.routers in (0, 10) else f', {key.routers:,d} routers'
     return f'{key.what}, ``{key.method}``{routers}'
 
 

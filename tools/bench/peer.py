@@ -35,7 +35,7 @@ from tools.bench import worlds
 
 _CONFIG = '/etc/ovn-network-agent/peer.conf'
 _DEVICE, _VRF, _TABLE = 'bgp-nic', 'bgp-vrf', 100
-_NETWORK, _TENANT, _PORT = 'neutron-public', 'neutron-tenant', 'machine'
+NETWORK, _TENANT, _PORT = 'neutron-public', 'neutron-tenant', 'machine'
 # The kernel's table of its own addresses; see rtnetlink(7).
 _LOCAL = 255
 _TEXT = '''\
@@ -77,7 +77,7 @@ class Host(hosts.Host):
             ovsdb.insert('Logical_Switch_Port', 'localnet', name='provnet-1',
                          type='localnet', options=ovsdb.ovsdb_dict(
                              {'network_name': 'physnet1'})),
-            ovsdb.insert('Logical_Switch', name=_NETWORK,
+            ovsdb.insert('Logical_Switch', name=NETWORK,
                          ports=['named-uuid', 'localnet']),
             ovsdb.insert('Logical_Switch_Port', 'port', name=_PORT,
                          external_ids=ovsdb.ovsdb_dict(
@@ -99,7 +99,7 @@ class Host(hosts.Host):
                 'hosting-chassis': clouds.CHASSIS if here
                 else clouds.OTHER}),
             external_ids=ovsdb.ovsdb_dict(
-                {'neutron:network_name': _NETWORK})))
+                {'neutron:network_name': NETWORK})))
 
     def move(self, router, here):
         """As of the agent's node; the peer follows NB."""

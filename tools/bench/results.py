@@ -30,12 +30,12 @@ FORMAT = 1
 class Key:
     """What a value is about.
 
-    :ivar what: the event, such as 'one added'
+    :ivar what: the event, such as 'one added', or 'ports: one added'
     :ivar place: where an observer saw the change, or 'all'
     :ivar unit: 'ms', 'number', 'bytes' or 's'
     :ivar subject: 'ours', 'floor', 'peer' or a revision
     :ivar method: 'static' or 'kernel', or '' without a choice
-    :ivar size: number of floating IPs that are present
+    :ivar size: number of addresses that are present
     :ivar routers: number of routers that they are dealt out to
     :ivar vrf: whether a VRF is used
     """

@@ -88,9 +88,10 @@ def gateways(count):
 
 
 def fill(world, some):
-    """Deal addresses out to the routers."""
-    for number in range(world.routers):
-        world.add_fips(some[number::world.routers], number)
+    """Deal addresses out to the routers, if there are any."""
+    shares = world.routers or 1
+    for number in range(shares):
+        world.add_fips(some[number::shares], number)
 
 
 class Samples:

@@ -25,14 +25,17 @@ import traceback
 from tools.bench import bare
 from tools.bench import host as hosts
 from tools.bench import peer
+from tools.bench import ports
 from tools.bench import routing
 from tools.bench import scenarios
 from tools.bench import worlds
 
-# By the kind of the subject: its node, and its world.
-_KINDS = {'agent': (hosts.Host, worlds.World),
-          'floor': (hosts.Host, bare.World),
-          'peer': (peer.Host, peer.World)}
+# By the kind of the subject: its node for each kind of addresses, and its
+# world.
+_OURS = {'fips': hosts.Host, 'ports': ports.Host}
+_KINDS = {'agent': (_OURS, worlds.World),
+          'floor': (_OURS, bare.World),
+          'peer': ({'fips': peer.Host, 'ports': ports.PeerHost}, peer.World)}
 
 
 def main():
@@ -41,8 +44,8 @@ def main():
     # What programs print must not get between the answers.
     answers = os.fdopen(os.dup(1), 'w')
     os.dup2(2, 1)
-    node, kind = _KINDS[settings['kind']]
-    with contextlib.closing(node(
+    nodes, kind = _KINDS[settings['kind']]
+    with contextlib.closing(nodes[settings['addresses']](
             settings['routers'], program=settings['program'],
             vrf=settings['vrf'])) as host:
         if settings['work_queue'] is not None:

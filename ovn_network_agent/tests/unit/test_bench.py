@@ -14,10 +14,12 @@
 import dataclasses
 import os
 import tempfile
+import types
 
 from oslotest import base
 
 from tools.bench import flow_messages
+from tools.bench import ports
 from tools.bench import results
 from tools.bench import samples
 from tools.bench import table
@@ -146,6 +148,23 @@ class AddressesTest(base.BaseTestCase):
     def test_too_many(self):
         self.assertRaises(ValueError, samples.gateways, 32001)
         self.assertRaises(ValueError, samples.gateways, -1)
+
+    def test_all_are_dealt_out_with_and_without_routers(self):
+        for routers in (0, 3):
+            dealt = []
+            samples.fill(types.SimpleNamespace(
+                routers=routers, add_fips=lambda some, _router, dealt=dealt:
+                    dealt.extend(some)), list('abcdefg'))
+            self.assertEqual(list('abcdefg'), sorted(dealt))
+
+    def test_each_port_has_a_name_a_mac_and_a_key_of_its_own(self):
+        some = samples.addresses(0, samples.FIRST + 20000)
+        for of in (ports._port, ports._mac, ports._number):
+            self.assertEqual(len(some), len(set(map(of, some))))
+        self.assertLess(ports._FIRST_KEY + max(map(ports._number, some)),
+                        1 << 15)
+        self.assertEqual('fa:16:3e:01:01:02 198.18.1.2',
+                         ports._mac('198.18.1.2'))
 
 
 class FlowMessageTest(base.BaseTestCase):

@@ -11,6 +11,7 @@
 # under the License.
 """Parts of the benchmark: pictures, the plan of a day, processes."""
 
+import argparse
 import contextlib
 import io
 import os
@@ -130,6 +131,22 @@ class PlotTest(base.BaseTestCase):
             [(line.partition('  ')[0], line.split()[-2])
              for line in lines if '1,000' in line])
 
+    def test_floating_ips_and_ports_are_kept_apart(self):
+        run = results.Run({})
+        for what, routers, times in (('one added', 10, (15, 150)),
+                                     ('ports: one added', 0, (20, 400))):
+            for subject, method, ms in zip(('ours', 'peer'), ('kernel', ''),
+                                           times, strict=True):
+                run.add(results.Key(what, 'all', 'ms', subject, method, 1000,
+                                    routers, False), ms)
+        lines = page.lines({'format': results.FORMAT,
+                            'runs': [run.document()]})
+        self.assertEqual(
+            [('one added, ``kernel``', '10'),
+             ('ports: one added, ``kernel``', '20')],
+            [(line.partition('  ')[0], line.split()[-2])
+             for line in lines if '1,000' in line])
+
     def test_alone_it_has_no_table_of_times(self):
         self.assertEqual([], page.lines(document(('ours', 'kernel', 1, 1))))
 
@@ -238,6 +255,13 @@ class CommandTest(base.BaseTestCase):
             self.assertRaises(SystemExit, command.main,
                               ['table', '--no-such-thing'])
         self.assertIn('--no-such-thing', said.getvalue())
+
+    def test_ports_have_no_routers(self):
+        given = argparse.Namespace(routers=10, sizes=[0, 100], scenarios=[
+            'one', 'takeover', 'memory', 'day'])
+        command._without_routers(given)
+        self.assertEqual((0, [100], ['one', 'memory']),
+                         (given.routers, given.sizes, given.scenarios))
 
     def test_the_table_of_a_file(self):
         with tempfile.TemporaryDirectory() as directory:

@@ -100,6 +100,22 @@ class BenchTest(base.BaseTestCase):
         self.assertEqual([], self.worlds())
         self.assertEqual(['results.json'], os.listdir(self.directory))
 
+    def test_a_few_ports(self):
+        ended = self.bench(
+            'run', '--addresses', 'ports', '--sizes', '0', '3', '--repeat',
+            '1', '--large', '1', '--burst', '4', '--methods', 'kernel',
+            '--scenarios', 'one', 'burst', 'memory', 'start', 'takeover')
+        self.assertEqual(0, ended.returncode, ended.stderr)
+        run, = results.by_run(results.read(self.path))
+        for subject in ('ours', 'floor'):
+            for what in ('start', 'one added', 'one removed',
+                         '4 at once added', '4 at once removed'):
+                self.assertGreater(run[results.Key(
+                    f'ports: {what}', 'all', 'ms', subject, 'kernel', 3, 0,
+                    False)][0], 0)
+        self.assertEqual({3}, {key.size for key in run})
+        self.assertNotIn('takeover', ended.stdout)
+
     def test_from_end_to_end(self):
         ended = subprocess.run(
             [sys.executable, '-m', 'tools.bench.endtoend', '--methods',

@@ -41,7 +41,6 @@ OURS = {
         'backends.flow', 'backends.frr_prefix_list', 'backends.frr_static',
         'backends.overlap', 'backends.router_advertisement',
         'control.addresses', 'diagnosis.address.switch',
-        'drivers.tenant_network', 'frr.shape',
         'diagnosis.address.verdicts', 'diagnosis.node.check',
         'engine.reconciler', 'forward.presence', 'forward.standing',
         'nft.transaction', 'ovn.absence', 'privileged.ofctl',

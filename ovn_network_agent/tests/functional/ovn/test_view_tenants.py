@@ -108,7 +108,7 @@ class TenantsTest(TenantsTestCase):
         # The withdrawal guard does not hold what another node has.
         for subject, away in ((NET, True), (OTHER, False),
                               ('198.51.100.9/32', False)):
-            self.assertEqual(away, eyes.view.evidence.elsewhere(subject))
+            self.assertEqual(away, eyes.view.cross_check.elsewhere(subject))
         self.cloud.move('lrp-r1', HERE)
         self.become(eyes, NET)
 

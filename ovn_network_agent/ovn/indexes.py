@@ -108,6 +108,11 @@ class Index:
         """The smallest UUID of the rows with a key, or None."""
         return min(self._uuids.get(key, ()), default=None)
 
+    def elsewhere(self, key: Hashable, uuid: Any) -> bool:
+        """Whether a row besides this one has a key."""
+        found = self._uuids.get(key, ())
+        return len(found) > (uuid in found)
+
     def keys(self) -> KeysView[Any]:
         """All keys of all rows."""
         return self._uuids.keys()

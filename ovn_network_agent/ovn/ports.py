@@ -66,6 +66,12 @@ class Ports:
         self._withholding = withholding.Withholding(found, known, located)
         # By row of Port_Binding.
         self._present: dict[Uuid, _Machine] = {}
+        # Its keys: sets know the hashes, which take long to compute.
+        self._known: set[Uuid] = set()
+        # By datapath.  Thousands of ports depend on one network, and only
+        # another value of it puts them in doubt.
+        self._networks: dict[Uuid, _Network | None] = {}
+        self._new: set[Uuid] = set()
         self.networks: dict[str, model.ProviderNetwork] = {}
         self.machines: dict[str, dict[str, model.PortAddress]] = {}
 
@@ -81,17 +87,23 @@ class Ports:
         While no row has a port that this chassis had when SB lost the row of
         this chassis, the port is here.
         """
+        self._ask_networks(
+            datapath for (datapath,) in self._rows.outdated(self._network))
         hosted = self._rows.index('sb', _BINDING, 'machine on').find(
             self._inputs.wiring.chassis)
-        gone = {uuid for uuid in self._present.keys() - hosted
+        gone = {uuid for uuid in self._known - hosted
                 if self._present[uuid].name not in self._inputs.wiring.held}
         outdated = {uuid for (uuid,) in self._rows.outdated(self._machine)}
         changed = {
             uuid: self._rows.ask(self._machine, uuid)
-            for uuid in (hosted - self._present.keys()) | (outdated & hosted)}
+            for uuid in (hosted - self._known) | (outdated & hosted)}
+        self._ask_networks(self._new)
+        self._new.clear()
         former = [self._present.pop(uuid) for uuid in (*gone, *changed)
                   if uuid in self._present]
         self._present.update(changed)
+        self._known -= gone
+        self._known.update(changed)
         for uuid in gone:
             self._rows.drop(self._machine, uuid)
         self._replace([each for known in former for each in known.addresses],
@@ -178,7 +190,21 @@ class Ports:
         """The provider network of a port, None if the port has no other one.
         """
         (datapath,) = columns.referenced(row, 'datapath') or (None,)
-        return datapath and self._rows.ask(self._network, datapath)
+        if datapath is None:
+            return None
+        self._rows.note((self._network, datapath))
+        if datapath in self._networks:
+            return self._networks[datapath]
+        self._new.add(datapath)
+        return self._rows.ask(self._network, datapath)
+
+    def _ask_networks(self, datapaths: Iterable[Uuid]) -> None:
+        for datapath in datapaths:
+            found = self._rows.ask(self._network, datapath)
+            known = self._networks.get(datapath, found)
+            self._networks[datapath] = found
+            if known is not found:
+                self._rows.outdate((self._network, datapath))
 
     def _network(self, datapath: Uuid) -> _Network | None:
         localnet = self._segments.localnet(datapath)

@@ -189,8 +189,9 @@ class Queries:
             changed[name] = keys = index.update(uuid, row)
             for key in {*keys, *index.keys_of(uuid)} if anyway else keys:
                 self.outdate((*place, name, key))
-            if keys or anyway:
+            if anyway or not all(index.elsewhere(key, uuid) for key in keys):
                 self.outdate((*place, name))
+            if keys or anyway:
                 self.outdate((*place, name, 'of', uuid))
         self.outdate(uuid)
         return changed
@@ -208,8 +209,10 @@ class Queries:
     def outdate(self, look: Hashable) -> None:
         """Have the functions computed again that have read something."""
         for call in self._readers.get(look, ()):
-            self._stale.add(call)
-            self._doubt(call)
+            # All that depends on a stale call is in doubt already.
+            if call not in self._stale:
+                self._stale.add(call)
+                self._doubt(call)
 
     def _doubt(self, call: _Call) -> None:
         """Have the results compared that depend on a call."""

@@ -208,7 +208,8 @@ def keep_metrics(items):
     for index, item in enumerate(checks.sequence(items)):
         try:
             table, dst, metric = checks.sequence(item, 'item')
-            checks.metric(metric, checks.prefix(dst))
+            if checks.metric(metric, checks.prefix(dst)):
+                limits.current().check_tagged(dst)
             wanted[checks.table(table), dst] = index, metric
         except (OSError, ValueError) as error:
             failures.append((index, errno.EINVAL, str(error)))

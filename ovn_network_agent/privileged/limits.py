@@ -250,6 +250,11 @@ class Limits:
         _permit(fits, f'route {dst} through {dev} in table {table}',
                 'a route of this agent')
 
+    def check_tagged(self, dst):
+        """Check the destination of a route with a tag."""
+        _permit(self.reach.host(dst) or self.reach.routed(dst),
+                f'a tag of route {dst}', 'the route of one host')
+
     def check_rule(self, rule):
         """Check a policy rule that is set.
 

@@ -122,12 +122,8 @@ def renew(name, addresses):
     :raises OSError: as :func:`vtysh.change_static`
     """
     vtysh.check_prefix_list(name)
-    # A line for a network of its own, which nothing is known to forget, is
-    # not written again.
-    wanted = [network.network_address for network in (
-        vtysh.checked(lines.check_network, text)
-        for text in checks.sequence(addresses))
-        if network.prefixlen == network.max_prefixlen]
+    wanted = [vtysh.checked(lines.check_host, text)
+              for text in checks.sequence(addresses)]
     copies = _copies(name)
     due = shape.permitting(copies['BGP'], wanted)
     renewed, configuration = renewal.renewal(name, due, copies)

@@ -64,9 +64,11 @@ class Relisting:
         """
         name = self._conf.frr.frr_prefix_list
         now = self._clock()
+        # Nothing is known to forget a line for a network of its own.
         refused = {prefix for prefix, fault in faults.items()
-                   if fault == effect.NOT_IN_BGP or
-                   fault == effect.NOT_ADVERTISED and sessions}
+                   if prefix.endswith(('/32', '/128')) and (
+                       fault == effect.NOT_IN_BGP or
+                       fault == effect.NOT_ADVERTISED and sessions)}
         self._since = {prefix: self._since.get(prefix, now)
                        for prefix in refused}
         self._tried &= refused

@@ -12,6 +12,7 @@
 
 """The addresses of machines on provider networks of this chassis.  Pure."""
 
+import collections
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
@@ -33,6 +34,7 @@ _BINDING, _LRP = 'Port_Binding', 'Logical_Router_Port'
 # person calls them.
 _CLAIMS = {'NAT': 'a NAT row of a router', 'Logical_Router_Port':
            'a router port'}
+_GONE = object()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class _Machine:
     """What the row of a port gives."""
 
     name: str
+    datapath: Uuid | None = None
     addresses: tuple[model.PortAddress, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -72,6 +75,8 @@ class Ports:
         # another value of it puts them in doubt.
         self._networks: dict[Uuid, _Network | None] = {}
         self._new: set[Uuid] = set()
+        # How many ports have it.
+        self._uses: collections.Counter[Uuid] = collections.Counter()
         self.networks: dict[str, model.ProviderNetwork] = {}
         self.machines: dict[str, dict[str, model.PortAddress]] = {}
 
@@ -106,9 +111,22 @@ class Ports:
         self._known.update(changed)
         for uuid in gone:
             self._rows.drop(self._machine, uuid)
+        self._count(former, changed.values())
         self._replace([each for known in former for each in known.addresses],
                       [each for known in changed.values()
                        for each in known.addresses])
+
+    def _count(self, former: Iterable[_Machine],
+               present: Iterable[_Machine]) -> None:
+        """Forget the networks that no port has any more."""
+        before = collections.Counter(each.datapath for each in former)
+        self._uses.update(each.datapath for each in present)
+        self._uses.subtract(before)
+        for datapath in before:
+            if not self._uses[datapath]:
+                del self._uses[datapath]
+                if self._networks.pop(datapath, _GONE) is not _GONE:
+                    self._rows.drop(self._network, datapath)
 
     def _replace(self, former: Iterable[model.PortAddress],
                  present: Iterable[model.PortAddress]) -> None:
@@ -136,13 +154,14 @@ class Ports:
         if row is None:
             return _Machine('')
         name, known = str(columns.atom(row, 'logical_port')), self._of(row)
+        (datapath,) = columns.referenced(row, 'datapath') or (None,)
         if known is None:
-            return _Machine(name)
+            return _Machine(name, datapath)
         found, bad = self._found(row)
         policy = next(iter(self._rows.find('sb', _BINDING,
-                                              'policy').keys_of(uuid)),
-                         policies.NONE)
-        return _Machine(name, tuple(
+                                           'policy').keys_of(uuid)),
+                      policies.NONE)
+        return _Machine(name, datapath, tuple(
             self._address(row, name, address, mac, known, policy)
             for address, mac in found.items()),
             (*bad, *rows.subnets(row)[1], *policy.problems))

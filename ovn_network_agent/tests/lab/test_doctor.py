@@ -267,7 +267,8 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
             self.assertEqual(
                 {'tls-files', 'file-access', 'helper-commands',
                  'network-managers', 'neighbour-tables',
-                 'local-destinations', 'ct-zone', *_OF_IPV6}, set(found),
+                 'local-destinations', 'ct-zone', 'provider-machines',
+                 *_OF_IPV6}, set(found),
                 found)
             self.assertEqual({'NOT CHECKED'}, {
                 one['verdict'] for those in found.values() for one in those})

@@ -121,6 +121,15 @@ def leak_priorities(priority: int) -> range:
 
 RULE_PRIORITIES.claim(leak_priorities(LEAK_RULE_PRIORITY), 'veth_leak')
 
+# The VNIs of the driver evpn: the routing tables, one for each possible VNI, and
+# the priority of the rules that keep tenants' packets out of other tables,
+# which come behind the kernel's own rule for VRFs.
+EVPN_TABLES = TABLES.claim(range(10_000_000, 10_000_000 + (1 << 24)), 'evpn')
+EVPN_RULE_PRIORITY = RULE_PRIORITIES.claim(1100, 'evpn')
+# Keepalive and hold time of BGP instances without any neighbour, in seconds:
+# the mark of the agent's instances in FRR, because nobody else chooses them.
+EVPN_TIMERS = (ROUTE_PROTOCOL, 3 * ROUTE_PROTOCOL)
+
 # OVS flow cookies on the provider bridge.
 COOKIE_MAC_TWEAK = COOKIES.claim(0x999, 'fip_route: MAC-tweak')
 COOKIE_HAIRPIN = COOKIES.claim(0x998, 'fip_route: hairpin')

@@ -24,6 +24,7 @@ import shlex
 
 from oslo_config import types
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 
@@ -140,6 +141,23 @@ class NamedTag(_Text):
             raise ValueError(f'{number!r} in {value!r} is not a tag; use a '
                              f'number from {ownership.TAGS.start} to '
                              f'{ownership.TAGS.stop - 1}')
+        return f'{name}:{number}'
+
+
+class NamedVni(_Text):
+    """A name or UUID of a network, a colon, and a VNI."""
+
+    TYPE_NAME = 'name and VNI'
+
+    def _checked(self, value):
+        name, _colon, number = map(str.strip, value.rpartition(':'))
+        if not name or not name.isprintable():
+            raise ValueError(f'{value!r} is not a name with a VNI; write it '
+                             'like tenant-a:1001')
+        if not evpn_names.vni(number):
+            raise ValueError(f'{number!r} in {value!r} is not a VNI; use a '
+                             f'number from {evpn_names.VNIS[0]} to '
+                             f'{evpn_names.VNIS[-1]}')
         return f'{name}:{number}'
 
 

@@ -32,6 +32,10 @@ from ovn_network_agent.resources.base import Ref as Ref
 from ovn_network_agent.resources.base import Resource as Resource
 from ovn_network_agent.resources.base import Stage as Stage
 from ovn_network_agent.resources.changes import Delta as Delta
+from ovn_network_agent.resources.evpn import EvpnInstance as EvpnInstance
+from ovn_network_agent.resources.evpn import VniDevices as VniDevices
+from ovn_network_agent.resources.evpn import VniPort as VniPort
+from ovn_network_agent.resources.evpn import VniRoute as VniRoute
 from ovn_network_agent.resources.frr import Announcement as Announcement
 from ovn_network_agent.resources.frr import PrefixListEntry as PrefixListEntry
 from ovn_network_agent.resources.frr import (

@@ -1,0 +1,70 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""[evpn]: the driver that brings provider networks into EVPN VRFs."""
+
+from oslo_config import cfg
+
+from ovn_network_agent import evpn_names
+from ovn_network_agent import ownership
+from ovn_network_agent.conf import types
+
+GROUP = 'evpn'
+
+OPTS = [
+    cfg.Opt(
+        'local_ip', type=types.IPv4Address(empty=True), default='',
+        help='IPv4 address of this node that the VXLAN tunnels come from, '
+             'and that the fabric has a route to. Needed by the driver evpn. '
+             'It also gives the router ID and the route distinguishers of '
+             'the VNIs.'),
+    cfg.PortOpt(
+        'udp_dstport', default=4789, min=1,
+        help='UDP port of the VXLAN tunnels. Open vSwitch cannot have the '
+             'same one: with "ovn-encap-type" vxlan, or relays of that '
+             'type, choose another one, on all nodes and in the fabric.'),
+    cfg.Opt(
+        'underlay_mtu', type=types.Integer(min=1280, max=65535),
+        default=1500,
+        help='MTU of the network that carries the tunnels, in bytes. A '
+             'packet of a tenant may have 50 bytes less; the node tells '
+             'senders of larger packets.'),
+    cfg.Opt(
+        'bgp_as', type=types.Integer(min=0, max=(1 << 32) - 1), default=0,
+        help='AS number of the BGP instances of the VNIs. 0 (the default) '
+             'means that of the BGP instance of [frr] vrf_name, or of the '
+             'default VRF.'),
+    cfg.Opt(
+        'table_base',
+        type=types.Integer(min=1000, max=(1 << 32) - 1 - evpn_names.VNIS[-1]),
+        default=ownership.EVPN_TABLES.start,
+        help='The routing table of a VNI is this number plus the VNI. No '
+             'other program may use tables of this range.'),
+    cfg.BoolOpt(
+        'anycast_mac', default=True,
+        help='Whether the gateway of a network has the same MAC on all '
+             'nodes, so that a machine that moves keeps it. It is that of '
+             'ovn-bgp-agent: 02: and the VNI and the VLAN in five bytes.'),
+    cfg.BoolOpt(
+        'manage_frr', default=True,
+        help='Whether the agent writes the VRF with its VNI and the BGP '
+             'instance of the VRF into FRR. With false, write them '
+             'yourself.'),
+    cfg.Opt(
+        'vnis', type=types.CommaList(types.NamedVni()), default=[],
+        mutable=True,
+        help='VNIs of provider networks, as NETWORK:VNI, comma-separated; '
+             'the network by its UUID, its name in Neutron, or the name of '
+             'its row in OVN. They win over those that OVN has in '
+             '"neutron_bgpvpn:vni" and "ovn-network-agent:evpn-vni" of the '
+             'network.'),
+]

@@ -1,0 +1,114 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The names and numbers of a VNI's objects.  Pure.
+
+They follow from the VNI and the network alone, so they are the same after a
+restart.  The names of VRF, bridge and VXLAN device are those of ovn-bgp-agent.
+"""
+
+import zlib
+
+# A VNI has 24 bits (RFC 7348, 5); 0 is none.
+VNIS = range(1, 1 << 24)
+_DIGITS = 9
+_VRF = 'vrf-'
+# Characters of a network's UUID in the names of a veth pair: IFNAMSIZ allows
+# 15.
+_PART = 11
+# Locally administered: the first byte differs, so the two never meet.
+_ANYCAST_MAC = 0x02 << 40
+_ROUTER_MAC = 0x066f << 32
+
+
+def vni(text: str) -> int:
+    """The VNI that a text is, 0 for another text."""
+    short = text.isascii() and text.isdigit() and len(text) < _DIGITS
+    return int(text) if short and int(text) in VNIS else 0
+
+
+def vrf(vni: int) -> str:
+    """Name of the VRF device, also in FRR."""
+    return f'{_VRF}{vni:d}'
+
+
+def bridge(vni: int) -> str:
+    """Name of the bridge between VRF and VXLAN device."""
+    return f'br-{vni:d}'
+
+
+def vxlan(vni: int) -> str:
+    """Name of the VXLAN device."""
+    return f'vxlan-{vni:d}'
+
+
+def vrf_end(network: str) -> str:
+    """Name of the veth end in the VRF.
+
+    :param network: UUID of the logical switch
+    """
+    return f'vrf{network[:_PART]}'
+
+
+def bridge_end(name: str) -> str:
+    """Name of the end on the provider bridge.
+
+    :param name: of the end in the VRF
+    """
+    return f'ovs{name.removeprefix("vrf")}'
+
+
+def table(base: int, vni: int) -> int:
+    """Routing table of a VNI.
+
+    :param base: the option table_base
+    """
+    return base + vni
+
+
+def vni_of_table(base: int, number: int) -> int:
+    """The VNI that has a table, 0 for another table."""
+    return number - base if number - base in VNIS else 0
+
+
+def vni_of_vrf(name: str) -> int:
+    """The VNI that has a VRF, 0 for another name."""
+    found = vni(name.removeprefix(_VRF))
+    return found if name == vrf(found) else 0
+
+
+def anycast_mac(vni: int, tag: int) -> str:
+    """MAC of the VRF's end, the same on all nodes, as ovn-bgp-agent has it.
+
+    :param tag: VLAN of the segment, 0 for a flat one
+    """
+    return _mac(_ANYCAST_MAC | vni << 16 | tag)
+
+
+def router_mac(chassis: str) -> str:
+    """MAC of the bridges of a node, one for all VNIs.
+
+    With several, FRR confuses them where routes are leaked between VNIs (FRR
+    issue 18190).
+
+    :param chassis: its name
+    """
+    return _mac(_ROUTER_MAC | zlib.crc32(chassis.encode()))
+
+
+def subject(vni: int, prefix: str) -> str:
+    """What a resource of one address of a VNI is about."""
+    return f'VNI {vni:d} {prefix}'
+
+
+def _mac(number: int) -> str:
+    return number.to_bytes(6).hex(':')

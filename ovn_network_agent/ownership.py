@@ -121,7 +121,7 @@ def leak_priorities(priority: int) -> range:
 
 RULE_PRIORITIES.claim(leak_priorities(LEAK_RULE_PRIORITY), 'veth_leak')
 
-# The VNIs of the driver evpn: the routing tables, one for each possible VNI, and
+# The driver evpn: the routing tables, one for each possible VNI, and
 # the priority of the rules that keep tenants' packets out of other tables,
 # which come behind the kernel's own rule for VRFs.
 EVPN_TABLES = TABLES.claim(range(10_000_000, 10_000_000 + (1 << 24)), 'evpn')

@@ -16,6 +16,7 @@ They follow from the VNI and the network alone, so they are the same after a
 restart.  The names of VRF, bridge and VXLAN device are those of ovn-bgp-agent.
 """
 
+import ipaddress
 import zlib
 
 # A VNI has 24 bits (RFC 7348, 5); 0 is none.
@@ -28,6 +29,9 @@ _PART = 11
 # Locally administered: the first byte differs, so the two never meet.
 _ANYCAST_MAC = 0x02 << 40
 _ROUTER_MAC = 0x066f << 32
+# Shared addresses of RFC 6598, and unique local ones (RFC 4193).
+_ANCHORS = (ipaddress.IPv4Network('100.64.0.0/10'),
+            ipaddress.IPv6Network('fd6f:766e:6e61::/96'))
 
 
 def vni(text: str) -> int:
@@ -103,6 +107,16 @@ def router_mac(chassis: str) -> str:
     :param chassis: its name
     """
     return _mac(_ROUTER_MAC | zlib.crc32(chassis.encode()))
+
+
+def anchors(local: str) -> tuple[str, str]:
+    """The prefixes of a node's own that it announces in each VNI.
+
+    :param local: IPv4 address of its tunnels
+    """
+    number = int(ipaddress.IPv4Address(local))
+    first, second = (net[number % net.num_addresses] for net in _ANCHORS)
+    return f'{first}/32', f'{second}/128'
 
 
 def subject(vni: int, prefix: str) -> str:

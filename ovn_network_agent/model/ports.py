@@ -14,6 +14,7 @@
 
 import dataclasses
 
+from ovn_network_agent.model.evpn import Vni
 from ovn_network_agent.model.node import Segment
 
 
@@ -37,6 +38,10 @@ class ProviderNetwork:
     advertised: bool = False
     # Whether an option names the network.
     named: bool = False
+    # None for a network of the underlay.
+    vni: Vni | None = None
+    # IPv4 addresses that the node has as gateway of a VNI's network, sorted.
+    gateways: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,23 +13,28 @@
 """The addresses of machines on provider networks of this chassis.  Pure."""
 
 import collections
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 
+from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import selection
+from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
+from ovn_network_agent.ovn import vnis
 from ovn_network_agent.ovn import withholding
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
 _BINDING, _LRP = 'Port_Binding', 'Logical_Router_Port'
+_DHCP = 'DHCP_Options'
 # The rows of routers that have an address before a machine has it, and what a
 # person calls them.
 _CLAIMS = {'NAT': 'a NAT row of a router', 'Logical_Router_Port':
@@ -234,22 +239,65 @@ class Ports:
         segment = self._segments.of_localnet(datapath, localnet)
         named = bool(chosen.networks &
                      {*row.names, segment.physical_network})
-        if chosen.networks and not named:
+        vni = None if chosen.vnis is None else self._vni(row, chosen.vnis)
+        if chosen.networks and not named or not (vni or chosen.without_vni):
             return None
         routers = tuple(sorted(self._routers(datapath)))
         subnets = {subnet for of, subnet in self._rows.find(
             'sb', _BINDING, 'subnet').keys() if of == datapath}
+        nets = tuple(sorted({*subnets, *(
+            str(each.network) for each in map(
+                networks.parse_interface, routers) if each)}))
         return _Network(model.ProviderNetwork(
-            row.uuid or str(datapath), row.called or row.uuid,
-            tuple(sorted({*subnets, *(
-                str(each.network) for each in map(
-                    networks.parse_interface, routers) if each)})),
-            segment, tuple(sorted({
-                str(each.ip) for each in map(networks.parse_interface,
-                                             routers) if each})),
+            row.uuid or str(datapath), row.called or row.uuid, nets, segment,
+            tuple(sorted({str(each.ip) for each in map(
+                networks.parse_interface, routers) if each})),
             tuple(sorted(self._elsewhere(datapath))),
             any(self._advertises(lrp) for lrp in self._attached(datapath)),
-            named), row)
+            named, vni, self._gateways(datapath, nets) if vni else ()), row)
+
+    def _vni(self, of: withholding.Network,
+             chosen: Iterable[tuple[str, int]]) -> model.Vni | None:
+        """The VNI of a network, see :mod:`ovn.vnis`.
+
+        :param chosen: see :class:`inputs.Machines`
+        """
+        switches = self._rows.find('nb', 'Logical_Switch', 'uuid')
+        read = self._rows.find('nb', 'Logical_Switch', 'vni')
+        found = next(iter(read.keys_of(switches.first(of.uuid))), None)
+        named = min((number for name, number in chosen if name in of.names),
+                    default=0)
+        if named and (found is None or found.number != named):
+            found = model.Vni(named)
+        if found is None or found.problem:
+            return found
+        others = sorted(self._rows.find('nb', 'Logical_Switch',
+                                        'number').find(found.number))
+        return vnis.agreed(found, (
+            (directory.network_name(row), read.keys_of(row.uuid)[0])
+            for row in self._rows.rows('nb', 'Logical_Switch', others)))
+
+    def _gateways(self, datapath: Uuid,
+                  nets: Collection[str]) -> tuple[str, ...]:
+        """The IPv4 gateways of subnets that no port has.
+
+        Neutron gives a subnet without a gateway of its own the first address.
+        """
+        found = {address for net in map(iptext.network, nets)
+                 if net.version == 4 and net.num_addresses > 2
+                 for address in self._gateways_of(net)}
+        machines = self._rows.find('sb', _BINDING, 'ip')
+        return tuple(sorted(
+            address for address in found if not any(
+                datapath in columns.referenced(row, 'datapath')
+                for row in self._rows.rows('sb', _BINDING,
+                                           machines.find(address)))))
+
+    def _gateways_of(self, net: iptext.Network) -> set[str]:
+        rows_of = self._rows.rows('nb', _DHCP, self._rows.find(
+            'nb', _DHCP, 'subnet').find(str(net)))
+        return {gateway for row in rows_of
+                for _subnet, gateway in vnis.gateway(row)} or {str(net[1])}
 
     def _advertises(self, lrp: str) -> bool:
         """Whether OVN answers router solicitations for a router port."""

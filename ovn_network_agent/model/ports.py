@@ -43,6 +43,11 @@ class ProviderNetwork:
     # IPv4 addresses that the node has as gateway of a VNI's network, sorted.
     gateways: tuple[str, ...] = ()
 
+    @property
+    def domain(self) -> int:
+        """Where an address has one machine: the VNI, 0 for the underlay."""
+        return self.vni.number if self.vni else 0
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PortAddress:

@@ -185,11 +185,12 @@ class Ports:
             chosen.objection(selection.Subject(
                 address, own.own, (), row.statement.own, own.native,
                 network_names=row.names)),
-            self._claim(of, address),
+            self._claim(of, address, known.network),
             rows.chassis_name(of) == self._inputs.wiring.chassis,
             bool(columns.atom(of, 'up', True)))
 
-    def _claim(self, of: columns.Row, address: str) -> str:
+    def _claim(self, of: columns.Row, address: str,
+               network: model.ProviderNetwork) -> str:
         """What else has an address and comes first, see decision record 41.
         """
         (datapath,) = columns.referenced(of, 'datapath')
@@ -201,8 +202,10 @@ class Ports:
             if other == of.uuid:
                 break
             row = self._rows.row('sb', _BINDING, other)
-            if row is not None and address in self._found(row)[0] and (
-                    self._of(row) is not None):
+            if row is None or address not in self._found(row)[0]:
+                continue
+            place = self._of(row)
+            if place is not None and place.network.domain == network.domain:
                 return f'port {columns.atom(row, "logical_port")}'
         return ''
 

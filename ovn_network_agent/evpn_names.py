@@ -23,6 +23,7 @@ import zlib
 VNIS = range(1, 1 << 24)
 _DIGITS = 9
 _VRF = 'vrf-'
+_SUBJECT = 'VNI '
 # Characters of a network's UUID in the names of a veth pair: IFNAMSIZ allows
 # 15.
 _PART = 11
@@ -121,7 +122,12 @@ def anchors(local: str) -> tuple[str, str]:
 
 def subject(vni: int, prefix: str) -> str:
     """What a resource of one address of a VNI is about."""
-    return f'VNI {vni:d} {prefix}'
+    return f'{_SUBJECT}{vni:d} {prefix}'
+
+
+def prefix_of(text: str) -> str:
+    """The prefix in a subject, also in one of no VNI."""
+    return text.rpartition(' ')[2]
 
 
 def _mac(number: int) -> str:

@@ -18,6 +18,7 @@ says what has become of each.
 
 import dataclasses
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import resources
@@ -55,6 +56,7 @@ class _Known:
     :ivar machine: :class:`model.PortAddress`, or None
     :ivar tenant: :class:`model.TenantPrefix`, or None
     :ivar vip: :class:`forward.standing.Standing`, or None
+    :ivar about: subject of an address that only the table knows, or ''
     """
 
     address: str
@@ -64,6 +66,7 @@ class _Known:
     machine: model.PortAddress | None = None
     tenant: model.TenantPrefix | None = None
     vip: forwarding.Standing | None = None
+    about: str = ''
 
     @property
     def port(self):
@@ -79,13 +82,22 @@ class _Known:
     @property
     def subject(self):
         """What its resources are about, see :class:`resources.Resource`."""
-        return (self.tenant.prefix if self.tenant
-                else networks.host_prefix(self.address))
+        if self.machine:
+            return self.machine.subject
+        return self.tenant.prefix if self.tenant else (
+            self.about or networks.host_prefix(self.address))
 
     @property
     def segment(self):
         """The provider segment, or None."""
         return self.found and self.found.place.segment
+
+    @property
+    def device(self):
+        """Name of the device that its packets go to, '' without one."""
+        if self.machine and self.machine.network.vni:
+            return evpn_names.vrf_end(self.machine.network.uuid)
+        return self.segment.device if self.segment else ''
 
     @property
     def claimed(self):
@@ -195,13 +207,15 @@ class Addresses:
         known = {each.subject for each in self._known.values()
                  if not each.claimed}
         for subject, refs in self._refs.items():
-            address, _slash, length = subject.partition('/')
+            address, _slash, length = evpn_names.prefix_of(
+                subject).partition('/')
             if length not in ('32', '128') or subject in known:
                 continue
             found = map(self._table.row, refs)
             if any(rows.stage(row) is resources.Stage.ANNOUNCE or
                    row.state in ledger.FAILING for row in found):
-                self._add(address, (OTHER,))
+                self._known[subject, OTHER] = _Known(address, {OTHER},
+                                                     about=subject)
 
     # -- one address ------------------------------------------------------
 
@@ -223,7 +237,8 @@ class Addresses:
                 known.port.lrp if known.port else ''),
             'physical_network': segment.physical_network if segment else '',
             'vlan': segment.vlan if segment else 0,
-            'device': segment.device if segment else '',
+            'device': known.device,
+            'vni': known.machine.network.domain if known.machine else 0,
             'tag': (found.tag if found else None) or 0,
             'state': state.value, 'why': why,
             'since': moments.text(since.wall if since else None)}

@@ -14,6 +14,7 @@
 
 import dataclasses
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent.model.evpn import Vni
 from ovn_network_agent.model.node import Segment
 
@@ -79,6 +80,13 @@ class PortAddress:
         Otherwise, the packets that the machine sends are forwarded.
         """
         return self.bound and self.up
+
+    @property
+    def subject(self) -> str:
+        """What its resources are about."""
+        prefix = f'{self.address}/{128 if ":" in self.address else 32:d}'
+        domain = self.network.domain
+        return evpn_names.subject(domain, prefix) if domain else prefix
 
     @property
     def place(self) -> ProviderNetwork:

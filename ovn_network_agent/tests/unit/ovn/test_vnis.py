@@ -14,9 +14,9 @@
 
 import types
 
+from oslotest import base
 from ovs.db import data
 from ovs.db import types as ovs_types
-from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent.ovn import vnis

@@ -61,7 +61,7 @@ class RuleBackend(kernel.KernelBackend):
         ours = {}
         others = {}
         for rule in found:
-            resource = _kind(rule)(*rule.selector)
+            resource = _resource(rule)
             # Of two rules with one key, the first decides about packets.
             if (rule.protocol == ownership.RULE_PROTOCOL
                     or not rule.protocol and resource in self._originals):
@@ -164,14 +164,14 @@ class RuleBackend(kernel.KernelBackend):
         return failures
 
 
-def _kind(rule):
-    """The resource class of a rule that was read.
+def _resource(rule):
+    """The resource of a rule that was read.
 
     :param rule: :class:`netlink.rules.Rule`
     """
-    return resources.VniRule if (
-        rule.priority == ownership.EVPN_RULE_PRIORITY and rule.iif and
-        evpn_names.is_device(rule.iif)) else resources.Rule
+    of_vni = rule.priority == ownership.EVPN_RULE_PRIORITY and (
+        rule.iif and evpn_names.is_device(rule.iif))
+    return (resources.VniRule if of_vni else resources.Rule)(*rule.selector)
 
 
 def _item(rule):

@@ -186,7 +186,7 @@ def read(kernel):
         link = links.decode(data, start, end)
         found[link.name] = link
         if evpn_names.is_device(link.name):
-            details[link.name] = _details(_body(data, start, end))
+            details[link.name] = decode(_body(data, start, end))
     return found, details
 
 
@@ -197,7 +197,7 @@ def read_mtu(kernel, name):
     :raises OSError: when there is no such device, or the kernel does not
         answer
     """
-    return _details(_body(*kernel.ask(links.RTM_GETLINK, messages.encode(
+    return decode(_body(*kernel.ask(links.RTM_GETLINK, messages.encode(
         MESSAGE, [('IFLA_IFNAME', name)])))).mtu
 
 
@@ -212,7 +212,7 @@ def _body(data, start, end):
 
 
 @functools.lru_cache(maxsize=messages.REMEMBERED)
-def _details(body):
+def decode(body):
     """The :class:`Details` in the body of RTM_NEWLINK."""
     found = messages.attributes(messages.decode(MESSAGE, body, 0, len(body)))
     info = _nested(found, 'IFLA_LINKINFO')

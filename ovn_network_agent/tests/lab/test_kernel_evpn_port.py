@@ -34,6 +34,7 @@ from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.openflow import base as openflow
 from ovn_network_agent.tests.functional.ovs import base as ovs
 from ovn_network_agent.tests.lab import test_kernel_evpn as kernel
+from ovn_network_agent.tests.unit import world as worlds
 
 VRF, TABLE = kernel.VRF, kernel.TABLE
 NAME = evpn_names.vrf_end('01234567-89ab-4cde-8f01-234567890123')
@@ -165,6 +166,18 @@ class VniPortTest(PortCase):
             update=((found, PORT),))))
         self.eventually_read([PORT])
         self.assert_passes()
+
+    def test_a_change_of_others_is_noticed(self):
+        self.create(self.backend, PORT)
+        for change in (('set', 'port', PEER, 'tag=5'),
+                       ('set', 'port', PEER, 'vlan_mode=trunk'),
+                       ('clear', 'interface', PEER, 'external_ids'),
+                       ('del-port', PEER)):
+            while self.local.trigger.wait(0.2):
+                pass
+            self.ovs.vsctl(*change)
+            waiting.eventually(lambda: 'vni_port' in worlds.doubted(
+                self.local.trigger.wait(0.1)), change)
 
     def test_a_flat_segment(self):
         flat = dataclasses.replace(PORT, tag=0)

@@ -272,8 +272,8 @@ _VALUES = (VRF, LIST, BRIDGE, DEVICE, 'veth-default', 'veth-provider', 'lo',
            'loopback1', '169.254.0.1', '169.254.0.2', '10.9.9.9/24', 254, 200,
            10, 77, 2000, 150, '0.0.0.0/1', '198.51.100.0/24', [], {},
            '02:00:00:00:00:01', 77, 1001, 10_001_001, '192.0.2.1', 4789, 1450,
-           'vrf00000000-00', 'vrf01234567-89', ownership.COOKIE_MAC_TWEAK, 'networks',
-           'tcp', _BYTES + 'br-ex', '0' * 32, 'fe80::1%x }\nflush ruleset')
+           'vrf00000000-00', 'vrf01234567-89', ownership.COOKIE_MAC_TWEAK,
+           'networks', 'tcp', _BYTES + 'br-ex', '0' * 32, 'fe80::1%x }\nflush ruleset')
 
 
 # Modules without an entry point that parse for one.
@@ -289,7 +289,8 @@ def _target(module, share):
 
 
 TARGETS = tuple(_target(module, share) for module, share in (
-    ('kernel_routes', 1), ('links', 0.5), ('vni_links', 0.5), ('netlink', 2), ('readdress', 0.3),
+    ('kernel_routes', 1), ('links', 0.5), ('vni_links', 0.5),
+    ('netlink', 2), ('readdress', 0.3),
     ('openflow', 1), ('flow_monitor', 0.2), ('overlap', 0.02),
     ('controller', 0.02), ('ovsdb', 0.1), ('vtysh', 0.2), ('bgp', 0.1),
     ('neighbour_proxies', 0.3),

@@ -152,7 +152,8 @@ class VniPortTest(PortCase):
         for damage in (('del-port', PEER), ('set', 'port', PEER, 'tag=5'),
                        ('clear', 'port', PEER, 'tag'),
                        ('set', 'port', PEER, 'vlan_mode=trunk'),
-                       ('set', 'port', PEER, 'trunks=1,2')):
+                       ('set', 'port', PEER, 'trunks=1,2'),
+                       ('clear', 'interface', PEER, 'external_ids')):
             with self.subTest(damage):
                 self.ovs.vsctl(*damage)
                 self.repair()
@@ -171,7 +172,6 @@ class VniPortTest(PortCase):
         self.create(self.backend, PORT)
         for change in (('set', 'port', PEER, 'tag=5'),
                        ('set', 'port', PEER, 'vlan_mode=trunk'),
-                       ('clear', 'interface', PEER, 'external_ids'),
                        ('del-port', PEER)):
             while self.local.trigger.wait(0.2):
                 pass

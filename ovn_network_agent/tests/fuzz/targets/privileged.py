@@ -273,7 +273,8 @@ _VALUES = (VRF, LIST, BRIDGE, DEVICE, 'veth-default', 'veth-provider', 'lo',
            10, 77, 2000, 150, '0.0.0.0/1', '198.51.100.0/24', [], {},
            '02:00:00:00:00:01', 77, 1001, 10_001_001, '192.0.2.1', 4789, 1450,
            'vrf00000000-00', 'vrf01234567-89', ownership.COOKIE_MAC_TWEAK,
-           'networks', 'tcp', _BYTES + 'br-ex', '0' * 32, 'fe80::1%x }\nflush ruleset')
+           'networks', 'tcp', _BYTES + 'br-ex', '0' * 32,
+           'fe80::1%x }\nflush ruleset')
 
 
 # Modules without an entry point that parse for one.

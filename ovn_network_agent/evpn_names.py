@@ -16,18 +16,27 @@ They follow from the VNI and the network alone, so they are the same after a
 restart.  The names of VRF, bridge and VXLAN device are those of ovn-bgp-agent.
 """
 
+import ipaddress
+import re
 import zlib
 
 # A VNI has 24 bits (RFC 7348, 5); 0 is none.
 VNIS = range(1, 1 << 24)
+# Bytes of the headers around a packet in a VXLAN tunnel over IPv4.
+OVERHEAD = 50
 _DIGITS = 9
 _VRF = 'vrf-'
+_SUBJECT = 'VNI '
 # Characters of a network's UUID in the names of a veth pair: IFNAMSIZ allows
 # 15.
 _PART = 11
+_VRF_END = re.compile(r'vrf[0-9a-f]{8}-[0-9a-f]{2}')
 # Locally administered: the first byte differs, so the two never meet.
 _ANYCAST_MAC = 0x02 << 40
 _ROUTER_MAC = 0x066f << 32
+# Shared addresses of RFC 6598, and unique local ones (RFC 4193).
+_ANCHORS = (ipaddress.IPv4Network('100.64.0.0/10'),
+            ipaddress.IPv6Network('fd6f:766e:6e61::/96'))
 
 
 def vni(text: str) -> int:
@@ -67,6 +76,20 @@ def bridge_end(name: str) -> str:
     return f'ovs{name.removeprefix("vrf")}'
 
 
+def is_vrf_end(name: str) -> bool:
+    """Whether a device has the name of a veth end in a VRF."""
+    return _VRF_END.fullmatch(name) is not None
+
+
+def vrf_end_of(name: str) -> str:
+    """The name of the other end of the one on the bridge, '' for none.
+
+    :param name: of the end on the provider bridge
+    """
+    end = f'vrf{name.removeprefix("ovs")}'
+    return end if name == bridge_end(end) and is_vrf_end(end) else ''
+
+
 def table(base: int, vni: int) -> int:
     """Routing table of a VNI.
 
@@ -84,6 +107,20 @@ def vni_of_vrf(name: str) -> int:
     """The VNI that has a VRF, 0 for another name."""
     found = vni(name.removeprefix(_VRF))
     return found if name == vrf(found) else 0
+
+
+def vni_of_device(name: str) -> int:
+    """The VNI whose VRF, bridge or VXLAN device has a name, or 0."""
+    found = vni(name.rpartition('-')[2])
+    return found if name in (vrf(found), bridge(found), vxlan(found)) else 0
+
+
+def is_device(name: str) -> bool:
+    """Whether a device has the name of one of a VNI.
+
+    The veth ends on bridges are not among them.
+    """
+    return is_vrf_end(name) or vni_of_device(name) > 0
 
 
 def anycast_mac(vni: int, tag: int) -> str:
@@ -105,9 +142,24 @@ def router_mac(chassis: str) -> str:
     return _mac(_ROUTER_MAC | zlib.crc32(chassis.encode()))
 
 
+def anchors(local: str) -> tuple[str, str]:
+    """The prefixes of a node's own that it announces in each VNI.
+
+    :param local: IPv4 address of its tunnels
+    """
+    number = int(ipaddress.IPv4Address(local))
+    first, second = (net[number % net.num_addresses] for net in _ANCHORS)
+    return f'{first}/32', f'{second}/128'
+
+
 def subject(vni: int, prefix: str) -> str:
     """What a resource of one address of a VNI is about."""
-    return f'VNI {vni:d} {prefix}'
+    return f'{_SUBJECT}{vni:d} {prefix}'
+
+
+def prefix_of(text: str) -> str:
+    """The prefix in a subject, also in one of no VNI."""
+    return text.rpartition(' ')[2]
 
 
 def _mac(number: int) -> str:

@@ -19,6 +19,7 @@ rules by priority, table and selectors, and by the route that belongs to them.
 
 import errno
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -34,7 +35,7 @@ class RuleBackend(kernel.KernelBackend):
     """Policy rules that carry the protocol number of the agent."""
 
     name = 'rule'
-    kinds = (resources.Rule,)
+    kinds = (resources.Rule, resources.VniRule)
     doubted_by = (notices.kernel('link'), notices.kernel('rule'))
 
     def __init__(self, conf):
@@ -50,7 +51,8 @@ class RuleBackend(kernel.KernelBackend):
         mark.
 
         :param known: frozenset of :class:`resources.Ref`
-        :returns: list of :class:`resources.Rule`, one for each key
+        :returns: list of :class:`resources.Rule` and
+            :class:`resources.VniRule`, one for each key
         :raises base.BackendError: when the kernel does not answer
         """
         found = kernel.reading('rules', rules.read_all)
@@ -59,7 +61,7 @@ class RuleBackend(kernel.KernelBackend):
         ours = {}
         others = {}
         for rule in found:
-            resource = resources.Rule(*rule.selector)
+            resource = _resource(rule)
             # Of two rules with one key, the first decides about packets.
             if (rule.protocol == ownership.RULE_PROTOCOL
                     or not rule.protocol and resource in self._originals):
@@ -160,6 +162,16 @@ class RuleBackend(kernel.KernelBackend):
             r for r in gone if isinstance(
                 failures.get(r.ref, base.Kept()), base.Kept))
         return failures
+
+
+def _resource(rule):
+    """The resource of a rule that was read.
+
+    :param rule: :class:`netlink.rules.Rule`
+    """
+    of_vni = rule.priority == ownership.EVPN_RULE_PRIORITY and (
+        rule.iif and evpn_names.is_device(rule.iif))
+    return (resources.VniRule if of_vni else resources.Rule)(*rule.selector)
 
 
 def _item(rule):

@@ -46,12 +46,15 @@ BRIDGE_MAC = '0a:00:00:00:00:01'
 BACKENDS = {
     'relay_port': (resources.RelayPort,),
     'link': (resources.LinkUp, resources.VethPair, resources.VlanDevice),
+    'vni_devices': (resources.VniDevices,),
+    'vni_port': (resources.VniPort,),
     'sysctl': (resources.Sysctl,),
     'address': (resources.Address, resources.VipAddress),
     'neighbour': (resources.Neighbour,),
     'neighbour_proxy': (resources.NeighbourProxy,),
-    'route': (resources.KernelRoute, resources.AnnouncedRoute),
-    'rule': (resources.Rule,),
+    'route': (resources.KernelRoute, resources.AnnouncedRoute,
+              resources.VniRoute),
+    'rule': (resources.Rule, resources.VniRule),
     'nftables': (resources.NftTable, resources.NftElement),
     'flow': (resources.Flow,),
     'northbound': (resources.DefaultRoute, resources.MacBinding),
@@ -61,6 +64,7 @@ BACKENDS = {
     'stale_route': (resources.StaleRoute,),
     'bfd_timers': (resources.BfdTimers,),
     'frr_prefix_list': (resources.PrefixListEntry,),
+    'evpn_instance': (resources.EvpnInstance,),
     'router_advertisement': (resources.RouterAdvertisement,),
     'frr_static': (resources.Announcement,),
 }
@@ -366,6 +370,14 @@ def with_machines(view, *found):
     return dataclasses.replace(
         view, machines=machines,
         networks={each.network.uuid: each.network for each in found})
+
+
+def tenant(prefix='10.0.0.0/24', subnet=None, **values):
+    """A prefix of tenants behind the router."""
+    return model.TenantPrefix(**{
+        'router': router().uuid, 'called': 'r1', 'prefix': prefix,
+        'subnet': subnet or prefix, 'network': 'net', 'port': port(),
+        'via': '198.51.100.1', **values})
 
 
 def group(router):

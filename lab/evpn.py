@@ -67,8 +67,9 @@ def connect(cloud):
     # FRR keeps the next hop of routes that pass, unless told otherwise.
     neighbors = ''.join(f'  neighbor {plan.UPLINKS[name][1]} activate\n'
                         for name in cloud.gateways)
-    frr.add(spine, f'router bgp {plan.SPINE_AS}\n address-family ipv4 unicast\n'
-                   f'  network {VTEP}/32\n exit-address-family\n'
+    frr.add(spine, f'router bgp {plan.SPINE_AS}\n'
+                   f' address-family ipv4 unicast\n  network {VTEP}/32\n'
+                   ' exit-address-family\n'
                    f' address-family l2vpn evpn\n{neighbors}'
                    '  advertise-all-vni\n exit-address-family\nexit\n')
     for name in cloud.gateways:

@@ -16,18 +16,23 @@ They follow from the VNI and the network alone, so they are the same after a
 restart.  The names of VRF, bridge and VXLAN device are those of ovn-bgp-agent.
 """
 
+import ipaddress
 import zlib
 
 # A VNI has 24 bits (RFC 7348, 5); 0 is none.
 VNIS = range(1, 1 << 24)
 _DIGITS = 9
 _VRF = 'vrf-'
+_SUBJECT = 'VNI '
 # Characters of a network's UUID in the names of a veth pair: IFNAMSIZ allows
 # 15.
 _PART = 11
 # Locally administered: the first byte differs, so the two never meet.
 _ANYCAST_MAC = 0x02 << 40
 _ROUTER_MAC = 0x066f << 32
+# Shared addresses of RFC 6598, and unique local ones (RFC 4193).
+_ANCHORS = (ipaddress.IPv4Network('100.64.0.0/10'),
+            ipaddress.IPv6Network('fd6f:766e:6e61::/96'))
 
 
 def vni(text: str) -> int:
@@ -105,9 +110,24 @@ def router_mac(chassis: str) -> str:
     return _mac(_ROUTER_MAC | zlib.crc32(chassis.encode()))
 
 
+def anchors(local: str) -> tuple[str, str]:
+    """The prefixes of a node's own that it announces in each VNI.
+
+    :param local: IPv4 address of its tunnels
+    """
+    number = int(ipaddress.IPv4Address(local))
+    first, second = (net[number % net.num_addresses] for net in _ANCHORS)
+    return f'{first}/32', f'{second}/128'
+
+
 def subject(vni: int, prefix: str) -> str:
     """What a resource of one address of a VNI is about."""
-    return f'VNI {vni:d} {prefix}'
+    return f'{_SUBJECT}{vni:d} {prefix}'
+
+
+def prefix_of(text: str) -> str:
+    """The prefix in a subject, also in one of no VNI."""
+    return text.rpartition(' ')[2]
 
 
 def _mac(number: int) -> str:

@@ -260,6 +260,10 @@ EXT_ID_ANNOUNCE = 'ovn-network-agent:announce'
 # external_ids of Logical_Router and Logical_Switch rows, which operators
 # write: the tag of the announced routes.
 EXT_ID_TAG = 'ovn-network-agent:tag'
+# external_ids of Logical_Switch rows, which operators write: the VNI in EVPN,
+# and its route distinguisher and targets (rd, rt, it, et).
+EXT_ID_EVPN = 'ovn-network-agent:evpn-'
+EXT_ID_VNI = EXT_ID_EVPN + 'vni'
 
 # The tags that routes of the agent may have in FRR.  A static route with such
 # a tag and with the next hop of the agent is the agent's.  FRR takes the lower

@@ -32,13 +32,16 @@ ABSENCE = 'absence'
 # The driver announces machines on provider networks.  The core has SB send
 # the ports of this chassis, and finds the addresses.
 MACHINES = 'machines'
+UNDERLAY = 'underlay'
+VNIS = 'vnis'
 # The driver has the core withhold virtual IPs without backends.
 BACKENDS_OF_VIPS = 'backends'
 # The driver announces networks of tenants behind routers.  The core finds
 # their prefixes.
 TENANTS = 'tenants'
 
-SERVICES = (RANKING, ABSENCE, MACHINES, BACKENDS_OF_VIPS, TENANTS)
+SERVICES = (RANKING, ABSENCE, MACHINES, UNDERLAY, VNIS, BACKENDS_OF_VIPS,
+            TENANTS)
 
 
 def asked(conf: Any, what: str) -> bool:

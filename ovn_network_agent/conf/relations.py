@@ -16,6 +16,7 @@ from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import selection
 from ovn_network_agent.conf import bridges
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import veth_leak
 
 _EVERYTHING = ('0.0.0.0/0', '::/0')
@@ -92,6 +93,19 @@ def _tables(conf):
         yield say('[veth_leak] veth_leak_table_id', str(table),
                   'is [fip_route] route_table_id too; choose another one '
                   'between 1 and 252')
+
+
+def _evpn(conf):
+    if not plugins.asked(conf, plugins.VNIS):
+        return
+    if not conf.evpn.local_ip:
+        yield say('[evpn] local_ip', '', 'the driver evpn needs the address '
+                  'of this node that the VXLAN tunnels come from, such as '
+                  'that of the loopback device')
+    numbers = [name.rpartition(':')[0] for name in conf.evpn.vnis]
+    if len(set(numbers)) != len(numbers):
+        yield say('[evpn] vnis', conf.evpn.vnis,
+                  'names a network twice; give each network one VNI')
 
 
 def _priorities(conf):
@@ -261,6 +275,6 @@ def _selections(conf):
                   f'{",".join(conf.network_cidr)}')
 
 
-RULES = (_devices, _vip_device, _tables, _reply_table, _priorities,
+RULES = (_devices, _vip_device, _tables, _reply_table, _evpn, _priorities,
          _forward_priorities, _pair, _pair_overlaps, _networks,
          _no_time_to_drain, _silent_before_missing, _bfd_timers, _selections)

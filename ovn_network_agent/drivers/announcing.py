@@ -26,6 +26,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import segments
 from ovn_network_agent.drivers import veth
 
@@ -51,7 +52,21 @@ def provider_networks(settings: typing.Any,
 
     :param settings: may also be the ConfigOpts of oslo.config
     """
-    return networks.provider_networks(port.networks, settings.network_cidr)
+    # The networks of a VNI may be any.
+    tenants = isinstance(port, model.ProviderNetwork) and port.vni
+    return networks.provider_networks(
+        port.networks, () if tenants else settings.network_cidr)
+
+
+def machine_watches() -> tuple[base.Watch, ...]:
+    """What the view has of ports for a driver that asks for MACHINES."""
+    return (base.Watch('nb', 'Logical_Router_Port', ('ipv6_ra_configs',)),
+            *(base.Watch(
+                'sb', 'Port_Binding',
+                ('type', 'mac', 'port_security', 'virtual_parent',
+                 'additional_chassis', 'options', 'external_ids'),
+                conditions=(('type', '=', kind),), urgent=True)
+              for kind in ('', 'virtual')))
 
 
 def of_machines(settings: typing.Any, view: model.Snapshot
@@ -63,12 +78,20 @@ def of_machines(settings: typing.Any, view: model.Snapshot
     for uuid, known in view.machines.items():
         network = view.networks[uuid]
         nets = provider_networks(settings, network)
-        if segments.usable(network.segment, bridges.served(settings)):
+        if segments.usable(network.segment, bridges.served(settings)) and (
+                not (network.vni and network.vni.problem)):
             for each in known.values():
                 if (each.announced and not each.withheld and
                         not each.claimed and
                         networks.inside(each.address, nets)):
                     yield each
+
+
+def ipv6_gateways(settings: typing.Any, net: iptext.Network) -> list[str]:
+    """The gateways of an IPv6 subnet; Neutron's default without one."""
+    found = [gateway for gateway in settings.provider_port.ipv6_gateways
+             if networks.inside(gateway, (net,))]
+    return found or ([str(net[1])] if net.num_addresses > 2 else [])
 
 
 def device(settings: typing.Any, place: Place, node: model.Node

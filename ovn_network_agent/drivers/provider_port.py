@@ -57,7 +57,7 @@ class ProviderPortDriver(base.Driver):
     CONFIG_OPTS = options.OPTS
     OTHER_OPTIONS = (*announcing.OPTIONS, *announcing.ROUTE_OPTIONS)
     SUBJECTS = (model.Node, model.ProviderNetwork, model.PortAddress)
-    ASKS = (plugins.MACHINES,)
+    ASKS = (plugins.MACHINES, plugins.UNDERLAY)
 
     def __init__(self, name: str, settings: typing.Any) -> None:
         super().__init__(name, settings)
@@ -66,13 +66,7 @@ class ProviderPortDriver(base.Driver):
 
     def events(self) -> tuple[base.Watch, ...]:
         """What the view has of ports for this driver alone."""
-        return (base.Watch('nb', 'Logical_Router_Port', ('ipv6_ra_configs',)),
-                *(base.Watch(
-                    'sb', 'Port_Binding',
-                    ('type', 'mac', 'port_security', 'virtual_parent',
-                     'additional_chassis', 'options', 'external_ids'),
-                    conditions=(('type', '=', kind),), urgent=True)
-                  for kind in ('', 'virtual')))
+        return announcing.machine_watches()
 
     def resources(self, subject: (model.Node | model.ProviderNetwork |
                                   model.PortAddress),
@@ -83,8 +77,9 @@ class ProviderPortDriver(base.Driver):
                 return segments.bridges_up(bridges.served(self.settings),
                                            self.settings.bridge_ip)
             case model.ProviderNetwork():
-                return self._network(subject, node)
-        return self._address(subject, node)
+                # The driver evpn has the networks with a VNI.
+                return () if subject.vni else self._network(subject, node)
+        return () if subject.network.vni else self._address(subject, node)
 
     def _network(self, network: model.ProviderNetwork,
                  node: model.Node) -> base.Wanted:
@@ -117,28 +112,13 @@ class ProviderPortDriver(base.Driver):
 
         For IPv4, proxy ARP answers for each address that is elsewhere.
         """
-        answered = [gateway for net in six for gateway in self._gateways(net)
+        answered = [gateway for net in six for gateway
+                    in announcing.ipv6_gateways(self.settings, net)
                     if gateway not in network.routers]
         answered += [address for address in network.elsewhere
                      if networks.inside(address, six)]
-        if answered:
-            requires = segments.prerequisites(segment)
-            yield resources.Sysctl(f'net/ipv6/conf/{segment.device}/proxy_ndp',
-                                   '1', requires=requires)
-            # See segments.attachment.
-            yield resources.Sysctl(
-                f'net/ipv6/neigh/{segment.device}/proxy_delay', '0',
-                requires=requires)
-            for address in dict.fromkeys(answered):
-                yield resources.NeighbourProxy(segment.device, address,
-                                               requires=requires)
-
-    def _gateways(self, net: iptext.Network) -> list[str]:
-        """The gateways of an IPv6 subnet; Neutron's default without one."""
-        found = [gateway for gateway
-                 in self.settings.provider_port.ipv6_gateways
-                 if networks.inside(gateway, (net,))]
-        return found or ([str(net[1])] if net.num_addresses > 2 else [])
+        return segments.neighbour_proxies(
+            segment.device, answered, segments.prerequisites(segment))
 
     def _address(self, found: model.PortAddress,
                  node: model.Node) -> base.Wanted:

@@ -174,6 +174,20 @@ def attachment(dev: str, bridge_ip: str,
                            requires=requires)
 
 
+def neighbour_proxies(dev: str, addresses: Collection[str],
+                      requires: tuple[resources.Ref, ...]
+                      ) -> Iterator[resources.Resource]:
+    """What lets the kernel answer for IPv6 addresses on a device."""
+    if addresses:
+        yield resources.Sysctl(f'net/ipv6/conf/{dev}/proxy_ndp', '1',
+                               requires=requires)
+        # See attachment().
+        yield resources.Sysctl(f'net/ipv6/neigh/{dev}/proxy_delay', '0',
+                               requires=requires)
+    for address in dict.fromkeys(addresses):
+        yield resources.NeighbourProxy(dev, address, requires=requires)
+
+
 def mac_tweak(segment: model.Segment) -> Iterator[resources.Flow]:
     """Flows that give OVN's packets the MAC of the segment's device."""
     for family in (4, 6):

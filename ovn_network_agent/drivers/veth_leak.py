@@ -62,7 +62,9 @@ class VethLeakDriver(base.Driver):
             case model.Router():
                 return self._unless_off(self._router(subject, node))
             case model.ProviderNetwork():
-                return self._unless_off(self._network(subject, node))
+                # A network with a VNI has a VRF of its own.
+                return () if subject.vni else self._unless_off(
+                    self._network(subject, node))
             case model.TenantPrefix():
                 return self._unless_off(self._tenant(subject, node))
         return self._group(subject, node)

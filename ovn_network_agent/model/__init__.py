@@ -18,6 +18,7 @@ unchanged router, which then costs nothing in a pass.
 Drivers, also those of other projects, take all names from this package.
 """
 
+from ovn_network_agent.model.evpn import Vni as Vni
 from ovn_network_agent.model.gateways import MAINTENANCE as MAINTENANCE
 from ovn_network_agent.model.gateways import REDIRECT as REDIRECT
 from ovn_network_agent.model.gateways import SHUTDOWN as SHUTDOWN

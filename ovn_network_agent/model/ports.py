@@ -14,6 +14,8 @@
 
 import dataclasses
 
+from ovn_network_agent import evpn_names
+from ovn_network_agent.model.evpn import Vni
 from ovn_network_agent.model.node import Segment
 
 
@@ -37,6 +39,15 @@ class ProviderNetwork:
     advertised: bool = False
     # Whether an option names the network.
     named: bool = False
+    # None for a network of the underlay.
+    vni: Vni | None = None
+    # IPv4 addresses that the node has as gateway of a VNI's network, sorted.
+    gateways: tuple[str, ...] = ()
+
+    @property
+    def domain(self) -> int:
+        """Where an address has one machine: the VNI, 0 for the underlay."""
+        return self.vni.number if self.vni else 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,6 +80,13 @@ class PortAddress:
         Otherwise, the packets that the machine sends are forwarded.
         """
         return self.bound and self.up
+
+    @property
+    def subject(self) -> str:
+        """What its resources are about."""
+        prefix = f'{self.address}/{128 if ":" in self.address else 32:d}'
+        domain = self.network.domain
+        return evpn_names.subject(domain, prefix) if domain else prefix
 
     @property
     def place(self) -> ProviderNetwork:

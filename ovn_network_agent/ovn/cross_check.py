@@ -20,6 +20,7 @@ being filled again.  Pure.
 from collections.abc import Iterable
 from collections.abc import Iterator
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent import iptext
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import prefixes
@@ -96,6 +97,9 @@ class CrossCheck:
 
         The name '' stands for a gateway port that is on no chassis.
         """
+        if evpn_names.prefix_of(subject) != subject:
+            # No router has an address of a VNI.
+            return set()
         address = subject.partition('/')[0]
         ports = set(self._index('nb', 'Logical_Router_Port',
                                 'address').find(address))

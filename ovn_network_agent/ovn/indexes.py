@@ -32,6 +32,7 @@ from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import vnis
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 
@@ -231,7 +232,12 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
         ('nb', 'Logical_Switch'): {
             'uuid': Index(lambda r: [str(r.uuid)]),
             'names': Index(_network_names),
+            'vni': Index(vnis.read),
+            'number': Index(lambda r: [each.number for each in vnis.read(r)]),
             'policy': _policy(policies.NETWORK)},
+        ('nb', 'DHCP_Options'): {
+            'subnet': Index(lambda r: [
+                subnet for subnet, _gateway in vnis.gateway(r)])},
         ('nb', 'Logical_Router_Static_Route'): {
             'tag': Index(_tag_keys)},
         ('nb', 'NB_Global'): {

@@ -28,6 +28,10 @@ class Machines:
     networks: frozenset[str] = frozenset()
     # Whether "allowed address pairs" count.
     pairs: bool = False
+    # Whether networks without a VNI are announced.
+    without_vni: bool = True
+    # The VNIs of options by name of the network, None if VNIs do not count.
+    vnis: frozenset[tuple[str, int]] | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,8 +68,9 @@ def choice(conf: Any) -> Choice:
     machines = tenants = None
     if plugins.asked(conf, plugins.MACHINES):
         options = conf.provider_port
-        machines = Machines(frozenset(options.networks),
-                            options.allowed_address_pairs)
+        machines = Machines(
+            frozenset(options.networks), options.allowed_address_pairs,
+            plugins.asked(conf, plugins.UNDERLAY), _vnis(conf))
     if plugins.asked(conf, plugins.TENANTS):
         options = conf.tenant_network
         tenants = Tenants(
@@ -77,6 +82,13 @@ def choice(conf: Any) -> Choice:
         selection.read(conf.announce), machines, tenants,
         conf.load_balancer.withdraw_without_backends and
         plugins.asked(conf, plugins.BACKENDS_OF_VIPS))
+
+
+def _vnis(conf: Any) -> frozenset[tuple[str, int]] | None:
+    if not plugins.asked(conf, plugins.VNIS):
+        return None
+    return frozenset((name, int(number)) for name, _colon, number in (
+        text.rpartition(':') for text in conf.evpn.vnis))
 
 
 @dataclasses.dataclass(slots=True)

@@ -36,6 +36,7 @@ from ovn_network_agent.resources.evpn import EvpnInstance as EvpnInstance
 from ovn_network_agent.resources.evpn import VniDevices as VniDevices
 from ovn_network_agent.resources.evpn import VniPort as VniPort
 from ovn_network_agent.resources.evpn import VniRoute as VniRoute
+from ovn_network_agent.resources.evpn import VniRule as VniRule
 from ovn_network_agent.resources.frr import Announcement as Announcement
 from ovn_network_agent.resources.frr import PrefixListEntry as PrefixListEntry
 from ovn_network_agent.resources.frr import (

@@ -28,6 +28,8 @@ _NAMED = 5
 class Stage(enum.IntEnum):
     """Order of creation; deletion runs in the reverse order."""
 
+    # What keeps packets in comes first and goes last.
+    GUARD = 5
     LINK = 10
     SYSCTL = 20
     ADDRESS = 30

@@ -99,6 +99,17 @@ class EvpnInstance(base.Resource):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class VniRule(kernel.Rule):
+    """A rule that drops packets whose destination a VNI's VRF does not know.
+
+    Otherwise these leave by the main table.
+    """
+
+    kind = 'vni_rule'
+    stage = base.Stage.GUARD
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class VniRoute(kernel.KernelRoute):
     """A route in the table of a VNI, which its BGP instance announces."""
 

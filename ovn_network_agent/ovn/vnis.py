@@ -1,0 +1,129 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The VNIs of provider networks, by external_ids and options.  Pure.
+
+Neutron's BGPVPN driver for OVN writes ``neutron_bgpvpn:*``; an operator
+writes the same under the agent's own prefix, which wins.  The lists are texts
+such as "65011:1001,65011:1002", or as Python writes them ("['65011:1001']"),
+which nobody evaluates.
+"""
+
+from collections.abc import Iterable
+import dataclasses
+import re
+
+from ovn_network_agent import evpn_names
+from ovn_network_agent import iptext
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
+
+_BGPVPN = 'neutron_bgpvpn:'
+# By the key in both prefixes: imports, exports.
+_LISTS = {'rt': (True, True), 'it': (True, False), 'et': (False, True)}
+# Both forms of RFC 4364, 4.2: AS:number, and address:number.
+_TARGET = re.compile(r'([0-9]{1,10}|[0-9]+(?:\.[0-9]+){3}):([0-9]{1,10})',
+                     re.ASCII)
+_TWO_BYTES, _FOUR_BYTES = 1 << 16, 1 << 32
+
+
+def read(row: Row) -> tuple[model.Vni, ...]:
+    """What the row of a switch says, at most one."""
+    own = columns.entry(row, 'external_ids', ownership.EXT_ID_VNI)
+    if own is not None:
+        return (_vni(row, ownership.EXT_ID_EVPN, own,
+                     ownership.EXT_ID_VNI),)
+    text = columns.entry(row, 'external_ids', f'{_BGPVPN}vni')
+    kind = columns.entry(row, 'external_ids', f'{_BGPVPN}type')
+    if text is None or kind != 'l3':
+        return ()
+    return (_vni(row, _BGPVPN, text, f'{_BGPVPN}vni'),)
+
+
+def _vni(row: Row, prefix: str, text: str, key: str) -> model.Vni:
+    number = evpn_names.vni(text.strip())
+    if not number:
+        return model.Vni(0, problem=(
+            f'external_ids:{key} = {text!r} is not a VNI; use a number from '
+            f'{evpn_names.VNIS[0]} to {evpn_names.VNIS[-1]}'))
+    lists: dict[str, tuple[str, ...]] = {}
+    for name in ('rd', *_LISTS):
+        value = columns.entry(row, 'external_ids', prefix + name) or ''
+        found = targets(value)
+        if found is None:
+            return model.Vni(number, problem=(
+                f'external_ids:{prefix}{name} = {value!r} has something that '
+                'is no route target; write it like 65011:1001, with commas '
+                'between several'))
+        lists[name] = found
+    imports, exports = (tuple(sorted({
+        target for name, both in _LISTS.items() if both[side]
+        for target in lists[name]})) for side in (0, 1))
+    # The original writes a list of route distinguishers, and uses the first.
+    return model.Vni(number, next(iter(lists['rd']), ''), imports, exports)
+
+
+def targets(text: str) -> tuple[str, ...] | None:
+    """The route targets or distinguishers in a text, None for a malformed one.
+    """
+    words = [word for word in re.split(r'[\s,\[\]()"\']+', text) if word]
+    return tuple(words) if all(map(_is_target, words)) else None
+
+
+def _is_target(text: str) -> bool:
+    found = _TARGET.fullmatch(text)
+    if found is None:
+        return False
+    administrator, number = found[1], int(found[2])
+    if '.' in administrator:
+        try:
+            iptext.address(administrator)
+        except ValueError:
+            return False
+        return number < _TWO_BYTES
+    asn = int(administrator)
+    return asn < _FOUR_BYTES and number < (
+        _FOUR_BYTES if asn < _TWO_BYTES else _TWO_BYTES)
+
+
+def agreed(vni: model.Vni, others: Iterable[tuple[str, model.Vni]]
+           ) -> model.Vni:
+    """The VNI of a network, beside others that have the same one.
+
+    One VNI has one VRF, so the first of its networks decides about the route
+    targets, on all nodes the same.
+
+    :param others: (name, VNI) of all networks with that VNI, the first one
+        first
+    """
+    for name, first in others:
+        if not first.problem:
+            return vni if (vni.rd, vni.imports, vni.exports) == (
+                first.rd, first.imports, first.exports) else (
+                dataclasses.replace(vni, problem=(
+                    f'network {name} has the VNI {vni.number:d} with other '
+                    'route targets or another route distinguisher; give both '
+                    'the same, or this one another VNI')))
+    return vni
+
+
+def gateway(row: Row) -> tuple[tuple[str, str], ...]:
+    """The subnet and the gateway of a row of DHCP_Options, at most one."""
+    try:
+        subnet = iptext.network(columns.atom(row, 'cidr'))
+        address = iptext.address(
+            columns.entry(row, 'options', 'router') or '')
+    except ValueError:
+        return ()
+    return ((str(subnet), str(address)),) if address in subnet else ()

@@ -1,0 +1,109 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What rows say about VNIs."""
+
+import types
+
+from oslotest import base
+from ovs.db import data
+from ovs.db import types as ovs_types
+
+from ovn_network_agent import model
+from ovn_network_agent.ovn import vnis
+
+_MAP = ovs_types.Type.from_json(
+    {'key': 'string', 'value': 'string', 'min': 0, 'max': 'unlimited'})
+_TEXT = ovs_types.Type.from_json('string')
+OURS, THEIRS = 'ovn-network-agent:evpn-', 'neutron_bgpvpn:'
+
+
+def _itself(value):
+    return value
+
+
+def row(cidr='', options=None, **keys):
+    return types.SimpleNamespace(_data={
+        'cidr': data.Datum.from_python(_TEXT, cidr, _itself),
+        'options': data.Datum.from_python(_MAP, options or {}, _itself),
+        'external_ids': data.Datum.from_python(_MAP, {
+            key.replace('ours_', OURS).replace('theirs_', THEIRS): value
+            for key, value in keys.items()}, _itself)})
+
+
+class VnisTest(base.BaseTestCase):
+
+    def only(self, **keys):
+        found, = vnis.read(row(**keys))
+        return found
+
+    def test_what_neutron_writes(self):
+        self.assertEqual(model.Vni(1001), self.only(
+            theirs_type='l3', theirs_vni='1001'))
+        self.assertEqual(
+            model.Vni(1001, '65011:7', ('1:2', '3:4'), ('1:2', '5:6')),
+            self.only(theirs_type='l3', theirs_vni='1001',
+                      theirs_rd="['65011:7', '65011:8']",
+                      theirs_rt="['1:2']", theirs_it='3:4',
+                      theirs_et="('5:6',)"))
+
+    def test_who_has_none(self):
+        for keys in ({}, {'theirs_vni': '1001'}, {'theirs_type': 'l3'},
+                     {'theirs_type': 'l2', 'theirs_vni': '1001'}):
+            self.assertEqual((), vnis.read(row(**keys)))
+
+    def test_ours_wins(self):
+        self.assertEqual(
+            model.Vni(7, '', ('1:2',), ('1:2',)),
+            self.only(ours_vni='7', ours_rt='1:2', theirs_type='l3',
+                      theirs_vni='8', theirs_rt='3:4'))
+
+    def test_numbers_that_are_no_vni(self):
+        for text in ('', '0', '-1', '16777216', '1e3', 'x', '１', '9' * 5000):
+            found = self.only(ours_vni=text)
+            self.assertEqual(0, found.number)
+            self.assertIn(f'{OURS}vni = {text!r} is not a VNI',
+                          found.problem)
+
+    def test_texts_that_are_no_list(self):
+        for text in ('both', '1', '1:', '65536:65536', '4294967296:1',
+                     '10.0.0.1:65536', '10.0.0.256:1', '1:2\nvni 5',
+                     '__import__("os")', '1:2 3'):
+            found = self.only(ours_vni='7', ours_rt=text)
+            self.assertEqual(7, found.number)
+            self.assertIn('is no route target', found.problem, text)
+            self.assertEqual((), found.imports)
+
+    def test_targets_of_both_forms(self):
+        for text in ('65535:4294967295', '4294967295:65535',
+                     '10.0.0.1:65535'):
+            self.assertEqual((text,), vnis.targets(text))
+
+    def test_two_networks_with_one_vni(self):
+        one, same = model.Vni(7, '', ('1:2',)), model.Vni(7, '', ('1:2',))
+        other, bad = model.Vni(7, '', ('1:3',)), model.Vni(7, problem='x')
+        self.assertEqual(one, vnis.agreed(one, [('a', same), ('b', other)]))
+        self.assertIn('network a has the VNI 7 with other', vnis.agreed(
+            other, [('a', one), ('b', other)]).problem)
+        self.assertEqual(other, vnis.agreed(other, [('a', bad),
+                                                    ('b', other)]))
+
+    def test_gateways(self):
+        for cidr, router, wanted in (
+                ('192.168.50.0/24', '192.168.50.1',
+                 (('192.168.50.0/24', '192.168.50.1'),)),
+                ('192.168.50.0/24', '192.168.51.1', ()),
+                ('192.168.50.0/24', '2001:db8::1', ()),
+                ('192.168.50.0/24', '', ()), ('x', '192.168.50.1', ()),
+                ('2001:db8::/64', '', ())):
+            self.assertEqual(wanted, vnis.gateway(
+                row(cidr, {'router': router} if router else {})))

@@ -43,7 +43,6 @@ class Tenant:
     :ivar host: the Node behind the PE
     :ivar port: of the responders of its host and machines, and of no other
         tenant's
-    :ivar subnets: external_ids of the rows of DHCP_Options, tuple
     """
 
     name: str
@@ -51,7 +50,6 @@ class Tenant:
     network: routers.Network
     host: nodes.Node
     port: int
-    subnets: tuple
 
 
 def target(vni):
@@ -104,9 +102,9 @@ def add_tenants(cloud, segments):
         port = echo.PORT + vni
         echo.start(host, port)
         network = cloud.neutron.add_provider_network(name, CIDR, *segment)
-        set_vni(cloud.neutron, network, vni)
-        found.append(Tenant(name, vni, network, host, port,
-                            _add_subnets(cloud.neutron, network)))
+        _add_subnets(cloud.neutron, network)
+        found.append(Tenant(name, vni, network, host, port))
+    set_vnis(cloud.neutron, [(each.network, each.vni) for each in found])
     spine = cloud['spine']
     spine.batch('\n'.join(line for tenant in found
                           for line in _vrf(tenant)) + '\n')
@@ -168,7 +166,6 @@ def add_machine(cloud, tenant, host):
     vm = cloud.add_vm(tenant.network, host)
     address6 = machine6(vm)
     cloud.neutron.set_addresses(vm.port, vm.port.address, address6)
-    _set_subnets(cloud.neutron, vm.port, tenant.subnets)
     vm.lines = (f'link set eth0 mtu {_UNDERLAY_MTU:d}\n'
                 f'addr add {address6}/{CIDR6.prefixlen:d} dev eth0 nodad\n')
     vm.node.batch(vm.lines)
@@ -183,51 +180,32 @@ def machine6(vm):
 
 # -- what Neutron writes ---------------------------------------------------
 
-def set_vni(neutron, network, vni):
-    """Give a network a VNI, or none with 0, as Neutron BGPVPN does."""
-    ids = {'neutron_bgpvpn:type': 'l3', 'neutron_bgpvpn:vni': str(vni),
-           'neutron_bgpvpn:rt': f'["{target(vni)}"]'}
+def set_vnis(neutron, vnis):
+    """Give networks a VNI as Neutron's BGPVPN does, in one transaction.
 
+    :param vnis: list of (Network, VNI or 0 for none)
+    """
     def write(_txn, tables):
-        row = routers.find_one(tables, 'Logical_Switch', name=network.switch)
-        for key, value in ids.items():
-            if vni:
-                row.setkey('external_ids', key, value)
-            else:
-                row.delkey('external_ids', key)
+        for network, vni in vnis:
+            row = routers.find_one(tables, 'Logical_Switch',
+                                   name=network.switch)
+            for key, value in (('type', 'l3'), ('vni', f'{vni:d}'),
+                               ('rt', f"['{target(vni)}']")):
+                if vni:
+                    row.setkey('external_ids', 'neutron_bgpvpn:' + key, value)
+                else:
+                    row.delkey('external_ids', 'neutron_bgpvpn:' + key)
 
     neutron.nb.transact(write)
 
 
 def _add_subnets(neutron, network):
-    """The DHCP options of a network's two subnets.
-
-    :returns: tuple of external_ids of their rows
-    """
-    server = {'server_id': network.gateway, 'server_mac': 'fa:16:3e:ff:00:01'}
-    rows = ((CIDR, {**server, 'lease_time': '43200',
-                    'router': network.gateway}),
-            (CIDR6, {'server_id': server['server_mac']}))
-    subnets = tuple({'subnet_id': routers.new_uuid()} for _row in rows)
-
+    """The DHCP options of a network's subnets, the first with a gateway."""
     def write(txn, tables):
-        for ids, (cidr, options) in zip(subnets, rows):
+        for cidr, options in ((CIDR, {'router': network.gateway}),
+                              (CIDR6, {})):
             routers.insert(txn, tables, 'DHCP_Options', cidr=str(cidr),
-                           options=options, external_ids=ids)
-
-    neutron.nb.transact(write)
-    return subnets
-
-
-def _set_subnets(neutron, port, subnets):
-    """Have OVN answer a machine's DHCP, as Neutron does.
-
-    :param subnets: of :func:`_add_subnets`
-    """
-    def write(_txn, tables):
-        row = routers.find_one(tables, 'Logical_Switch_Port', name=port.uuid)
-        row.dhcpv4_options, row.dhcpv6_options = (
-            routers.find_one(tables, 'DHCP_Options', external_ids=ids).uuid
-            for ids in subnets)
+                           options=options, external_ids={
+                               'subnet_id': routers.new_uuid()})
 
     neutron.nb.transact(write)

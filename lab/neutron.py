@@ -133,6 +133,7 @@ class Neutron(routers.Routers):
             row.addresses = row.port_security = [
                 ' '.join((port.mac, *addresses))]
             row.setkey('external_ids', 'neutron:cidrs', ' '.join(
+                f'{address}/64' if ':' in address else
                 f'{address}/{port.network.cidr.prefixlen:d}'
                 for address in addresses))
 

@@ -165,8 +165,9 @@ def add_machine(cloud, tenant, host):
     """
     vm = cloud.add_vm(tenant.network, host)
     cloud.neutron.set_addresses(vm.port, *addresses(vm))
-    vm.lines = (f'link set eth0 mtu {_UNDERLAY_MTU:d}\n'
-                f'addr add {addresses(vm)[1]}/{CIDR6.prefixlen:d} dev eth0 nodad\n')
+    vm.lines = (
+        f'link set eth0 mtu {_UNDERLAY_MTU:d}\n'
+        f'addr add {addresses(vm)[1]}/{CIDR6.prefixlen:d} dev eth0 nodad\n')
     vm.node.batch(vm.lines)
     echo.start(vm.node, tenant.port)
     return vm

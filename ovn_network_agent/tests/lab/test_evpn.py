@@ -59,7 +59,8 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
             one, two = self.machines[tenant.name]
             for node, targets in (
                     (tenant.host, evpn.addresses(one)),
-                    (one.node, (plan.CLIENT, plan.CLIENT6, *evpn.addresses(two)))):
+                    (one.node, (plan.CLIENT, plan.CLIENT6)),
+                    (one.node, evpn.addresses(two))):
                 for target in targets:
                     report = probe.ping(node, target, 2, 0.02, 'tcp',
                                         port=other.port)
@@ -130,20 +131,21 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
         tenant, vm = self.red, self.machines['red'][0]
         vm.lines += ('route replace ::/0 via '
                      f'{ownership.SEGMENT_LINK_LOCAL} dev eth0\n')
-        for source, target in (('gw1', 'gw2'), ('gw2', 'gw1')):
+        for former, new in (('gw1', 'gw2'), ('gw2', 'gw1')):
             with contextlib.ExitStack() as stack:
                 running = [stack.enter_context(self.probing(
-                    address, node=tenant.host)) for address in evpn.addresses(vm)]
-                self.homes[vm] = target
-                self.cloud.activate(vm, source, target)
+                    target, node=tenant.host)) for target
+                    in evpn.addresses(vm)]
+                self.homes[vm] = new
+                self.cloud.activate(vm, former, new)
                 for each in running:
                     each.wait_answered(base.SETTLE, after=time.monotonic())
-                self.cloud.unplug(vm, source)
+                self.cloud.unplug(vm, former)
                 self.settled()
                 for each in running:
                     each.wait_answered(base.SETTLE, after=time.monotonic())
                     report = each.stop()
-                    base.note(f'{source} to {target}: {report}')
+                    base.note(f'{former} to {new}: {report}')
                     self.assertLessEqual(report.longest_gap_ms, MIGRATION_MS)
         self.reach_own(tenant, vm)
 

@@ -101,11 +101,8 @@ class EvpnTestCase(base.LabTestCase):
         found = json.loads(frr.ask(
             self.cloud['spine'], 'bgpd', f'show bgp vrf vrf-{vni} {family.afi}'
             f' unicast {family.prefix(address)} json'))
-        hops = {hop['ip'].removeprefix('::ffff:')
-                for path in found.get('paths', ())
-                for hop in path['nexthops']}
-        return sorted(name for name in self.cloud.gateways
-                      if plan.LOOPBACKS[name] in hops)
+        return sorted(path['peer']['hostname']
+                      for path in found.get('paths', ()))
 
     def wait_served(self, vni, address, *names):
         nodes.wait_until(

@@ -48,7 +48,8 @@ OURS = {
         'watches.surroundings', 'privileged.checks',
         'privileged.limits', 'vlans', 'model.tenants', 'evpn_names'),
     'options, and the command line of the operator': (
-        'cmd.status', 'conf.relations', 'ovn.inputs', 'conf.command_line', 'conf.masking', 'conf.reload',
+        'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
+        'conf.reload', 'ovn.inputs',
         'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.parsing',
         'ctl.tables', 'diagnosis.readers.configuration', 'migrate.settings',
         'ovsdb.streams', 'privileged.helper', 'watches.frr_witness',

@@ -24,7 +24,7 @@ NB_TABLES = ('Logical_Switch', 'Logical_Switch_Port', 'Logical_Router',
              'Logical_Router_Port', 'NAT', 'Gateway_Chassis', 'HA_Chassis',
              'HA_Chassis_Group', 'Logical_Router_Static_Route',
              'Static_MAC_Binding', 'Load_Balancer', 'Load_Balancer_Group',
-             'NB_Global')
+             'DHCP_Options', 'NB_Global')
 SB_TABLES = ('Port_Binding', 'Chassis', 'Datapath_Binding')
 GATEWAY_CHASSIS = routers.GATEWAY_CHASSIS
 HA_CHASSIS_GROUP = routers.HA_CHASSIS_GROUP
@@ -133,6 +133,7 @@ class Neutron(routers.Routers):
             row.addresses = row.port_security = [
                 ' '.join((port.mac, *addresses))]
             row.setkey('external_ids', 'neutron:cidrs', ' '.join(
+                f'{address}/64' if ':' in address else
                 f'{address}/{port.network.cidr.prefixlen:d}'
                 for address in addresses))
 

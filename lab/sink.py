@@ -26,7 +26,7 @@ def _rules():
     clients = f'{{ {plan.CLIENT_NET}, {plan.CROWD} }}'
     providers = f'{plan.PROVIDER}, {plan.FURTHER_PROVIDERS}'
     clients6 = plan.CLIENT_NET6
-    routers6 = f'{plan.PROVIDER6}, {plan.TENANTS6}'
+    routers6 = f'{plan.PROVIDER6}, {plan.FURTHER_PROVIDER6}, {plan.TENANTS6}'
     return f'''\
 table inet {TABLE} {{
     counter leaked {{ }}

@@ -143,10 +143,15 @@ def add_ipv6(nodes, gateways):
     nodes['spine'].sysctl(net__ipv6__conf__all__forwarding=1)
     nodes['spine'].batch(
         _address6(plan.CLIENT_GATEWAY6, 64, 'to-client') + '\n')
-    nodes['client'].batch(f'{_address6(plan.CLIENT6, 64, "eth0")}\n'
-                          f'route add ::/0 via {plan.CLIENT_GATEWAY6}\n')
+    client6(nodes['client'])
     for name in gateways:
         gateway6(nodes[name], nodes['spine'])
+
+
+def client6(node):
+    """Set up IPv6 on an external client."""
+    node.batch(f'{_address6(plan.CLIENT6, 64, "eth0")}\n'
+               f'route add ::/0 via {plan.CLIENT_GATEWAY6}\n')
 
 
 def gateway6(node, spine):

@@ -95,6 +95,10 @@ _POPULATION = (
     'address add 10.7.7.7/24 dev loopback1',
     'rule add pref 100 from 10.9.9.0/24 table 77',
     'rule add pref 2000 from 198.51.100.0/24 table 78',
+    # Devices of others with names of ours.
+    'link add br-77 type bridge',
+    'link add vxlan-77 type vxlan id 77 local 192.0.2.1 dstport 4789',
+    'link add vrf00000000-00 type veth peer name ovs00000000-00',
     f'route add default via 10.9.9.1 dev {DEVICE}',
     f'route add 10.9.8.0/24 via 10.9.9.1 dev {DEVICE}',
     f'route add 198.51.100.77/32 dev {BRIDGE}')
@@ -158,7 +162,8 @@ class _World:
             ovn__ovn_nb_remote=['unix:/nowhere'],
             ovn__ovn_sb_remote=['unix:/nowhere'], frr__vrf_name=VRF,
             frr__frr_prefix_list=LIST, port_forward__rules_file='/rules',
-            drivers=['fip_route', 'veth_leak', 'port_forward', 'evpn']))
+            drivers=['fip_route', 'veth_leak', 'port_forward', 'evpn'],
+            evpn__local_ip='192.0.2.1'))
         cfg.CONF([], project='none', default_config_files=[],
                  default_config_dirs=[], use_env=False)
         for options, values in (
@@ -272,8 +277,9 @@ def _call(data):
 _VALUES = (VRF, LIST, BRIDGE, DEVICE, 'veth-default', 'veth-provider', 'lo',
            'loopback1', '169.254.0.1', '169.254.0.2', '10.9.9.9/24', 254, 200,
            10, 77, 2000, 150, '0.0.0.0/1', '198.51.100.0/24', [], {},
-           '02:00:00:00:00:01', ownership.COOKIE_MAC_TWEAK, 'networks',
-           'tcp', '1:1', 1001, _BYTES + 'br-ex', '0' * 32,
+           '02:00:00:00:00:01', 77, 1001, 10_001_001, '192.0.2.1', 4789, 1450,
+           'vrf00000000-00', 'vrf01234567-89', ownership.COOKIE_MAC_TWEAK,
+           'networks', 'tcp', '1:1', _BYTES + 'br-ex', '0' * 32,
            'fe80::1%x }\nflush ruleset')
 
 
@@ -290,7 +296,8 @@ def _target(module, share):
 
 
 TARGETS = tuple(_target(module, share) for module, share in (
-    ('kernel_routes', 1), ('links', 0.5), ('netlink', 2), ('readdress', 0.3),
+    ('kernel_routes', 1), ('links', 0.5), ('vni_links', 0.5),
+    ('netlink', 2), ('readdress', 0.3),
     ('openflow', 1), ('flow_monitor', 0.2), ('overlap', 0.02),
     ('controller', 0.02), ('ovsdb', 0.1), ('vtysh', 0.2), ('bgp', 0.1),
     ('neighbour_proxies', 0.3),

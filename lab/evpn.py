@@ -1,0 +1,212 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""EVPN in the fabric: the spine is the PE, with a VRF and a host for each VNI.
+
+All VRFs have the same addresses: those of the client outside, at a host of
+their own.  So have the provider networks.
+"""
+
+import dataclasses
+import subprocess
+
+from lab import echo
+from lab import frr
+from lab import node as nodes
+from lab import plan
+from lab import routers
+from lab import wiring
+
+# End of the tunnels at the spine, outside of the gateways' loopbacks.
+VTEP = '192.0.2.1'
+# Of all tenants' networks.
+CIDR = next(plan.FURTHER_PROVIDERS.subnets(new_prefix=24))
+CIDR6 = plan.FURTHER_PROVIDER6
+_UNDERLAY_MTU = 1500
+_OVERHEAD = 50
+
+
+@dataclasses.dataclass
+class Tenant:
+    """A provider network with a VNI, and what the fabric has of it.
+
+    :ivar vni: that of the PE's VRF
+    :ivar network: :class:`routers.Network`
+    :ivar host: the Node behind the PE
+    :ivar port: of the responders of its host and machines, and of no other
+        tenant's
+    """
+
+    name: str
+    vni: int
+    network: routers.Network
+    host: nodes.Node
+    port: int
+
+
+def target(vni):
+    """The route target of a VNI, text."""
+    return f'64999:{vni:d}'
+
+
+def connect(cloud):
+    """Sessions for EVPN between the spine and the gateways."""
+    spine = cloud['spine']
+    spine.batch(f'addr add {VTEP}/32 dev lo\n')
+    spine.sysctl(net__ipv6__conf__all__forwarding=1)
+    # FRR keeps the next hop of routes that pass, unless told otherwise.
+    neighbors = ''.join(f'  neighbor {plan.UPLINKS[name][1]} activate\n'
+                        for name in cloud.gateways)
+    frr.add(spine, f'router bgp {plan.SPINE_AS}\n'
+                   f' address-family ipv4 unicast\n  network {VTEP}/32\n'
+                   ' exit-address-family\n'
+                   f' address-family l2vpn evpn\n{neighbors}'
+                   '  advertise-all-vni\n exit-address-family\nexit\n')
+    for name in cloud.gateways:
+        # The agent does not set it: FRR would lose "no ipv6 forwarding".
+        cloud[name].sysctl(net__ipv6__conf__all__forwarding=1)
+        frr.add(cloud[name], gateway_config(name))
+
+
+def gateway_config(name):
+    """What the operator adds to frr.conf of a gateway, text."""
+    # Without a policy, a session between ASes carries nothing (RFC 8212).
+    peer = plan.UPLINKS[name][0]
+    return (f'router bgp {plan.GATEWAY_AS[name]} vrf {plan.VRF}\n'
+            ' address-family l2vpn evpn\n'
+            f'  neighbor {peer} activate\n'
+            f'  neighbor {peer} route-map EVPN in\n'
+            f'  neighbor {peer} route-map EVPN out\n'
+            '  advertise-all-vni\n exit-address-family\nexit\n'
+            'route-map EVPN permit 10\nexit\n')
+
+
+def add_tenants(cloud, segments):
+    """Networks with a VNI, VRFs of the spine, and hosts.
+
+    :param segments: dict of name to (VNI, physical network, VLAN or 0)
+    :returns: list of :class:`Tenant`
+    """
+    found = []
+    for name, (vni, *segment) in segments.items():
+        host = cloud.nodes[name] = nodes.Node(name)
+        _cable(cloud['spine'], host)
+        port = echo.PORT + vni
+        echo.start(host, port)
+        network = cloud.neutron.add_provider_network(name, CIDR, *segment)
+        _add_subnets(cloud.neutron, network)
+        found.append(Tenant(name, vni, network, host, port))
+    set_vnis(cloud.neutron, [(each.network, each.vni) for each in found])
+    spine = cloud['spine']
+    spine.batch('\n'.join(line for tenant in found
+                          for line in _vrf(tenant)) + '\n')
+    frr.add(spine, ''.join(map(_spine_config, found)))
+    return found
+
+
+def _cable(spine, host):
+    subprocess.run(['ip', 'link', 'add', 'eth0', 'netns', str(host.pid),
+                    'type', 'veth', 'peer', 'name', 'to-' + host.name,
+                    'netns', str(spine.pid)], check=True)
+    wiring.client(host)
+    wiring.client6(host)
+
+
+def _vrf(tenant):
+    """Lines for the VRF of a tenant at the spine, its tunnels and its host."""
+    vni, mtu = tenant.vni, _UNDERLAY_MTU - _OVERHEAD
+    return [
+        f'link add vrf-{vni} type vrf table {vni}',
+        f'link set vrf-{vni} up',
+        f'route add unreachable default metric 4278198272 table {vni}',
+        f'link add br-{vni} type bridge',
+        f'link set br-{vni} address 02:00:00:00:00:fe addrgenmode none',
+        f'link set br-{vni} master vrf-{vni} up',
+        f'link add vxlan-{vni} type vxlan id {vni} local {VTEP} dstport 4789 '
+        'nolearning',
+        f'link set vxlan-{vni} addrgenmode none mtu {mtu}',
+        f'link set vxlan-{vni} master br-{vni} up',
+        f'link set vxlan-{vni} type bridge_slave neigh_suppress on '
+        'learning off',
+        f'link set to-{tenant.name} master vrf-{vni} up',
+        f'addr add {plan.CLIENT_GATEWAY}/24 dev to-{tenant.name}',
+        f'addr add {plan.CLIENT_GATEWAY6}/64 dev to-{tenant.name} nodad']
+
+
+def _spine_config(tenant):
+    vni = tenant.vni
+    families = ''.join(
+        f' address-family {afi} unicast\n  redistribute connected\n'
+        ' exit-address-family\n' for afi in ('ipv4', 'ipv6'))
+    return (f'router bgp {plan.SPINE_AS} vrf vrf-{vni}\n'
+            f' bgp router-id {VTEP}\n{families}'
+            ' address-family l2vpn evpn\n'
+            '  advertise ipv4 unicast\n  advertise ipv6 unicast\n'
+            f'  rd {VTEP}:{vni}\n'
+            f'  route-target import {target(vni)}\n'
+            f'  route-target export {target(vni)}\n'
+            ' exit-address-family\nexit\n'
+            f'vrf vrf-{vni}\n vni {vni}\nexit-vrf\n')
+
+
+def add_machine(cloud, tenant, host):
+    """A machine of both families on a tenant's network, with a responder.
+
+    :param host: name of its node
+    :returns: :class:`cloud.Vm`
+    """
+    vm = cloud.add_vm(tenant.network, host)
+    cloud.neutron.set_addresses(vm.port, *addresses(vm))
+    vm.lines = (
+        f'link set eth0 mtu {_UNDERLAY_MTU:d}\n'
+        f'addr add {addresses(vm)[1]}/{CIDR6.prefixlen:d} dev eth0 nodad\n')
+    vm.node.batch(vm.lines)
+    echo.start(vm.node, tenant.port)
+    return vm
+
+
+def addresses(vm):
+    """The addresses of a machine, IPv4 first."""
+    number = int(vm.port.address.rpartition('.')[2])
+    return vm.port.address, str(CIDR6[number])
+
+
+# -- what Neutron writes ---------------------------------------------------
+
+def set_vnis(neutron, vnis):
+    """Give networks a VNI as Neutron's BGPVPN does, in one transaction.
+
+    :param vnis: list of (Network, VNI or 0 for none)
+    """
+    def write(_txn, tables):
+        for network, vni in vnis:
+            row = routers.find_one(tables, 'Logical_Switch',
+                                   name=network.switch)
+            for key, value in (('type', 'l3'), ('vni', f'{vni:d}'),
+                               ('rt', f"['{target(vni)}']")):
+                if vni:
+                    row.setkey('external_ids', 'neutron_bgpvpn:' + key, value)
+                else:
+                    row.delkey('external_ids', 'neutron_bgpvpn:' + key)
+
+    neutron.nb.transact(write)
+
+
+def _add_subnets(neutron, network):
+    """The DHCP options of a network's subnets, the first with a gateway."""
+    def write(txn, tables):
+        for cidr, options in ((CIDR, {'router': network.gateway}),
+                              (CIDR6, {})):
+            routers.insert(txn, tables, 'DHCP_Options', cidr=str(cidr),
+                           options=options, external_ids={
+                               'subnet_id': routers.new_uuid()})
+
+    neutron.nb.transact(write)

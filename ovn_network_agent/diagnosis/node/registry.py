@@ -20,6 +20,7 @@ from ovn_network_agent.diagnosis.node import configuration
 from ovn_network_agent.diagnosis.node import devices
 from ovn_network_agent.diagnosis.node import drops
 from ovn_network_agent.diagnosis.node import duplicates
+from ovn_network_agent.diagnosis.node import evpn
 from ovn_network_agent.diagnosis.node import forwards
 from ovn_network_agent.diagnosis.node import frr
 from ovn_network_agent.diagnosis.node import gateways
@@ -41,7 +42,7 @@ from ovn_network_agent.diagnosis.node import withheld
 
 CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *devices.CHECKS, *routing.CHECKS, *managers.CHECKS, *frr.CHECKS,
-          *next_hops.CHECKS, *advice.CHECKS,
+          *next_hops.CHECKS, *advice.CHECKS, *evpn.CHECKS,
           *ovn.CHECKS, *gateways.CHECKS, *machines.CHECKS,
           *duplicates.CHECKS, *withheld.CHECKS,
           *advertised.CHECKS, *tags.CHECKS, *power.CHECKS,

@@ -16,9 +16,10 @@ They follow from the VNI and the network alone, so they are the same after a
 restart.  The names of VRF, bridge and VXLAN device are those of ovn-bgp-agent.
 """
 
-import ipaddress
 import re
 import zlib
+
+from ovn_network_agent import iptext
 
 # A VNI has 24 bits (RFC 7348, 5); 0 is none.
 VNIS = range(1, 1 << 24)
@@ -35,8 +36,8 @@ _VRF_END = re.compile(r'vrf[0-9a-f]{8}-[0-9a-f]{2}')
 _ANYCAST_MAC = 0x02 << 40
 _ROUTER_MAC = 0x066f << 32
 # Shared addresses of RFC 6598, and unique local ones (RFC 4193).
-_ANCHORS = (ipaddress.IPv4Network('100.64.0.0/10'),
-            ipaddress.IPv6Network('fd6f:766e:6e61::/96'))
+_ANCHORS = (iptext.network('100.64.0.0/10'),
+            iptext.network('fd6f:766e:6e61::/96'))
 
 
 def vni(text: str) -> int:
@@ -147,7 +148,7 @@ def anchors(local: str) -> tuple[str, str]:
 
     :param local: IPv4 address of its tunnels
     """
-    number = int(ipaddress.IPv4Address(local))
+    number = int(iptext.address(local))
     first, second = (net[number % net.num_addresses] for net in _ANCHORS)
     return f'{first}/32', f'{second}/128'
 

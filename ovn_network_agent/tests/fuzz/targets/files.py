@@ -117,6 +117,7 @@ def _options(data):
     for parse in (types.OvsdbRemote(), types.ListenAddress(),
                   types.Command(), types.Name(),
                   types.CommaList(types.Name()), types.NamedTag(),
+                  types.NamedVni(),
                   types.Uuid(),
                   go_values.seconds, go_values.listen):
         with contextlib.suppress(ValueError):

@@ -84,7 +84,8 @@ _SCHEMA = {
         'Gateway_Chassis': _MEMBER, 'HA_Chassis': _MEMBER,
         'HA_Chassis_Group': {'name': _TEXT, 'ha_chassis': ('HA_Chassis',),
                              **_IDS},
-        'Logical_Switch': {'name': _TEXT, **_IDS}},
+        'Logical_Switch': {'name': _TEXT, **_IDS},
+        'DHCP_Options': {'cidr': _TEXT, 'options': _MAP}},
     'sb': {
         'Chassis': {'name': _TEXT, 'hostname': _TEXT, **_IDS,
                     'other_config': _MAP, 'encaps': ('Encap',)},
@@ -118,7 +119,8 @@ _INT = 1 << 63
 _CHOICE = inputs.Choice(
     selection.Selection(exclude_routers=frozenset({'r9'}),
                         exclude_networks=frozenset({'n9'})),
-    inputs.Machines(pairs=True), checks_backends=True)
+    inputs.Machines(pairs=True, vnis=frozenset({('n8', 8)})),
+    checks_backends=True)
 
 
 class _Atom(typing.NamedTuple):
@@ -324,9 +326,10 @@ def _check(conf, resource):
 
 
 def _configured(**values):
-    conf = world.conf(**values)
+    conf = world.conf(evpn__local_ip='192.0.2.1', **values)
     return conf, [world.driver(name, conf) for name in (
-        'fip_route', 'veth_leak', 'gateway_drain', 'provider_port')]
+        'fip_route', 'veth_leak', 'gateway_drain', 'provider_port',
+        'evpn')]
 
 
 _CONFIGURED = [_configured(), _configured(frr__vrf_name='vrf-provider')]
@@ -436,7 +439,7 @@ TARGETS = (
         b'"error":', b'}', b']')),
     Target('ovn.view', _view, (NoInput, own_chassis.Unknown),
            ('ovn.snapshot', 'ovn.rows', 'ovn.cross_check', 'ovn.backends',
-            'networks',
+            'networks', 'ovn.vnis',
             'ovs.wiring', 'ovn.groups', 'ovn.segments'), json=True,
            values=('dnat_and_snat', 'snat', 'chassisredirect', 'patch',
                    'localnet', 'cr-lrp', '198.51.100.1/24', '0.0.0.0/0',

@@ -46,9 +46,10 @@ OURS = {
         'engine.reconciler', 'forward.presence', 'forward.standing',
         'nft.transaction', 'ovn.absence', 'privileged.ofctl',
         'watches.surroundings', 'privileged.checks',
-        'privileged.limits', 'vlans'),
+        'privileged.limits', 'vlans', 'model.tenants', 'evpn_names'),
     'options, and the command line of the operator': (
-        'cmd.status', 'conf.command_line', 'conf.masking', 'conf.reload',
+        'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
+        'conf.reload', 'ovn.inputs',
         'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.parsing',
         'ctl.tables', 'diagnosis.readers.configuration', 'migrate.settings',
         'ovsdb.streams', 'privileged.helper', 'watches.frr_witness',

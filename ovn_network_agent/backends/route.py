@@ -77,7 +77,9 @@ class RouteBackend(kernel.KernelBackend):
         :raises base.BackendError: as :meth:`read`
         """
         table = self._announce_table()
-        usual = _Usual(table, self.conf.evpn.table_base)
+        local = self.conf.evpn.local_ip
+        usual = _Usual(table, self.conf.evpn.table_base,
+                       evpn_names.anchors(local) if local else ())
         former = mark[1] if mark and mark[0] == table else None
         found, seen = self._read(former)
         if found is None:
@@ -174,16 +176,18 @@ def _deleted(unwanted):
 class _Usual(typing.NamedTuple):
     """What decides about the class of a route by its place.
 
-    A host route in FRR's table, and each route in the table of a VNI, is an
-    announcement, so that an unwanted one goes first.  A route that is wanted
-    as the other class is of that class.
+    A host route in FRR's table, and each route of a machine in the table of a
+    VNI, is an announcement, so that an unwanted one goes first.  A route that
+    is wanted as the other class is of that class.
 
     :ivar announcing: table of the announcements
     :ivar base: the option table_base
+    :ivar anchors: the prefixes of the node in each VNI
     """
 
     announcing: int
     base: int
+    anchors: tuple[str, ...]
 
     def made(self, place, other, *fields):
         """The resource of a route that was read.
@@ -204,7 +208,7 @@ class _Usual(typing.NamedTuple):
         usually = table == self.announcing and dst.endswith(('/32', '/128'))
         if evpn_names.vni_of_table(self.base, table) and (
                 table != self.announcing):
-            announced, usually = resources.VniRoute, True
+            announced, usually = resources.VniRoute, dst not in self.anchors
         return announced if usually != other else resources.KernelRoute
 
 

@@ -17,16 +17,20 @@ restart.  The names of VRF, bridge and VXLAN device are those of ovn-bgp-agent.
 """
 
 import ipaddress
+import re
 import zlib
 
 # A VNI has 24 bits (RFC 7348, 5); 0 is none.
 VNIS = range(1, 1 << 24)
+# Bytes of the headers around a packet in a VXLAN tunnel over IPv4.
+OVERHEAD = 50
 _DIGITS = 9
 _VRF = 'vrf-'
 _SUBJECT = 'VNI '
 # Characters of a network's UUID in the names of a veth pair: IFNAMSIZ allows
 # 15.
 _PART = 11
+_VRF_END = re.compile(r'vrf[0-9a-f]{8}-[0-9a-f]{2}')
 # Locally administered: the first byte differs, so the two never meet.
 _ANYCAST_MAC = 0x02 << 40
 _ROUTER_MAC = 0x066f << 32
@@ -72,6 +76,20 @@ def bridge_end(name: str) -> str:
     return f'ovs{name.removeprefix("vrf")}'
 
 
+def is_vrf_end(name: str) -> bool:
+    """Whether a device has the name of a veth end in a VRF."""
+    return _VRF_END.fullmatch(name) is not None
+
+
+def vrf_end_of(name: str) -> str:
+    """The name of the other end of the one on the bridge, '' for none.
+
+    :param name: of the end on the provider bridge
+    """
+    end = f'vrf{name.removeprefix("ovs")}'
+    return end if name == bridge_end(end) and is_vrf_end(end) else ''
+
+
 def table(base: int, vni: int) -> int:
     """Routing table of a VNI.
 
@@ -89,6 +107,12 @@ def vni_of_vrf(name: str) -> int:
     """The VNI that has a VRF, 0 for another name."""
     found = vni(name.removeprefix(_VRF))
     return found if name == vrf(found) else 0
+
+
+def vni_of_device(name: str) -> int:
+    """The VNI whose VRF, bridge or VXLAN device has a name, or 0."""
+    found = vni(name.rpartition('-')[2])
+    return found if name in (vrf(found), bridge(found), vxlan(found)) else 0
 
 
 def anycast_mac(vni: int, tag: int) -> str:

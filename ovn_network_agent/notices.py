@@ -26,9 +26,9 @@ BFD_TIMERS = 'nb:bfd timers'
 CHASSIS_GONE = 'sb:chassis gone'
 # The chassis or the host name of this node is known, or is another one.
 IDENTITY = 'identity'
-# Interfaces of the local switch, and what only a relay port depends on.
+# Interfaces of the local switch, and the settings of ports that agents make.
 INTERFACES = 'ovs:interfaces'
-RELAY_PORTS = 'ovs:relay ports'
+SWITCH_PORTS = 'ovs:ports'
 # Flows of the local switch, and the lines of FRR's prefix list.
 FLOWS = 'ovs:flows'
 PREFIX_LISTS = 'frr:prefix lists'

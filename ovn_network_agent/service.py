@@ -240,7 +240,8 @@ class AgentService(service.Service):
         tracker = self._reconciler.tracker
         return any(
             tracker.existing(resources.Ref(kind.kind, (table, dst)))
-            for kind in (resources.KernelRoute, resources.AnnouncedRoute))
+            for kind in (resources.KernelRoute, resources.AnnouncedRoute,
+                         resources.VniRoute))
 
     def _wants_static(self, dst):
         """Whether FRR is to have a static route (on the watch's thread)."""

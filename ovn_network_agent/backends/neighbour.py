@@ -13,11 +13,13 @@
 """Backend neighbour: permanent neighbour entries.
 
 The entries are on the two ends of the veth pair.  Others are on provider
-bridges, for floating IPs while OVN does not answer for them.  An entry is the
+bridges, for floating IPs while OVN does not answer for them, and in the VRFs
+of VNIs, for machines.  An entry is the
 agent's if it carries its number in NDA_PROTOCOL, or is for a wanted address on
 an end of the pair.
 """
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -96,9 +98,11 @@ class NeighbourBackend(kernel.KernelBackend):
 def _resource(found, dev, entry):
     """The resource of a found entry.
 
-    A MAC of a device of this node is shown by the name of the device.
+    A MAC of a device of this node is shown by the name of the device, except
+    in the VRF of a VNI, where the neighbours are machines.
     """
-    owner = _lladdr_of(found, dev, entry.mac)
+    owner = '' if evpn_names.is_vrf_end(dev) else _lladdr_of(
+        found, dev, entry.mac)
     return resources.Neighbour(dev, entry.dst, owner,
                                None if owner else entry.mac)
 

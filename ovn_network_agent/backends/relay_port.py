@@ -18,30 +18,23 @@ backend never touches a port with the name of a wanted relay and without the
 mark; the relay is then reported as failed.
 """
 
-import time
-
 from ovn_network_agent import notices
 from ovn_network_agent import resources
-from ovn_network_agent.backends import base
-from ovn_network_agent.backends import ovsdb_writer
+from ovn_network_agent.backends import switch_ports
 from ovn_network_agent.ovs import commands
 from ovn_network_agent.ovs import relay
-from ovn_network_agent.ovsdb import connection
 
 _COMMANDS = {'set': commands.SetRelayPort,
              'remove': commands.RemoveRelayPort}
-# Seconds between two checks whether ovs-vswitchd has made a port.
-_INTERVAL = 0.02
 
 
-class RelayPortBackend(ovsdb_writer.Writer):
+class RelayPortBackend(switch_ports.SwitchPorts):
     """Tunnel ports that lead to the bridges of other gateways."""
 
     name = 'relay_port'
     kinds = (resources.RelayPort,)
-    doubted_by = (notices.INTERFACES, notices.RELAY_PORTS)
+    doubted_by = (notices.INTERFACES, notices.SWITCH_PORTS)
     revived_by = (notices.connected('ovs'),)
-    database = 'ovs'
 
     def read(self, known):
         """Read the ports with the name and the mark of a relay.
@@ -50,7 +43,7 @@ class RelayPortBackend(ovsdb_writer.Writer):
         :returns: list of :class:`resources.RelayPort`
         :raises base.BackendError: when the local database is not connected
         """
-        return self._rows(lambda ovs: list(relay.ports(ovs)))
+        return self.rows(lambda ovs: list(relay.ports(ovs)))
 
     def command(self, verb, resource):
         """The command that makes or removes a port.
@@ -60,73 +53,7 @@ class RelayPortBackend(ovsdb_writer.Writer):
         """
         return lambda api: _COMMANDS[verb](api, resource)
 
-    def apply(self, delta):
-        """Write the rows, and wait until ovs-vswitchd has made the ports.
-
-        The wait ends after ``[ovn] transaction_timeout`` seconds.  A port that
-        ovs-vswitchd could not make is tried once more.
-
-        :param delta: :class:`base.Delta`
-        :returns: dict of :class:`resources.Ref` to reason
-        :raises base.BackendError: when the local database does not answer
-        """
-        failures = super().apply(delta)
-        wanted = [*delta.create, *(new for _old, new in delta.update)]
-        not_made, refused = self._not_made(
-            [r for r in wanted if r.ref not in failures])
-        return {**failures, **not_made, **self._again(
-            [r for r in wanted if r.ref in refused])}
-
-    def _again(self, refused):
-        """Have ovs-vswitchd try once more to make ports.
-
-        ovs-vswitchd (3.1, seen with its user-space data path) cannot make a
-        port while the same change removes a port of this name from another
-        bridge: 'File exists'.
-
-        :returns: dict of Ref to reason, for the ports that it has not made
-        """
-        if not refused:
-            return {}
-        failures = super().apply(base.Delta(create=tuple(refused)))
-        not_made, reasons = self._not_made(
-            [r for r in refused if r.ref not in failures])
-        return {**failures, **not_made, **reasons}
-
-    def _not_made(self, wanted):
-        """Wait until ovs-vswitchd has made the ports of the database.
-
-        :returns: two dicts of Ref to reason: ports that ovs-vswitchd has not
-            looked at within the time limit, and those it could not make
-        """
-        deadline = time.monotonic() + self.conf.ovn.transaction_timeout
-        while True:
-            waiting, failures = self._rows(lambda ovs: _state(ovs, wanted))
-            if not waiting:
-                return {}, failures
-            if time.monotonic() > deadline:
-                return {ref: (
-                    'ovs-vswitchd has not made the port within '
-                    f'{self.conf.ovn.transaction_timeout:d} s; is it running?')
-                    for ref in waiting}, failures
-            time.sleep(_INTERVAL)
-
-    def _rows(self, function):
-        """Call a function with the rows of the local database.
-
-        :raises BackendError: when the database is not available
-        """
-        try:
-            with self._context.databases[self.database].rows() as ovs:
-                return function(ovs)
-        except connection.Unavailable as e:
-            raise base.BackendError(str(e)) from e
-
-
-def _state(ovs, wanted):
-    """(refs of ports to wait for, dict of Ref to the reason of a failure)."""
-    made = {port.key for port in relay.ports(ovs) if port.encap}
-    errors = relay.errors(ovs)
-    left = [r for r in wanted if r.key not in made]
-    failed = {r.ref: errors[r.key] for r in left if r.key in errors}
-    return [r.ref for r in left if r.ref not in failed], failed
+    def standing(self, ovs):
+        """See :meth:`switch_ports.SwitchPorts.standing`."""
+        return ({port.key for port in relay.ports(ovs) if port.encap},
+                relay.errors(ovs))

@@ -17,7 +17,9 @@ and an unwanted route with the number is removed.
 """
 
 import collections
+import typing
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -31,14 +33,16 @@ from ovn_network_agent.privileged import kernel_routes
 from ovn_network_agent.privileged import vtysh
 
 # Of the kinds of the backend.
-_NAMES = (resources.KernelRoute.kind, resources.AnnouncedRoute.kind)
+_NAMES = (resources.KernelRoute.kind, resources.AnnouncedRoute.kind,
+          resources.VniRoute.kind)
 
 
 class RouteBackend(kernel.KernelBackend):
     """Kernel routes that carry the protocol number of the agent."""
 
     name = 'route'
-    kinds = (resources.KernelRoute, resources.AnnouncedRoute)
+    kinds = (resources.KernelRoute, resources.AnnouncedRoute,
+             resources.VniRoute)
     # With its last IPv4 address a device loses its IPv4 routes, without a
     # notification (fib_disable_ip()).
     doubted_by = (notices.kernel('link'), notices.kernel('address'),
@@ -55,10 +59,10 @@ class RouteBackend(kernel.KernelBackend):
         """Read the routes with the agent's protocol number, in all tables.
 
         :param known: frozenset of :class:`resources.Ref`; decides between the
-            two kinds where the table and the prefix leave both possible
-        :returns: list of :class:`resources.KernelRoute` and
-            :class:`resources.AnnouncedRoute`, one for each (table,
-            destination)
+            kinds where the table and the prefix leave several possible
+        :returns: list of :class:`resources.KernelRoute`,
+            :class:`resources.AnnouncedRoute` and :class:`resources.VniRoute`,
+            one for each (table, destination)
         :raises base.BackendError: when the kernel does not answer
         """
         return self.reread(lambda: known, None)[0]
@@ -73,11 +77,12 @@ class RouteBackend(kernel.KernelBackend):
         :raises base.BackendError: as :meth:`read`
         """
         table = self._announce_table()
+        usual = _Usual(table, self.conf.evpn.table_base)
         former = mark[1] if mark and mark[0] == table else None
         found, seen = self._read(former)
         if found is None:
             return None, mark
-        classes = table, _unusual(known(), table)
+        classes = usual, _unusual(known(), usual)
         if classes != self._classes and self._memory.keys:
             self._memory, self._last = portions.Memory(), None
             found, seen = self._read(None)
@@ -132,7 +137,7 @@ class RouteBackend(kernel.KernelBackend):
         return {r.ref for r in announced if r.dst in known}
 
 
-def _resources(found, table, unusual):
+def _resources(found, usual, unusual):
     """The resource of each place, see :meth:`RouteBackend.read`.
 
     :param unusual: see :func:`_unusual`
@@ -142,9 +147,9 @@ def _resources(found, table, unusual):
         # The first one stands for all routes of its place.
         if places.setdefault(route[:2], route) is not route:
             several[route[:2]] = resources.SEVERAL
-    return [_kind(place, table, unusual)(
-        *route[:4], several.get(place) or route.own_metric or None)
-        for place, route in places.items()]
+    return [usual.made(place, place in unusual, *route[:4],
+                       several.get(place) or route.own_metric or None)
+            for place, route in places.items()]
 
 
 def _deleted(unwanted):
@@ -166,32 +171,53 @@ def _deleted(unwanted):
                           [list(r.key) for r in unwanted])
 
 
-def _kind(place, announce_table, unusual=frozenset()):
-    """The resource class of a route that was read.
+class _Usual(typing.NamedTuple):
+    """What decides about the class of a route by its place.
 
-    A host route in FRR's table is an announcement, so that an unwanted one
-    goes first.  A route that is wanted as the other class is of that class.
+    A host route in FRR's table, and each route in the table of a VNI, is an
+    announcement, so that an unwanted one goes first.  A route that is wanted
+    as the other class is of that class.
 
-    :param place: key of the route
-    :param unusual: see :func:`_unusual`
+    :ivar announcing: table of the announcements
+    :ivar base: the option table_base
     """
-    table, dst = place
-    announced = (table == announce_table and
-                 dst.endswith(('/32', '/128'))) != (place in unusual)
-    return (resources.AnnouncedRoute if announced
-            else resources.KernelRoute)
+
+    announcing: int
+    base: int
+
+    def made(self, place, other, *fields):
+        """The resource of a route that was read.
+
+        :param place: key of the route
+        :param other: whether it is of the other class
+        :param fields: those of :class:`resources.KernelRoute`
+        """
+        kind = self.kind(place, other)
+        if kind is resources.VniRoute:
+            return kind(*fields, evpn_names.vni_of_table(self.base, place[0]))
+        return kind(*fields)
+
+    def kind(self, place, other=False):
+        """The resource class of a place."""
+        table, dst = place
+        announced = resources.AnnouncedRoute
+        usually = table == self.announcing and dst.endswith(('/32', '/128'))
+        if evpn_names.vni_of_table(self.base, table) and (
+                table != self.announcing):
+            announced, usually = resources.VniRoute, True
+        return announced if usually != other else resources.KernelRoute
 
 
-def _unusual(known, table):
+def _unusual(known, usual):
     """The keys of the routes that are wanted as the other class alone.
 
     :param known: frozenset of :class:`resources.Ref`
-    :param table: table of the announcements
+    :param usual: :class:`_Usual`
     :returns: frozenset
     """
-    usual, unusual = set(), set()
+    found, others = set(), set()
     for ref in known:
         if ref.kind in _NAMES:
-            (usual if ref.kind == _kind(ref.key, table).kind
-             else unusual).add(ref.key)
-    return frozenset(unusual - usual)
+            (found if ref.kind == usual.kind(ref.key).kind
+             else others).add(ref.key)
+    return frozenset(others - found)

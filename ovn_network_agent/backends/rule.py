@@ -34,7 +34,7 @@ class RuleBackend(kernel.KernelBackend):
     """Policy rules that carry the protocol number of the agent."""
 
     name = 'rule'
-    kinds = (resources.Rule,)
+    kinds = (resources.Rule, resources.VniRule)
     doubted_by = (notices.kernel('link'), notices.kernel('rule'))
 
     def __init__(self, conf):
@@ -59,7 +59,7 @@ class RuleBackend(kernel.KernelBackend):
         ours = {}
         others = {}
         for rule in found:
-            resource = resources.Rule(*rule.selector)
+            resource = _resource(rule)
             # Of two rules with one key, the first decides about packets.
             if (rule.protocol == ownership.RULE_PROTOCOL
                     or not rule.protocol and resource in self._originals):
@@ -160,6 +160,16 @@ class RuleBackend(kernel.KernelBackend):
             r for r in gone if isinstance(
                 failures.get(r.ref, base.Kept()), base.Kept))
         return failures
+
+
+def _resource(rule):
+    """The resource of a rule that was read.
+
+    :param rule: :class:`netlink.rules.Rule`
+    """
+    of_vni = (rule.priority, rule.table) == (
+        ownership.EVPN_RULE_PRIORITY, resources.BLACKHOLE)
+    return (resources.VniRule if of_vni else resources.Rule)(*rule.selector)
 
 
 def _item(rule):

@@ -172,12 +172,12 @@ def read(kernel):
     :raises OSError: when the devices cannot be read
     """
     links = (decode(*message) for message in kernel.dump(
-        RTM_GETLINK, _everything()))
+        RTM_GETLINK, everything()))
     return {link.name: link for link in links}
 
 
 @functools.cache
-def _everything():
+def everything():
     """Body of RTM_GETLINK for all devices."""
     return messages.encode(
         MESSAGE, [('IFLA_EXT_MASK', RTEXT_FILTER_SKIP_STATS)])

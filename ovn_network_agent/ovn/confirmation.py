@@ -234,6 +234,10 @@ def loss(before: model.Snapshot, now: model.Snapshot, nb: Tables,
         local |= not _machines(had) <= _machines(has)
         if key in present and not _claims(had) <= _claims(has):
             routers.add(key)
+    if before.networks is not now.networks and (
+            not _vnis(before) <= _vnis(now)):
+        # NB says which network has a VNI.
+        tables = {*tables, ('nb', 'Logical_Switch')}
     prefixes = lost_tenants(before, now)
     if prefixes:
         # SB says which network of a tenant is at which port.
@@ -272,6 +276,11 @@ def lost_tenants(before: model.Snapshot, now: model.Snapshot) -> set[str]:
 
 def _prefixes(known: Mapping[str, model.TenantPrefix]) -> set[str]:
     return {prefix for prefix, each in known.items() if each.announced}
+
+
+def _vnis(view: model.Snapshot) -> set[tuple[str, int]]:
+    return {(uuid, network.domain) for uuid, network in view.networks.items()
+            if network.vni}
 
 
 def _ports(view: model.Snapshot) -> set[tuple[str, str]]:

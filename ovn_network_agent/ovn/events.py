@@ -159,11 +159,11 @@ VIEW = (
                                     'external_ids', 'error'),
                stale=(notices.INTERFACES,)),
     # The replica has relays and patch ports; only relays have BFD.
-    base.Watch('ovs', 'Interface', ('bfd',), stale=(notices.RELAY_PORTS,)),
+    base.Watch('ovs', 'Interface', ('bfd',), stale=(notices.SWITCH_PORTS,)),
     base.Watch('ovs', 'Interface', ('bfd_status',), events=('update',)),
-    base.Watch('ovs', 'Port', ('vlan_mode', 'trunks', 'protected',
+    base.Watch('ovs', 'Port', ('vlan_mode', 'trunks', 'tag', 'protected',
                                'other_config'),
-               events=('update',), stale=(notices.RELAY_PORTS,)),
+               events=('update',), stale=(notices.SWITCH_PORTS,)),
 )
 
 # Each ovn-controller writes here whenever NB's nb_cfg is raised.  A large

@@ -13,78 +13,96 @@
 
 """Idempotent changes of the local Open_vSwitch database."""
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent.ovs import relay
+from ovn_network_agent.ovs import vni_port
 from ovn_network_agent.ovsdb import command
 
 
-class RelayCommand(command.Command):
-    """Base of the commands for relays; finds the rows.
+class PortCommand(command.Command):
+    """Base of the commands for the agent's ports; finds the rows.
 
-    :param port: :class:`resources.RelayPort`
+    :param port: the resource, such as :class:`resources.RelayPort`
     """
 
     def __init__(self, api, port):
         super().__init__(api)
         self.port = port
 
-    def bridge(self):
-        """The row of the relay's bridge, or None."""
-        return self._named('Bridge', self.port.bridge)
+    @property
+    def name(self):
+        """Name of the port."""
+        return self.port.name
+
+    def is_ours(self, row):
+        """Whether a Port row with the name is the agent's."""
+        raise NotImplementedError
 
     def present(self):
-        """The Port row with the relay's name, on any bridge, or None."""
-        return self._named('Port', self.port.name)
+        """The Port row with the name, on any bridge, or None."""
+        return self._named('Port', self.name)
+
+    def with_port(self, row):
+        """The Bridge row that has a port, or None."""
+        return next((bridge for bridge in self.rows('Bridge').values()
+                     if row in bridge.ports), None)
 
     def _named(self, table, name):
         return next((row for row in self.rows(table).values()
                      if row.name == name), None)
 
 
-class SetRelayPort(RelayCommand):
-    """Make the port of a relay, or correct its settings.
+class SetPort(PortCommand):
+    """Make a port, or correct its settings.
 
     The command refuses to change a port without the agent's mark.
     """
 
+    def settings(self):
+        """Columns of Port, and columns of Interface, two dicts."""
+        raise NotImplementedError
+
+    def objection(self):
+        """Why there can be no such port, '' when there can."""
+        return ''
+
     def run_idl(self, txn):
         """Make the port, or write the settings that differ.
 
-        Refused for an unknown type of tunnel, without the bridge, for a port
-        of somebody else, and while another bridge has the port.
+        Refused by :meth:`objection`, without the bridge, for a port of
+        somebody else, and while another bridge has the port.
 
         :param txn: see :class:`ovsdb.command.Command`
         """
-        bridge, port = self.bridge(), self.present()
-        self.refused = self._objection(bridge, port)
+        bridge = self._named('Bridge', self.port.bridge)
+        port = self.present()
+        self.refused = self.objection() or self._refusal(bridge, port)
         if self.refused:
             return
         if port is None:
             port = txn.insert(self.api.idl.tables['Port'])
-            port.name = self.port.name
+            port.name = self.name
             port.external_ids = dict(relay.MARK)
             bridge.addvalue('ports', port.uuid)
         else:
             command.verify(txn, port, 'external_ids')
-        _set(port, relay.PORT_SETTINGS)
-        self._set_interface(txn, port)
+        of_port, of_interface = self.settings()
+        _set(port, of_port)
+        self._set_interface(txn, port, of_interface)
 
-    def _objection(self, bridge, port):
-        if self.port.encap not in relay.ENCAPS:
-            return ('a relay has tunnels of type '
-                    f'{" or ".join(relay.ENCAPS)}, and not of type '
-                    f'{self.port.encap!r}')
+    def _refusal(self, bridge, port):
         if bridge is None:
             return f'there is no bridge {self.port.bridge}'
         if port is None:
             return ''
-        if not relay.is_ours(port):
+        if not self.is_ours(port):
             return (f'a port {port.name} is there which is not ours; remove '
                     'it (ovs-vsctl del-port)')
         if port not in bridge.ports:
             return 'another bridge still has its port'
         return ''
 
-    def _set_interface(self, txn, port):
+    def _set_interface(self, txn, port, settings):
         interfaces = getattr(port, 'interfaces', ())
         if len(interfaces) == 1 and relay.ofport(interfaces[0]) >= 0:
             interface = interfaces[0]
@@ -93,30 +111,98 @@ class SetRelayPort(RelayCommand):
             # change of the database; a new row is one.  The server removes
             # interfaces that no port refers to any more.
             interface = txn.insert(self.api.idl.tables['Interface'])
-            interface.name = self.port.name
+            interface.name = self.name
             interface.external_ids = dict(relay.MARK)
             port.interfaces = [interface.uuid]
-        _set(interface, relay.interface_settings(
-            self.port.remote, self.port.encap, self.port.tunnel))
+        _set(interface, settings)
 
 
-class RemoveRelayPort(RelayCommand):
-    """Remove the port of a relay if it still has the agent's mark."""
+class RemovePort(PortCommand):
+    """Remove a port if it still has the agent's mark."""
 
     def run_idl(self, txn):
         """Delete the port and its interfaces from its bridge.
 
         :param txn: see :class:`ovsdb.command.Command`
         """
-        bridge, port = self.bridge(), self.present()
-        if (bridge is None or port is None or port not in bridge.ports or
-                not relay.is_ours(port)):
+        port = self.present()
+        bridge = port and self.with_port(port)
+        if bridge is None or not self.is_ours(port):
             return
         port.verify('external_ids')
         bridge.delvalue('ports', port)
         for interface in port.interfaces:
             interface.delete()
         port.delete()
+
+
+class _Relay:
+    """A relay, :class:`resources.RelayPort`."""
+
+    @staticmethod
+    def is_ours(row):
+        return relay.is_ours(row)
+
+
+class SetRelayPort(_Relay, SetPort):
+    """Make the port of a relay, or correct its settings."""
+
+    def objection(self):
+        """A relay has a known type of tunnel."""
+        return '' if self.port.encap in relay.ENCAPS else (
+            f'a relay has tunnels of type {" or ".join(relay.ENCAPS)}, and '
+            f'not of type {self.port.encap!r}')
+
+    def settings(self):
+        """See :meth:`SetPort.settings`."""
+        return relay.PORT_SETTINGS, relay.interface_settings(
+            self.port.remote, self.port.encap, self.port.tunnel)
+
+
+class RemoveRelayPort(_Relay, RemovePort):
+    """Remove the port of a relay."""
+
+    def with_port(self, row):
+        """The relay's own bridge; on another one, it is another relay."""
+        bridge = super().with_port(row)
+        return bridge if bridge and bridge.name == self.port.bridge else None
+
+
+class _VniPort:
+    """The end of a veth pair on a bridge, :class:`resources.VniPort`."""
+
+    @property
+    def name(self):
+        return evpn_names.bridge_end(self.port.name)
+
+    @staticmethod
+    def is_ours(row):
+        return vni_port.is_ours(row)
+
+
+class SetVniPort(_VniPort, SetPort):
+    """Make the port of a veth pair, or correct it; also its bridge."""
+
+    def run_idl(self, txn):
+        """See :meth:`SetPort.run_idl`.
+
+        :param txn: see :class:`ovsdb.command.Command`
+        """
+        port, bridge = self.present(), self._named('Bridge', self.port.bridge)
+        former = port and self.with_port(port)
+        if former and bridge and former != bridge and self.is_ours(port):
+            former.delvalue('ports', port)
+            bridge.addvalue('ports', port)
+        super().run_idl(txn)
+
+    def settings(self):
+        """See :meth:`SetPort.settings`."""
+        return (vni_port.port_settings(self.port.tag),
+                vni_port.INTERFACE_SETTINGS)
+
+
+class RemoveVniPort(_VniPort, RemovePort):
+    """Remove the port of a veth pair."""
 
 
 def _set(row, settings):

@@ -108,10 +108,20 @@ def errors(ovs):
     :param ovs: as in :func:`ports`
     :returns: dict of key of :class:`resources.RelayPort` to text
     """
-    return {(bridge, port.name): columns.optional(
-        interface, 'error', 'ovs-vswitchd could not make the port')
-        for bridge, port, interface in _found(ovs)
-        if interface is not None and ofport(interface) < 0}
+    return {(bridge, name): reason for bridge, port, _interface in _found(ovs)
+            for name, reason in reasons([port]).items()}
+
+
+def reasons(found):
+    """The reasons why Open vSwitch could not make ports.
+
+    :param found: iterable of rows of Port
+    :returns: dict of name to text
+    """
+    return {port.name: columns.optional(
+        port.interfaces[0], 'error', 'ovs-vswitchd could not make the port')
+        for port in found
+        if len(port.interfaces) == 1 and ofport(port.interfaces[0]) < 0}
 
 
 def ofport(interface):

@@ -46,6 +46,16 @@ def invalid(text):
     return OSError(errno.EINVAL, text)
 
 
+def permit(fits, what, instead):
+    """Refuse a request that is outside of the limits.
+
+    :raises OSError: EPERM
+    """
+    if not fits:
+        raise OSError(errno.EPERM, f'{what} is refused: it is not {instead}, '
+                      'as the privileged side was started with')
+
+
 def sequence(value, what='argument'):
     """Check a list of items, which arrives as a tuple."""
     if not isinstance(value, list | tuple):

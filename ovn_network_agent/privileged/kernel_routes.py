@@ -16,6 +16,7 @@
 import errno
 import socket
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.netlink import links
@@ -56,6 +57,8 @@ def set_routes(items):
     def encode(flags, table, dst, dev, via, metric=0):
         within.check_route(checks.table(table), checks.prefix(dst), dev, via,
                            vrf_table)
+        if within.evpn.is_route(table, dst, dev, via):
+            _check_inside(kernel, table, dev, within.evpn.vni(table))
         if checks.metric(metric, dst):
             _check_first(kernel, table, dst, vrf if table == vrf_table else 0)
         if dev not in indexes:
@@ -109,6 +112,20 @@ def _vrf(kernel, vrf):
     """ifindex and table of FRR's VRF, (0, 0) while there is no VRF."""
     found = links.read(kernel).get(vrf) if vrf else None
     return (found.index, found.vrf_table) if found else (0, 0)
+
+
+def _check_inside(kernel, table, dev, vni):
+    """Check that a device is the VRF of a VNI, or in it.
+
+    :raises OSError: EPERM
+    """
+    vrf = evpn_names.vrf(vni)
+    found = links.named(kernel, {dev, vrf})
+    checks.permit(
+        {dev, vrf} <= found.keys() and (
+            dev == vrf or found[dev].master == found[vrf].index) and
+        found[vrf].vrf_table == table,
+        f'a route through {dev} in table {table}', f'in VRF {vrf}')
 
 
 def _place(item):

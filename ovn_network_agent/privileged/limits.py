@@ -38,6 +38,8 @@ from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.netlink import route_codec
+from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import evpn_limits
 from ovn_network_agent.privileged import reach as reaches
 
 _DEFAULT = '0.0.0.0/0'
@@ -49,6 +51,7 @@ _ONLINK = ' onlink'
 _ENDS = ownership.VETH_ENDS
 # The two sysctls of port_forward_l3mdev_accept.
 _L3MDEV = ('net/ipv4/tcp_l3mdev_accept', 'net/ipv4/udp_l3mdev_accept')
+_permit = checks.permit
 _fixed = None
 # The configuration of the limits; files and directories are of the start.
 _source = None
@@ -78,6 +81,7 @@ class Limits:
     :ivar leak: (priority, table) of the rules of the veth leak
     :ivar zone: connection tracking zone of forwarded connections
     :ivar l3mdev: whether the two sysctls of sockets in VRFs are set
+    :ivar evpn: :class:`evpn_limits.EvpnLimits`
     """
 
     bridges: tuple
@@ -96,6 +100,7 @@ class Limits:
     leak: tuple
     zone: int
     l3mdev: bool
+    evpn: evpn_limits.EvpnLimits
 
     def check_bridge(self, name):
         """Check a bridge whose flows are read and written."""
@@ -138,6 +143,8 @@ class Limits:
 
     def check_advertisement(self, dev, prefixes):
         """Check a device on which FRR advertises this node, and prefixes."""
+        if self.evpn.is_port(dev):
+            return self.evpn.check_advertised(prefixes)
         if not self._is_segment(dev):
             self._check_device(dev)
         for prefix in prefixes:
@@ -178,7 +185,7 @@ class Limits:
 
     def check_neighbour(self, dev):
         """Check a device of a permanent neighbour."""
-        if not self._is_segment(dev):
+        if not (self._is_segment(dev) or self.evpn.is_port(dev)):
             self._check_device(dev, _ENDS)
 
     def check_proxy(self, dev, dst):
@@ -186,6 +193,8 @@ class Limits:
 
         :param dst: IPv6 address
         """
+        if self.evpn.is_port(dev):
+            return self.evpn.check_host(f'{dst}/128')
         if not self._is_segment(dev):
             self._check_device(dev)
         _permit(self.reach.host(f'{dst}/128'), f'neighbour proxy {dst}',
@@ -199,7 +208,9 @@ class Limits:
         """
         if dev in self.others:
             return
-        if self._is_segment(dev):
+        if self.evpn.is_port(dev):
+            self.evpn.check_address(text)
+        elif self._is_segment(dev):
             _permit(text in (f'{self.bridge_ip}/32',
                              f'{ownership.SEGMENT_LINK_LOCAL}/64'),
                     f'{text} on {dev}',
@@ -247,6 +258,7 @@ class Limits:
                 reach.host(dst) or
                 dev in self._vips() and table == route_codec.MAIN_TABLE and
                 reach.address(dst))
+        fits = fits or self.evpn.is_route(table, dst, dev, via)
         _permit(fits, f'route {dst} through {dev} in table {table}',
                 'a route of this agent')
 
@@ -287,12 +299,13 @@ class Limits:
             self.check_forwards()
         else:
             dev = path.split('/')[3]
-            if not self._is_segment(dev):
+            if not (self._is_segment(dev) or self.evpn.is_device(dev)):
                 self._check_device(dev, _ENDS)
 
     def is_provider(self, dev):
         """Whether the agent alone makes routes through a provider device."""
-        return self._is_segment(dev) and dev not in self.others
+        return dev not in self.others and (
+            self._is_segment(dev) or self.evpn.is_port(dev))
 
     def _is_segment(self, dev):
         """Whether a device is named like that of a provider segment."""
@@ -301,8 +314,11 @@ class Limits:
     def _as_of_bridge(self, rule):
         """A rule as it would be for the default bridge.
 
-        The rules for packets out of OVN are alike for all segments.
+        The rules for packets out of OVN are alike for all segments.  So are
+        those of all devices of VNIs.
         """
+        if self.evpn.is_device(rule.iif):
+            return rule._replace(iif=reaches.ANY_VNI)
         return rule._replace(iif=self.bridges[0]) if self._is_segment(
             rule.iif) else rule
 
@@ -346,7 +362,8 @@ def from_conf(conf):
         frozenset(shape for shape in rules if shape.driver in loaded),
         frozenset(map(reaches.frame, rules)), _FORWARD in loaded,
         (leak.veth_leak_rule_priority, leak.veth_leak_table_id),
-        forward.port_forward_ct_zone, forward.port_forward_l3mdev_accept)
+        forward.port_forward_ct_zone, forward.port_forward_l3mdev_accept,
+        evpn_limits.from_conf(conf, 'evpn' in loaded))
 
 
 def _loaded(conf):
@@ -450,13 +467,3 @@ def _host(address):
 def _is_host(prefix):
     address, _slash, length = prefix.partition('/')
     return length == ('128' if ':' in address else '32')
-
-
-def _permit(fits, what, instead):
-    """Refuse a request that is outside of the limits.
-
-    :raises OSError: EPERM
-    """
-    if not fits:
-        raise OSError(errno.EPERM, f'{what} is refused: it is not {instead}, '
-                      'as the privileged side was started with')

@@ -53,7 +53,7 @@ def set_veth_pairs(items):
     :returns: list of (index, errno, text)
     """
     with channel.kernel() as kernel:
-        return _each(items, lambda *item: _set_veth_pair(kernel, *item))
+        return each(items, lambda *item: _set_veth_pair(kernel, *item))
 
 
 @privileged.kernel.change
@@ -64,7 +64,7 @@ def delete_veth_pairs(items):
     :returns: list of (index, errno, text)
     """
     with channel.kernel() as kernel:
-        return _each(items, lambda *item: _delete_veth_pair(kernel, *item))
+        return each(items, lambda *item: _delete_veth_pair(kernel, *item))
 
 
 @privileged.kernel.change
@@ -79,7 +79,7 @@ def set_vlans(items):
     :returns: list of (index, errno, text)
     """
     with channel.kernel() as kernel:
-        return _each(items, lambda *item: _set_vlan(kernel, *item))
+        return each(items, lambda *item: _set_vlan(kernel, *item))
 
 
 @privileged.kernel.change
@@ -90,11 +90,17 @@ def delete_vlans(names):
     :returns: list of (index, errno, text)
     """
     with channel.kernel() as kernel:
-        return _each([[name] for name in checks.sequence(names)],
+        return each([[name] for name in checks.sequence(names)],
                      lambda name: _delete_vlan(kernel, name))
 
 
-def _each(items, change):
+def each(items, change):
+    """Call a function with each item; a bad item does not affect the others.
+
+    :param items: list of argument lists
+    :param change: function of the arguments of one item
+    :returns: list of (index, errno, text) of the items that failed
+    """
     failures = []
     for position, item in enumerate(checks.sequence(items)):
         try:
@@ -114,11 +120,11 @@ def _set_veth_pair(kernel, name, peer, vrf):
     if master is None or master.kind != 'vrf':
         raise OSError(errno.ENODEV, f'VRF {vrf} does not exist')
     if name not in found and peer not in found:
-        _request(kernel, wire.NLM_F_CREATE | wire.NLM_F_EXCL,
+        request(kernel, wire.NLM_F_CREATE | wire.NLM_F_EXCL,
                  links.encode_veth(name, peer))
         found = links.read(kernel)
         for end in (name, peer):
-            _request(kernel, 0, links.encode_alias(
+            request(kernel, 0, links.encode_alias(
                 found[end].index, ownership.LINK_ALIAS))
     if not links.peers(found, name, peer):
         raise OSError(errno.EEXIST,
@@ -129,16 +135,16 @@ def _set_veth_pair(kernel, name, peer, vrf):
         # This comes before the device is up: a change of the VRF takes the
         # device down and up, and its routes and neighbours are lost.
         if end.master != wanted:
-            _request(kernel, 0, links.encode_master(end.index, wanted))
+            request(kernel, 0, links.encode_master(end.index, wanted))
         if not end.up:
-            _request(kernel, 0, links.encode_up(end.index))
+            request(kernel, 0, links.encode_up(end.index))
 
 
 def _delete_veth_pair(kernel, name, peer):
     _check_names(name, peer)
     found = links.read(kernel)
     if links.peers(found, name, peer):
-        _request(kernel, 0, links.encode_delete(found[name].index),
+        request(kernel, 0, links.encode_delete(found[name].index),
                  links.RTM_DELLINK)
 
 
@@ -150,25 +156,25 @@ def _set_vlan(kernel, name, bridge, tag):
     found = links.read(kernel)
     if name in found and _is_our_vlan(found[name]) and not _is_vlan(
             found[name], lower, tag):
-        _request(kernel, 0, links.encode_delete(found.pop(name).index),
+        request(kernel, 0, links.encode_delete(found.pop(name).index),
                  links.RTM_DELLINK)
     if name not in found:
-        _request(kernel, wire.NLM_F_CREATE | wire.NLM_F_EXCL,
+        request(kernel, wire.NLM_F_CREATE | wire.NLM_F_EXCL,
                  links.encode_vlan(name, lower, tag))
         found = links.read(kernel)
-        _request(kernel, 0, links.encode_alias(
+        request(kernel, 0, links.encode_alias(
             found[name].index, ownership.LINK_ALIAS))
     if not _is_vlan(found[name], lower, tag):
         raise OSError(errno.EEXIST, f'{name} is there and is not VLAN {tag} '
                       f'on {bridge}; rename or remove that device')
     if not found[name].up:
-        _request(kernel, 0, links.encode_up(found[name].index))
+        request(kernel, 0, links.encode_up(found[name].index))
 
 
 def _delete_vlan(kernel, name):
     found = links.read(kernel).get(checks.device(name))
     if found is not None and _is_our_vlan(found):
-        _request(kernel, 0, links.encode_delete(found.index),
+        request(kernel, 0, links.encode_delete(found.index),
                  links.RTM_DELLINK)
 
 
@@ -185,6 +191,14 @@ def _check_names(name, peer):
         raise checks.invalid(f'veth pair {name!r}, {peer!r} is not ours')
 
 
-def _request(kernel, flags, body, kind=links.RTM_NEWLINK):
+def request(kernel, flags, body, kind=links.RTM_NEWLINK):
+    """Send one request.
+
+    :param kernel: :class:`connection.Connection`
+    :param flags: of the message
+    :param body: of the message
+    :param kind: RTM_NEWLINK or RTM_DELLINK
+    :raises OSError: when the kernel refuses it
+    """
     for _index, number, text in kernel.batch([(kind, flags, body)]):
         raise OSError(number, text)

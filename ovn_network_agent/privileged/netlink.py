@@ -21,6 +21,7 @@ create an object without the mark nor delete an object of others.
 
 import errno
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.netlink import addresses
@@ -216,9 +217,9 @@ def _check_alone(kernel, dev, index, present, address):
             errno.EBUSY, f'with {address} the kernel would remove '
             f'{", ".join(lost)} from {dev}; remove that first, or '
             f'set sysctl promote_secondaries=1 for {dev}')
-    if (dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER) or
+    if (dev in ownership.VETH_ENDS or evpn_names.is_vrf_end(dev) or
             [a.address for a in present if '.' in a.address] != [address]):
-        # The veth pair goes as a whole.
+        # A veth pair goes as a whole.
         return
     lost = [route.dst for route in routes.read_on(kernel, index)
             if route.protocol not in (ownership.ROUTE_PROTOCOL,

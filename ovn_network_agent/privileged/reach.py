@@ -21,6 +21,7 @@ OVN; those of OVN have at least the prefix length :data:`SHORTEST`.
 import dataclasses
 import typing
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent.netlink import route_codec
@@ -28,6 +29,8 @@ from ovn_network_agent.netlink import route_codec
 # The prefix lengths of the largest networks, by family: those ever assigned,
 # and 10.0.0.0/8; for IPv6, 2002::/16 and shorter than those of any operator.
 SHORTEST = {4: 8, 6: 16}
+# In place of each incoming device of a VNI.
+ANY_VNI = evpn_names.vrf(evpn_names.VNIS[0])
 _BLACKHOLE = 0
 _FORWARD = 'port_forward'
 _LEAK = 'veth_leak'
@@ -53,7 +56,7 @@ class Reach:
     def address(self, prefix):
         """Whether a prefix is one address of a host."""
         found = iptext.network(prefix)
-        return found.prefixlen == found.max_prefixlen and _unicast(found)
+        return found.prefixlen == found.max_prefixlen and unicast(found)
 
     def host(self, prefix):
         """Whether a prefix may be an address of a router."""
@@ -65,7 +68,7 @@ class Reach:
         """Whether a prefix may be a provider network."""
         found = iptext.network(prefix)
         return found in self.networks if self.networks else (
-            self.narrow(prefix) and _unicast(found))
+            self.narrow(prefix) and unicast(found))
 
     def part(self, prefix):
         """Whether a prefix may be a provider network, or a part of one."""
@@ -82,7 +85,7 @@ class Reach:
 
     def routed(self, prefix):
         """Whether a prefix may be one of tenants that is announced."""
-        return self.tenants and self.narrow(prefix) and _unicast(
+        return self.tenants and self.narrow(prefix) and unicast(
             iptext.network(prefix))
 
     def narrow(self, prefix):
@@ -167,6 +170,8 @@ def shapes(conf):
                 mark=ownership.MARK_REPLY)
     yield Shape(_FORWARD, ownership.PRIORITY_REPLY_GUARD, _BLACKHOLE,
                 mark=ownership.MARK_REPLY)
+    yield Shape('evpn', ownership.EVPN_RULE_PRIORITY, _BLACKHOLE, ANY_VNI,
+                both=True)
 
 
 def _of_the_pair(conf):
@@ -215,6 +220,7 @@ def _within(reach, kind, prefix):
     return getattr(reach, kind)(prefix)
 
 
-def _unicast(network):
+def unicast(network):
+    """Whether a network is one of hosts beyond a link."""
     return not (network.is_loopback or network.is_multicast or
                 network.version == 6 and network.is_link_local)

@@ -28,6 +28,7 @@ configuration of FRR.  FRR itself notifies nobody.
 
 import socket
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import bpf
@@ -83,7 +84,8 @@ class LinkWatch(notifications.Watch):
     :param callback: called with one of :data:`KINDS`, :data:`STATIC` or
         :data:`DEFAULT`, and with a text that names the change and its author,
         '' if not known; on the thread of the watch; must return soon
-    :param neighbour_devices: names of the devices whose neighbours matter
+    :param neighbour_devices: names of the devices whose neighbours matter,
+        beside the veth ends in the VRFs of VNIs
     :param own_ports: function that returns the set of the agent's netlink
         port ids, whose changes are not reported, see
         :func:`ovn_network_agent.privileged.netlink.port`; called for each
@@ -141,10 +143,12 @@ class LinkWatch(notifications.Watch):
         index = messages.decode(
             neighbours.MESSAGE, data, start, end)['ifindex']
         try:
-            return socket.if_indextoname(index) in self._neighbour_devices
+            name = socket.if_indextoname(index)
         except (OSError, OverflowError):
             # The device is gone, which is reported as LINK.
             return False
+        return name in self._neighbour_devices or (
+            evpn_names.is_vrf_end(name))
 
     def _route(self, kind, flags, port, data, start, end):
         route = routes.decode(data, start, end)

@@ -1,0 +1,102 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The common part of the backends that make ports of Open vSwitch."""
+
+import time
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import ovsdb_writer
+from ovn_network_agent.ovsdb import connection
+
+# Seconds between two checks whether ovs-vswitchd has made a port.
+_INTERVAL = 0.02
+
+
+class SwitchPorts(ovsdb_writer.Writer):
+    """A backend whose rows become ports when ovs-vswitchd has made them."""
+
+    database = 'ovs'
+
+    def standing(self, ovs):
+        """What ovs-vswitchd has made of the agent's ports.
+
+        :param ovs: dict of table name to dict of UUID to row
+        :returns: (keys of the resources whose ports are made, dict of key to
+            the reason of a failure)
+        """
+        raise NotImplementedError
+
+    def apply(self, delta):
+        """Write the rows, and wait until ovs-vswitchd has made the ports.
+
+        The wait ends after ``[ovn] transaction_timeout`` seconds.  A port that
+        ovs-vswitchd could not make is tried once more.
+
+        :param delta: :class:`base.Delta`
+        :returns: dict of :class:`resources.Ref` to reason
+        :raises base.BackendError: when the local database does not answer
+        """
+        failures = super().apply(delta)
+        wanted = [*delta.create, *(new for _old, new in delta.update)]
+        not_made, refused = self._not_made(
+            [r for r in wanted if r.ref not in failures])
+        return {**failures, **not_made, **self._again(
+            [r for r in wanted if r.ref in refused])}
+
+    def _again(self, refused):
+        """Have ovs-vswitchd try once more to make ports.
+
+        ovs-vswitchd (3.1, seen with its user-space data path) cannot make a
+        port while the same change removes a port of this name from another
+        bridge: 'File exists'.
+
+        :returns: dict of Ref to reason, for the ports that it has not made
+        """
+        if not refused:
+            return {}
+        failures = super().apply(base.Delta(create=tuple(refused)))
+        not_made, reasons = self._not_made(
+            [r for r in refused if r.ref not in failures])
+        return {**failures, **not_made, **reasons}
+
+    def _not_made(self, wanted):
+        """Wait until ovs-vswitchd has made the ports of the database.
+
+        :returns: two dicts of Ref to reason: ports that ovs-vswitchd has not
+            looked at within the time limit, and those it could not make
+        """
+        deadline = time.monotonic() + self.conf.ovn.transaction_timeout
+        while True:
+            made, errors = self.rows(self.standing)
+            left = [r for r in wanted if r.key not in made]
+            failures = {r.ref: errors[r.key] for r in left if r.key in errors}
+            waiting = [r.ref for r in left if r.ref not in failures]
+            if not waiting:
+                return {}, failures
+            if time.monotonic() > deadline:
+                return {ref: (
+                    'ovs-vswitchd has not made the port within '
+                    f'{self.conf.ovn.transaction_timeout:d} s; is it running?')
+                    for ref in waiting}, failures
+            time.sleep(_INTERVAL)
+
+    def rows(self, function):
+        """Call a function with the rows of the local database.
+
+        :raises BackendError: when the database is not available
+        """
+        try:
+            with self._context.databases[self.database].rows() as ovs:
+                return function(ovs)
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e

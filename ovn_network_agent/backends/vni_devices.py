@@ -1,0 +1,91 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend vni_devices: VRF, bridge and VXLAN device of each VNI.
+
+The devices have the agent's alias.  A device of another program with the name
+of one of them stays as found, and the VNI is then reported as failed.
+"""
+
+from ovn_network_agent import evpn_names
+from ovn_network_agent import notices
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import kernel
+from ovn_network_agent.netlink import vni_links
+from ovn_network_agent.privileged import vni_links as privileged
+
+_NO_TUNNEL = vni_links.Tunnel(0, '', 0)
+
+
+class VniDevicesBackend(base.Backend):
+    """The devices of the VNIs, all three as one object."""
+
+    name = 'vni_devices'
+    kinds = (resources.VniDevices,)
+    doubted_by = (notices.kernel('link'),)
+    uses_known = False
+    # What is in the VRF leaves it with the VRF.
+    invalidates = ('vni_port', 'sysctl', 'address', 'neighbour',
+                   'neighbour_proxy', 'route', 'rule')
+
+    def read(self, known):
+        """Read the devices of all VNIs that have one of the agent.
+
+        :param known: not needed, because the devices have a mark
+        :returns: list of :class:`resources.VniDevices`; ``mtu`` is 0 while a
+            device is missing, down or not as it has to be
+        :raises base.BackendError: when the kernel does not answer
+        """
+        found, details = kernel.reading('devices', vni_links.read_all)
+        ours = {name: link for name, link in found.items()
+                if link.alias == ownership.LINK_ALIAS}
+        names = {link.index: name for name, link in found.items()}
+        vnis = {vni for name in ours
+                if (vni := evpn_names.vni_of_device(name))}
+        return [_resource(vni, ours, details, names) for vni in sorted(vnis)]
+
+    def apply(self, delta):
+        """Make, repair or delete devices; see :meth:`base.Backend.apply`."""
+        wanted = delta.wanted
+        return {
+            **kernel.refused(
+                privileged.set_devices, wanted,
+                [[r.vni, r.table, r.mac, r.local, r.port, r.mtu, r.underlay]
+                 for r in wanted]),
+            **kernel.refused(privileged.delete_devices, delta.delete,
+                             [r.vni for r in delta.delete])}
+
+
+def _resource(vni, ours, details, names):
+    """The devices of a VNI as they are.
+
+    :param ours: dict of name to :class:`netlink.links.Link`, the marked ones
+    :param details: dict of name to :class:`vni_links.Details`
+    :param names: dict of ifindex to name
+    """
+    vrf, bridge, vxlan = (ours.get(name) for name in (
+        evpn_names.vrf(vni), evpn_names.bridge(vni), evpn_names.vxlan(vni)))
+    tunnel, mtu = _NO_TUNNEL, 0
+    if vxlan and vxlan.kind == 'vxlan':
+        tunnel = details[vxlan.name].tunnel
+    if (vrf and bridge and vxlan and vrf.up and tunnel.vni == vni and
+            bridge.kind == 'bridge' and
+            not tunnel.learning and details[vxlan.name].settled and all(
+                each.up and each.master == master.index and
+                details[each.name].silent for each, master in (
+                    (bridge, vrf), (vxlan, bridge)))):
+        mtu = details[vxlan.name].mtu
+    return resources.VniDevices(
+        vni, vrf.vrf_table if vrf else 0, bridge.mac if bridge else '',
+        tunnel.local, tunnel.port, mtu, names.get(tunnel.link, ''))

@@ -1,0 +1,119 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend vni_port: veth pairs between VRFs of VNIs and provider bridges.
+
+Both ends have the agent's alias, and the port on the bridge has its mark in
+the local Open_vSwitch database.  A device or port of another program with such
+a name stays as found, and the pair is then reported as failed.
+"""
+
+from ovn_network_agent import evpn_names
+from ovn_network_agent import notices
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import kernel
+from ovn_network_agent.backends import switch_ports
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import vni_links
+from ovn_network_agent.ovs import commands
+from ovn_network_agent.ovs import vni_port
+from ovn_network_agent.privileged import vni_links as privileged
+
+_COMMANDS = {'set': commands.SetVniPort, 'remove': commands.RemoveVniPort}
+
+
+class VniPortBackend(switch_ports.SwitchPorts):
+    """A veth pair and its port of Open vSwitch, as one object."""
+
+    name = 'vni_port'
+    kinds = (resources.VniPort,)
+    doubted_by = (notices.kernel('link'), notices.INTERFACES,
+                  notices.SWITCH_PORTS)
+    revived_by = (notices.connected('ovs'),)
+    uses_known = False
+    invalidates = ('sysctl', 'address', 'neighbour', 'neighbour_proxy',
+                   'route', 'rule')
+
+    def read(self, known):
+        """Read the pairs, and the ports, with the name and the mark.
+
+        :param known: not needed, because there are marks
+        :returns: list of :class:`resources.VniPort`; ``mac`` is '' for a pair
+            that is not as it has to be, ``bridge`` is '' for such a port
+        :raises base.BackendError: when the kernel or the local database does
+            not answer
+        """
+        found, details = kernel.reading('devices', vni_links.read_all)
+        masters = {link.index: name for name, link in found.items()}
+        ports = {evpn_names.vrf_end_of(name): port
+                 for name, port in self.rows(vni_port.ports).items()}
+        ours = {name for name, link in found.items()
+                if evpn_names.is_vrf_end(name) and _is_ours(link)}
+        return [resources.VniPort(
+            name, *_pair(found, details, masters, name if name in ours else
+                         ''), *ports.get(name, ('', 0)))
+            for name in sorted(ours | ports.keys())]
+
+    def command(self, verb, resource):
+        """The command that makes or removes a port.
+
+        :param verb: 'set' or 'remove', see :class:`ovsdb_writer.Writer`
+        :param resource: :class:`resources.VniPort`
+        """
+        return lambda api: _COMMANDS[verb](api, resource)
+
+    def standing(self, ovs):
+        """See :meth:`switch_ports.SwitchPorts.standing`."""
+        return ({(evpn_names.vrf_end_of(name),)
+                 for name, (bridge, _tag) in vni_port.ports(ovs).items()
+                 if bridge},
+                {(evpn_names.vrf_end_of(name),): reason
+                 for name, reason in vni_port.errors(ovs).items()})
+
+    def apply(self, delta):
+        """Make pairs, then all ports, then delete pairs.
+
+        See :meth:`base.Backend.apply`.
+        """
+        wanted = delta.wanted
+        failures = kernel.refused(
+            privileged.set_ports, wanted,
+            [[r.name, r.vni, r.mac, r.bridge] for r in wanted])
+        failures.update(super().apply(base.Delta(
+            create=tuple(r for r in wanted if r.ref not in failures),
+            delete=delta.delete)))
+        gone = [r for r in delta.delete if r.ref not in failures]
+        failures.update(kernel.refused(
+            privileged.delete_ports, gone, [r.name for r in gone]))
+        return failures
+
+
+def _is_ours(link):
+    return link.kind == 'veth' and link.alias == ownership.LINK_ALIAS
+
+
+def _pair(found, details, masters, name):
+    """(VNI, MAC) of a pair; the MAC is '' while the pair is not complete.
+
+    :param masters: dict of ifindex to name
+    :param name: of the end in the VRF, '' without one
+    """
+    if not name:
+        return 0, ''
+    end, peer = found[name], found.get(evpn_names.bridge_end(name))
+    complete = (peer is not None and _is_ours(peer) and end.up and peer.up and
+                links.peers(found, name, peer.name) and
+                details[name].silent)
+    return (evpn_names.vni_of_vrf(masters.get(end.master, '')),
+            end.mac if complete else '')

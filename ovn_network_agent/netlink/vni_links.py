@@ -1,0 +1,244 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The devices of EVPN: VRF, bridge, VXLAN device, and veth pairs.
+
+They are network devices as those of :mod:`netlink.links`, with more
+properties.
+"""
+
+import functools
+import typing
+
+from pyroute2 import netlink
+from pyroute2.netlink.rtnl import ifinfmsg
+
+from ovn_network_agent import evpn_names
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import texts
+
+# IN6_ADDR_GEN_MODE_NONE of linux/if_link.h: no link-local address.
+_GENERATE_NONE = 1
+_PEER = 'VETH_INFO_PEER'
+_MODE = 'IFLA_INET6_ADDR_GEN_MODE'
+
+MESSAGE = messages.narrow(
+    ifinfmsg.ifinfmsg, (1, 'IFLA_ADDRESS', 'binary'), 'IFLA_IFNAME',
+    'IFLA_MTU', 'IFLA_MASTER',
+    (18, 'IFLA_LINKINFO', 'ifinfo', netlink.NLA_F_NESTED),
+    (20, 'IFLA_IFALIAS', 'string'),
+    (26, 'IFLA_AF_SPEC', 'af_spec_inet', netlink.NLA_F_NESTED))
+
+
+class Tunnel(typing.NamedTuple):
+    """What a VXLAN device is made with, and cannot be changed later.
+
+    :ivar local: source address, IPv4; '' for none
+    :ivar port: UDP port of the destination
+    :ivar link: ifindex of the device or VRF of the packets, 0 for none
+    :ivar learning: whether the device learns addresses
+    """
+
+    vni: int
+    local: str
+    port: int
+    link: int = 0
+    learning: bool = False
+
+
+class Details(typing.NamedTuple):
+    """More properties of a device.
+
+    :ivar silent: whether the kernel gives it no IPv6 address by itself
+    :ivar tunnel: :class:`Tunnel` of a VXLAN device, else None
+    :ivar settled: whether the device is the port of a bridge, without
+        learning and with neighbour suppression
+    """
+
+    mtu: int
+    silent: bool
+    tunnel: Tunnel | None
+    settled: bool
+
+
+# -- bodies of RTM_NEWLINK --------------------------------------------------
+
+def encode_vrf(name, table):
+    """Make a VRF."""
+    return _new(name, 'vrf', [('IFLA_VRF_TABLE', table)])
+
+
+def encode_bridge(name, mac):
+    """Make a bridge with a MAC address of its own."""
+    return _new(name, 'bridge', (),
+                ('IFLA_ADDRESS', texts.mac_bytes(mac)))
+
+
+def encode_vxlan(name, tunnel, mtu):
+    """Make a VXLAN device.
+
+    :param tunnel: :class:`Tunnel`
+    """
+    return _new(name, 'vxlan', [
+        ('IFLA_VXLAN_ID', tunnel.vni), ('IFLA_VXLAN_LOCAL', tunnel.local),
+        ('IFLA_VXLAN_PORT', tunnel.port),
+        ('IFLA_VXLAN_LEARNING', int(tunnel.learning)),
+        *([('IFLA_VXLAN_LINK', tunnel.link)] if tunnel.link else ())],
+        ('IFLA_MTU', mtu))
+
+
+def encode_veth(name, peer, mac, mtu):
+    """Make a veth pair.
+
+    :param mac: that of the end with the first name
+    :param mtu: of both ends
+    """
+    other = {'attrs': [('IFLA_IFNAME', peer), ('IFLA_MTU', mtu)]}
+    return _new(name, 'veth', [(_PEER, other)],
+                ('IFLA_ADDRESS', texts.mac_bytes(mac)), ('IFLA_MTU', mtu))
+
+
+def _new(name, kind, data, *attributes):
+    return messages.encode(MESSAGE, [
+        ('IFLA_IFNAME', name), *attributes,
+        ('IFLA_LINKINFO', {'attrs': [
+            ('IFLA_INFO_KIND', kind),
+            ('IFLA_INFO_DATA', {'attrs': list(data)})]})])
+
+
+def encode_alias(name, alias):
+    """Set the ifalias text of the device with a name."""
+    return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
+                                     ('IFLA_IFALIAS', alias)])
+
+
+def encode_silent(name):
+    """Give the device with a name no IPv6 address by itself."""
+    return messages.encode(MESSAGE, [
+        ('IFLA_IFNAME', name),
+        ('IFLA_AF_SPEC', {'attrs': [('AF_INET6', {'attrs': [
+            (_MODE, _GENERATE_NONE)]})]})])
+
+
+def encode_settled(name):
+    """Set the learning and neighbour suppression of a bridge's port."""
+    return messages.encode(MESSAGE, [
+        ('IFLA_IFNAME', name),
+        ('IFLA_LINKINFO', {'attrs': [
+            ('IFLA_INFO_SLAVE_KIND', 'bridge'),
+            ('IFLA_INFO_SLAVE_DATA', {'attrs': [
+                ('IFLA_BRPORT_LEARNING', 0),
+                ('IFLA_BRPORT_NEIGH_SUPPRESS', 1)]})]})])
+
+
+def encode_mac(name, mac):
+    """Set the MAC address."""
+    return messages.encode(MESSAGE, [
+        ('IFLA_IFNAME', name), ('IFLA_ADDRESS', texts.mac_bytes(mac))])
+
+
+def encode_mtu(name, mtu):
+    """Set the MTU."""
+    return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
+                                     ('IFLA_MTU', mtu)])
+
+
+def encode_master(name, master):
+    """Enslave a device.
+
+    :param master: ifindex
+    """
+    return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
+                                     ('IFLA_MASTER', master)])
+
+
+def encode_flags(name, up):
+    """Bring a device up or down."""
+    return messages.encode(
+        MESSAGE, [('IFLA_IFNAME', name)],
+        flags=ifinfmsg.IFF_UP if up else 0, change=ifinfmsg.IFF_UP)
+
+
+# -- reading ----------------------------------------------------------------
+
+def read(kernel):
+    """All devices of the network namespace.
+
+    :param kernel: :class:`connection.Connection`
+    :returns: dict of name to :class:`links.Link`, and dict of name to
+        :class:`Details` for the devices with names of EVPN alone
+    :raises OSError: when the devices cannot be read
+    """
+    found, details = {}, {}
+    for data, start, end in kernel.dump(links.RTM_GETLINK,
+                                        links.everything()):
+        link = links.decode(data, start, end)
+        found[link.name] = link
+        if evpn_names.vni_of_device(link.name) or evpn_names.is_vrf_end(
+                link.name):
+            details[link.name] = _details(_body(data, start, end))
+    return found, details
+
+
+def read_mtu(kernel, name):
+    """MTU of a device.
+
+    :param kernel: :class:`connection.Connection`
+    :raises OSError: when there is no such device, or the kernel does not
+        answer
+    """
+    return _details(_body(*kernel.ask(links.RTM_GETLINK, messages.encode(
+        MESSAGE, [('IFLA_IFNAME', name)])))).mtu
+
+
+def read_all():
+    """As :func:`read`, on a new connection."""
+    with connection.Connection() as kernel:
+        return read(kernel)
+
+
+def _body(data, start, end):
+    return data[start:end]
+
+
+@functools.lru_cache(maxsize=messages.REMEMBERED)
+def _details(body):
+    """The :class:`Details` in the body of RTM_NEWLINK."""
+    found = messages.attributes(messages.decode(MESSAGE, body, 0, len(body)))
+    info = _nested(found, 'IFLA_LINKINFO')
+    inet6 = _nested(_nested(found, 'IFLA_AF_SPEC'), 'AF_INET6')
+    port = {}
+    if texts.text(info.get('IFLA_INFO_SLAVE_KIND')) == 'bridge':
+        port = _nested(info, 'IFLA_INFO_SLAVE_DATA')
+    return Details(
+        found.get('IFLA_MTU', 0), inet6.get(_MODE) == _GENERATE_NONE,
+        _tunnel(info),
+        (port.get('IFLA_BRPORT_LEARNING'),
+         port.get('IFLA_BRPORT_NEIGH_SUPPRESS')) == (0, 1))
+
+
+def _tunnel(info):
+    if texts.text(info.get('IFLA_INFO_KIND')) != 'vxlan':
+        return None
+    data = _nested(info, 'IFLA_INFO_DATA')
+    return Tunnel(data.get('IFLA_VXLAN_ID', 0),
+                  data.get('IFLA_VXLAN_LOCAL', ''),
+                  data.get('IFLA_VXLAN_PORT', 0),
+                  data.get('IFLA_VXLAN_LINK', 0),
+                  data.get('IFLA_VXLAN_LEARNING') != 0)
+
+
+def _nested(found, name):
+    """The attributes in an attribute, none without it."""
+    return messages.attributes(found[name]) if found.get(name) else {}

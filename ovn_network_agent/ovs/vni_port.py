@@ -1,0 +1,73 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The agent's ports of veth pairs in the local Open_vSwitch database.
+
+Pure.  They are access ports, which get the packets of one VLAN without a tag.
+With the tag 0 these are the packets that have no tag; without any, the port
+would get the packets of all VLANs.
+"""
+
+from ovn_network_agent import evpn_names
+from ovn_network_agent import ownership
+from ovn_network_agent.ovs import relay
+
+INTERFACE_SETTINGS = {'type': ''}
+# A type that Open vSwitch writes for itself means the same.
+_TYPES = ('', 'system')
+
+
+def port_settings(tag):
+    """Columns of the Port row, without its name and mark.
+
+    :param tag: VLAN, 0 for packets without a tag
+    :returns: dict of column to value
+    """
+    return {'tag': [tag], 'vlan_mode': [], 'trunks': []}
+
+
+def is_ours(port):
+    """Whether a Port row is one of a veth pair, by its name and its mark."""
+    end = evpn_names.vrf_end_of(port.name)
+    return bool(end) and ownership.is_managed(port.external_ids)
+
+
+def ports(ovs):
+    """The ports in the database.
+
+    :param ovs: dict of table name to dict of UUID to row
+    :returns: dict of name to (bridge, tag); ('', 0) for a port with wrong
+        settings, or one that Open vSwitch has not made
+    """
+    return {port.name: _as_found(bridge, port)
+            for bridge, port in _found(ovs)}
+
+
+def errors(ovs):
+    """The reasons why Open vSwitch could not make ports, dict of name."""
+    return relay.reasons(port for _bridge, port in _found(ovs))
+
+
+def _as_found(bridge, port):
+    tag = next(iter(port.tag), 0)
+    interfaces = port.interfaces
+    right = (relay.as_set(port, port_settings(tag)) and
+             len(interfaces) == 1 and relay.ofport(interfaces[0]) > 0 and
+             interfaces[0].type in _TYPES)
+    return (bridge.name, tag) if right else ('', 0)
+
+
+def _found(ovs):
+    for bridge in ovs['Bridge'].values():
+        for port in bridge.ports:
+            if is_ours(port):
+                yield bridge, port

@@ -1,0 +1,142 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The limits of the privileged side for the driver evpn.
+
+Tenants choose the addresses of their networks, so any is allowed.  But the
+devices and tables are those of VNIs alone, and each route is in the table of
+the VNI whose devices it leads to.
+"""
+
+import dataclasses
+
+from ovn_network_agent import evpn_names
+from ovn_network_agent import iptext
+from ovn_network_agent import ownership
+from ovn_network_agent.conf import bridges
+from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import reach
+
+_LINK_LOCAL = (f'{ownership.SEGMENT_LINK_LOCAL}/64', 'fe80::1/64')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EvpnLimits:
+    """The values of the configuration.
+
+    :ivar loaded: whether the driver is; without it, nothing is allowed
+    :ivar base: the option table_base
+    :ivar tunnel: (source address, UDP port, MTU) of each VXLAN device
+    :ivar underlays: names of the VRFs that may have the tunnels, '' for the
+        default VRF
+    :ivar bridges: names of the provider bridges
+    """
+
+    loaded: bool
+    base: int
+    tunnel: tuple
+    underlays: tuple
+    bridges: tuple
+
+    def is_port(self, dev):
+        """Whether a device is a veth end in the VRF of a VNI, by its name."""
+        return self.loaded and isinstance(dev, str) and (
+            evpn_names.is_vrf_end(dev))
+
+    def is_device(self, dev):
+        """Whether a device is one of a VNI, by its name."""
+        return self.is_port(dev) or self.loaded and isinstance(
+            dev, str) and evpn_names.vni_of_device(dev) > 0
+
+    def vni(self, table):
+        """The VNI that has a routing table, 0 for another table."""
+        return (evpn_names.vni_of_table(self.base, table) if self.loaded
+                else 0)
+
+    def check_devices(self, vni, table, local, port, mtu, underlay):
+        """Check the devices of a VNI that are made."""
+        number = checks.integer(vni, 'VNI')
+        for value, what in ((table, 'table'), (port, 'port'), (mtu, 'MTU')):
+            checks.integer(value, what)
+        checks.permit(
+            self.loaded and number in evpn_names.VNIS and
+            table == evpn_names.table(self.base, number),
+            f'table {table} of VNI {vni}', f'[evpn] table_base = {self.base} '
+            'plus the VNI')
+        checks.permit(
+            (local, port, mtu) == self.tunnel and local != '',
+            f'a tunnel of {local!r}, UDP port {port}, with MTU {mtu}',
+            'that of [evpn] local_ip, udp_dstport and underlay_mtu')
+        checks.permit(underlay in self.underlays, f'VRF {underlay!r}',
+                      '[frr] vrf_name')
+
+    def check_port(self, name, vni, bridge):
+        """Check a veth pair that is made."""
+        checks.permit(
+            self.is_port(name) and bridge in self.bridges and
+            checks.integer(vni, 'VNI') in evpn_names.VNIS,
+            f'veth pair {name!r} of VNI {vni!r} to bridge {bridge!r}',
+            'a pair to a provider bridge')
+
+    def is_route(self, table, dst, dev, via):
+        """Whether a route is one of a VNI.
+
+        :param via: gateway, '' for a route of scope link
+        :raises ValueError: when the gateway is no address
+        """
+        vni = self.vni(table)
+        if vni and dev == evpn_names.vrf(vni):
+            return not via and _is_host(dst)
+        return vni > 0 and self.is_port(dev) and _is_network(dst) and (
+            not via or reach.unicast(iptext.network(via)))
+
+    def check_address(self, text):
+        """Check an address of a veth end."""
+        checks.permit(text in _LINK_LOCAL or _is_host(text), text,
+                      'an address of a gateway')
+
+    def check_host(self, prefix):
+        """Check the prefix of an address of a host."""
+        checks.permit(_is_host(prefix), prefix, 'an address of a host')
+
+    def check_advertised(self, prefixes):
+        """Check prefixes of router advertisements."""
+        for prefix in prefixes:
+            checks.permit(_is_network(prefix) and ':' in prefix,
+                          f'advertised prefix {prefix}', 'an IPv6 network')
+
+
+def from_conf(conf, loaded):
+    """The limits of a configuration.
+
+    :param conf: the oslo.config ConfigOpts
+    :param loaded: whether the driver evpn may want resources
+    :returns: :class:`EvpnLimits`
+    """
+    own = conf.evpn
+    return EvpnLimits(
+        loaded, own.table_base,
+        (own.local_ip, own.udp_dstport, own.underlay_mtu -
+         evpn_names.OVERHEAD),
+        ('', conf.frr.vrf_name), bridges.served(conf))
+
+
+def _is_host(prefix):
+    network = iptext.network(prefix, strict=False)
+    return network.prefixlen == network.max_prefixlen and (
+        reach.unicast(network))
+
+
+def _is_network(prefix):
+    network = iptext.network(prefix)
+    return (network.prefixlen >= reach.SHORTEST[network.version] and
+            reach.unicast(network))

@@ -1,0 +1,287 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Privileged entry points for the devices of EVPN.
+
+The VRF, the bridge and the VXLAN device of a VNI, and the veth pairs to
+provider bridges.  A device with the agent's name and without its mark stays as
+found; the failure is EEXIST and names the device.
+
+A device gets its mark in the datagram that makes it.  So no device without
+mark is left when the agent is killed.
+"""
+
+import errno
+import typing
+
+from ovn_network_agent import evpn_names
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent.netlink import links as plain
+from ovn_network_agent.netlink import vni_links
+from ovn_network_agent.netlink import wire
+from ovn_network_agent.privileged import channel
+from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import limits
+from ovn_network_agent.privileged import links
+
+_CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
+
+
+@privileged.kernel.change
+def set_devices(items):
+    """Make the devices of VNIs, or repair them.
+
+    :param items: list of [vni, table, mac, local, port, mtu, underlay], see
+        :class:`resources.VniDevices`
+    :returns: list of (index, errno, text)
+    """
+    with channel.kernel() as kernel:
+        return links.each(items, lambda *item: _set_devices(kernel, *item))
+
+
+@privileged.kernel.change
+def delete_devices(vnis):
+    """Delete the agent's devices of VNIs; other devices stay.
+
+    :param vnis: list of numbers
+    :returns: list of (index, errno, text)
+    """
+    def delete(vni):
+        checks.integer(vni, 'VNI')
+        found, _details = vni_links.read(kernel)
+        for name, kind in reversed(_names(vni)):
+            if name in found and _is_ours(found[name], kind):
+                _delete(kernel, found[name])
+
+    with channel.kernel() as kernel:
+        return links.each([[vni] for vni in checks.sequence(vnis)], delete)
+
+
+@privileged.kernel.change
+def set_ports(items):
+    """Make the veth pairs between VRFs and provider bridges, or repair them.
+
+    :param items: list of [name, vni, mac, bridge], see
+        :class:`resources.VniPort`
+    :returns: list of (index, errno, text)
+    """
+    with channel.kernel() as kernel:
+        return links.each(items, lambda *item: _set_port(kernel, *item))
+
+
+@privileged.kernel.change
+def delete_ports(names):
+    """Delete the agent's veth pairs; other devices stay.
+
+    :param names: list of names of ends in VRFs
+    :returns: list of (index, errno, text)
+    """
+    def delete(name):
+        if not evpn_names.is_vrf_end(checks.device(name)):
+            raise checks.invalid(f'veth pair {name!r} is not ours')
+        found = plain.named(kernel, [name]).get(name)
+        if found is not None and _is_ours(found, 'veth'):
+            _delete(kernel, found)
+
+    with channel.kernel() as kernel:
+        return links.each([[name] for name in checks.sequence(names)], delete)
+
+
+# -- the devices of a VNI -----------------------------------------------------
+
+class _Wanted(typing.NamedTuple):
+    """The properties of devices that have changed or may change.
+
+    :ivar mac: of the bridge
+    :ivar mtu: of the VXLAN device
+    """
+
+    table: int
+    mac: str
+    mtu: int
+    tunnel: vni_links.Tunnel
+
+
+def _set_devices(kernel, vni, table, mac, local, port, mtu, underlay):
+    limits.current().evpn.check_devices(vni, table, local, port, mtu, underlay)
+    checks.mac(mac)
+    found, details = vni_links.read(kernel)
+    for name, kind in _names(vni):
+        _check_ours(found, name, kind)
+    _check_table(found, vni, table)
+    wanted = _Wanted(table, mac, mtu, vni_links.Tunnel(
+        vni, local, port, _index(found, underlay)))
+    _delete_wrong(kernel, found, details, vni, wanted)
+    missing = {name for name, _kind in _names(vni)} - found.keys()
+    if missing:
+        _send(kernel, _creations(vni, wanted, missing), vni)
+        found, details = vni_links.read(kernel)
+    _send(kernel, list(_repairs(found, details, vni, wanted)), vni)
+
+
+def _names(vni):
+    """The names and kinds of the devices, in the order of creation."""
+    return ((evpn_names.vrf(vni), 'vrf'), (evpn_names.bridge(vni), 'bridge'),
+            (evpn_names.vxlan(vni), 'vxlan'))
+
+
+def _check_table(found, vni, table):
+    """Check that no other VRF has a table."""
+    for name, link in found.items():
+        if link.vrf_table == table and name != evpn_names.vrf(vni):
+            raise OSError(
+                errno.EEXIST, f'routing table {table} is that of VRF {name}: '
+                f'give that VRF another table, or set [evpn] table_base')
+
+
+def _index(found, underlay):
+    """ifindex of the VRF of the tunnels, 0 for the default VRF."""
+    if not underlay:
+        return 0
+    if underlay not in found:
+        raise OSError(errno.ENODEV, f'VRF {underlay} of the tunnels does not '
+                      'exist')
+    return found[underlay].index
+
+
+def _delete_wrong(kernel, found, details, vni, wanted):
+    """Delete the devices whose difference the kernel cannot change."""
+    vrf, vxlan = evpn_names.vrf(vni), evpn_names.vxlan(vni)
+    if vxlan in found and details[vxlan].tunnel != wanted.tunnel:
+        _delete(kernel, found.pop(vxlan))
+    if vrf in found and found[vrf].vrf_table != wanted.table:
+        _delete(kernel, found.pop(vrf))
+
+
+def _creations(vni, wanted, missing):
+    """The requests that make devices, with their marks."""
+    bodies = zip(_names(vni), (
+        lambda name: vni_links.encode_vrf(name, wanted.table),
+        lambda name: vni_links.encode_bridge(name, wanted.mac),
+        lambda name: vni_links.encode_vxlan(name, wanted.tunnel, wanted.mtu)))
+    return [request for (name, _kind), encode in bodies if name in missing
+            for request in ((_CREATE, encode(name)), _mark(name))]
+
+
+def _mark(name):
+    return 0, vni_links.encode_alias(name, ownership.LINK_ALIAS)
+
+
+def _repairs(found, details, vni, wanted):
+    """The requests that make devices right, which are all there."""
+    vrf, bridge, vxlan = (name for name, _kind in _names(vni))
+    if not found[vrf].up:
+        yield 0, vni_links.encode_flags(vrf, True)
+    # FRR has the neighbours of the bridge again only after the bridge was
+    # down: when the bridge was out of the VRF, or gets another MAC.
+    change = [
+        *_unless(details[bridge].silent, vni_links.encode_silent, bridge),
+        *_unless(found[bridge].mac == wanted.mac, vni_links.encode_mac,
+                 bridge, wanted.mac),
+        *_unless(found[bridge].master == found[vrf].index,
+                 vni_links.encode_master, bridge, found[vrf].index)]
+    if change and found[bridge].up:
+        yield 0, vni_links.encode_flags(bridge, False)
+    yield from change
+    if change or not found[bridge].up:
+        yield 0, vni_links.encode_flags(bridge, True)
+    yield from _unless(details[vxlan].silent, vni_links.encode_silent, vxlan)
+    yield from _unless(details[vxlan].mtu == wanted.mtu, vni_links.encode_mtu,
+                       vxlan, wanted.mtu)
+    inside = found[vxlan].master == found[bridge].index
+    yield from _unless(inside, vni_links.encode_master, vxlan,
+                       found[bridge].index)
+    yield from _unless(inside and details[vxlan].settled,
+                       vni_links.encode_settled, vxlan)
+    yield from _unless(found[vxlan].up, vni_links.encode_flags, vxlan, True)
+
+
+def _unless(right, encode, *args):
+    return [] if right else [(0, encode(*args))]
+
+
+# -- veth pairs ---------------------------------------------------------------
+
+def _set_port(kernel, name, vni, mac, bridge):
+    limits.current().evpn.check_port(name, vni, bridge)
+    checks.mac(mac)
+    found, details = vni_links.read(kernel)
+    vrf, peer = evpn_names.vrf(vni), evpn_names.bridge_end(name)
+    if vrf not in found or not _is_ours(found[vrf], 'vrf'):
+        raise OSError(errno.ENODEV, f'VRF {vrf} of the agent does not exist')
+    for end in (name, peer):
+        _check_ours(found, end, 'veth')
+    if not plain.peers(found, name, peer):
+        _make_pair(kernel, found, name, mac, bridge)
+        found, details = vni_links.read(kernel)
+    end = found[name]
+    # The VRF comes before the device is up: the kernel takes a device down
+    # and up to enslave it, and its routes and neighbours would be lost.
+    _send(kernel, [
+        *_unless(details[name].silent, vni_links.encode_silent, name),
+        *_unless(end.mac == mac, vni_links.encode_mac, name, mac),
+        *_unless(end.master == found[vrf].index, vni_links.encode_master,
+                 name, found[vrf].index),
+        *_unless(end.up, vni_links.encode_flags, name, True),
+        *_unless(found[peer].up, vni_links.encode_flags, peer, True)])
+
+
+def _make_pair(kernel, found, name, mac, bridge):
+    """Make a pair, in place of the rest of one.
+
+    Open vSwitch gives the bridge the least MTU of its ports, so the pair has
+    that of the bridge.
+    """
+    peer = evpn_names.bridge_end(name)
+    for end in (name, peer):
+        if end in found:
+            _delete(kernel, found[end])
+    mtu = vni_links.read_mtu(kernel, bridge)
+    _send(kernel, [
+        (_CREATE, vni_links.encode_veth(name, peer, mac, mtu)),
+        _mark(name), _mark(peer), (0, vni_links.encode_silent(name)),
+        (0, vni_links.encode_silent(peer))])
+
+
+# -- both ---------------------------------------------------------------------
+
+def _is_ours(link, kind):
+    return link.kind == kind and link.alias == ownership.LINK_ALIAS
+
+
+def _check_ours(found, name, kind):
+    if name in found and not _is_ours(found[name], kind):
+        raise OSError(errno.EEXIST, f'a device {name} is there which is not '
+                      f'ours; rename or remove it (ip link delete {name})')
+
+
+def _delete(kernel, link):
+    links.request(kernel, 0, plain.encode_delete(link.index),
+                  plain.RTM_DELLINK)
+
+
+def _send(kernel, requests, vni=0):
+    """Send requests about devices.
+
+    :param requests: list of (flags, body)
+    :raises OSError: for the first that the kernel refuses
+    """
+    for _index, number, text in kernel.batch([
+            (plain.RTM_NEWLINK, flags, body) for flags, body in requests]):
+        if number == errno.EADDRINUSE:
+            text = (f'the UDP port of {evpn_names.vxlan(vni)} is in use, '
+                    'such as by tunnels of Open vSwitch ("ovn-encap-type" '
+                    'vxlan), or by a VXLAN device of another VRF: set [evpn] '
+                    'udp_dstport to another one, on all nodes and in the '
+                    'fabric')
+        raise OSError(number, text)

@@ -115,6 +115,14 @@ def vni_of_device(name: str) -> int:
     return found if name in (vrf(found), bridge(found), vxlan(found)) else 0
 
 
+def is_device(name: str) -> bool:
+    """Whether a device has the name of one of a VNI.
+
+    The veth ends on bridges are not among them.
+    """
+    return is_vrf_end(name) or vni_of_device(name) > 0
+
+
 def anycast_mac(vni: int, tag: int) -> str:
     """MAC of the VRF's end, the same on all nodes, as ovn-bgp-agent has it.
 

@@ -32,6 +32,8 @@ SWITCH_PORTS = 'ovs:ports'
 # Flows of the local switch, and the lines of FRR's prefix list.
 FLOWS = 'ovs:flows'
 PREFIX_LISTS = 'frr:prefix lists'
+# VNIs of FRR, and BGP instances of VRFs.
+FRR_VNIS = 'frr:vnis'
 # The state that was written into a daemon, and that the daemon has forgotten.
 FRR_RESTARTED = 'frr:restarted'
 SWITCH_RESTARTED = 'ovs:restarted'

@@ -129,6 +129,8 @@ EVPN_RULE_PRIORITY = RULE_PRIORITIES.claim(1100, 'evpn')
 # Keepalive and hold time of BGP instances without any neighbour, in seconds:
 # the mark of the agent's instances in FRR, because nobody else chooses them.
 EVPN_TIMERS = (ROUTE_PROTOCOL, 3 * ROUTE_PROTOCOL)
+# Likewise, milliseconds until updates to several neighbours are joined.
+EVPN_COALESCE = 44132
 
 # OVS flow cookies on the provider bridge.
 COOKIE_MAC_TWEAK = COOKIES.claim(0x999, 'fip_route: MAC-tweak')

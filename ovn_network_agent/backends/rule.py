@@ -19,6 +19,7 @@ rules by priority, table and selectors, and by the route that belongs to them.
 
 import errno
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -50,7 +51,8 @@ class RuleBackend(kernel.KernelBackend):
         mark.
 
         :param known: frozenset of :class:`resources.Ref`
-        :returns: list of :class:`resources.Rule`, one for each key
+        :returns: list of :class:`resources.Rule` and
+            :class:`resources.VniRule`, one for each key
         :raises base.BackendError: when the kernel does not answer
         """
         found = kernel.reading('rules', rules.read_all)
@@ -167,8 +169,8 @@ def _resource(rule):
 
     :param rule: :class:`netlink.rules.Rule`
     """
-    of_vni = (rule.priority, rule.table) == (
-        ownership.EVPN_RULE_PRIORITY, resources.BLACKHOLE)
+    of_vni = rule.priority == ownership.EVPN_RULE_PRIORITY and (
+        rule.iif and evpn_names.is_device(rule.iif))
     return (resources.VniRule if of_vni else resources.Rule)(*rule.selector)
 
 

@@ -54,6 +54,7 @@ REASONS = {
     ('port_forward',): _WALL,
     ('tenant_network', 'advertisement_method'): _WATCHED,
     ('tenant_network', 'extra_routes'): _WATCHED,
+    ('evpn',): _WALL,
     ('veth_leak',): _WALL,
 }
 

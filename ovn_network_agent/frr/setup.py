@@ -23,6 +23,8 @@ from ovn_network_agent.frr import output
 #: FRR's word for each family in the names of lists and routes
 WORDS = {4: 'ip', 6: 'ipv6'}
 _BGP = 'router bgp '
+# With the AS number.
+_BGP_WORDS = 3
 _ROUTE_MAP = 'route-map '
 # The most other instances that are named.
 _NAMED = 3
@@ -82,7 +84,7 @@ def read(text, vrf, prefix_list, version=4):
 
 
 def _read(before, lines, vrf, prefix_list, version):
-    asn, section = _instance(lines, vrf)
+    asn, section = bgp_instance(lines, vrf)
     words = [line.split() for line in section]
     unicast = list(_unicast(words, version))
     return Setup(
@@ -150,16 +152,22 @@ def _passed(unicast):
             yield line[3]
 
 
-def _instance(lines, vrf):
-    """AS number and lines of the BGP instance of a VRF."""
+def bgp_instance(lines, vrf):
+    """AS number and lines of the BGP instance of a VRF.
+
+    :param lines: lines of the running configuration
+    :param vrf: name of the VRF, '' for the default VRF
+    :returns: (text, '' without an instance; list of lines)
+    """
     asn, section, inside = '', [], False
     of_vrf = ['vrf', vrf] if vrf else []
     for line in lines:
         if not line.startswith(' '):
             words = line.split()
             # FRR 9 and later may add "as-notation dot".
-            inside = line.startswith(_BGP) and words[3:] in (
-                of_vrf, [*of_vrf, 'as-notation', words[-1]])
+            inside = (line.startswith(_BGP) and len(words) >= _BGP_WORDS and
+                      words[3:] in (of_vrf,
+                                    [*of_vrf, 'as-notation', words[-1]]))
             asn = words[2] if inside else asn
         elif inside and line.strip():
             section.append(line)

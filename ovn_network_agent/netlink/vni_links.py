@@ -185,8 +185,7 @@ def read(kernel):
                                         links.everything()):
         link = links.decode(data, start, end)
         found[link.name] = link
-        if evpn_names.vni_of_device(link.name) or evpn_names.is_vrf_end(
-                link.name):
+        if evpn_names.is_device(link.name):
             details[link.name] = _details(_body(data, start, end))
     return found, details
 

@@ -54,8 +54,8 @@ class EvpnLimits:
 
     def is_device(self, dev):
         """Whether a device is one of a VNI, by its name."""
-        return self.is_port(dev) or self.loaded and isinstance(
-            dev, str) and evpn_names.vni_of_device(dev) > 0
+        return self.loaded and isinstance(dev, str) and (
+            evpn_names.is_device(dev))
 
     def vni(self, table):
         """The VNI that has a routing table, 0 for another table."""

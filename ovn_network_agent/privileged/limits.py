@@ -44,6 +44,7 @@ from ovn_network_agent.privileged import reach as reaches
 
 _DEFAULT = '0.0.0.0/0'
 _DEFAULT6 = '::/0'
+_EVPN = 'evpn'
 _FORWARD = 'port_forward'
 _PREFIX_LIST = 'frr_prefix_list'
 _LEAK = 'veth_leak'
@@ -67,6 +68,7 @@ class Limits:
     :ivar bridge_ip: address of the devices of segments, '' for none
     :ivar vrf: name of FRR's VRF, '' for the default VRF
     :ivar prefix_list: name of the list in FRR at the start, '' for none
+    :ivar frr_vnis: whether VNIs are written into FRR
     :ivar vip_device: device of VIPs
     :ivar others: frozenset of the devices that external drivers change
     :ivar pair: addresses of veth-default and of veth-provider
@@ -88,6 +90,7 @@ class Limits:
     bridge_ip: str
     vrf: str
     prefix_list: str
+    frr_vnis: bool
     vip_device: str
     others: frozenset
     pair: tuple
@@ -117,6 +120,11 @@ class Limits:
         names = {self.prefix_list, *_lists} - {''}
         _permit(name in names, f'prefix list {name!r}',
                 f'[frr] frr_prefix_list = {", ".join(sorted(names))}')
+
+    def check_frr_vnis(self):
+        """Check that the agent writes VNIs into FRR."""
+        _permit(self.frr_vnis, 'a VNI of FRR', 'asked for by [DEFAULT] '
+                'drivers and [evpn] manage_frr')
 
     def check_static(self, prefix, hop, added=True):
         """Check the prefix and the next hop of a static route of FRR.
@@ -354,7 +362,8 @@ def from_conf(conf):
     rules = list(reaches.shapes(conf))
     return Limits(
         bridges.served(conf), conf.bridge_ip, conf.frr.vrf_name,
-        conf.frr.frr_prefix_list, forward.port_forward_dev,
+        conf.frr.frr_prefix_list, _EVPN in loaded and conf.evpn.manage_frr,
+        forward.port_forward_dev,
         frozenset(conf.driver_devices), pair, _host_tables(conf),
         frozenset(tuple(route) for driver, *route in _gateways(conf, pair)
                   if driver in loaded),

@@ -18,9 +18,9 @@ on.
 
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import advertisement
-from ovn_network_agent.frr import output
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import limits
+from ovn_network_agent.privileged import running_configuration
 from ovn_network_agent.privileged import vty
 from ovn_network_agent.privileged import vtysh
 
@@ -86,15 +86,5 @@ def _unwanted(dev):
 
 def _read():
     """dict of interface to :class:`advertisement.Found`."""
-    try:
-        running = vty.daemons()
-        configuration = [line for name in _DAEMONS if name in running
-                         for line in vty.configuration(name)]
-    except vty.Unavailable:
-        result = vtysh.show('show daemons', 'show running-config')
-        try:
-            running, configuration = output.split(result.stdout)
-        except output.Unreadable as error:
-            raise vtysh.unreadable(error, result) from error
-    vtysh.require(running, 'zebra')
-    return advertisement.read(configuration)
+    return advertisement.read(running_configuration.configuration(
+        _DAEMONS, ('zebra',)))

@@ -182,17 +182,17 @@ def _repairs(found, details, vni, wanted):
     vrf, bridge, vxlan = (name for name, _kind in _names(vni))
     if not found[vrf].up:
         yield 0, vni_links.encode_flags(vrf, True)
-    # FRR has the neighbours of the bridge again only after the bridge was
-    # down: when the bridge was out of the VRF, or gets another MAC.
+    # After the bridge was out of the VRF, or had another MAC, FRR has its
+    # neighbours again only when it goes down and up.
     change = [
         *_unless(details[bridge].silent, vni_links.encode_silent, bridge),
         *_unless(found[bridge].mac == wanted.mac, vni_links.encode_mac,
                  bridge, wanted.mac),
         *_unless(found[bridge].master == found[vrf].index,
                  vni_links.encode_master, bridge, found[vrf].index)]
+    yield from change
     if change and found[bridge].up:
         yield 0, vni_links.encode_flags(bridge, False)
-    yield from change
     if change or not found[bridge].up:
         yield 0, vni_links.encode_flags(bridge, True)
     yield from _unless(details[vxlan].silent, vni_links.encode_silent, vxlan)

@@ -156,6 +156,10 @@ class Daemons:
         """Process id of a daemon."""
         return self._processes[name].pid
 
+    def ended(self, name):
+        """Status with which a daemon has ended, None while it runs."""
+        return self._processes[name].poll()
+
     def signal(self, name, number):
         self._processes[name].send_signal(number)
 

@@ -101,6 +101,13 @@ ITEMS = {
         ['br-ex.7', 'br-ex', 8], ['br-ex', 'br-ex', 0],
         ['br-ex.4095', 'br-ex', 4095], ['br-ex.7', 'br-ex', '7'],
         [None, 'br-ex', 7], ['br-ex.7', None, 7]],
+    # Nobody asks for EVPN here; what may be with it, is in VNI_ITEMS.
+    'vni_links.set_devices': [
+        [1001, 10_001_001, MAC, '192.0.2.1', 4789, 1450, ''],
+        [1001, 10_001_001, MAC, '', 4789, 1450, '']],
+    'vni_links.set_ports': [['vrf01234567-89', 1001, MAC, 'br-ex']],
+    'vni_links.delete_devices': ['1001', None, [1001]],
+    'vni_links.delete_ports': [DEVICE, 'vrf-1001', 'br-ex', None, '../x'],
     'links.delete_veth_pairs': [[DEVICE, 'management-peer'],
                                 ['br-ex', 'br-ex-peer']],
     'netlink.set_rules': [
@@ -180,8 +187,78 @@ ITEMS = {
             f'net/ipv6/conf/{DEVICE}/proxy_ndp',
             'net/ipv6/neigh/default/proxy_delay')],
 }
+# With the driver evpn, the same.  Each item differs in one place from what the
+# agent asks for.
+_TABLE, _PORT = 10_001_001, 'vrf01234567-89'
+DEVICES = [1001, _TABLE, MAC, '192.0.2.1', 4789, 1450, 'vrf-provider']
+VNI_ITEMS = {
+    'vni_links.set_devices': [
+        places.exchanged(tuple(DEVICES), (place,), bad)
+        for place, bads in enumerate((
+            (0, -1, 1 << 24, 1002, '1001', True, None),
+            (254, 10, 255, 10_001_002, '10001001', None),
+            ('', '01:00:00:00:00:01', '00:00:00:00:00:00', 'x', None),
+            ('', '192.0.2.2', ZONE, None), (4790, 0, '4789'),
+            (1500, 0, '1450', None), ('vrf-1001', DEVICE, '../x', None)))
+        for bad in bads],
+    'vni_links.set_ports': [
+        [name, 1001, MAC, 'br-ex'] for name in (
+            DEVICE, 'br-ex', 'vrf-1001', 'vrf0123', 'vrf01234567-8/',
+            'vrf01234567-8\n', 'ovs01234567-89', '', None)] + [
+        [_PORT, vni, MAC, 'br-ex'] for vni in (
+            0, -1, 1 << 24, '1001', True, None)] + [
+        [_PORT, 1001, MAC, bridge] for bridge in (
+            'br-int', DEVICE, '', '../x', None)] + [
+        [_PORT, 1001, mac, 'br-ex'] for mac in (
+            '', '01:00:00:00:00:01', None)],
+    'kernel_routes.set_routes': [
+        # A network of nobody, the default, and halves.
+        *([_TABLE, dst, _PORT, ''] for dst in (
+            '0.0.0.0/0', '::/0', '0.0.0.0/1', '128.0.0.0/1', '8000::/1',
+            '127.0.0.0/8', '224.0.0.0/8', 'ff02::/16', 'fe80::/64', ZONE)),
+        # Another device, or another table.
+        [_TABLE, HOST, DEVICE, ''], [_TABLE, HOST, 'br-ex', ''],
+        [_TABLE, HOST, 'vrf-1002', ''], [_TABLE, HOST, 'vxlan-1001', ''],
+        [_TABLE, HOST, 'br-1001', ''], [_TABLE, HOST, 'ovs01234567-89', ''],
+        [_TABLE, '198.51.100.0/24', 'vrf-1001', ''],
+        [_TABLE, HOST, 'vrf-1001', '198.51.100.1'],
+        [254, HOST, _PORT, ''], [10, HOST, _PORT, ''],
+        [254, HOST, 'vrf-1001', ''], [9_999_999, HOST, _PORT, ''],
+        [_TABLE, HOST, _PORT, '127.0.0.1'], [_TABLE, HOST, _PORT, ZONE],
+        # It is not in the VRF of the table, because there is none.
+        [_TABLE, HOST, _PORT, '']],
+    'netlink.set_addresses': [
+        [dev, text] for dev, text in (
+            (_PORT, '198.51.100.1/24'), (_PORT, '127.0.0.1/32'),
+            (_PORT, '224.0.0.1/32'), (_PORT, 'fe80::2/64'),
+            (_PORT, 'fe80::1/10'), (_PORT, '2001:db8::1/64'), (_PORT, ZONE),
+            ('vrf-1001', '198.51.100.1/32'), ('br-1001', '198.51.100.1/32'),
+            ('ovs01234567-89', '198.51.100.1/32'))],
+    'netlink.set_neighbours': [
+        [dev, '198.51.100.1', MAC] for dev in (
+            'vrf-1001', 'br-1001', 'vxlan-1001', 'ovs01234567-89', DEVICE)],
+    'neighbour_proxies.set_proxies': [
+        [_PORT, 'ff02::1'], [_PORT, 'fe80::1'], [_PORT, '198.51.100.1'],
+        ['br-1001', '2001:db8::1'], [_PORT, ZONE]],
+    'netlink.set_rules': [
+        [1100, 0, None, None, dev, None, None, ipv6]
+        for dev in (DEVICE, 'br-ex', 'lo', 'ovs01234567-89', 'vrf-0', None)
+        for ipv6 in (None, True)] + [
+        [1099, 0, None, None, 'vrf-1001', None, None, None],
+        [1100, 254, None, None, 'vrf-1001', None, None, None],
+        [1100, _TABLE, None, None, 'vrf-1001', None, None, None],
+        [1100, 0, None, '198.51.100.0/24', 'vrf-1001', None, None, None],
+        [1100, 0, '198.51.100.0/24', None, 'vrf-1001', None, None, None],
+        [1100, 0, None, None, 'vrf-1001', [1, 1], None, None],
+        [1100, 0, None, None, 'vrf-1001', None, 0, None]],
+    'netlink.set_sysctls': [
+        [f'net/ipv4/conf/{dev}/forwarding', '1'] for dev in (
+            DEVICE, 'ovs01234567-89', 'vrf-x', 'br-0', 'br-16777216')],
+}
 # What is not refused, and has no effect: a mark decides.
 SILENT = {
+    'vni_links.delete_devices': [1, 1001, 0, 1 << 30],
+    'vni_links.delete_ports': ['vrf01234567-89'],
     'links.delete_vlans': [DEVICE, 'br-ex'],
     'neighbour_proxies.delete_proxies': [
         [DEVICE, '2001:db8::1'], ['br-ex', '2001:db8::2']],

@@ -135,6 +135,39 @@ class WallTest(whole.WholeTestCase):
         self.assert_state(before)
         self.assertEqual([], self.started())
 
+    def test_what_is_of_no_vni(self):
+        """With the driver evpn; what it wants is in the lab's tests."""
+        conf = self.configure('vrf-provider')
+        conf.set_override('drivers', ['evpn'])
+        conf.set_override('local_ip', '192.0.2.1', 'evpn')
+        self.fix_limits(conf)
+        self.populate()
+        for command in (
+                # Nothing has a mark.
+                'link add br-1001 type bridge',
+                'link add vxlan-1001 type vxlan id 1001 dstport 4789 '
+                'local 192.0.2.1',
+                'link add vrf01234567-89 type veth peer name ovs01234567-89',
+                'link add vrf-1001 type bridge', 'link set vrf-1001 up'):
+            self.ip(command)
+        before = self.state()
+        found = entry_points.found()
+        for name, items in attacks.VNI_ITEMS.items():
+            for item in items:
+                with self.subTest(name, item=item):
+                    (_place, number, _text), = found[name]([item])
+                    self.assertIn(number, (errno.EPERM, errno.EINVAL))
+        for name, item, text in (
+                ('set_devices', attacks.DEVICES, 'vrf-1001 is there'),
+                ('set_ports', ['vrf01234567-89', 1001, MAC, 'br-ex'],
+                 'vrf-1001 of the agent does not exist')):
+            (_place, _number, said), = found[f'vni_links.{name}']([item])
+            self.assertIn(text, said)
+        for name, item in (('delete_devices', 1001),
+                           ('delete_ports', 'vrf01234567-89')):
+            self.assertEqual([], found[f'vni_links.{name}']([item]))
+        self.assert_state(before)
+
     def test_another_prefix_list_is_for_the_files_to_name(self):
         """The agent may ask at any time; the files of the start decide."""
         path = os.path.join(self.directory, 'agent.conf')

@@ -136,7 +136,8 @@ class ListTest(base.ConfTestCase):
         self.assertEqual(
             ['DEFAULT', 'agent', 'ovn', 'ovs', 'frr', 'fip_route',
              'announce', 'veth_leak', 'gateway_drain', 'port_forward',
-             'provider_port', 'tenant_network', 'load_balancer', 'metrics',
+             'provider_port', 'tenant_network', 'load_balancer', 'evpn',
+             'metrics',
              *opts.DAEMONS],
             [group for group, opts_ in opts.list_opts()])
 

@@ -56,6 +56,7 @@ class LimitsTest(unittest.TestCase):
              'bgp_soft_refresh': 'always',
              'address_scopes': ['11111111-2222-4333-8444-555555555555'],
              'router_tags': ['r1:4400001'], 'network_tags': ['n1:4400001'],
+             'vnis': ['n1:1001'],
              'ipv6_gateways': ['2001:db8::1']}
 
     def changed(self, option):

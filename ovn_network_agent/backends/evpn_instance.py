@@ -1,0 +1,128 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend evpn_instance: VNIs of FRR, and the BGP instances of their VRFs.
+
+An instance is the agent's while it has one of two odd timers, see
+:mod:`frr.evpn`.  A line that is missing, or that changes what is announced,
+makes it :class:`Incomplete`.  What FRR has left of a VNI without an instance
+is a :class:`Rest`, such as the line ``vni`` after a restart of bgpd alone.
+This has no mark, and counts only for a VNI that is wanted or was there.
+
+FRR 10 shows an empty section of the VRF as long as there is the device.  Then
+the removal waits for that of the device.
+"""
+
+import dataclasses
+
+from ovn_network_agent import evpn_names
+from ovn_network_agent import notices
+from ovn_network_agent import notyet
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import evpn_instances
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Incomplete(resources.EvpnInstance):
+    """A VNI that lacks a line; never equal to a wanted one."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rest(Incomplete):
+    """A VNI without BGP instance, or an empty section of its VRF."""
+
+
+class EvpnInstanceBackend(base.Backend):
+    """VNIs of FRR with a mark of the agent."""
+
+    name = 'evpn_instance'
+    system = 'FRR'
+    kinds = (resources.EvpnInstance,)
+    # frr-reload.py removes all lines of the agent at once.
+    doubted_by = (notices.FRR_RESTARTED, notices.FRR_VNIS,
+                  notices.PREFIX_LISTS, notices.ZEBRA_STATIC)
+    revived_by = (notices.FRR_RESTARTED,)
+
+    def read(self, known):
+        """Read the VNIs of the agent.
+
+        :param known: frozenset of :class:`resources.Ref`; without any of this
+            kind, a node need not have FRR
+        :returns: list of :class:`resources.EvpnInstance`, and of
+            :class:`Incomplete`
+        :raises base.BackendError: when FRR does not answer
+        """
+        kind, = self.kinds
+        ours = {ref for ref in known if ref.kind == kind.kind}
+        try:
+            underlay, found = self._call(evpn_instances.read)
+        except base.BackendError:
+            if ours:
+                raise
+            return []
+        there = [self._resource(underlay, *fields) for fields in found]
+        return [r for r in there if not isinstance(r, Rest) or r.ref in ours]
+
+    def _resource(self, underlay, vni, asn, router_id, rd, imports, exports,
+                  complete):
+        """The resource of some fields; 0 for the AS number that is wanted."""
+        kind, = self.kinds
+        if not complete:
+            kind = Incomplete if asn else Rest
+        if asn == underlay and not self.conf.evpn.bgp_as:
+            asn = 0
+        return kind(vni, asn, router_id, rd, tuple(imports), tuple(exports))
+
+    def apply(self, delta):
+        """Write and remove lines; a new reading decides what has failed.
+
+        :param delta: :class:`base.Delta`
+        :returns: dict of :class:`resources.Ref` to reason: the lines of
+            somebody else, or what FRR said
+        :raises base.BackendError: when FRR does not answer
+        """
+        adds, deletes = delta.wanted, delta.delete
+        refused, said = self._call(
+            evpn_instances.change,
+            [[r.vni, r.asn, r.router_id, r.rd, list(r.imports),
+              list(r.exports)] for r in adds],
+            [[r.vni] for r in deletes])
+        lists = {'adds': adds, 'deletes': deletes}
+        failures = {lists[name][index].ref: reason
+                    for name, index, reason in refused}
+        there = {r.ref: r for r in self.read(frozenset(
+            r.ref for r in (*adds, *deletes)))}
+        reason = 'FRR did not take it: ' + (
+            ' '.join(said.split()) or 'no message')
+        for resource in adds:
+            if there.get(resource.ref) != resource:
+                failures.setdefault(resource.ref, reason)
+        for resource in deletes:
+            left = there.get(resource.ref)
+            if left is not None:
+                failures.setdefault(resource.ref, _waits(
+                    resource.vni, reason) if isinstance(left, Rest) else
+                    reason)
+        return failures
+
+    def _call(self, function, *args):
+        try:
+            return function(*args)
+        except context.FAILURES as error:
+            raise base.BackendError(f'VNIs of FRR: {error}') from error
+
+
+def _waits(vni, reason):
+    return notyet.Reason(f'"vrf {evpn_names.vrf(vni)}" of FRR goes after its '
+                         f'device: {reason}')

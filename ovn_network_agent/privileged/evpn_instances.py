@@ -1,0 +1,167 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Privileged entry points for the VNIs of FRR.
+
+The running configuration has passwords, so only what is about VNIs is passed
+on.
+"""
+
+import time
+
+from ovn_network_agent import privileged
+from ovn_network_agent.frr import evpn
+from ovn_network_agent.frr import output
+from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import limits
+from ovn_network_agent.privileged import running_configuration
+from ovn_network_agent.privileged import vty
+from ovn_network_agent.privileged import vtysh
+
+# The daemons that have the lines, mgmtd in versions that have mgmtd.
+_NEEDED = ('zebra', 'bgpd')
+_DAEMONS = (vty.MGMTD, *_NEEDED)
+# Seconds until a VNI that is taken out of FRR has gone from the receivers,
+# see frr.evpn: with 1 s, they had no trouble with what was changed then.
+_SETTLE = 1.0
+# Seconds for which bgpd may go on to know a VNI that zebra has no longer.
+# FRR 10 refuses to remove its instance for so long.
+_PATIENCE = 5.0
+
+
+@privileged.frr.entrypoint
+def read():
+    """Read the AS number of the sessions, and the instances of the agent.
+
+    :returns: [AS number, 0 without one; list of [VNI, AS number, router ID,
+        route distinguisher, imports, exports, whether it is complete]]; see
+        :func:`evpn.value` for what lacks a BGP instance
+    :raises OSError: when the configuration cannot be read
+    """
+    lines = _lines()
+    return [_underlay(lines), [
+        [*shown, complete] for vni, found in sorted(evpn.read(lines).items())
+        for shown, complete in filter(None, [evpn.value(vni, found)])]]
+
+
+@privileged.frr.change
+def change(adds, deletes):
+    """Write instances with their VNIs, then remove others.
+
+    :param adds: list of the fields of :class:`evpn.Wanted`; 0 for the AS
+        number of the instance that has the sessions
+    :param deletes: list of [VNI]
+    :returns: as :func:`vtysh.change_static`; what has no mark is not removed
+    :raises OSError: as :func:`vtysh.change_static`
+    """
+    refused, steps, gone = [], [], []
+    lines = _lines()
+    underlay, there = _underlay(lines), evpn.read(lines)
+    for name, plan, items in (('adds', _addition, adds),
+                              ('deletes', _removal, deletes)):
+        for index, item in enumerate(checks.sequence(items, name)):
+            try:
+                steps.append(plan(item, underlay, there))
+            except (OSError, TypeError, ValueError) as error:
+                refused.append([name, index, str(error)])
+            else:
+                gone += [item[0]] * (name == 'deletes')
+    said = [_configured(each.down for each in steps)]
+    if any(each.settle for each in steps):
+        time.sleep(_SETTLE)
+    said += [_configured(each.change for each in steps),
+             _configured(each.up for each in steps), *_remove_left(gone)]
+    return [refused, '\n'.join(filter(None, said))]
+
+
+@privileged.frr.entrypoint
+def read_lacks():
+    """Read what the operator's own BGP instance lacks for VNIs.
+
+    :returns: list of str, each with the lines to add
+    :raises OSError: when the configuration cannot be read
+    """
+    return evpn.lacks(_lines(), limits.current().vrf)
+
+
+@privileged.frr.entrypoint
+def read_states():
+    """Read which VNIs zebra has in VRFs.
+
+    :returns: list of [VNI, name of the VRF, whether it is up, router MAC]
+    :raises OSError: when zebra does not answer
+    """
+    try:
+        return [list(each) for each in evpn.states(vtysh.ask(
+            {'zebra': ['show vrf vni json']}))]
+    except output.Unreadable as error:
+        raise checks.invalid(f'zebra of FRR: {error}') from error
+
+
+def _lines():
+    return running_configuration.configuration(_DAEMONS, _NEEDED)
+
+
+def _underlay(lines):
+    return evpn.underlay(lines, limits.current().vrf)
+
+
+def _addition(item, underlay, there):
+    """The steps of an item of ``adds``."""
+    wanted = evpn.Wanted(*checks.sequence(item, 'item'))
+    evpn.check(wanted._replace(
+        imports=checks.sequence(wanted.imports, 'imports'),
+        exports=checks.sequence(wanted.exports, 'exports')))
+    within = limits.current()
+    within.check_frr_vnis()
+    if not wanted.asn:
+        wanted = wanted._replace(asn=underlay)
+    if not wanted.asn:
+        of_vrf = f' vrf {within.vrf}' if within.vrf else ''
+        raise ValueError(
+            f'FRR has no "router bgp ASN{of_vrf}", whose AS number it is to '
+            'have; write this instance with its neighbours, or set [evpn] '
+            'bgp_as')
+    return evpn.added(wanted, there.get(wanted.vni, evpn.Found()))
+
+
+def _removal(item, _underlay, there):
+    """The steps of an item of ``deletes``; a mark may go in any case."""
+    vni, = checks.sequence(item, 'item')
+    evpn.check_vni(vni)
+    found = there.get(vni, evpn.Found())
+    if not found.ours:
+        limits.current().check_frr_vnis()
+    return evpn.removed(vni, found)
+
+
+def _remove_left(vnis):
+    """Remove again what FRR did not let go at once.
+
+    :returns: list of messages
+    """
+    said, until = [], time.monotonic() + _PATIENCE
+    while vnis:
+        there = evpn.read(_lines())
+        left = [evpn.removed(vni, there[vni]) for vni in vnis if vni in there]
+        for lines in ([each.change for each in left],
+                      [each.up for each in left]):
+            said.append(_configured(lines))
+        if not any(each.change for each in left) or time.monotonic() > until:
+            break
+    return said
+
+
+def _configured(blocks):
+    """Pass lines to FRR, if there are any; returns its messages."""
+    lines = [line for block in blocks for line in block]
+    return vtysh.configure(lines, _DAEMONS) if lines else ''

@@ -1,0 +1,43 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Lines of FRR's running configuration.
+
+The configuration has passwords.  So it stays on the privileged side, and this
+is no entry point.
+"""
+
+from ovn_network_agent.frr import output
+from ovn_network_agent.privileged import vty
+from ovn_network_agent.privileged import vtysh
+
+
+def configuration(daemons, needed):
+    """The lines of some daemons, without vtysh if possible.
+
+    :param daemons: names of the daemons that may have the lines
+    :param needed: names of those that have to run
+    :returns: list of str
+    :raises OSError: when the configuration cannot be read
+    """
+    try:
+        running = vty.daemons()
+        lines = [line for name in daemons if name in running
+                 for line in vty.configuration(name)]
+    except vty.Unavailable:
+        result = vtysh.show('show daemons', 'show running-config')
+        try:
+            running, lines = output.split(result.stdout)
+        except output.Unreadable as error:
+            raise vtysh.unreadable(error, result) from error
+    vtysh.require(running, *needed)
+    return lines

@@ -78,7 +78,8 @@ OPTS = [
         'frr_watch', default=True,
         help='Whether the agent notices within three seconds that a daemon '
              'of FRR was restarted, and within a second that others have '
-             'changed the prefix list, and restores what is missing. Off: '
+             'changed the prefix list, or the VNIs of the driver evpn, and '
+             'restores what is missing. Off: '
              'the agent restores it at the next reconcile_interval.'),
     cfg.StrOpt(
         'frr_run_dir', default='/run/frr',

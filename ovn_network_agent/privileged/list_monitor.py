@@ -61,7 +61,19 @@ def subscribe(name, prefix_list):
     """
     giving.check(name)
     vtysh.check_prefix_list(prefix_list)
-    looks = Looks(prefix_list)
+    return report(name, Looks(prefix_list))
+
+
+def report(name, looks):
+    """Look from now on, and hand out the socket of :func:`subscribe`.
+
+    This is no entry point.
+
+    :param name: checked name of the agent's socket
+    :param looks: :class:`Looks`
+    :returns: as :func:`subscribe`
+    :raises OSError: as :func:`subscribe`
+    """
     looks.changed()
     theirs, ours = socket.socketpair(
         socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC |
@@ -167,9 +179,10 @@ def read_digests(name, whole):
     commands = [f'show {family} prefix-list {what}{name}'
                 for family in ('ip', 'ipv6')]
     answers = peeking.ask(dict.fromkeys(_DAEMONS, commands), _PATIENCE)
-    return {daemon: _digest('\n'.join(texts))
+    return {daemon: digest('\n'.join(texts))
             for daemon, texts in answers.items()}
 
 
-def _digest(said):
+def digest(said):
+    """A text that differs with another answer, and its number of lines."""
     return hashlib.sha256(said.encode()).hexdigest(), said.count('\n')

@@ -27,33 +27,27 @@ from ovn_network_agent.watches import base
 from ovn_network_agent.watches import notifications
 
 
-class ListWatch(notifications.Watch):
-    """A thread that reports changes of the prefix lists of a name.
+class FrrWatch(notifications.Watch):
+    """A thread that reports changes of a part of FRR's configuration.
 
     :param callback: function of the text that names a change, called on the
         thread of the watch; must return soon
-    :param name: name of the lists
+    :param what: words for the part
     """
 
-    NAME = 'prefix lists of FRR'
     # A daemon that hangs is not asked each second.
     RETRY = 5.0
     FAILURES = (*context.FAILURES, ValueError)
-    EVERYTHING = [('changes of the prefix list were not reported',)]
     NEEDED = False
 
-    def __init__(self, callback, name):
+    def __init__(self, callback, what):
         super().__init__(callback)
-        self._list = name
-
-    def _open(self):
-        return receiving.receive(
-            lambda name: list_monitor.subscribe(name, self._list))
+        self._what = what
 
     def _news(self, datagrams):
         changed = [self._changed(data) for data in datagrams]
-        return [(f'prefix list {self._list} has changed in {changed[-1]}; '
-                 'FRR names no author',)] if changed else []
+        return [(f'{self._what} has changed in {changed[-1]}; FRR names no '
+                 'author',)] if changed else []
 
     def _changed(self, data):
         """The daemons that a notice names.
@@ -64,6 +58,25 @@ class ListWatch(notifications.Watch):
         if data[:1] != list_monitor.CHANGED:
             raise OSError(text or 'the privileged side has ended the notices')
         return text
+
+
+class ListWatch(FrrWatch):
+    """A thread that reports changes of the prefix lists of a name.
+
+    :param callback: see :class:`FrrWatch`
+    :param name: name of the lists
+    """
+
+    NAME = 'prefix lists of FRR'
+    EVERYTHING = [('changes of the prefix list were not reported',)]
+
+    def __init__(self, callback, name):
+        super().__init__(callback, f'prefix list {name}')
+        self._list = name
+
+    def _open(self):
+        return receiving.receive(
+            lambda name: list_monitor.subscribe(name, self._list))
 
 
 class Lists(base.Observer):

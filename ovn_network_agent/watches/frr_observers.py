@@ -17,6 +17,7 @@ from ovn_network_agent.watches import frr_installed
 from ovn_network_agent.watches import frr_lists
 from ovn_network_agent.watches import frr_restarts
 from ovn_network_agent.watches import frr_verification
+from ovn_network_agent.watches import frr_vnis
 from ovn_network_agent.watches import frr_witness
 
 
@@ -25,8 +26,8 @@ def make(conf, beats, paced=None):
 
     :param conf: the oslo.config ConfigOpts
     :param beats: :class:`heartbeat.Heartbeat`
-    :param paced: :class:`watches.pace.Pace`, None to leave out the watch of
-        prefix lists
+    :param paced: :class:`watches.pace.Pace`, None to leave out the watches of
+        prefix lists and VNIs
     :returns: list of :class:`watches.base.Observer`, empty where there is no
         vtysh (announce_method kernel without FRR's tools)
     """
@@ -42,4 +43,6 @@ def make(conf, beats, paced=None):
             lambda: any(observer.awaited() for observer in fitness)))
         if paced is not None:
             made.append(frr_lists.Lists(conf, paced, beats))
+            if frr_vnis.wanted(conf):
+                made.append(frr_vnis.Vnis(paced))
     return made + fitness

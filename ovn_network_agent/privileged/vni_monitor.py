@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Privileged entry point: notices of VNIs of FRR that have changed.
+
+The looks are those of :mod:`privileged.list_monitor`.  zebra says which VNIs
+it has, and bgpd shows its whole configuration: with 200 VNIs this takes bgpd
+of FRR 8.4 1 ms.
+"""
+
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged import giving
+from ovn_network_agent.privileged import limits
+from ovn_network_agent.privileged import list_monitor
+from ovn_network_agent.privileged import peeking
+
+# bgpd shows so many lines in the time of one line of a prefix list.
+_LINES = 10
+# Seconds to wait for an answer of which only a digest matters.
+_PATIENCE = 1.0
+
+
+@privileged.frr.entrypoint
+def subscribe(name):
+    """Hand out a socket that gets a notice when VNIs have changed.
+
+    :param name: name of the agent's abstract Unix socket, 32 hex digits
+    :returns: as :func:`list_monitor.subscribe`
+    :raises OSError: as :func:`list_monitor.subscribe`
+    """
+    giving.check(name)
+    limits.current().check_frr_vnis()
+    return list_monitor.report(name, list_monitor.Looks('', read_digests))
+
+
+def read_digests(_name, whole):
+    """Read digests of the VNIs, without a process.
+
+    This is no entry point.
+
+    :param whole: whether bgpd is asked, too
+    :returns: as :func:`list_monitor.read_digests`
+    :raises OSError: as :func:`list_monitor.read_digests`
+    """
+    questions = {'zebra': ['show vrf vni']}
+    if whole:
+        questions['bgpd'] = ['enable', 'show running-config']
+    answers = peeking.ask(questions, _PATIENCE)
+    found = {}
+    # A session that is open has no use for "enable", and says so.
+    for daemon, texts in answers.items():
+        digest, lines = list_monitor.digest(texts[-1])
+        found[daemon] = digest, lines // _LINES
+    return found

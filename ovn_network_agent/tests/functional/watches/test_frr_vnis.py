@@ -1,0 +1,91 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Changes of the VNIs of a real FRR are noticed."""
+
+import queue
+import threading
+
+from ovn_network_agent import notices
+from ovn_network_agent.privileged import peeking
+from ovn_network_agent.privileged import vni_monitor
+from ovn_network_agent.tests import programs
+from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.functional.backends import vnis
+from ovn_network_agent.watches import frr_vnis
+
+# Seconds to wait for something that must come, on a slow machine.
+SOON = 30.0
+
+
+class VniTestCase(vnis.EvpnTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(peeking.close)
+        self.apply(create=(vnis.WANTED,))
+
+
+class TestDigest(VniTestCase):
+
+    def test_each_change(self):
+        before = vni_monitor.read_digests('', True)
+        self.assertEqual(before, vni_monitor.read_digests('', True))
+        for daemon, change in (
+                *(('bgpd', (vnis.INSTANCE, *lines))
+                  for lines in vnis.CHANGES),
+                ('zebra', (f'vrf {vnis.VRF}', 'no vni 1001'))):
+            with self.subTest(change):
+                self.frr.configure(*change)
+                after = vni_monitor.read_digests('', True)
+                self.assertNotEqual(before[daemon], after[daemon])
+                before = after
+
+    def test_costs_no_process(self):
+        with programs.started() as found:
+            for whole in (True, False):
+                vni_monitor.read_digests('', whole)
+        self.assertEqual([], found)
+
+
+class TestWatch(VniTestCase):
+    """The watch, with both of its sides in this process."""
+
+    def setUp(self):
+        super().setUp()
+        self.told = queue.SimpleQueue()
+        observer = frr_vnis.Vnis(self)
+        observer.start(None)
+        self.addCleanup(self.ended)
+        self.addCleanup(observer.stop)
+        self.comes('not reported')
+
+    def notice(self, word, by):
+        self.assertEqual(notices.FRR_VNIS, word)
+        self.told.put(by)
+
+    def comes(self, text):
+        self.assertIn(text, self.told.get(timeout=SOON))
+
+    def ended(self):
+        waiting.eventually(lambda: not self.threads(), self.threads, SOON)
+
+    @staticmethod
+    def threads():
+        return [thread.name for thread in threading.enumerate()
+                if thread.name in ('VNIs of FRR-watch', 'list-monitor')]
+
+    def test_changes(self):
+        self.operator('no timers bgp')
+        self.comes('the configuration of VNIs has changed in bgpd')
+        self.frr.configure(f'vrf {vnis.VRF}', 'no vni 1001')
+        self.comes('the configuration of VNIs has changed in zebra')

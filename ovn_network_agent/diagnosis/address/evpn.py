@@ -235,12 +235,12 @@ def _zebra(facts):
             'add "advertise-all-vni" to "address-family l2vpn evpn" of the '
             'BGP instance that has the neighbours: "ovn-network-agent-ctl '
             'doctor evpn-instance"')
-    if found.mac != wanted.mac:
+    if found.router_mac != wanted.mac:
         return verdicts.broken(
-            check, f'zebra has the router MAC {found.mac} and not '
+            check, f'zebra has the router MAC {found.router_mac} and not '
             f'{wanted.mac}', verdicts.RESTORE)
     return verdicts.ok(check, f'VNI {vni:d} is up in {found.vrf}, router MAC '
-                              f'{found.mac}')
+                              f'{found.router_mac}')
 
 
 def _managed(facts):

@@ -20,6 +20,7 @@ from ovn_network_agent.diagnosis.node import configuration
 from ovn_network_agent.diagnosis.node import devices
 from ovn_network_agent.diagnosis.node import drops
 from ovn_network_agent.diagnosis.node import duplicates
+from ovn_network_agent.diagnosis.node import evpn
 from ovn_network_agent.diagnosis.node import forwards
 from ovn_network_agent.diagnosis.node import frr
 from ovn_network_agent.diagnosis.node import gateways
@@ -47,4 +48,5 @@ CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *advertised.CHECKS, *tags.CHECKS, *power.CHECKS,
           *forwards.CHECKS, *outbound.CHECKS,
           *precedence.CHECKS, *drops.CHECKS, *packet_filters.CHECKS,
-          *mtu.CHECKS, *neighbour_tables.CHECKS, *objects.CHECKS)
+          *mtu.CHECKS, *neighbour_tables.CHECKS, *evpn.CHECKS,
+          *objects.CHECKS)

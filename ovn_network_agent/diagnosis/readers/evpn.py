@@ -18,6 +18,7 @@ from ovn_network_agent import evpn_names
 from ovn_network_agent import ovsdb
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import frr
+from ovn_network_agent.frr import evpn
 from ovn_network_agent.frr import lines
 from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.netlink import vni_neighbours
@@ -27,14 +28,6 @@ from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import once
 
 _NOT_READ = readers.Unread('not read')
-
-
-class State(typing.NamedTuple):
-    """A VNI that zebra has in a VRF."""
-
-    vrf: str
-    up: bool
-    mac: str
 
 
 class Session(typing.NamedTuple):
@@ -120,15 +113,13 @@ def read_port(conf, name, timeout):
 
 
 def read_states():
-    """The VNIs that zebra has in VRFs, a dict of VNI to :class:`State`.
+    """The VNIs that zebra has in VRFs, a dict to :class:`evpn.State`.
 
     :raises readers.Unread: when zebra does not answer
     """
-    found = frr.ask_json('zebra', 'show vrf vni json')
+    said = frr.ask_text('zebra', 'show vrf vni json')
     with frr.readable():
-        return {each['vni']: State(each['vrf'], each['state'] == 'Up',
-                                   each['routerMac'])
-                for document in found for each in document.get('vrfs', ())}
+        return {each.vni: each for each in evpn.states(said)}
 
 
 def read_rds():
@@ -140,10 +131,18 @@ def read_rds():
     """
     found = frr.ask_json('bgpd', 'show bgp l2vpn evpn vni json')
     with frr.readable():
-        return {values['vni']: values['rd'] for document in found
-                for values in document.values()
-                if isinstance(values, dict) and values['type'] == 'L3' and
-                values['inKernel'] == 'True'}
+        return rds(found)
+
+
+def rds(documents):
+    """See :func:`read_rds`.
+
+    :param documents: iterable of dict
+    """
+    return {values['vni']: values['rd'] for document in documents
+            for values in document.values()
+            if isinstance(values, dict) and values['type'] == 'L3' and
+            values['inKernel'] == 'True'}
 
 
 def read_routes(rd):
@@ -159,11 +158,19 @@ def read_routes(rd):
     found = frr.ask_json('bgpd', f'show bgp l2vpn evpn route rd {rd} type '
                                  'prefix json')
     with frr.readable():
-        return {f'{route["ip"]}/{route["ipLen"]:d}': tuple(sorted(
-            route.get('advertisedTo', ())))
-            for document in found for routes in document.values()
-            if isinstance(routes, dict)
-            for route in routes.values() if isinstance(route, dict)}
+        return routes(found)
+
+
+def routes(documents):
+    """See :func:`read_routes`.
+
+    :param documents: iterable of dict
+    """
+    return {f'{route["ip"]}/{route["ipLen"]:d}': tuple(sorted(
+        route.get('advertisedTo', ())))
+        for document in documents for of_rd in document.values()
+        if isinstance(of_rd, dict)
+        for route in of_rd.values() if isinstance(route, dict)}
 
 
 def read_sessions(vrf):
@@ -176,7 +183,15 @@ def read_sessions(vrf):
     found = frr.ask_json('bgpd',
                          f'show bgp {of_vrf}l2vpn evpn summary json')
     with frr.readable():
-        return tuple(Session(name, values['state'], values.get('pfxRcd', 0),
-                             values.get('pfxSnt', 0))
-                     for document in found
-                     for name, values in document.get('peers', {}).items())
+        return sessions(found)
+
+
+def sessions(documents):
+    """See :func:`read_sessions`.
+
+    :param documents: iterable of dict
+    """
+    return tuple(Session(name, values['state'], values.get('pfxRcd', 0),
+                         values.get('pfxSnt', 0))
+                 for document in documents
+                 for name, values in document.get('peers', {}).items())

@@ -28,6 +28,7 @@ from ovn_network_agent.diagnosis.readers import evpn
 from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.diagnosis.readers import packets
+from ovn_network_agent.frr import evpn as frr_evpn
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import lookups
 from ovn_network_agent.netlink import rules
@@ -133,7 +134,7 @@ def vni_of(about):
         for name in NAMES}
     return evpn.Vni(
         (found, details), ('br-ex', 201),
-        {VNI: evpn.State(VRF, True, wanted.mac)}, {VNI: RD},
+        {VNI: frr_evpn.State(VNI, VRF, True, wanted.mac)}, {VNI: RD},
         {about.prefix: (PEER,)}, (evpn.Session(PEER, 'Established', 4, 4),),
         (vni_neighbours.Hop(VNI, '10.0.100.12'),))
 
@@ -256,11 +257,11 @@ class HereTest(explained.AddressTestCase):
         for check, text, values in (
                 ('vni-zebra', 'zebra has no VNI', {'states': {}}),
                 ('vni-zebra', 'in vrf-red', {'states': {
-                    VNI: evpn.State('vrf-red', True, '')}}),
+                    VNI: frr_evpn.State(VNI, 'vrf-red', True, '')}}),
                 ('vni-zebra', 'is down', {'states': {
-                    VNI: evpn.State(VRF, False, '')}}),
-                ('vni-zebra', 'router MAC 02:', {'states': {
-                    VNI: evpn.State(VRF, True, '02:00:00:00:00:01')}}),
+                    VNI: frr_evpn.State(VNI, VRF, False, '')}}),
+                ('vni-zebra', 'router MAC None', {'states': {
+                    VNI: frr_evpn.State(VNI, VRF, True, 'None')}}),
                 ('evpn-sessions', 'no BGP neighbour', {'sessions': ()}),
                 ('evpn-sessions', 'Idle', {'sessions': (
                     evpn.Session(PEER, 'Idle'),)}),

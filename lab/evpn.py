@@ -164,18 +164,19 @@ def add_machine(cloud, tenant, host):
     :returns: :class:`cloud.Vm`
     """
     vm = cloud.add_vm(tenant.network, host)
-    address6 = machine6(vm)
-    cloud.neutron.set_addresses(vm.port, vm.port.address, address6)
-    vm.lines = (f'link set eth0 mtu {_UNDERLAY_MTU:d}\n'
-                f'addr add {address6}/{CIDR6.prefixlen:d} dev eth0 nodad\n')
+    cloud.neutron.set_addresses(vm.port, *addresses(vm))
+    vm.lines = (
+        f'link set eth0 mtu {_UNDERLAY_MTU:d}\n'
+        f'addr add {addresses(vm)[1]}/{CIDR6.prefixlen:d} dev eth0 nodad\n')
     vm.node.batch(vm.lines)
     echo.start(vm.node, tenant.port)
     return vm
 
 
-def machine6(vm):
-    """The IPv6 address beside the IPv4 address of a machine, text."""
-    return str(CIDR6[int(vm.port.address.rpartition('.')[2])])
+def addresses(vm):
+    """The addresses of a machine, IPv4 first."""
+    number = int(vm.port.address.rpartition('.')[2])
+    return vm.port.address, str(CIDR6[number])
 
 
 # -- what Neutron writes ---------------------------------------------------

@@ -87,6 +87,7 @@ class VniPortBackend(switch_ports.SwitchPorts):
         See :meth:`base.Backend.apply`.
         """
         wanted = delta.wanted
+        self._forget(_without_devices(new for _old, new in delta.update))
         failures = kernel.refused(
             privileged.set_ports, wanted,
             [[r.name, r.vni, r.mac, r.bridge] for r in wanted])
@@ -97,6 +98,34 @@ class VniPortBackend(switch_ports.SwitchPorts):
         failures.update(kernel.refused(
             privileged.delete_ports, gone, [r.name for r in gone]))
         return failures
+
+
+    def _forget(self, ports):
+        """Have Open vSwitch forget the devices of ports, which were deleted.
+
+        In user space, it would go on with the deleted device when there is
+        another of this name (3.1, seen).  ovs-vswitchd may see two changes as
+        one; but a port that it makes anew has an error while there is no
+        device.
+
+        :param ports: tuple of :class:`resources.VniPort`
+        """
+        write = super(switch_ports.SwitchPorts, self).apply
+        while ports:
+            write(base.Delta(delete=ports))
+            refused = write(base.Delta(create=ports))
+            waiting, failed = self._not_made(
+                [r for r in ports if r.ref not in refused])
+            done = {**refused, **waiting, **failed}
+            ports = tuple(r for r in ports if r.ref not in done)
+
+
+def _without_devices(ports):
+    """The ports of which neither end is there, a tuple."""
+    ports = tuple(ports)
+    found = kernel.reading('devices', links.read_all) if ports else {}
+    return tuple(r for r in ports if found.keys().isdisjoint(
+        (r.name, evpn_names.bridge_end(r.name))))
 
 
 def _is_ours(link):

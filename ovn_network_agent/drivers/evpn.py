@@ -122,7 +122,10 @@ class EvpnDriver(base.Driver):
         """What the segment's device in the VRF has."""
         dev, requires = port.name, (port.ref,)
         yield from _guard(dev)
-        yield from segments.attachment(dev, self.settings.bridge_ip, requires)
+        # The kernel's ICMP errors have the first address of the device.
+        yield from segments.attachment(
+            dev, '' if network.gateways else self.settings.bridge_ip,
+            requires)
         for gateway in network.gateways:
             yield resources.Address(dev, f'{gateway}/32', requires=requires)
         six = [net for net in self._nets(network) if net.version == 6]

@@ -14,50 +14,33 @@
 
 An instance is the agent's as long as it has one of two odd timers, which have
 no use without neighbours.  So a lost line is no lost mark.
-
-FRR 8 has traps (:doc:`adr/0043-evpn`), and nothing here may step into them:
-
-* the line ``vni`` comes last.  With the instance after it, the neighbours of
-  some VNIs were missing for good.
-* ``route-target both`` is never written: bgpd ends at the removal.
-* Route targets and the like do not change while the VNI is up.
 """
 
 import re
 import typing
 
 from ovn_network_agent import evpn_names
-from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
 
 _KEEPALIVE, _HOLD = ownership.EVPN_TIMERS
 # The address families in the order of FRR; '' is the instance itself.
-_TOP, _IPV4, _IPV6, _EVPN = '', 'ipv4 unicast', 'ipv6 unicast', 'l2vpn evpn'
-_CONTEXTS = (_TOP, _IPV4, _IPV6, _EVPN)
-_MARKS = ((_TOP, f'timers bgp {_KEEPALIVE:d} {_HOLD:d}'),
-          (_TOP, f'coalesce-time {ownership.EVPN_COALESCE:d}'))
-_FIXED = (*_MARKS, (_IPV4, 'redistribute kernel'),
-          (_IPV6, 'redistribute kernel'), (_EVPN, 'advertise ipv4 unicast'),
-          (_EVPN, 'advertise ipv6 unicast'))
-_ROUTER_ID, _RD = 'bgp router-id ', 'rd '
+_TOP, _IPV4, _IPV6, L2VPN = '', 'ipv4 unicast', 'ipv6 unicast', 'l2vpn evpn'
+FAMILIES = (_TOP, _IPV4, _IPV6, L2VPN)
+MARKS = ((_TOP, f'timers bgp {_KEEPALIVE:d} {_HOLD:d}'),
+         (_TOP, f'coalesce-time {ownership.EVPN_COALESCE:d}'))
+_FIXED = (*MARKS, (_IPV4, 'redistribute kernel'),
+          (_IPV6, 'redistribute kernel'), (L2VPN, 'advertise ipv4 unicast'),
+          (L2VPN, 'advertise ipv6 unicast'))
+ROUTER_ID, RD = 'bgp router-id ', 'rd '
 _IMPORT, _EXPORT = 'route-target import ', 'route-target export '
 # Lines of the families that change what is announced or imported.  Others,
 # such as maximum-paths, are the operator's business.
 _WATCHED = re.compile(
     r'(?:redistribute|network|aggregate-address|import|export|rd|rt|'
     r'route-map|route-target|advertise|default-originate) .*')
-# FRR has no form with "no" for what follows.
-_ADVERTISED = re.compile(r'advertise ipv[46] unicast')
-# A change of these lines while the VNI is up leaves receivers of FRR 8, or
-# this node, without neighbours for good.
-_IDENTITY = (_ROUTER_ID, _RD, 'route-target ')
-# FRR 8 does not write the former route distinguisher of an instance again,
-# unless it has had another one in between.
-_OTHER_RD = _RD + '0:0'
 _NUMBER = re.compile(r'[0-9]{1,10}')
-_SHORT, _LONG = 1 << 16, 1 << 32
 
 
 class Wanted(typing.NamedTuple):
@@ -88,7 +71,7 @@ class Found(typing.NamedTuple):
     @property
     def ours(self):
         """Whether the BGP instance has a mark of the agent."""
-        return not set(_MARKS).isdisjoint(self.of_bgp)
+        return not set(MARKS).isdisjoint(self.of_bgp)
 
     def values(self, start):
         """The rest of the lines that begin with a text, a sorted list."""
@@ -121,7 +104,7 @@ def read(configuration):
     """
     instances, vrfs = _sections(configuration)
     holders = {vni: name for name, held in vrfs.items()
-               for line in held if (vni := _vni(line))}
+               for line in held if (vni := vni_of(line))}
     names = {vni: evpn_names.vrf(vni) for vni in (
         *map(evpn_names.vni_of_vrf, (*instances, *vrfs)), *holders) if vni}
     return {vni: Found(
@@ -130,7 +113,7 @@ def read(configuration):
         for vni, name in names.items()}
 
 
-def _vni(line):
+def vni_of(line):
     """The VNI of a line of a VRF, 0 for another line."""
     words = line.split()
     return evpn_names.vni(words[1]) if words[0] == 'vni' and words[1:] else 0
@@ -192,11 +175,11 @@ def value(vni, found):
             not found.vnis or found.has_vni(vni))
         return (Wanted(vni, 0, '', '', (), ()), False) if rest else None
     shown = Wanted(
-        vni, as_number(found.asn), ''.join(found.values(_ROUTER_ID)),
-        ''.join(found.values(_RD)), found.values(_IMPORT),
+        vni, as_number(found.asn), ''.join(found.values(ROUTER_ID)),
+        ''.join(found.values(RD)), found.values(_IMPORT),
         found.values(_EXPORT))
-    complete = found.has_vni(vni) and not any(_difference(
-        (*_FIXED, *_of_values(shown)), found))
+    complete = found.has_vni(vni) and not any(difference(
+        lines_of(shown), found))
     return shown, complete
 
 
@@ -222,187 +205,23 @@ def underlay(configuration, vrf):
     return as_number(setup.bgp_instance(configuration, vrf)[0])
 
 
-def _of_values(wanted):
-    return ([(_TOP, _ROUTER_ID + wanted.router_id)] * bool(wanted.router_id) +
-            [(_EVPN, _RD + wanted.rd)] * bool(wanted.rd) +
-            [(_EVPN, _IMPORT + target) for target in wanted.imports] +
-            [(_EVPN, _EXPORT + target) for target in wanted.exports])
+def lines_of(wanted):
+    """(family, line) of a wanted instance, a list."""
+    return [*_FIXED,
+            *[(_TOP, ROUTER_ID + wanted.router_id)] * bool(wanted.router_id),
+            *[(L2VPN, RD + wanted.rd)] * bool(wanted.rd),
+            *((L2VPN, _IMPORT + target) for target in wanted.imports),
+            *((L2VPN, _EXPORT + target) for target in wanted.exports)]
 
 
-def _difference(wanted, found):
+def difference(wanted, found):
     """What is in the way of some lines, and what of them is missing.
 
     :returns: (list of (family, line), list of (family, line))
     """
     return ([each for each in found.of_bgp if each not in wanted and
-             each[0] in _CONTEXTS[1:] and _WATCHED.fullmatch(each[1])],
+             each[0] in FAMILIES[1:] and _WATCHED.fullmatch(each[1])],
             [each for each in wanted if each not in found.of_bgp])
-
-
-class Steps(typing.NamedTuple):
-    """Lines of calls of vtysh, one after the other.
-
-    :ivar down: take the VNI out of FRR
-    :ivar change: the BGP instance
-    :ivar up: put the VNI into FRR, or remove what is left of its VRF
-    :ivar settle: whether withdrawals have to arrive before the change
-    """
-
-    down: list
-    change: list
-    up: list
-    settle: bool = False
-
-
-def check(wanted):
-    """Check what becomes a part of lines.
-
-    :param wanted: :class:`Wanted`
-    :raises ValueError: when something is no number, address, or target
-    """
-    check_vni(wanted.vni)
-    if type(wanted.asn) is not int or not 0 <= wanted.asn < _LONG:
-        raise ValueError(f'{wanted.asn!r} is no AS number')
-    if not isinstance(wanted.router_id, str) or iptext.address(
-            wanted.router_id).version != 4:
-        raise ValueError(f'{wanted.router_id!r} is no router ID')
-    for text in ([wanted.rd] if wanted.rd else []), wanted.imports, (
-            wanted.exports):
-        for each in text:
-            _check_target(each)
-
-
-def check_vni(vni):
-    """Check the number of a VNI.
-
-    :raises ValueError: when it is none
-    """
-    if type(vni) is not int or vni not in evpn_names.VNIS:
-        raise ValueError(f'{vni!r} is no VNI')
-
-
-def _check_target(text):
-    """Check a route distinguisher or target as FRR shows it (RFC 4364, 4.2).
-
-    :raises ValueError: when it is none
-    """
-    if isinstance(text, str):
-        administrator, _colon, number = text.partition(':')
-        if '.' in administrator:
-            limit = _SHORT if iptext.address(
-                administrator).version == 4 else 0
-        else:
-            limit = _limit(administrator)
-        if _usual(number) and int(number) < limit:
-            return
-    raise ValueError(f'{text!r} is neither AS:NUMBER nor ADDRESS:NUMBER')
-
-
-def _limit(asn):
-    """The number of a target is less than this, by its AS number."""
-    if not _usual(asn) or int(asn) >= _LONG:
-        return 0
-    return _LONG if int(asn) < _SHORT else _SHORT
-
-
-def _usual(text):
-    return _NUMBER.fullmatch(text) and str(int(text)) == text
-
-
-def added(wanted, found):
-    """The steps to a wanted instance.
-
-    :param wanted: :class:`Wanted` with an AS number
-    :param found: :class:`Found`
-    :returns: :class:`Steps`
-    :raises ValueError: as :func:`check`, and when an object of somebody else
-        is in the way
-    """
-    check(wanted)
-    vrf = evpn_names.vrf(wanted.vni)
-    _check_others(wanted.vni, vrf, found)
-    change, asn, present = [], found.asn or f'{wanted.asn:d}', found
-    if as_number(asn) != wanted.asn:
-        change.append(f'no router bgp {asn} vrf {vrf}')
-        asn, present = f'{wanted.asn:d}', Found()
-    undone, missing = _difference((*_FIXED, *_of_values(wanted)), present)
-    if undone or missing:
-        if present.asn and wanted.rd and not present.values(_RD):
-            missing.insert(0, (_EVPN, _OTHER_RD))
-        change += [f'router bgp {asn} vrf {vrf}', *_changed(undone, missing),
-                   'exit']
-    settle = bool(found.vnis) and (not found.has_vni(wanted.vni) or any(
-        line.startswith(_IDENTITY) for _family, line in (*undone, *missing)))
-    return Steps(_without(vrf, wanted.vni) if settle else [], change,
-                 [f'vrf {vrf}', f'vni {wanted.vni:d}', 'exit-vrf']
-                 if settle or not found.vnis else [], settle)
-
-
-def _changed(undone, missing):
-    """Lines inside of an instance, each in its family; the marks first."""
-    for family in _CONTEXTS:
-        inside = [*(_undone(line) for where, line in undone
-                    if where == family),
-                  *(line for where, line in missing if where == family)]
-        if not inside or not family:
-            yield from inside
-        else:
-            yield f'address-family {family}'
-            yield from inside
-            yield 'exit-address-family'
-
-
-def _undone(line):
-    advertised = _ADVERTISED.match(line)
-    return 'no ' + (advertised[0] if advertised else line)
-
-
-def _without(vrf, vni):
-    return [f'vrf {vrf}', f'no vni {vni:d}', 'exit-vrf']
-
-
-def _check_others(vni, vrf, found):
-    """Refuse to touch what somebody else has.
-
-    :raises ValueError: with the section and the remedy
-    """
-    if found.asn and not found.ours:
-        section = f'router bgp {found.asn} vrf {vrf}'
-        raise ValueError(
-            f'FRR has "{section}", which is not ours (it lacks '
-            f'"{_MARKS[0][1]}"); remove it in vtysh with "configure '
-            f'terminal", "vrf {vrf}", "no vni {vni:d}", "exit-vrf", '
-            f'"no {section}", or give the network another VNI')
-    others = [line for line in found.vnis if _vni(line) != vni]
-    if others:
-        raise ValueError(
-            f'FRR has "{others[0]}" in "vrf {vrf}", which is not ours; remove '
-            f'it in vtysh with "configure terminal", "vrf {vrf}", '
-            f'"no {others[0]}"')
-    if found.elsewhere:
-        line = f'vrf {found.elsewhere}'
-        raise ValueError(
-            f'FRR has "vni {vni:d}" in "{line}", which is not ours; remove it '
-            f'in vtysh with "configure terminal", "{line}", '
-            f'"no vni {vni:d}", or give the network another VNI')
-
-
-def removed(vni, found):
-    """The steps that remove an instance of the agent, and its VNI.
-
-    :param vni: number
-    :param found: :class:`Found`
-    :returns: :class:`Steps`
-    :raises ValueError: as :func:`check_vni`
-    """
-    check_vni(vni)
-    if value(vni, found) is None:
-        return Steps([], [], [])
-    vrf = evpn_names.vrf(vni)
-    return Steps(
-        _without(vrf, vni) if vni in map(_vni, found.vnis) else [],
-        [f'no router bgp {found.asn} vrf {vrf}'] if found.asn else [],
-        [f'no vrf {vrf}'] if found.of_vrf == () else [])
 
 
 def lacks(configuration, vrf):
@@ -420,12 +239,12 @@ def lacks(configuration, vrf):
                 f'announced; add "{instance}" with its neighbours, and in '
                 '"address-family l2vpn evpn" the lines "neighbor ADDRESS '
                 'activate" and "advertise-all-vni"']
-    begin = f'"{instance}" / "address-family {_EVPN}" / "'
+    begin = f'"{instance}" / "address-family {L2VPN}" / "'
     there, family = set(), ''
     for words in map(str.split, section):
         if words[0] in ('address-family', 'exit-address-family'):
             family = ' '.join(words[1:])
-        elif family == _EVPN:
+        elif family == L2VPN:
             there.add(words[-1])
     return [f'FRR: "{instance}" {what}; add {begin}{line}"'
             for word, what, line in (

@@ -17,6 +17,7 @@ properties.
 """
 
 import functools
+import socket
 import typing
 
 from pyroute2 import netlink
@@ -26,10 +27,16 @@ from ovn_network_agent import evpn_names
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import texts
 
 # IN6_ADDR_GEN_MODE_NONE of linux/if_link.h: no link-local address.
 _GENERATE_NONE = 1
+# Numbers of attributes of linux/if_link.h.
+_MTU, _AF_SPEC, _SLAVE_KIND, _SLAVE_DATA, _ADDR_GEN_MODE = 4, 26, 4, 5, 8
+_LEARNING, _SUPPRESS = 8, 32
+_VXLAN_ID, _VXLAN_LINK, _VXLAN_LOCAL, _VXLAN_LEARNING, _VXLAN_PORT = (
+    1, 3, 4, 7, 15)
 _PEER = 'VETH_INFO_PEER'
 _MODE = 'IFLA_INET6_ADDR_GEN_MODE'
 
@@ -186,7 +193,7 @@ def read(kernel):
         link = links.decode(data, start, end)
         found[link.name] = link
         if evpn_names.is_device(link.name):
-            details[link.name] = _details(_body(data, start, end))
+            details[link.name] = decode(_body(data, start, end))
     return found, details
 
 
@@ -197,7 +204,7 @@ def read_mtu(kernel, name):
     :raises OSError: when there is no such device, or the kernel does not
         answer
     """
-    return _details(_body(*kernel.ask(links.RTM_GETLINK, messages.encode(
+    return decode(_body(*kernel.ask(links.RTM_GETLINK, messages.encode(
         MESSAGE, [('IFLA_IFNAME', name)])))).mtu
 
 
@@ -212,32 +219,30 @@ def _body(data, start, end):
 
 
 @functools.lru_cache(maxsize=messages.REMEMBERED)
-def _details(body):
-    """The :class:`Details` in the body of RTM_NEWLINK."""
-    found = messages.attributes(messages.decode(MESSAGE, body, 0, len(body)))
-    info = _nested(found, 'IFLA_LINKINFO')
-    inet6 = _nested(_nested(found, 'IFLA_AF_SPEC'), 'AF_INET6')
+def decode(body):
+    """The :class:`Details` in the body of RTM_NEWLINK.
+
+    :raises ValueError: when a length does not fit
+    """
+    found = links.header(body)[-1]
+    info = links.nested(found, links.IFLA_LINKINFO)
+    inet6 = links.nested(links.nested(found, _AF_SPEC), socket.AF_INET6)
     port = {}
-    if texts.text(info.get('IFLA_INFO_SLAVE_KIND')) == 'bridge':
-        port = _nested(info, 'IFLA_INFO_SLAVE_DATA')
+    if texts.text(info.get(_SLAVE_KIND)) == 'bridge':
+        port = links.nested(info, _SLAVE_DATA)
     return Details(
-        found.get('IFLA_MTU', 0), inet6.get(_MODE) == _GENERATE_NONE,
-        _tunnel(info),
-        (port.get('IFLA_BRPORT_LEARNING'),
-         port.get('IFLA_BRPORT_NEIGH_SUPPRESS')) == (0, 1))
+        route_codec.number(found.get(_MTU)) or 0,
+        inet6.get(_ADDR_GEN_MODE) == bytes([_GENERATE_NONE]), _tunnel(info),
+        (port.get(_LEARNING), port.get(_SUPPRESS)) == (b'\0', b'\1'))
 
 
 def _tunnel(info):
-    if texts.text(info.get('IFLA_INFO_KIND')) != 'vxlan':
+    if texts.text(info.get(links.IFLA_INFO_KIND)) != 'vxlan':
         return None
-    data = _nested(info, 'IFLA_INFO_DATA')
-    return Tunnel(data.get('IFLA_VXLAN_ID', 0),
-                  data.get('IFLA_VXLAN_LOCAL', ''),
-                  data.get('IFLA_VXLAN_PORT', 0),
-                  data.get('IFLA_VXLAN_LINK', 0),
-                  data.get('IFLA_VXLAN_LEARNING') != 0)
-
-
-def _nested(found, name):
-    """The attributes in an attribute, none without it."""
-    return messages.attributes(found[name]) if found.get(name) else {}
+    data = links.nested(info, links.IFLA_INFO_DATA)
+    local = data.get(_VXLAN_LOCAL)
+    return Tunnel(route_codec.number(data.get(_VXLAN_ID)) or 0,
+                  texts.address_text(local) if local else '',
+                  int.from_bytes(data.get(_VXLAN_PORT, b'')),
+                  route_codec.number(data.get(_VXLAN_LINK)) or 0,
+                  data.get(_VXLAN_LEARNING) != b'\0')

@@ -63,6 +63,23 @@ def sequence(value, what='argument'):
     return value
 
 
+def items(*lists):
+    """Check the items of lists one by one.
+
+    :param lists: (name, function that checks the parts of an item, list)
+    :returns: list of [name, index, reason] of the items that are refused; and
+        list of (name, index, what the function has returned) of the others
+    """
+    refused, fitting = [], []
+    for name, check, listed in lists:
+        for index, item in enumerate(sequence(listed, name)):
+            try:
+                fitting.append((name, index, check(*sequence(item, 'item'))))
+            except (OSError, TypeError, ValueError) as error:
+                refused.append([name, index, str(error)])
+    return refused, fitting
+
+
 def integer(value, what):
     """Check an int that is no bool."""
     if type(value) is not int:

@@ -20,6 +20,7 @@ import time
 
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import evpn
+from ovn_network_agent.frr import evpn_steps
 from ovn_network_agent.frr import output
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import limits
@@ -63,18 +64,21 @@ def change(adds, deletes):
     :returns: as :func:`vtysh.change_static`; what has no mark is not removed
     :raises OSError: as :func:`vtysh.change_static`
     """
-    refused, steps, gone = [], [], []
-    lines = _lines()
+    refused, fitting = checks.items(('adds', _wanted, adds),
+                                    ('deletes', _unwanted, deletes))
+    steps, gone = [], []
+    lines = _lines() if fitting else []
     underlay, there = _underlay(lines), evpn.read(lines)
-    for name, plan, items in (('adds', _addition, adds),
-                              ('deletes', _removal, deletes)):
-        for index, item in enumerate(checks.sequence(items, name)):
-            try:
-                steps.append(plan(item, underlay, there))
-            except (OSError, TypeError, ValueError) as error:
-                refused.append([name, index, str(error)])
+    for name, index, item in fitting:
+        found = there.get(item.vni, evpn.Found())
+        try:
+            if name == 'adds':
+                steps.append(_addition(item, underlay, found))
             else:
-                gone += [item[0]] * (name == 'deletes')
+                steps.append(_removal(item, found))
+                gone.append(item.vni)
+        except (OSError, ValueError) as error:
+            refused.append([name, index, str(error)])
     said = [_configured(each.down for each in steps)]
     if any(each.settle for each in steps):
         time.sleep(_SETTLE)
@@ -115,33 +119,45 @@ def _underlay(lines):
     return evpn.underlay(lines, limits.current().vrf)
 
 
-def _addition(item, underlay, there):
-    """The steps of an item of ``adds``."""
-    wanted = evpn.Wanted(*checks.sequence(item, 'item'))
-    evpn.check(wanted._replace(
-        imports=checks.sequence(wanted.imports, 'imports'),
-        exports=checks.sequence(wanted.exports, 'exports')))
-    within = limits.current()
-    within.check_frr_vnis()
-    if not wanted.asn:
-        wanted = wanted._replace(asn=underlay)
-    if not wanted.asn:
-        of_vrf = f' vrf {within.vrf}' if within.vrf else ''
+def _wanted(*fields):
+    """Check an item of ``adds``; returns it."""
+    wanted = evpn.Wanted(*fields)
+    for targets in wanted.imports, wanted.exports:
+        checks.sequence(targets, 'targets')
+    evpn_steps.check(wanted)
+    limits.current().check_frr_vnis()
+    return wanted
+
+
+def _unwanted(vni):
+    """Check an item of ``deletes``; returns it."""
+    evpn_steps.check_vni(vni)
+    return evpn.Wanted(vni, 0, '', '', (), ())
+
+
+def _addition(wanted, underlay, found):
+    """The steps to a wanted instance.
+
+    :raises ValueError: see :func:`evpn_steps.added`, and without an AS number
+    """
+    if not (wanted.asn or underlay):
+        vrf = limits.current().vrf
+        of_vrf = f' vrf {vrf}' if vrf else ''
         raise ValueError(
             f'FRR has no "router bgp ASN{of_vrf}", whose AS number it is to '
             'have; write this instance with its neighbours, or set [evpn] '
             'bgp_as')
-    return evpn.added(wanted, there.get(wanted.vni, evpn.Found()))
+    return evpn_steps.added(wanted._replace(asn=wanted.asn or underlay), found)
 
 
-def _removal(item, _underlay, there):
-    """The steps of an item of ``deletes``; a mark may go in any case."""
-    vni, = checks.sequence(item, 'item')
-    evpn.check_vni(vni)
-    found = there.get(vni, evpn.Found())
+def _removal(unwanted, found):
+    """The steps of a removal; what has a mark may go in any case.
+
+    :raises OSError: when VNIs of FRR are not the agent's
+    """
     if not found.ours:
         limits.current().check_frr_vnis()
-    return evpn.removed(vni, found)
+    return evpn_steps.removed(unwanted.vni, found)
 
 
 def _remove_left(vnis):
@@ -152,7 +168,8 @@ def _remove_left(vnis):
     said, until = [], time.monotonic() + _PATIENCE
     while vnis:
         there = evpn.read(_lines())
-        left = [evpn.removed(vni, there[vni]) for vni in vnis if vni in there]
+        left = [evpn_steps.removed(vni, there[vni])
+                for vni in vnis if vni in there]
         for lines in ([each.change for each in left],
                       [each.up for each in left]):
             said.append(_configured(lines))

@@ -50,15 +50,8 @@ def change(adds, deletes):
     :returns: as :func:`vtysh.change_static`; what has no mark is not removed
     :raises OSError: as :func:`vtysh.change_static`
     """
-    refused, fitting = [], []
-    for name, check, items in (('adds', _wanted, adds),
-                               ('deletes', _unwanted, deletes)):
-        for index, item in enumerate(checks.sequence(items, name)):
-            try:
-                fitting.append((name, index, check(
-                    *checks.sequence(item, 'item'))))
-            except (OSError, TypeError, ValueError) as error:
-                refused.append([name, index, str(error)])
+    refused, fitting = checks.items(('adds', _wanted, adds),
+                                    ('deletes', _unwanted, deletes))
     configuration = []
     present = _read() if fitting else {}
     for name, index, item in fitting:

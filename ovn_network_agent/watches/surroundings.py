@@ -21,6 +21,7 @@ import threading
 
 from oslo_log import log as logging
 
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent import vlans
 from ovn_network_agent.conf import bridges
@@ -91,10 +92,12 @@ def bridge_address(conf):
     if not conf.bridge_ip:
         return []
     ours = bridges.served(conf)
-    names = {link.index: name for name, link in links.read_all().items()}
-    owners = sorted(names.get(found.index, '?')
-                    for found in addresses.read_all()
-                    if found.address.partition('/')[0] == conf.bridge_ip)
+    found = links.read_all()
+    names = {link.index: name for name, link in found.items()}
+    marked = {name for name in found if _is_marked(found, name)}
+    owners = sorted(names.get(owner.index, '?')
+                    for owner in addresses.read_all()
+                    if owner.address.partition('/')[0] == conf.bridge_ip)
     ways = sorted(route.dev for route in _routes()
                   if route.dst == conf.bridge_ip + '/32')
     remedy = ('choose another address, one that nothing on this node '
@@ -103,9 +106,17 @@ def bridge_address(conf):
         f'[DEFAULT] bridge_ip = {conf.bridge_ip}: {what}; {remedy}'
         for what in (
             *(f'{dev} has this address, too' for dev in owners
-              if not vlans.is_device(dev, ours)),
+              if dev not in marked and not vlans.is_device(dev, ours)),
             *(f'there is a route to this address through {dev}'
               for dev in ways if not vlans.is_device(dev, ours)))]
+
+
+def _is_marked(found, name):
+    """Whether the agent has made a device.
+
+    :param found: dict of name to :class:`netlink.links.Link`
+    """
+    return found[name].alias == ownership.LINK_ALIAS
 
 
 def ipv6_forwarding(conf):
@@ -159,7 +170,7 @@ def leading_out(bridge, ports, found):
     return frozenset(
         name for name in ports
         if name != bridge and name in found and
-        found[name].kind not in _OWN_KINDS)
+        found[name].kind not in _OWN_KINDS and not _is_marked(found, name))
 
 
 def of_port(bridge, name):

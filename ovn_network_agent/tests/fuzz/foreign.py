@@ -39,7 +39,9 @@ _PERMANENT = 0x80
 # RTM_GETLINK, bytes of its header, IFF_UP; address, name, MTU, master and
 # alias of a device.
 _LINK, _LINK_HEADER, _UP = 18, 16, 1
-_OF_DEVICE = (1, 3, 4, 10, 20)
+_ALIAS = 20
+_OF_DEVICE = (1, 3, 4, 10, _ALIAS)
+_OUR_ALIAS = ownership.LINK_ALIAS.encode()
 # The protocol of what has none, and is never the kernel's.
 _FOREIGN = -1
 _SETTINGS = ('ip_forward', 'tcp_l3mdev_accept', *(
@@ -91,10 +93,11 @@ class Objects:
         return found | _settings()
 
     def _device(self, body):
-        """(kind, fields of a device, no protocol), None for the pair."""
-        if body[4:8] in self._pair:
-            return None
+        """(kind, fields of a device, no protocol), None for one of ours."""
         attributes = dict(_attributes(body[_LINK_HEADER:]))
+        if body[4:8] in self._pair or (
+                attributes.get(_ALIAS, b'').rstrip(b'\0') == _OUR_ALIAS):
+            return None
         return ('device', body[4:8], body[8] & _UP, *(
             attributes.get(number) for number in _OF_DEVICE), _FOREIGN)
 

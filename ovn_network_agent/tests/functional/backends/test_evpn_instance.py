@@ -24,6 +24,7 @@ from ovn_network_agent.tests.unit import world as worlds
 WANTED, PLAIN = vnis.WANTED, vnis.PLAIN
 ID, EVPN = vnis.ID, vnis.EVPN
 
+
 class TestTwice(vnis.EvpnTestCase):
 
     def test_twice_each(self):

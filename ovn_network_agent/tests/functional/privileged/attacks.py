@@ -29,7 +29,9 @@ HOST = '198.51.100.10/32'
 HARMLESS = {'netlink.port', 'frr_sockets.read_sockets', 'overlap.end',
             'overlap.standing', 'vtysh.read_daemons',
             'controller.read_state', 'prefix_lists.permit',
-            'nft_version.read_version', 'router_advertisements.read'}
+            'nft_version.read_version', 'router_advertisements.read',
+            'evpn_instances.read', 'evpn_instances.read_lacks',
+            'evpn_instances.read_states'}
 # By name of the function: items that are refused one by one.
 ITEMS = {
     'kernel_routes.set_routes': [
@@ -304,6 +306,8 @@ CALLS = {
                            [LIST, [ZONE]], [LIST, ['10.0.0.0/8']],
                            [LIST, [HOST + '\nexit']], [LIST, [None]]],
     'router_advertisements.change': [['x', []], [[], 'x']],
+    'evpn_instances.change': [['x', []], [[], 'x']],
+    'vni_monitor.subscribe': [['../x'], ['0' * 32]],
     'readdress.renew': [[DEVICE, '10.9.9.9/24'], ['br-ex', '10.8.8.8/24'],
                         ['veth-provider', '10.9.9.9/30'],
                         ['veth-provider', ZONE]],

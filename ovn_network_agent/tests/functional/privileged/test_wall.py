@@ -355,6 +355,23 @@ class WallTest(whole.WholeTestCase):
                          [item[1] for item in refused])
         self.assertEqual(('', []), (said, self.started()))
 
+    def test_a_vni_of_frr(self):
+        """Likewise; the driver is not loaded here."""
+        adds = [[1001, 0, '192.0.2.1', '', [], []], [0, 0, '192.0.2.1'],
+                *([1001, *fields] for fields in (
+                    [0, ZONE, '', [], []], [0, '', '', [], []],
+                    ['1\nexit', '192.0.2.1', '', [], []],
+                    [0, '192.0.2.1', '1:1\nexit', [], []],
+                    [0, '192.0.2.1', '', 'x', []],
+                    [0, '192.0.2.1', '', [], ['1:1 2:2']],
+                    [0, '192.0.2.1', '', [None], []])), 7]
+        deletes = [['1001\nexit'], [None], [0], 7]
+        refused, said = entry_points.found()['evpn_instances.change'](
+            adds, deletes)
+        self.assertEqual([*range(len(adds)), *range(len(deletes))],
+                         [item[1] for item in refused])
+        self.assertEqual(('', []), (said, self.started()))
+
     def test_the_mark_of_ours_may_go_from_anywhere(self):
         """An earlier configuration may have put it there."""
         self.populate()

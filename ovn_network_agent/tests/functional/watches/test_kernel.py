@@ -195,6 +195,16 @@ class WatchTest(base.KernelTestCase):
                 'dev br-ex nud permanent')
         self.quiet()
 
+    def test_neighbours_in_the_vrf_of_a_vni(self):
+        """Its devices come and go while the agent runs."""
+        self.watch()
+        name = 'vrf01234567-89'
+        self.ip(f'link add {name} type veth peer name ovs01234567-89')
+        self.expect(kernel.LINK)
+        self.ip('neighbour add 198.51.100.77 lladdr 02:00:00:00:00:01 '
+                f'dev {name} nud permanent')
+        self.expect(kernel.NEIGHBOUR)
+
     def test_our_own_changes_are_not_reported(self):
         """Trap T65: what we create, replace and remove is no drift."""
         self.watch(own_ports=lambda: {netlink.port()},

@@ -24,6 +24,8 @@ from ovn_network_agent.diagnosis.readers import frr as reader
 from ovn_network_agent.diagnosis.readers import frr_filters
 from ovn_network_agent.frr import advertisement
 from ovn_network_agent.frr import effect
+from ovn_network_agent.frr import evpn
+from ovn_network_agent.frr import evpn_steps
 from ovn_network_agent.frr import filters
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
@@ -31,10 +33,12 @@ from ovn_network_agent.frr import setup
 from ovn_network_agent.nft import filters as nft_filters
 from ovn_network_agent.nft import listing
 from ovn_network_agent.privileged import bgp
+from ovn_network_agent.privileged import evpn_instances
 from ovn_network_agent.privileged import list_monitor
 from ovn_network_agent.privileged import peeking
 from ovn_network_agent.privileged import prefix_lists
 from ovn_network_agent.privileged import router_advertisements
+from ovn_network_agent.privileged import vni_monitor
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.fuzz import peers
@@ -49,7 +53,8 @@ _DAEMONS = ('zebra', 'bgpd', 'staticd')
 _KEYS = ('paths', 'prefix', 'peers', 'state', 'pfxRcd', 'selected',
          'installed', 'protocol', 'connected', 'static', 'sourced',
          'bestpath', 'overall', 'advertisedTo', 'entries', 'nexthops', _LIST,
-         _PREFIX, 'sequenceNumber', 'rules', 'Established')
+         'vrfs', 'vni', 'routerMac', _PREFIX, 'sequenceNumber', 'rules',
+         'Established')
 
 
 def _text(data):
@@ -62,7 +67,7 @@ def _documents(data):
     found = effect.Found({}, {})
     for parse in (
             output.known_routes, found.take, effect.heard,
-            lambda t: output.prefix_list(t, _LIST),
+            lambda t: output.prefix_list(t, _LIST), evpn.states,
             lambda t: _around(effect.surroundings(t, True), found)):
         with contextlib.suppress(output.Unreadable):
             parse(text)
@@ -81,6 +86,7 @@ def _configuration(data):
     for dev, found in advertisement.read(text.split('\n')).items():
         with contextlib.suppress(ValueError):
             advertisement.removed(dev, found)
+    _vnis(text.split('\n'))
     for vrf in ('', _VRF):
         with contextlib.suppress(output.Unreadable):
             setup.faults(setup.read(text, vrf, _LIST), vrf, 'static', _LIST)
@@ -92,6 +98,17 @@ def _configuration(data):
             for prefix, _rest in output.static_routes(shown, vrf):
                 with contextlib.suppress(ValueError):
                     lines.check_host(prefix)
+
+
+def _vnis(shown):
+    """What there is of VNIs, and what may be done about it."""
+    for vni, found in evpn.read(shown).items():
+        value = evpn.value(vni, found)
+        evpn_steps.removed(vni, found)
+        with contextlib.suppress(ValueError):
+            evpn_steps.added(value[0] if value else evpn.Wanted(
+                vni, evpn.underlay(shown, ''), '192.0.2.1', '', [], []), found)
+    evpn.lacks(shown, _VRF)
 
 
 @contextlib.contextmanager
@@ -159,6 +176,8 @@ def _privileged(data):
              lambda: prefix_lists.read(_LIST),
              lambda: list_monitor.read_digests(_LIST, True),
              router_advertisements.read,
+             evpn_instances.read, evpn_instances.read_states,
+             lambda: vni_monitor.read_digests('', True),
              lambda: prefix_lists.change(
                  _LIST, [], [['198.51.100.0/24', 32, 32]]),
              lambda: vtysh.change_static(_VRF, [], [
@@ -175,19 +194,24 @@ TARGETS = (
            values=('nftables', 'elem', 'prefix', 'range', 'set', 'map', 'rule',
                    'chain', 'vmap', 'drop', 'jump', 'target')),
     Target('frr.documents', _documents, (),
-           ('frr.output', 'frr.effect'), json=True, values=_KEYS),
+           ('frr.output', 'frr.effect', 'frr.evpn'), json=True, values=_KEYS),
     Target('frr.configuration', _configuration, (),
-           ('frr.output', 'frr.setup', 'frr.lines', 'frr.advertisement'),
+           ('frr.output', 'frr.setup', 'frr.lines', 'frr.advertisement',
+            'frr.evpn', 'frr.evpn_steps'),
            words=(b'router bgp ', b' vrf ', b'redistribute ', b'neighbor ',
                   b'route-map ', b'\n', b' ', b'ip route ', b'vrf ', b'end\n',
                   b'Building configuration...\n', b'call ', b'\n!\n',
                   b'Current configuration:\n', b'frr version ',
-                  b'address-family ipv4 unicast', b'bgp listen', b'bfd')),
+                  b'address-family ipv4 unicast', b'bgp listen', b'bfd',
+                  b'vrf-1001', b'vni 1001', b'address-family l2vpn evpn',
+                  b'timers bgp 44 132', b'route-target import 1:1',
+                  b'rd 1:1')),
     Target('frr.readers', _readers, (),
            ('diagnosis.readers.frr', 'diagnosis.readers.frr_filters',
             'frr.filters'), json=True, values=_KEYS, world=_node, share=0.3),
     Target('frr.sockets', _privileged, (),
-           ('frr.session', 'privileged.vty', 'privileged.vtysh'), words=(
+           ('frr.session', 'privileged.running_configuration',
+            'privileged.vty', 'privileged.vtysh'), words=(
                b'\0\0\0\0', b'\0\0\0\1', b'{', b'}', b'"' + _LIST.encode(),
                b'frr version 8', f'vrf {_VRF}\n ip route '.encode()),
            world=_node, share=0.1),

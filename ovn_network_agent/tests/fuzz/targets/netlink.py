@@ -26,6 +26,7 @@ from ovn_network_agent.netlink import raw
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import rules
+from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.tests.fuzz.target import Target
 from ovn_network_agent.watches import kernel
@@ -131,6 +132,7 @@ TARGETS = (
             'netlink.texts', 'netlink.messages'),
     _target('rule', lambda data: rules.read(Dumped(data)), 'netlink.rules'),
     _target('link', lambda data: links.read(Dumped(data)), 'netlink.links'),
+    _target('vni_link', vni_links.decode, 'netlink.vni_links'),
     _target('address', lambda data: addresses.read(Dumped(data)),
             'netlink.addresses'),
     _target('neighbour', _neighbour, 'netlink.neighbours'),

@@ -45,7 +45,7 @@ VRF, LIST, BRIDGE, DEVICE = ('vrf-provider', 'ANNOUNCED-NETWORKS', 'br-ex',
                              'management')
 _BYTES = '\1'
 _NAME, _NET, _HOST = r'[A-Za-z0-9_.-]+', r'[0-9a-f.:]+/\d+', r'[0-9.]+/32'
-_OF_VRF = f'vrf {VRF}'
+_OF_VRF, _VNI = f'vrf {VRF}', r'vrf-\d+'
 _TAG = r'(?: tag 44\d{5})?'
 # All that the privileged side may say to a daemon of FRR.
 _COMMANDS = re.compile('|'.join((
@@ -66,7 +66,13 @@ _COMMANDS = re.compile('|'.join((
     f'clear bgp {_OF_VRF} ipv6 unicast \\* soft out',
     rf'interface {BRIDGE}(?:\.\d+)?', 'exit', 'no ipv6 nd suppress-ra',
     'ipv6 nd ra-lifetime 1844', 'ipv6 nd ra-interval msec 30044',
-    'ipv6 nd prefix [0-9a-f:.]+/[0-9]+ off-link no-autoconfig')))
+    'ipv6 nd prefix [0-9a-f:.]+/[0-9]+ off-link no-autoconfig',
+    rf'(?:no )?router bgp \d+ vrf {_VNI}', f'(?:no )?vrf {_VNI}',
+    r'(?:no )?vni \d+', 'exit-address-family', 'bgp router-id [0-9.]+',
+    'address-family (?:ipv[46] unicast|l2vpn evpn)', 'redistribute kernel',
+    'timers bgp 44 132', 'coalesce-time 44132', 'advertise ipv[46] unicast',
+    r'(?:rd|route-target (?:import|export)) [0-9.]+:\d+',
+    'show vrf vni(?: json)?')))
 _POPULATION = (
     'link set lo up',
     f'link add {BRIDGE} type veth peer name br-ex-peer',
@@ -89,6 +95,10 @@ _POPULATION = (
     'address add 10.7.7.7/24 dev loopback1',
     'rule add pref 100 from 10.9.9.0/24 table 77',
     'rule add pref 2000 from 198.51.100.0/24 table 78',
+    # Devices of others with names of ours.
+    'link add br-77 type bridge',
+    'link add vxlan-77 type vxlan id 77 local 192.0.2.1 dstport 4789',
+    'link add vrf00000000-00 type veth peer name ovs00000000-00',
     f'route add default via 10.9.9.1 dev {DEVICE}',
     f'route add 10.9.8.0/24 via 10.9.9.1 dev {DEVICE}',
     f'route add 198.51.100.77/32 dev {BRIDGE}')
@@ -152,7 +162,8 @@ class _World:
             ovn__ovn_nb_remote=['unix:/nowhere'],
             ovn__ovn_sb_remote=['unix:/nowhere'], frr__vrf_name=VRF,
             frr__frr_prefix_list=LIST, port_forward__rules_file='/rules',
-            drivers=['fip_route', 'veth_leak', 'port_forward']))
+            drivers=['fip_route', 'veth_leak', 'port_forward', 'evpn'],
+            evpn__local_ip='192.0.2.1'))
         cfg.CONF([], project='none', default_config_files=[],
                  default_config_dirs=[], use_env=False)
         for options, values in (
@@ -266,8 +277,10 @@ def _call(data):
 _VALUES = (VRF, LIST, BRIDGE, DEVICE, 'veth-default', 'veth-provider', 'lo',
            'loopback1', '169.254.0.1', '169.254.0.2', '10.9.9.9/24', 254, 200,
            10, 77, 2000, 150, '0.0.0.0/1', '198.51.100.0/24', [], {},
-           '02:00:00:00:00:01', ownership.COOKIE_MAC_TWEAK, 'networks',
-           'tcp', _BYTES + 'br-ex', '0' * 32, 'fe80::1%x }\nflush ruleset')
+           '02:00:00:00:00:01', 77, 1001, 10_001_001, '192.0.2.1', 4789, 1450,
+           'vrf00000000-00', 'vrf01234567-89', ownership.COOKIE_MAC_TWEAK,
+           'networks', 'tcp', '1:1', _BYTES + 'br-ex', '0' * 32,
+           'fe80::1%x }\nflush ruleset')
 
 
 # Modules without an entry point that parse for one.
@@ -283,11 +296,13 @@ def _target(module, share):
 
 
 TARGETS = tuple(_target(module, share) for module, share in (
-    ('kernel_routes', 1), ('links', 0.5), ('netlink', 2), ('readdress', 0.3),
+    ('kernel_routes', 1), ('links', 0.5), ('vni_links', 0.5),
+    ('netlink', 2), ('readdress', 0.3),
     ('openflow', 1), ('flow_monitor', 0.2), ('overlap', 0.02),
     ('controller', 0.02), ('ovsdb', 0.1), ('vtysh', 0.2), ('bgp', 0.1),
     ('neighbour_proxies', 0.3),
-    ('router_advertisements', 0.2),
+    ('router_advertisements', 0.2), ('evpn_instances', 0.2),
+    ('vni_monitor', 0.05),
     ('prefix_lists', 0.2), ('list_monitor', 0.05), ('frr_setup', 0.1),
     ('frr_sockets', 0.05), ('log_levels', 0.3), ('nft', 0.3),
     ('nft_version', 0.02)))

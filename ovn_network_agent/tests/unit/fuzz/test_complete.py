@@ -38,7 +38,8 @@ CALLS = {'loads', 'raw_decode', 'get_single_node', 'safe_load', 'unpack',
 # Modules by the reason why what they read is no foreign input.
 OURS = {
     'references to objects of the agent itself': (
-        'backends.flow', 'backends.frr_prefix_list', 'backends.frr_static',
+        'backends.evpn_instance', 'backends.flow',
+        'backends.frr_prefix_list', 'backends.frr_static',
         'backends.overlap', 'backends.router_advertisement',
         'control.addresses', 'diagnosis.address.switch',
         'diagnosis.address.verdicts', 'diagnosis.node.check',

@@ -1,0 +1,57 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Packets at the devices of a node."""
+
+import contextlib
+import socket
+
+_EVERYTHING = 3  # ETH_P_ALL of linux/if_ether.h
+
+
+class Captured:
+    """The packets that a node sends and receives by some devices."""
+
+    def __init__(self, node, *devices):
+        self._sockets = [node.call(_open, device) for device in devices]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exc):
+        for each in self._sockets:
+            each.close()
+
+    def packets(self):
+        """What came since: list of (packet type, bytes)."""
+        found = []
+        for each in self._sockets:
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    data, (_device, _protocol, kind, *_more) = each.recvfrom(
+                        65535)
+                    found.append((kind, data))
+        return found
+
+
+def _open(device):
+    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
+                           socket.htons(_EVERYTHING))
+    opened.bind((device, _EVERYTHING))
+    opened.setblocking(False)
+    return opened
+
+
+def counted(packets, address, kind):
+    """How many packets of a type have an address anywhere in them."""
+    family = socket.AF_INET6 if ':' in address else socket.AF_INET
+    return sum(one == kind and socket.inet_pton(family, address) in data
+               for one, data in packets)

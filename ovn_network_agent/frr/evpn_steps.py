@@ -1,0 +1,205 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The steps that write a VNI into FRR, or remove one.  Pure.
+
+FRR 8 has traps (:doc:`adr/0043-evpn`), and nothing here may step into them:
+
+* the line ``vni`` comes last.  With the instance after it, the neighbours of
+  some VNIs were missing for good.
+* ``route-target both`` is never written: bgpd ends at the removal.
+* Route targets and the like do not change while the VNI is up.
+"""
+
+import re
+import typing
+
+from ovn_network_agent import evpn_names
+from ovn_network_agent import iptext
+from ovn_network_agent.frr import evpn
+
+# FRR has no form with "no" for what follows.
+_ADVERTISED = re.compile(r'advertise ipv[46] unicast')
+# A change of these lines while the VNI is up leaves receivers of FRR 8, or
+# this node, without neighbours for good.
+_IDENTITY = (evpn.ROUTER_ID, evpn.RD, 'route-target ')
+# FRR 8 does not write the former route distinguisher of an instance again,
+# unless it has had another one in between.
+_OTHER_RD = evpn.RD + '0:0'
+_NUMBER = re.compile(r'[0-9]{1,10}')
+_SHORT, _LONG = 1 << 16, 1 << 32
+
+
+class Steps(typing.NamedTuple):
+    """Lines of calls of vtysh, one after the other.
+
+    :ivar down: take the VNI out of FRR
+    :ivar change: the BGP instance
+    :ivar up: put the VNI into FRR, or remove what is left of its VRF
+    :ivar settle: whether withdrawals have to arrive before the change
+    """
+
+    down: list
+    change: list
+    up: list
+    settle: bool = False
+
+
+def check(wanted):
+    """Check what becomes a part of lines.
+
+    :param wanted: :class:`evpn.Wanted`
+    :raises ValueError: when something is no number, address, or target
+    """
+    check_vni(wanted.vni)
+    if type(wanted.asn) is not int or not 0 <= wanted.asn < _LONG:
+        raise ValueError(f'{wanted.asn!r} is no AS number')
+    if not isinstance(wanted.router_id, str) or iptext.address(
+            wanted.router_id).version != 4:
+        raise ValueError(f'{wanted.router_id!r} is no router ID')
+    for text in ([wanted.rd] if wanted.rd else []), wanted.imports, (
+            wanted.exports):
+        for each in text:
+            _check_target(each)
+
+
+def check_vni(vni):
+    """Check the number of a VNI.
+
+    :raises ValueError: when it is none
+    """
+    if type(vni) is not int or vni not in evpn_names.VNIS:
+        raise ValueError(f'{vni!r} is no VNI')
+
+
+def _check_target(text):
+    """Check a route distinguisher or target as FRR shows it (RFC 4364, 4.2).
+
+    :raises ValueError: when it is none
+    """
+    if isinstance(text, str):
+        administrator, _colon, number = text.partition(':')
+        if '.' in administrator:
+            limit = _SHORT if iptext.address(
+                administrator).version == 4 else 0
+        else:
+            limit = _limit(administrator)
+        if _usual(number) and int(number) < limit:
+            return
+    raise ValueError(f'{text!r} is neither AS:NUMBER nor ADDRESS:NUMBER')
+
+
+def _limit(asn):
+    """The number of a target is less than this, by its AS number."""
+    if not _usual(asn) or int(asn) >= _LONG:
+        return 0
+    return _LONG if int(asn) < _SHORT else _SHORT
+
+
+def _usual(text):
+    return _NUMBER.fullmatch(text) and str(int(text)) == text
+
+
+def added(wanted, found):
+    """The steps to a wanted instance.
+
+    :param wanted: :class:`evpn.Wanted` with an AS number
+    :param found: :class:`evpn.Found`
+    :returns: :class:`Steps`
+    :raises ValueError: as :func:`check`, and when an object of somebody else
+        is in the way
+    """
+    check(wanted)
+    vrf = evpn_names.vrf(wanted.vni)
+    _check_others(wanted.vni, vrf, found)
+    change, asn, present = [], found.asn or f'{wanted.asn:d}', found
+    if evpn.as_number(asn) != wanted.asn:
+        change.append(f'no router bgp {asn} vrf {vrf}')
+        asn, present = f'{wanted.asn:d}', evpn.Found()
+    undone, missing = evpn.difference(evpn.lines_of(wanted), present)
+    if undone or missing:
+        if present.asn and wanted.rd and not present.values(evpn.RD):
+            missing.insert(0, (evpn.L2VPN, _OTHER_RD))
+        change += [f'router bgp {asn} vrf {vrf}', *_changed(undone, missing),
+                   'exit']
+    settle = bool(found.vnis) and (not found.has_vni(wanted.vni) or any(
+        line.startswith(_IDENTITY) for _family, line in (*undone, *missing)))
+    return Steps(_without(vrf, wanted.vni) if settle else [], change,
+                 [f'vrf {vrf}', f'vni {wanted.vni:d}', 'exit-vrf']
+                 if settle or not found.vnis else [], settle)
+
+
+def _changed(undone, missing):
+    """Lines inside of an instance, each in its family; the marks first."""
+    for family in evpn.FAMILIES:
+        inside = [*(_undone(line) for where, line in undone
+                    if where == family),
+                  *(line for where, line in missing if where == family)]
+        if not inside or not family:
+            yield from inside
+        else:
+            yield f'address-family {family}'
+            yield from inside
+            yield 'exit-address-family'
+
+
+def _undone(line):
+    advertised = _ADVERTISED.match(line)
+    return 'no ' + (advertised[0] if advertised else line)
+
+
+def _without(vrf, vni):
+    return [f'vrf {vrf}', f'no vni {vni:d}', 'exit-vrf']
+
+
+def _check_others(vni, vrf, found):
+    """Refuse to touch what somebody else has.
+
+    :raises ValueError: with the section and the remedy
+    """
+    if found.asn and not found.ours:
+        section = f'router bgp {found.asn} vrf {vrf}'
+        raise ValueError(
+            f'FRR has "{section}", which is not ours (it lacks '
+            f'"{evpn.MARKS[0][1]}"); remove it in vtysh with "configure '
+            f'terminal", "vrf {vrf}", "no vni {vni:d}", "exit-vrf", '
+            f'"no {section}", or give the network another VNI')
+    others = [line for line in found.vnis if evpn.vni_of(line) != vni]
+    if others:
+        raise ValueError(
+            f'FRR has "{others[0]}" in "vrf {vrf}", which is not ours; remove '
+            f'it in vtysh with "configure terminal", "vrf {vrf}", '
+            f'"no {others[0]}"')
+    if found.elsewhere:
+        line = f'vrf {found.elsewhere}'
+        raise ValueError(
+            f'FRR has "vni {vni:d}" in "{line}", which is not ours; remove it '
+            f'in vtysh with "configure terminal", "{line}", '
+            f'"no vni {vni:d}", or give the network another VNI')
+
+
+def removed(vni, found):
+    """The steps that remove an instance of the agent, and its VNI.
+
+    :param vni: number
+    :param found: :class:`evpn.Found`
+    :returns: :class:`Steps`
+    :raises ValueError: as :func:`check_vni`
+    """
+    check_vni(vni)
+    if evpn.value(vni, found) is None:
+        return Steps([], [], [])
+    vrf = evpn_names.vrf(vni)
+    return Steps(
+        _without(vrf, vni) if vni in map(evpn.vni_of, found.vnis) else [],
+        [f'no router bgp {found.asn} vrf {vrf}'] if found.asn else [],
+        [f'no vrf {vrf}'] if found.of_vrf == () else [])

@@ -1,0 +1,200 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The cloud of test_evpn.py: tenants with the same addresses, and a PE.
+
+The responders of a tenant have a port of their own, and so an answer shows
+that a packet came to the right one of those with its address.
+"""
+
+import contextlib
+import json
+import time
+
+from lab import evpn
+from lab import families
+from lab import frr
+from lab import node as nodes
+from lab import plan
+from lab import probe
+from ovn_network_agent import evpn_names
+from ovn_network_agent.tests.lab import base
+
+# By name: VNI, physical network, VLAN.
+TENANTS = {'red': (1001, plan.PHYSICAL_NETWORK, 201),
+           'blue': (1002, plan.PHYSICAL_NETWORK, 202),
+           'green': (1003, plan.FURTHER_NETWORK, 0)}
+# Seconds for what is deleted to be back, and for all of a VNI to be gone.
+SOON = 2
+
+
+class EvpnTestCase(base.LabTestCase):
+    """Each tenant has a machine on each node, and a host behind the PE."""
+
+    FURTHER = True
+    AGENTS = False
+    CONFIG = {
+        'DEFAULT': {
+            'drivers': 'fip_route,veth_leak,gateway_drain,port_forward,evpn',
+            'further_bridges': plan.FURTHER_BRIDGE,
+            # Events alone have to do.
+            'reconcile_interval': 3600},
+        # What stays behind is tested, and not the drain.
+        'gateway_drain': {'drain_on_shutdown': 'false'}}
+
+    @classmethod
+    def build(cls):
+        cloud = cls.cloud
+        evpn.connect(cloud)
+        cls.tenants = evpn.add_tenants(cloud, TENANTS)
+        cls.red, cls.blue, cls.green = cls.tenants
+        # The node of each machine.
+        cls.homes = {}
+        cls.machines = {}
+        for tenant in cls.tenants:
+            pair = [evpn.add_machine(cloud, tenant, name)
+                    for name in cloud.gateways]
+            cls.machines[tenant.name] = pair
+            cls.homes.update(zip(pair, cloud.gateways))
+        cls.before = cls.state('gw1')
+        cls.frr_before = cls.running('gw1')
+        for name in cloud.gateways:
+            cloud.agent(name, {**cls.configuration(), 'evpn': {
+                'local_ip': plan.LOOPBACKS[name]}})
+        cloud.start_agents()
+
+    def setUp(self):
+        super().setUp()
+        self.settled()
+
+    def settled(self):
+        """Wait until the PE has each machine at its node."""
+        for tenant, vm in self.each():
+            for address in evpn.addresses(vm):
+                self.wait_served(tenant.vni, address, self.homes[vm])
+
+    def each(self, *names):
+        """(tenant, machine) of all machines, or of those tenants."""
+        return [(tenant, vm) for tenant in self.tenants
+                if not names or tenant.name in names
+                for vm in self.machines[tenant.name]]
+
+    # -- what FRR and the kernel have -------------------------------------
+
+    @classmethod
+    def running(cls, name, daemons=('zebra', 'bgpd')):
+        """The running configuration of a node, text."""
+        return ''.join(frr.ask(cls.cloud[name], daemon, 'show running-config')
+                       for daemon in daemons)
+
+    def served(self, vni, address):
+        """Names of the nodes from which the PE has an address, sorted."""
+        family = families.of(address)
+        found = json.loads(frr.ask(
+            self.cloud['spine'], 'bgpd', f'show bgp vrf vrf-{vni} {family.afi}'
+            f' unicast {family.prefix(address)} json'))
+        return sorted(path['peer']['hostname']
+                      for path in found.get('paths', ()))
+
+    def wait_served(self, vni, address, *names):
+        nodes.wait_until(
+            lambda: f'VNI {vni} has {address} from {names}: '
+                    f'{self.served(vni, address)}',
+            lambda: self.served(vni, address) == list(names), base.SETTLE)
+
+    def left(self, name, vni, network=None):
+        """What a node has of a VNI: devices, and lines of FRR."""
+        wanted = {evpn_names.vrf(vni), evpn_names.bridge(vni),
+                  evpn_names.vxlan(vni)}
+        if network is not None:
+            uuid = self.uuid(network)
+            wanted |= {evpn_names.vrf_end(uuid), evpn_names.bridge_end(
+                evpn_names.vrf_end(uuid))}
+        # /proc/PID/net is that of the process.
+        with open(f'/proc/{self.cloud[name].pid}/net/dev',
+                  encoding='ascii') as opened:
+            devices = {line.partition(':')[0].strip() for line in opened}
+        return sorted(devices & wanted) + [
+            line for line in self.running(name).splitlines()
+            if set(line.split()) & wanted]
+
+    def uuid(self, network):
+        """UUID of the row of a network, text."""
+        return str(self.cloud.nb.find('Logical_Switch',
+                                      name=network.switch).uuid)
+
+    def wait_left(self, name, vni, network, there):
+        """Wait until all of a VNI is gone, or something is there.
+
+        :returns: seconds
+        """
+        began = time.monotonic()
+        nodes.wait_until(
+            lambda: f'{name}: VNI {vni} is {"there" if there else "gone"}: '
+                    f'{self.left(name, vni, network)}',
+            lambda: bool(self.left(name, vni, network)) == there,
+            base.SETTLE if there else SOON)
+        return time.monotonic() - began
+
+    def veth(self, tenant):
+        """Name of the device of a tenant's network in its VRF."""
+        return evpn_names.vrf_end(self.uuid(tenant.network))
+
+    # -- traffic ----------------------------------------------------------
+
+    def reach_own(self, tenant, vm, patience=base.SETTLE):
+        """The tenant's host and a machine reach each other, both families."""
+        for address, outside in zip(evpn.addresses(vm), (plan.CLIENT,
+                                                    plan.CLIENT6)):
+            for node, target, source in ((tenant.host, address, outside),
+                                         (vm.node, outside, address)):
+                report = self.reach(node, 'tcp', target, port=tenant.port,
+                                    patience=patience)
+                self.assertEqual({source}, report.seen_sources)
+
+    def reach_pair(self, tenant):
+        """The machines of a tenant on two nodes, both families."""
+        one, other = self.machines[tenant.name]
+        for source, target in zip(evpn.addresses(one), evpn.addresses(other)):
+            report = self.reach(one.node, 'tcp', target, port=tenant.port)
+            self.assertEqual({source}, report.seen_sources)
+
+    @contextlib.contextmanager
+    def nothing_lost(self, *pairs):
+        """Probes from the hosts to machines: none may be lost.
+
+        :param pairs: (tenant, machine)
+        """
+        with contextlib.ExitStack() as stack:
+            running = [
+                stack.enter_context(self.probing(
+                    address, 'udp', tenant.host, tenant.port))
+                for tenant, vm in pairs for address in evpn.addresses(vm)]
+            yield
+            for each in running:
+                self.lossless(each)
+
+    def probing(self, target, kind='icmp', node=None, port=0):
+        return probe.Probe(node, kind, target, 0.02, port,
+                           patience=base.SETTLE)
+
+    # -- doing things ---------------------------------------------
+
+    def set_vnis(self, *chosen):
+        """VNIs of tenants' networks, until the end of the test.
+
+        :param chosen: (tenant, VNI or 0)
+        """
+        neutron = self.cloud.neutron
+        self.addCleanup(evpn.set_vnis, neutron, [
+            (tenant.network, tenant.vni) for tenant in self.tenants])
+        evpn.set_vnis(neutron, [(tenant.network, vni)
+                                for tenant, vni in chosen])

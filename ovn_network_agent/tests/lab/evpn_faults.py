@@ -1,0 +1,135 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""EVPN when programs die and objects are deleted; of test_evpn.py."""
+
+import signal
+import time
+
+from lab import dump
+from lab import frr
+from lab import node as nodes
+from lab import plan
+from ovn_network_agent import evpn_names
+from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import evpn_cloud
+
+
+class Faults:
+    """Mix-in for :class:`evpn_cloud.EvpnTestCase`."""
+
+    # -- programs that die ------------------------------------------------
+
+    def test_kill_and_restart_of_the_agent(self):
+        """What changed meanwhile is taken in, and nothing is lost."""
+        agent, vm = self.cloud.agents['gw1'], self.machines['green'][0]
+        with self.nothing_lost(*self.each('red', 'blue')):
+            agent.kill()
+            self.cloud.unplug(vm, 'gw1')
+            since = self.mark('gw1')
+            agent.start()
+            agent.wait_ready()
+            self.wait_left('gw1', self.green.vni, self.green.network, False)
+            changes = self.changes('gw1', since)
+            self.cloud.replug(vm, 'gw1')
+            self.settled()
+        self.assertEqual([], [
+            change for change in changes
+            if str(self.green.vni) not in change
+            and self.veth(self.green) not in change])
+
+    def test_kill_and_restart_of_frr(self):
+        """It starts without the agent's lines; the other node goes on."""
+        node, (here, there) = self.cloud['gw2'], self.machines['red']
+        with self.nothing_lost((self.red, here)):
+            frr.stop(node, signal.SIGKILL)
+            self.wait_served(self.red.vni, there.port.address)
+            frr.start(node, node.read('/etc/frr/frr.conf'))
+            self.settled()
+        for tenant, vm in self.each():
+            self.reach_own(tenant, vm)
+
+    # -- what somebody deletes or has -------------------------------------
+
+    def test_deleted_objects(self):
+        """They are back at once, and so is the traffic."""
+        tenant, vm = self.red, self.machines['red'][0]
+        vni, node, veth = tenant.vni, self.cloud['gw1'], self.veth(tenant)
+        vxlan, port = evpn_names.vxlan(vni), evpn_names.bridge_end(veth)
+        instance = f'router bgp {plan.GATEWAY_AS["gw1"]} vrf vrf-{vni}'
+        whole = self.running('gw1')
+        for argv, there in (
+                (['ip', 'link', 'del', vxlan],
+                 lambda: vxlan in self.left('gw1', vni)),
+                (['ip', 'link', 'del', veth],
+                 lambda: veth in self.left('gw1', vni, tenant.network)),
+                (['ovs-vsctl', 'del-port', port], lambda: node.run(
+                    ['ovs-vsctl', 'port-to-br', port],
+                    check=False).stdout.strip() == plan.BRIDGE),
+                (vtysh(f'vrf vrf-{vni}', f'no vni {vni}'),
+                 lambda: self.running('gw1') == whole),
+                (vtysh(instance, 'address-family l2vpn evpn',
+                       'no advertise ipv4 unicast'),
+                 lambda: self.running('gw1') == whole)):
+            self.assertTrue(there(), argv)
+            node.run(argv)
+            began = time.monotonic()
+            nodes.wait_until(f'{argv} is undone', there, evpn_cloud.SOON)
+            base.note(f'{" ".join(argv)}: undone after '
+                      f'{time.monotonic() - began:.2f} s')
+            self.settled()
+            self.reach_own(tenant, vm)
+
+    def test_a_device_of_the_operator(self):
+        """It has the name of ours: it stays, and is named."""
+        tenant, node = self.green, self.cloud['gw1']
+        vm, other = self.machines['green']
+        name = evpn_names.vxlan(tenant.vni)
+        with self.nothing_lost(*self.each('red', 'blue')):
+            self.set_vnis((tenant, 0))
+            self.wait_left('gw1', tenant.vni, tenant.network, False)
+            node.batch(f'link add {name} type dummy\n')
+            before = node.out('ip', '-d', 'link', 'show', name)
+            since = self.mark('gw1')
+            self.set_vnis((tenant, tenant.vni))
+            self.wait_said('gw1', name, since)
+            self.wait_served(tenant.vni, other.port.address, 'gw2')
+            self.assertEqual(before,
+                             node.out('ip', '-d', 'link', 'show', name))
+            node.batch(f'link del {name}\n')
+            self.settled()
+        self.reach_own(tenant, vm)
+
+    def test_a_stop_leaves_nothing(self):
+        """No object, and the running configuration as before; all comes back.
+        """
+        agent = self.cloud.agents['gw1']
+        try:
+            self.assertEqual(0, agent.stop())
+            # Machines have come and gone meanwhile.
+            self.assertEqual([], [
+                line for line in dump.difference(self.before,
+                                                 self.state('gw1'))
+                if not line.startswith(('ip -br link: -tap',
+                                        'ip -br link: +tap'))])
+            self.assertEqual(self.frr_before, self.running('gw1'))
+        finally:
+            agent.start()
+            agent.wait_ready()
+        self.settled()
+        for tenant, vm in self.each():
+            self.reach_own(tenant, vm)
+
+
+def vtysh(*lines):
+    """argv that gives FRR lines of configuration."""
+    return ['vtysh', *(word for line in ('configure terminal', *lines)
+                       for word in ('-c', line))]

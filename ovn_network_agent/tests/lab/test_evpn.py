@@ -1,0 +1,227 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""EVPN: three tenants with the same addresses, on two nodes and at a PE."""
+
+import contextlib
+import itertools
+import socket
+import time
+
+from lab import captured
+from lab import evpn
+from lab import families
+from lab import frr
+from lab import node as nodes
+from lab import plan
+from lab import probe
+from ovn_network_agent import evpn_names
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import evpn_cloud
+from ovn_network_agent.tests.lab import evpn_faults
+
+# Milliseconds lost in a live migration, beside those that OVN loses: FRR loses
+# 80 of them in the former node, between the machine's route there and that of
+# the new node.
+MIGRATION_MS = 180
+# Changes of all VNIs in turn: 21 new VNIs.
+ROUNDS = 7
+# Addresses that no VRF knows, by family.
+UNKNOWN = {version: str(family.test_net[9])
+           for version, family in families.FAMILIES.items()}
+MTU = 1450
+
+
+class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
+    """Each tenant has a machine on each node, and a host behind the PE."""
+
+    # -- tenants ----------------------------------------------------------
+
+    def test_each_its_own(self):
+        """From and to the host behind the PE, and from node to node."""
+        for tenant, vm in self.each():
+            self.reach_own(tenant, vm)
+        for tenant in self.tenants:
+            self.reach_pair(tenant)
+
+    def test_never_anothers(self):
+        """The addresses answer, but not on the port of another tenant."""
+        for tenant, other in itertools.permutations(self.tenants, 2):
+            one, two = self.machines[tenant.name]
+            for node, targets in (
+                    (tenant.host, evpn.addresses(one)),
+                    (one.node, (plan.CLIENT, plan.CLIENT6)),
+                    (one.node, evpn.addresses(two))):
+                for target in targets:
+                    report = probe.ping(node, target, 2, 0.02, 'tcp',
+                                        port=other.port)
+                    # The right host says that nobody is at that port.
+                    self.assertEqual((0, 'Connection refused'), (
+                        report.received, report.error), str(report))
+
+    def test_addresses_that_a_vrf_does_not_know(self):
+        """Packets to them leave the node on no device, whoever sent them."""
+        vm, fabric = self.machines['red'][0], self.cloud['spine']
+        for version, address in UNKNOWN.items():
+            family = families.FAMILIES[version]
+            hop = '::ffff:' * (version == 6) + plan.LOOPBACKS['gw1']
+            fabric.batch(
+                f'route add {family.prefix(address)} via {hop} dev '
+                f'{evpn_names.bridge(self.red.vni)} onlink table '
+                f'{self.red.vni:d}\n', family.option)
+            with captured.Captured(self.cloud['gw1'], 'eth0', 'eth1') as taken:
+                for node in (vm.node, self.red.host):
+                    self.assertTrue(probe.unreachable(node, 'udp', address))
+                self.reach(vm.node, 'udp', family.client, port=self.red.port)
+                packets = taken.packets()
+            # That of the host has come, and what the VRF knows leaves.
+            self.assertTrue(captured.counted(
+                packets, address, socket.PACKET_HOST))
+            self.assertTrue(captured.counted(
+                packets, family.client, socket.PACKET_OUTGOING))
+            self.assertEqual(0, captured.counted(
+                packets, address, socket.PACKET_OUTGOING))
+
+    def test_full_size(self):
+        """What the tunnel cannot carry, the gateway refuses."""
+        vm, tenant = self.machines['red'][0], self.red
+        gateways = {4: tenant.network.gateway,
+                    6: ownership.SEGMENT_LINK_LOCAL}
+        for version, target in ((4, plan.CLIENT), (6, plan.CLIENT6)):
+            for size in (1442, MTU):
+                self.assertEqual(0, self.ping(vm, target, size).returncode)
+            refused = self.ping(vm, target, 1500).stdout
+            self.assertIn(f'From {gateways[version]}', refused)
+            self.assertRegex(refused, rf'mtu ?= ?{MTU:d}')
+        # Without "do not fragment", it is sent in two.
+        self.assertEqual(0, self.ping(vm, plan.CLIENT, 1500,
+                                      'dont').returncode)
+
+    @staticmethod
+    def ping(vm, target, size, fragment='do'):
+        headers = 48 if ':' in target else 28
+        return vm.node.run(['ping', '-c1', '-W2', '-M', fragment, '-s',
+                            str(size - headers), target], check=False)
+
+    def test_router_advertisements(self):
+        """zebra knows the link-local address that it sends them from.
+
+        Without it, it answers the first solicitation, and no more.
+        """
+        for name in self.cloud.gateways:
+            for tenant in self.tenants:
+                shown = frr.ask(self.cloud[name], 'zebra',
+                                f'show interface {self.veth(tenant)}')
+                self.assertIn(f'inet6 {ownership.SEGMENT_LINK_LOCAL}/64',
+                              shown)
+
+    # -- machines and networks that change --------------------------------
+
+    def test_live_migration(self):
+        """There and back, with a probe to each of its addresses."""
+        tenant, vm = self.red, self.machines['red'][0]
+        vm.lines += ('route replace ::/0 via '
+                     f'{ownership.SEGMENT_LINK_LOCAL} dev eth0\n')
+        for former, new in (('gw1', 'gw2'), ('gw2', 'gw1')):
+            with contextlib.ExitStack() as stack:
+                running = [stack.enter_context(self.probing(
+                    target, node=tenant.host)) for target
+                    in evpn.addresses(vm)]
+                self.homes[vm] = new
+                self.cloud.activate(vm, former, new)
+                for each in running:
+                    each.wait_answered(base.SETTLE, after=time.monotonic())
+                self.cloud.unplug(vm, former)
+                self.settled()
+                for each in running:
+                    each.wait_answered(base.SETTLE, after=time.monotonic())
+                    report = each.stop()
+                    base.note(f'{former} to {new}: {report}')
+                    self.assertLessEqual(report.longest_gap_ms, MIGRATION_MS)
+        self.reach_own(tenant, vm)
+
+    def test_the_last_address(self):
+        """All of the VNI goes with it, and comes with the next one."""
+        tenant, vm = self.green, self.machines['green'][0]
+        with self.nothing_lost(*self.each('red', 'blue')):
+            self.cloud.unplug(vm, 'gw1')
+            # OVN has taken the port off the node.
+            binding = self.cloud.sb.find('Port_Binding',
+                                         logical_port=vm.port.uuid)
+            nodes.wait_until('the port is down', lambda: not binding.chassis)
+            took = self.wait_left('gw1', tenant.vni, tenant.network, False)
+            base.note(f'all of a VNI is gone after {took:.2f} s')
+            self.cloud.replug(vm, 'gw1')
+            self.settled()
+        self.reach_own(tenant, vm)
+
+    def test_the_last_ipv4_address(self):
+        """IPv6 of the VNI goes on, on both sides."""
+        tenant, vm = self.red, self.machines['red'][0]
+        four, six = evpn.addresses(vm)
+        with self.probing(six, 'udp', tenant.host, tenant.port) as running:
+            self.cloud.neutron.set_addresses(vm.port, six)
+            self.wait_served(tenant.vni, four)
+            # The node has announced something else for long enough.
+            running.wait_answered(base.SETTLE, after=time.monotonic() + 1)
+            self.cloud.neutron.set_addresses(vm.port, four, six)
+            self.settled()
+            self.lossless(running)
+        self.reach_own(tenant, vm)
+
+    def test_another_vni(self):
+        """The network has the PE's VRF of that VNI, and no longer the former.
+        """
+        blue, green = self.blue, self.green
+        vm = self.machines['blue'][0]
+        with self.nothing_lost(*self.each('red')):
+            self.set_vnis((green, 0))
+            for name in self.cloud.gateways:
+                self.wait_left(name, green.vni, green.network, False)
+            self.set_vnis((blue, green.vni))
+            for name in self.cloud.gateways:
+                self.wait_left(name, blue.vni, None, False)
+            self.reach(green.host, 'tcp', vm.port.address, port=blue.port)
+            self.assertTrue(probe.unreachable(blue.host, 'icmp',
+                                              vm.port.address))
+            self.set_vnis((green, green.vni), (blue, blue.vni))
+            self.settled()
+        for tenant, vm in self.each('blue', 'green'):
+            self.reach_own(tenant, vm)
+
+    def test_many_vnis_in_turn(self):
+        """All networks have new VNIs again and again: none is a black hole.
+
+        Both nodes announce the same prefixes; bgpd has to survive that.
+        """
+        pids = self.bgpd()
+        numbers = itertools.count(2001)
+        for _round in range(ROUNDS):
+            self.set_vnis(*((tenant, next(numbers))
+                            for tenant in self.tenants))
+            for tenant in self.tenants:
+                self.reach_pair(tenant)
+        self.set_vnis(*((tenant, tenant.vni) for tenant in self.tenants))
+        self.settled()
+        for tenant, vm in self.each():
+            self.reach_own(tenant, vm)
+        self.assertEqual(pids, self.bgpd())
+        for number in range(2001, next(numbers)):
+            for name in self.cloud.gateways:
+                self.assertEqual([], self.left(name, number))
+
+    def bgpd(self):
+        """Process ids of bgpd on the nodes, None for a dead one."""
+        processes = [self.cloud[name].services['bgpd']
+                     for name in self.cloud.gateways]
+        return [None if each.poll() is not None else each.pid
+                for each in processes]

@@ -103,7 +103,9 @@ CAUSES = {
     'vni-zebra': ('vni-devices',),
     'evpn-route': ('vni-devices', 'vni-route', 'vni-zebra', 'redistribute',
                    'evpn-sessions'),
-    'vni-way-back': ('vni-port', 'vni-devices', 'vni-zebra',
+    'vni-next-hops': ('vni-devices',),
+    # Without a route to the source, the kernel's check of it may fail.
+    'vni-way-back': ('vni-port', 'vni-devices', 'vni-route', 'vni-zebra',
                      'evpn-sessions'),
     'nft-rules': ('vip',),
     'advertised': ('frr-route', 'vrf-lookup', 'redistribute',

@@ -89,7 +89,7 @@ def read_local(sources):
     links, chosen = sources.links(), sources.conf.evpn
     names = {link.index: name for name, link in links.items()}
     device = next((names.get(each.index, '') for each in sources.addresses()
-                   if each.address.partition('/')[0] == chosen.local_ip), '')
+                   if each.address.startswith(f'{chosen.local_ip}/')), '')
     master = names.get(links[device].master, '') if device else ''
     name = _OF_SWITCH.format(chosen.udp_dstport)
     return Local(chosen.local_ip, device,
@@ -293,8 +293,8 @@ def judge_vnis(found):
     :param found: :class:`Vnis`
     """
     for called, why in found.problems:
-        fault, _semicolon, remedy = why.partition('; ')
-        yield check.warn(f'network {called} is left out: {fault}', remedy)
+        yield check.of_message(check.Verdict.WARN,
+                               f'network {called} is left out: {why}')
     faults = {}
     for vni in found.wanted:
         why = _fault(vni, found)

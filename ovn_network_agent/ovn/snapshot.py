@@ -34,6 +34,7 @@ from ovn_network_agent.ovn import ports
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import routers
 from ovn_network_agent.ovn import segments
+from ovn_network_agent.ovn import tenant_networks
 from ovn_network_agent.ovn import tenants
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
@@ -69,10 +70,12 @@ class Builder:
         located = segments.Segments(self._rows, self._inputs)
         self._addresses = addresses.Addresses(self._rows, self._inputs)
         self._frames = routers.Routers(self._rows, self._inputs, located)
-        self._tenants = tenants.Tenants(self._rows, self._inputs, located,
-                                        self._frames)
+        behind = tenant_networks.TenantNetworks(self._rows, self._inputs,
+                                                located, self._frames)
+        self._tenants = tenants.Tenants(self._rows, self._inputs,
+                                        self._frames, behind)
         self._groups = groups.Groups(self._rows, self._inputs, located,
-                                     self._tenants)
+                                     behind)
         self._ports = ports.Ports(self._rows, self._inputs, located)
         # The routers of the last view, those that the addresses were made of,
         # and by UUID their addresses.

@@ -51,6 +51,8 @@ class Network:
     """A prefix behind a router."""
 
     prefix: str
+    # Of the router; None behind an extra route.
+    port: Uuid | None
     datapath: Uuid
     # The name that a person knows.
     called: str
@@ -64,6 +66,7 @@ class Attached:
     """What the rows of a router port give."""
 
     networks: tuple[iptext.Network, ...] = ()
+    port: Uuid | None = None
     datapath: Uuid | None = None
     switch: withholding.Network = withholding.Network()
     own: policies.Policy = policies.NONE
@@ -86,12 +89,11 @@ class TenantNetworks:
 
     def networks(self, router: Uuid) -> tuple[Network, ...]:
         """The networks of tenants behind a router, withheld ones, too."""
-        found = [self._rows.ask(self.attached, port)
-                 for port in self.ports(router)]
+        ports = tuple(self.ports(router))
         return tuple(sorted((
-            each for attached in (*found, *self._behind(router, found))
-            for each in self._judge(router, attached)),
-            key=lambda each: each.prefix))
+            *(each for port in ports
+              for each in self._rows.ask(self._at, router, port)),
+            *self._behind(router, ports)), key=lambda each: each.prefix))
 
     def routed(self, router: Uuid) -> tuple[str, ...]:
         """The prefixes of those that may be announced."""
@@ -99,12 +101,16 @@ class TenantNetworks:
             each.prefix for each in self._rows.ask(self.networks, router)
             if not each.withheld)
 
+    def _at(self, router: Uuid, port: Uuid) -> tuple[Network, ...]:
+        return tuple(self._judge(router, self._rows.ask(self.attached, port)))
+
     def _behind(self, router: Uuid,
-                found: Iterable[Attached]) -> Iterator[Attached]:
+                ports: Iterable[Uuid]) -> Iterator[Network]:
         """The prefixes of extra routes, as if they were at the port."""
         options = self._inputs.chosen.tenants
         if options is None or not options.routes:
             return
+        found = [self._rows.ask(self.attached, port) for port in ports]
         for row in self._rows.rows(
                 'nb', _ROUTE, self._rows.find('nb', _ROUTER,
                                               'route').keys_of(router)):
@@ -112,8 +118,8 @@ class TenantNetworks:
             for each in found if route else ():
                 if route and networks.inside(route[1], each.networks) and (
                         not _too_wide(route[0])):
-                    yield dataclasses.replace(
-                        each, networks=(route[0],), problems=())
+                    yield from self._judge(router, dataclasses.replace(
+                        each, networks=(route[0],), port=None))
 
     def ports(self, router: Uuid) -> Iterator[Uuid]:
         """The ports of a router that are no gateway ports."""
@@ -138,7 +144,7 @@ class TenantNetworks:
         name = columns.atom(row, 'name')
         (datapath,) = columns.referenced(patch, 'datapath')
         return Attached(
-            tuple(net for net in known if not _too_wide(net)), datapath,
+            tuple(net for net in known if not _too_wide(net)), port, datapath,
             switch,
             next(iter(self._rows.find('nb', _PORT, 'policy').keys_of(port)),
                  policies.NONE),
@@ -158,7 +164,8 @@ class TenantNetworks:
                                          exclude_cidrs=())
         for net in found.networks:
             yield Network(
-                str(net), found.datapath, switch.called or switch.uuid,
+                str(net), found.port, found.datapath,
+                switch.called or switch.uuid,
                 tag.number if tag.where else None,
                 self._condition(router, net, dict(found.scopes)) or
                 chosen.objection(self.subject(router, found, str(net))))

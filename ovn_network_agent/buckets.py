@@ -47,6 +47,11 @@ class Buckets(Mapping[str, _V]):
     def __len__(self) -> int:
         return sum(map(len, self._buckets.values()))
 
+    def __eq__(self, other: object) -> bool:
+        # Most buckets are the same object.
+        return (self._buckets == other._buckets if isinstance(other, Buckets)
+                else super().__eq__(other))
+
     def __repr__(self) -> str:
         return repr(dict(self))
 
@@ -89,7 +94,7 @@ def differing(before: Mapping[str, _V], now: Mapping[str, _V]
         for number in former.keys() | new.keys():
             if former.get(number) is not new.get(number):
                 yield former.get(number, {}), new.get(number, {})
-    elif before is not now:
+    else:
         yield before, now
 
 

@@ -28,7 +28,7 @@ LIMIT = 1.3
 FEW, EACH = 4, 5
 ADDRESSES, ROUTERS = 120, 60
 # Machines on one network.
-FEW_PORTS, MANY_PORTS = 300, 3000
+FEW_PORTS, MANY_PORTS = 300, 1500
 
 
 class OneEventTestCase(base.ServiceTestCase):
@@ -65,7 +65,7 @@ class OneEventTestCase(base.ServiceTestCase):
         prefix = growth.address(0) + '/32'
         self.eventually(lambda: (prefix in self.announced()) == comes and
                         passes.last is not before and passes.running is None,
-                        prefix)
+                        prefix, 60)
 
     def compare(self, before):
         """Fail when the calls have grown, and name where."""

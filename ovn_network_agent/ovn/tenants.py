@@ -38,6 +38,8 @@ _ROUTER = 'Logical_Router'
 _PORT = 'Logical_Router_Port'
 
 Prefixes = Mapping[str, model.TenantPrefix]
+#: A network, and its single addresses if these are announced in its place.
+Whole = tuple[model.TenantPrefix, tuple[tenant_hosts.Host, ...] | None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -193,7 +195,25 @@ class Tenants:
     def _prefixes(self, router: model.Router, found: _Found,
                   former: Prefixes) -> dict[str, model.TenantPrefix]:
         made: dict[str, model.TenantPrefix] = {}
-        gateways = {version: _gateway(router, version)
+        for whole, hosts in self._wholes(router, found, router.served_ports):
+            if hosts is not None:
+                made.update(tenant_hosts.prefixes(whole, hosts, former))
+            else:
+                known = former.get(whole.prefix)
+                made[whole.prefix] = known if known == whole else whole
+        return made
+
+    def behind(self, router: model.Router, uuid: Uuid) -> Iterator[Whole]:
+        """The networks behind a router, wherever its gateway is.
+
+        :param uuid: that of the row of the router
+        """
+        return self._wholes(router, self._found.get(uuid, _Found()),
+                            router.ports)
+
+    def _wholes(self, router: model.Router, found: _Found,
+                ports: Iterable[model.GatewayPort]) -> Iterator[Whole]:
+        gateways = {version: _gateway(ports, version)
                     for version in networks.VERSIONS}
         for contest in found.contests:
             network = contest.network
@@ -208,13 +228,7 @@ class Tenants:
                 network.withheld, contest.provider, contest.rivals,
                 self._judged.get((router.uuid, network.prefix),
                                  model.Claim.SOLE))
-            if contest.hosts is not None and whole.announced:
-                made.update(tenant_hosts.prefixes(whole, contest.hosts,
-                                                  former))
-            else:
-                known = former.get(whole.prefix)
-                made[whole.prefix] = known if known == whole else whole
-        return made
+            yield whole, contest.hosts if whole.announced else None
 
 
 def indexed(made: dict[queries.Place, dict[str, indexes.Index]],
@@ -243,10 +257,10 @@ def _floating_keys(row: columns.Row) -> list[str]:
             if columns.atom(row, 'type') == 'dnat_and_snat' else [])
 
 
-def _gateway(router: model.Router,
+def _gateway(ports: Iterable[model.GatewayPort],
              version: int) -> tuple[model.GatewayPort, str] | None:
-    """The gateway port here with an address of a family, and the address."""
-    for port in router.served_ports:
+    """The first gateway port with an address of a family, and the address."""
+    for port in ports:
         for text in port.networks:
             interface = networks.parse_interface(text)
             if interface and interface.version == version and not (

@@ -15,6 +15,8 @@
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.tests.functional.diagnosis import base as doctor
+from ovn_network_agent.tests.functional.diagnosis import test_machines
 from ovn_network_agent.tests.functional.diagnosis import test_subject
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -131,3 +133,27 @@ class TenantsTest(test_subject.SubjectTestCase):
                 {'neutron:cidrs': VM + '/24'}))
         drivers = [*DRIVERS, 'provider_port']
         self.assertIs(Kind.TENANT, self.kind(VM, drivers=drivers))
+
+
+class DoctorTest(test_machines.DoctorTestCase):
+
+    drivers = DRIVERS
+
+    def test_what_is_withheld_and_what_overlaps(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        self.cloud.add_tenant('r1', 'more', '10.0.1.1/24')
+        self.cloud.add_nat('r1', '198.51.100.1', OTHER, 'snat')
+        self.assertIn('1 prefixes', self.looked('tenant-networks', doctor.OK))
+        said = self.looked('withheld-addresses', doctor.OK)
+        self.assertIn('1 of 3 addresses', said)
+        self.assertIn('(SNAT)', said)
+        self.cloud.add_router('r2', ('198.51.100.2/24',), HERE)
+        self.cloud.add_tenant('r2', 'theirs', '10.0.0.129/25')
+        self.assertIn(f'{NET} of network net (router r1 (neutron-r1)): '
+                      'overlaps with 10.0.0.128/25 of router r2',
+                      self.looked('tenant-networks', doctor.WARN))
+
+    def test_without_the_driver(self):
+        self.conf.set_override('drivers', DRIVERS[:2])
+        self.looked('tenant-networks', doctor.NOT_CHECKED)

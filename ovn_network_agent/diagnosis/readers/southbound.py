@@ -117,11 +117,14 @@ def _select_machines(session):
     keys = {kind: {key for row in rows_ if row.type == kind
                    for key in columns.referenced(row, 'datapath')}
             for kind in ('patch', 'localnet')}
-    session.select(*(
+    answers = session.select(*(
         ('Port_Binding', ['type', '==', kind],
          ['datapath', '==', ['uuid', str(key)]])
         for key in sorted(keys['patch'] - keys['localnet'])
         for kind in ('', 'virtual')))
+    session.by_uuid('Chassis', {
+        key for found in answers for row in found
+        for key in columns.referenced(row, 'chassis')})
 
 
 def _select_advertised(session):

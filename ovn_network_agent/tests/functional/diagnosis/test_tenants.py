@@ -90,7 +90,13 @@ class TenantsTest(test_subject.SubjectTestCase):
             self.assertIn(text, self.withheld(**options))
 
     def test_single_addresses(self):
-        self.cloud.add_machine('vm-1', HERE, network=self.net,
+        # On a compute node, which is no candidate.
+        self.sb.transact(
+            ovsdb.insert('Encap', 'encap', chassis_name='c', type='geneve',
+                         ip='192.0.2.9'),
+            ovsdb.insert('Chassis', name='c', hostname='compute',
+                         encaps=['named-uuid', 'encap']))
+        self.cloud.add_machine('vm-1', 'c', network=self.net,
                                mac=[f'fa:16:3e:00:00:aa {VM}'])
         options = {'tenant_network__advertisement_method': 'host'}
         found = self.subject(VM, **options)

@@ -79,8 +79,9 @@ class _Known:
     @property
     def subject(self):
         """What its resources are about, see :class:`resources.Resource`."""
-        return (self.tenant.prefix if self.tenant
-                else networks.host_prefix(self.address))
+        if self.tenant or '/' in self.address:
+            return self.tenant.prefix if self.tenant else self.address
+        return networks.host_prefix(self.address)
 
     @property
     def segment(self):
@@ -191,17 +192,16 @@ class Addresses:
                 networks.host_prefix(address), ())))
 
     def _add_others(self):
-        """Addresses that only the table knows."""
+        """Addresses and prefixes that only the table knows."""
         known = {each.subject for each in self._known.values()
                  if not each.claimed}
         for subject, refs in self._refs.items():
-            address, _slash, length = subject.partition('/')
-            if length not in ('32', '128') or subject in known:
+            if subject in known:
                 continue
             found = map(self._table.row, refs)
             if any(rows.stage(row) is resources.Stage.ANNOUNCE or
                    row.state in ledger.FAILING for row in found):
-                self._add(address, (OTHER,))
+                self._add(networks.canonical(subject), (OTHER,))
 
     # -- one address ------------------------------------------------------
 

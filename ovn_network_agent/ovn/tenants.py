@@ -38,6 +38,8 @@ _ROUTER = 'Logical_Router'
 _PORT = 'Logical_Router_Port'
 
 Prefixes = Mapping[str, model.TenantPrefix]
+#: A network, and its single addresses if these are announced in its place.
+Whole = tuple[model.TenantPrefix, tuple[tenant_hosts.Host, ...] | None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -203,27 +205,22 @@ class Tenants:
                   judged: Mapping[str, model.Claim],
                   former: Prefixes) -> dict[str, model.TenantPrefix]:
         made: dict[str, model.TenantPrefix] = {}
-        gateways = {version: _gateway(router, version)
-                    for version in networks.VERSIONS}
-        for contest in found.contests:
-            network = contest.network
-            gateway = gateways[networks.family_of_valid(network.prefix)]
-            if gateway is None:
-                continue
-            port, via = gateway
-            whole = model.TenantPrefix(
-                router.uuid, router.both_names, network.prefix,
-                network.prefix, network.called, port, via,
-                port.tag if network.tag is None else network.tag or None,
-                network.withheld, contest.provider, contest.rivals,
-                judged.get(network.prefix, model.Claim.SOLE))
-            if contest.hosts is not None and whole.announced:
-                made.update(tenant_hosts.prefixes(whole, contest.hosts,
-                                                  former))
+        for whole, hosts in _wholes(router, found, judged,
+                                    router.served_ports):
+            if hosts is not None:
+                made.update(tenant_hosts.prefixes(whole, hosts, former))
             else:
                 known = former.get(whole.prefix)
                 made[whole.prefix] = known if known == whole else whole
         return made
+
+    def behind(self, router: model.Router, uuid: Uuid) -> Iterator[Whole]:
+        """The networks behind a router, wherever its gateway is.
+
+        :param uuid: that of the row of the router
+        """
+        return _wholes(router, self._found.get(uuid, _Found()),
+                       self._judged.get(uuid, {}), router.ports)
 
 
 def indexed(made: dict[queries.Place, dict[str, indexes.Index]],
@@ -242,6 +239,26 @@ def indexed(made: dict[queries.Place, dict[str, indexes.Index]],
     return made
 
 
+def _wholes(router: model.Router, found: _Found,
+            judged: Mapping[str, model.Claim],
+            ports: Iterable[model.GatewayPort]) -> Iterator[Whole]:
+    gateways = {version: _gateway(ports, version)
+                for version in networks.VERSIONS}
+    for contest in found.contests:
+        network = contest.network
+        gateway = gateways[networks.family_of_valid(network.prefix)]
+        if gateway is None:
+            continue
+        port, via = gateway
+        whole = model.TenantPrefix(
+            router.uuid, router.both_names, network.prefix,
+            network.prefix, network.called, port, via,
+            port.tag if network.tag is None else network.tag or None,
+            network.withheld, contest.provider, contest.rivals,
+            judged.get(network.prefix, model.Claim.SOLE))
+        yield whole, contest.hosts if whole.announced else None
+
+
 def _route_keys(row: columns.Row) -> list[prefixes.Key]:
     route = rows.extra_route(row)
     return [prefixes.key(route[0])] if route else []
@@ -252,10 +269,10 @@ def _floating_keys(row: columns.Row) -> list[str]:
             if columns.atom(row, 'type') == 'dnat_and_snat' else [])
 
 
-def _gateway(router: model.Router,
+def _gateway(ports: Iterable[model.GatewayPort],
              version: int) -> tuple[model.GatewayPort, str] | None:
-    """The gateway port here with an address of a family, and the address."""
-    for port in router.served_ports:
+    """The first gateway port with an address of a family, and the address."""
+    for port in ports:
         for text in port.networks:
             interface = networks.parse_interface(text)
             if interface and interface.version == version and not (

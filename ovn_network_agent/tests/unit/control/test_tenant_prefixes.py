@@ -15,6 +15,7 @@
 import dataclasses
 
 from ovn_network_agent import model
+from ovn_network_agent import resources
 from ovn_network_agent.control import addresses
 from ovn_network_agent.engine import passes
 from ovn_network_agent.tests.unit import world as worlds
@@ -40,7 +41,8 @@ class TenantPrefixesTest(test_addresses.AddressesTestCase):
         self.made.reconciler.run(passes.Pass(view))
         return [row for row in addresses.Addresses(
             view, self.made.reconciler.table(), (), self.names,
-            self.made.conf).build(detailed=True) if row['kind'] == 'tenant']
+            self.made.conf).build(detailed=True)
+            if row['kind'] in ('tenant', 'other')]
 
     def one(self, *args, **values):
         """(state, reason) of one prefix."""
@@ -85,6 +87,15 @@ class TenantPrefixesTest(test_addresses.AddressesTestCase):
             ('omitted', 'it has its gateway 198.51.100.1 in no network of '
              '[DEFAULT] network_cidr; it is not announced for this router'),
             self.one())
+
+    def test_the_network_is_gone(self):
+        """Its announcement is seen until it is withdrawn."""
+        self.one()
+        self.made.world.refuses[resources.Ref(
+            'announcement', ('vrf-provider', NET))] = 'no answer'
+        row, = self.rows()
+        self.assertEqual((NET, 'other', 'failed'), (
+            row['address'], row['kind'], row['state']))
 
     def test_handed_over(self):
         port = worlds.port(local=False, chassis=worlds.OTHER,

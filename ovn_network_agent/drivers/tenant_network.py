@@ -65,12 +65,12 @@ class TenantNetworkDriver(base.Driver):
         for port in group.ports:
             if port.chassis == node.chassis or port.routed_by_ovn:
                 continue
-            for subnet in port.routed:
+            for subnet in (*port.routed, *port.balanced):
                 network = iptext.network(subnet)
                 length = network.max_prefixlen
                 yield from announcing.permitted(
                     self.settings, f'{network.network_address}/{length:d}'
-                    if hosts else subnet, subnet)
+                    if hosts or subnet in port.balanced else subnet, subnet)
 
     def _prefix(self, found: model.TenantPrefix,
                 node: model.Node) -> base.Wanted:
@@ -123,7 +123,8 @@ def objection(found: model.TenantPrefix, inside: bool = True) -> str:
 
     :param inside: whether the gateway port's address is in a provider network
     """
-    what = f'{found.subnet} of network {found.network}'
+    what = (f'virtual IP {found.prefix}' if found.alone else
+            f'{found.subnet} of network {found.network}')
     if found.claimed:
         return (f'router {found.called}: {what} is not announced, because it '
                 'overlaps with the provider network of router '
@@ -136,8 +137,9 @@ def objection(found: model.TenantPrefix, inside: bool = True) -> str:
         return ''
     return (f'router {found.called}: {what} overlaps with '
             f'{", ".join(found.rivals)}; {_OUTCOME[found.claim]}; give one '
-            'of them another subnet, or set external_ids:'
-            'ovn-network-agent:announce = false on its network or router in '
+            f'of them another {"address" if found.alone else "subnet"}, or '
+            'set external_ids:ovn-network-agent:announce = false on its '
+            f'{"load balancer" if found.alone else "network"} or router in '
             'OVN NB')
 
 

@@ -22,9 +22,13 @@ _CHECK = {'interval': '1', 'timeout': '1', 'success_count': '1',
           'failure_count': '1'}
 
 
+def _host(address):
+    return f'[{address}]' if ':' in address else address
+
+
 def vip(address, port=echo.PORT):
     """A key of vips, or a backend in a value."""
-    return f'[{address}]:{port:d}' if ':' in address else f'{address}:{port:d}'
+    return f'{_host(address)}:{port:d}'
 
 
 class Balancer:
@@ -35,51 +39,35 @@ class Balancer:
     :param addresses: of the virtual IPs
     :param machines: cloud.Vm, the members
     :param source: from which OVN checks the members, None for no checks
-    :param options: of the row
     """
 
-    def __init__(self, cloud, router, addresses, machines, source=None,
-                 protocol='tcp', options=None):
-        self._cloud, self._router = cloud, router
-        self._name = 'lb-' + routers.new_uuid()
+    def __init__(self, cloud, router, addresses, machines, source=None):
+        self._cloud, self._name = cloud, 'lb-' + routers.new_uuid()
         self._backends = ','.join(vip(each.port.address) for each in machines)
-        self._mapped = {each.port.address: f'{each.port.uuid}:{source}'
-                        for each in machines} if source else {}
+        self._mapped = {
+            _host(each.port.address): f'{each.port.uuid}:{_host(source)}'
+            for each in machines} if source else {}
         cloud.nb.transact(lambda txn, tables: self._write(
-            txn, tables, addresses, protocol, options or {}))
+            txn, tables, router, addresses))
 
-    def _write(self, txn, tables, addresses, protocol, options):
+    def _write(self, txn, tables, router, addresses):
         row = northbound.insert(
-            txn, tables, _KIND, name=self._name, protocol=protocol,
+            txn, tables, _KIND, name=self._name, protocol='tcp',
             vips={vip(each): self._backends for each in addresses},
-            ip_port_mappings=self._mapped, options=options)
+            ip_port_mappings=self._mapped)
         if self._mapped:
             row.health_check = [northbound.insert(
                 txn, tables, 'Load_Balancer_Health_Check', vip=vip(each),
                 options=_CHECK).uuid for each in addresses]
-        for table, name in (('Logical_Router', self._router.row_name),
-                            ('Logical_Switch', self._router.internal.switch)):
+        for table, name in (('Logical_Router', router.row_name),
+                            ('Logical_Switch', router.internal.switch)):
             routers.find_one(tables, table, name=name).addvalue(
                 'load_balancer', row.uuid)
 
-    def add(self, *addresses):
-        """Add virtual IPs with the same members, without checks."""
+    def have(self, addresses):
+        """Have other virtual IPs; the checks stay."""
         def write(_txn, tables):
-            row = routers.find_one(tables, _KIND, name=self._name)
-            row.vips = {**row.vips,
-                        **{vip(each): self._backends for each in addresses}}
-
-        self._cloud.nb.transact(write)
-
-    def remove(self):
-        """Delete the row."""
-        def write(_txn, tables):
-            row = routers.find_one(tables, _KIND, name=self._name)
-            for table, name in (
-                    ('Logical_Router', self._router.row_name),
-                    ('Logical_Switch', self._router.internal.switch)):
-                routers.find_one(tables, table, name=name).delvalue(
-                    'load_balancer', row)
-            row.delete()
+            routers.find_one(tables, _KIND, name=self._name).vips = {
+                vip(each): self._backends for each in addresses}
 
         self._cloud.nb.transact(write)

@@ -20,6 +20,7 @@ import types
 from lab import balancers
 from lab import echo
 from lab import families
+from lab import node as nodes
 from lab import probe
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import test_tenant_network
@@ -89,8 +90,10 @@ class BalancerTestCase(test_tenant_network.TenantTestCase):
 
     def gateway_moves(self):
         with contextlib.ExitStack() as stack:
-            running = [stack.enter_context(self.probing(vip, 'tcp'))
-                       for vip in self.vips[:2]]
+            # No time for a retransmission.
+            running = [stack.enter_context(probe.Probe(
+                self.client, 'tcp', vip, limit=0.5, patience=base.SETTLE))
+                for vip in self.vips[:2]]
             self.have('gw2')
             self.wait_vips('gw2')
             for each in running:
@@ -98,7 +101,9 @@ class BalancerTestCase(test_tenant_network.TenantTestCase):
                 report = each.stop()
                 base.note(f'{self.kind}, moved: {report}')
                 self.assert_gap(report)
-        self.assertEqual([], self.left('gw1', self.vips[1]))
+        nodes.wait_until(
+            lambda: f'gw1 has nothing left: {self.left("gw1", self.vips[1])}',
+            lambda: not self.left('gw1', self.vips[1]), base.SETTLE)
 
 
 class TestLoadBalancer(BalancerTestCase):
@@ -129,7 +134,8 @@ class TestLoadBalancer(BalancerTestCase):
             uuid='vip', address=self.vips[1]))
         self.cloud.wait_alone(fip.address, 'gw1')
         self.assertTrue(probe.unreachable(self.client, 'tcp', fip.address))
-        self.row.add(fip.address)
+        self.row.have([*self.vips, fip.address])
+        self.addCleanup(self.row.have, self.vips)
         for address in (fip.address, self.vips[1]):
             self.reach(self.client, 'tcp', address)
 

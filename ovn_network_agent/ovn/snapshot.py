@@ -144,6 +144,7 @@ class Builder:
         if self.whole:
             self._rows.rebuild()
             self._addresses.forget()
+            self._ports.forget()
             self._identified = None
         else:
             self._take_in(dirty, again.rows if again else {})
@@ -160,7 +161,7 @@ class Builder:
             self._every = every
         problems = wiring.problems
         if self._inputs.chosen.machines is not None:
-            self._ports.update()
+            self._ports.update(dirty.get(('sb', 'Port_Binding'), ()))
             problems = *problems, *self._ports.problems
         if self._inputs.chosen.tenants is not None:
             self._look_at_tenants()
@@ -299,6 +300,7 @@ class Builder:
         if wiring != self._inputs.wiring:
             self._rows.forget()
             self._addresses.forget()
+            self._ports.forget()
         self._inputs.wiring = wiring
         own, hostname = self.own_chassis(), self._hostname
         if own is not None:

@@ -163,7 +163,7 @@ class TenantNetworks:
             yield Network(
                 str(net), found.datapath, switch.called or switch.uuid,
                 tag.number if tag.where else None,
-                self.condition(net, found) or self.translated(router, net) or
+                self._withheld(router, net, found) or
                 chosen.objection(self.subject(router, found, str(net))))
 
     def subject(self, router: Uuid, found: Attached, address: str,
@@ -195,15 +195,22 @@ class TenantNetworks:
                     'address_scopes names those to announce')
         return ''
 
+    def _withheld(self, router: Uuid, net: iptext.Network,
+                  found: Attached) -> str:
+        translated = self.translated(router, net)
+        return self.condition(net, found) or translated and (
+            f'its router translates {translated} (SNAT), so answers leave '
+            'with the address of the router')
+
     def translated(self, router: Uuid, net: iptext.Network) -> str:
-        """Why SNAT does not let a network be announced, or ''."""
+        """What a router translates of a network that this withholds, or ''.
+        """
         options = self._inputs.chosen.tenants
         if options is None or not options.without_snat:
             return ''
         for text in self._rows.ask(addresses.translated, self._rows, router):
             if networks.overlap(iptext.network(text), net):
-                return (f'its router translates {text} (SNAT), so answers '
-                        'leave with the address of the router')
+                return text
         return ''
 
     # -- who else has a prefix --------------------------------------------

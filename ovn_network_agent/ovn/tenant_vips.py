@@ -87,7 +87,7 @@ class TenantVips:
     def rivals(self, router: Uuid,
                network: tenant_networks.Network) -> tuple[str, ...]:
         """The other routers with a virtual IP, for messages."""
-        address = network.prefix.partition('/')[0]
+        address = str(iptext.network(network.prefix).network_address)
         return tuple(sorted(
             f'{network.prefix} of router {self._networks.called(other)}'
             for other in {
@@ -137,7 +137,7 @@ class TenantVips:
             return self._networks.condition(net, found)
         translated = self._networks.translated(router, net)
         return self._networks.condition(net, found) or translated and (
-            f'{translated.partition(",")[0]}, and [load_balancer] '
+            f'its router translates {translated} (SNAT), and [load_balancer] '
             'vips_behind_snat is false')
 
     def _taken(self, router: Uuid, network: tenant_networks.Network,

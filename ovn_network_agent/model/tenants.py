@@ -61,7 +61,9 @@ class TenantPrefix:
     # The other routers with overlapping prefixes, for messages.
     rivals: tuple[str, ...] = ()
     claim: Claim = Claim.SOLE
-    # Whether it is a virtual IP that is announced without its network.
+    # Whether it is the address of a virtual IP, and whether one that is
+    # announced though its network is not.
+    vip: bool = False
     alone: bool = False
 
     @property

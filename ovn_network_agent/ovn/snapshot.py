@@ -202,6 +202,11 @@ class Builder:
 
     # -- questions --------------------------------------------------------
 
+    def behind(self, router: model.Router) -> Iterator[tenants.Whole]:
+        """See :class:`tenants.Tenants`; of a router of the last view."""
+        uuid = self._rows.index('nb', _ROUTER, 'uuid').first(router.uuid)
+        return self._tenants.behind(router, uuid) if uuid else iter(())
+
     def hosts(self) -> tuple[set[ownership.Owner], set[ownership.Owner]]:
         """The owners of managed rows, and all chassis.
 

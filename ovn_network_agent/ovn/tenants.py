@@ -13,6 +13,7 @@
 """The prefixes of tenants that are announced, or are not and why.  Pure."""
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 
@@ -36,6 +37,8 @@ _ROUTER = 'Logical_Router'
 _PORT = 'Logical_Router_Port'
 
 Prefixes = Mapping[str, model.TenantPrefix]
+#: A network, and its single addresses if these are announced in its place.
+Whole = tuple[model.TenantPrefix, tuple[tenant_hosts.Host, ...] | None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,8 +50,8 @@ class _Contest:
     rivals: tuple[str, ...] = ()
     # See tenant_hosts.TenantHosts.of_network.
     hosts: tuple[tenant_hosts.Host, ...] | None = None
-    # Addresses of machines that are virtual IPs, too.
-    shared: tuple[str, ...] = ()
+    # Likewise those of virtual IPs, which come before machines.
+    vips: tuple[tenant_hosts.Host, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -112,7 +115,8 @@ class Tenants:
                 f'router {self._networks.called(router)}: {address} is a '
                 'virtual IP of a load balancer, and of a machine; it is '
                 'announced as the virtual IP; give one of them another '
-                'address' for each in contests for address in each.shared))
+                'address' for each in contests for address in sorted(
+                    dict(each.hosts or ()).keys() & dict(each.vips).keys())))
 
     def _contest(self, router: Uuid,
                  network: tenant_networks.Network) -> _Contest:
@@ -131,12 +135,8 @@ class Tenants:
         found = _Contest(network, min(providers, default=''),
                          tuple(sorted(rivals)))
         hosts = self._hosts.of_network(router, network)
-        if hosts is None:
-            return found
-        # The last one of an address decides.
-        both = (*hosts, *(vips := self._vips.inside(router, network)))
-        return dataclasses.replace(found, hosts=both, shared=tuple(sorted(
-            dict(hosts).keys() & dict(vips).keys())))
+        return found if hosts is None else dataclasses.replace(
+            found, hosts=hosts, vips=self._vips.inside(router, network))
 
     def _alone(self, router: Uuid,
                network: tenant_networks.Network) -> _Contest:
@@ -193,7 +193,25 @@ class Tenants:
     def _prefixes(self, router: model.Router, found: _Found,
                   former: Prefixes) -> dict[str, model.TenantPrefix]:
         made: dict[str, model.TenantPrefix] = {}
-        gateways = {version: _gateway(router, version)
+        for whole, hosts in self._wholes(router, found, router.served_ports):
+            if hosts is not None:
+                made.update(tenant_hosts.prefixes(whole, hosts, former))
+            else:
+                known = former.get(whole.prefix)
+                made[whole.prefix] = known if known == whole else whole
+        return made
+
+    def behind(self, router: model.Router, uuid: Uuid) -> Iterator[Whole]:
+        """The networks behind a router, wherever its gateway is.
+
+        :param uuid: that of the row of the router
+        """
+        return self._wholes(router, self._found.get(uuid, _Found()),
+                            router.ports)
+
+    def _wholes(self, router: model.Router, found: _Found,
+                ports: Iterable[model.GatewayPort]) -> Iterator[Whole]:
+        gateways = {version: _gateway(ports, version)
                     for version in networks.VERSIONS}
         for contest in found.contests:
             network = contest.network
@@ -207,14 +225,11 @@ class Tenants:
                 port.tag if network.tag is None else network.tag or None,
                 network.withheld, contest.provider, contest.rivals,
                 self._judged.get((router.uuid, network.prefix),
-                                 model.Claim.SOLE), bool(network.within))
-            if contest.hosts is not None and whole.announced:
-                made.update(tenant_hosts.prefixes(whole, contest.hosts,
-                                                  former))
-            else:
-                known = former.get(whole.prefix)
-                made[whole.prefix] = known if known == whole else whole
-        return made
+                                 model.Claim.SOLE), vip=bool(network.within),
+                alone=bool(network.within))
+            yield whole, contest.hosts if whole.announced else None
+            if contest.vips and whole.announced:
+                yield dataclasses.replace(whole, vip=True), contest.vips
 
 
 def indexed(made: dict[queries.Place, dict[str, indexes.Index]],
@@ -243,10 +258,10 @@ def _floating_keys(row: columns.Row) -> list[str]:
             if columns.atom(row, 'type') == 'dnat_and_snat' else [])
 
 
-def _gateway(router: model.Router,
+def _gateway(ports: Iterable[model.GatewayPort],
              version: int) -> tuple[model.GatewayPort, str] | None:
-    """The gateway port here with an address of a family, and the address."""
-    for port in router.served_ports:
+    """The first gateway port with an address of a family, and the address."""
+    for port in ports:
         for text in port.networks:
             interface = networks.parse_interface(text)
             if interface and interface.version == version and not (

@@ -126,7 +126,7 @@ def explain(facts):
         findings += driver_subjects.unmade(facts)
     findings = claims.settled(subject, verdicts.settled(findings))
     kind = ', '.join(each.text for each in facts.driver_subjects)
-    return Explanation(subject.address, kind or subject.kind.value,
+    return Explanation(subject.called, kind or subject.kind.value,
                        _outcome(facts, findings), tuple(findings),
                        subject.owner)
 
@@ -168,6 +168,8 @@ def _outcome(facts, findings):
         return Outcome.BROKEN
     port = facts.subject.binding
     if port is not None and port.left_out:
+        return Outcome.WITHHELD
+    if facts.subject.tenant and facts.subject.withheld:
         return Outcome.WITHHELD
     if not facts.subject.here:
         return Outcome.ELSEWHERE

@@ -77,6 +77,7 @@ class BalancerTestCase(test_tenant_network.TenantTestCase):
                 self.wait_vips()
                 base.note(f'{self.kind}: withdrawn after '
                           f'{time.monotonic() - since:.1f} s')
+                self.withheld(self.vips[1], 'none of its backends is online')
             finally:
                 since = time.monotonic()
                 echo.start(one.node)
@@ -87,6 +88,20 @@ class BalancerTestCase(test_tenant_network.TenantTestCase):
         finally:
             echo.start(two.node)
         self.answered(one, two)
+
+    def withheld(self, vip, why):
+        outcome, said = self.explained(vip)
+        self.assertEqual('withheld', outcome)
+        for text in (said['tenant-network'], self.cloud.agents['gw1'].ctl(
+                'addresses', vip).stdout):
+            self.assertIn(why, text)
+
+    def is_explained(self):
+        for vip in self.vips:
+            self.assertEqual(('ok', {}), self.explained(vip))
+            self.assertEqual('elsewhere', self.explained(vip, 'gw2')[0])
+            self.assertRegex(self.cloud.agents['gw1'].ctl(
+                'addresses', vip).stdout, f'{vip} +vip.* announced')
 
     def gateway_moves(self):
         with contextlib.ExitStack() as stack:
@@ -128,6 +143,9 @@ class TestLoadBalancer(BalancerTestCase):
         found = self.reach(self.client, 'tcp', self.vips[1])
         self.assertEqual({self.family.client}, found.seen_sources)
 
+    def test_it_is_explained(self):
+        self.is_explained()
+
     def test_the_floating_ip_of_a_virtual_ip(self):
         """OVN balances it only if the row has it, too (Octavia adds it)."""
         fip = self.floating_ip(self.alpha, types.SimpleNamespace(
@@ -151,6 +169,7 @@ class TestLoadBalancerHosts(BalancerTestCase):
 
     @classmethod
     def behind(cls):
+        # The addresses of the lab's own networks are not global.
         return cls.cloud.neutron.add_interface(
             cls.alpha, ipaddress.ip_network('2001:db8:77::/64'))
 

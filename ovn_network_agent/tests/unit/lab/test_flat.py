@@ -15,7 +15,7 @@ import unittest
 
 from lab import frr
 from lab import plan
-from lab.chaos import flat
+from lab import flat
 
 
 class FlatTest(unittest.TestCase):

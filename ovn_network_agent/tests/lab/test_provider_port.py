@@ -13,6 +13,7 @@
 
 import contextlib
 import itertools
+import json
 import signal
 import time
 
@@ -309,19 +310,6 @@ class ProviderPorts:
             self.cloud.start_controller('gw1')
         self.assertEqual([], self.changes('gw1', since))
 
-    def test_kill_and_restart_of_frr(self):
-        """The machines of the node come back, the others notice nothing."""
-        node, there = self.cloud['gw2'], (self.far, self.tagged_far)
-        with self.nothing_lost(self.one):
-            frr.stop(node, signal.SIGKILL)
-            for vm in there:
-                self.cloud.wait_withdrawn(vm.port.address, base.SETTLE)
-            frr.start(node, self.cloud.routing('gw2'))
-            self.settled()
-        for vm in there:
-            self.reach(self.client, 'icmp', vm.port.address)
-            self.reach(vm.node, 'icmp', self.family.client)
-
     def test_a_stop_leaves_nothing(self):
         """No route, rule, flow, line of FRR, device; and all comes back."""
         agent = self.cloud.agents['gw1']
@@ -351,6 +339,19 @@ class TestProviderPortStatic(ProviderPorts, base.LabTestCase):
     CONFIG = {**ProviderPorts.CONFIG,
               'provider_port': {'allowed_address_pairs': 'true'}}
 
+    def test_kill_and_restart_of_frr(self):
+        """The machines of the node come back, the others notice nothing."""
+        node, there = self.cloud['gw2'], (self.far, self.tagged_far)
+        with self.nothing_lost(self.one):
+            frr.stop(node, signal.SIGKILL)
+            for vm in there:
+                self.cloud.wait_withdrawn(vm.port.address, base.SETTLE)
+            frr.start(node, self.cloud.routing('gw2'))
+            self.settled()
+        for vm in there:
+            self.reach(self.client, 'icmp', vm.port.address)
+            self.reach(vm.node, 'icmp', self.family.client)
+
 
 class TestProviderPortKernel(ProviderPorts, base.LabTestCase):
     """With kernel routes that FRR redistributes, and IPv6; no VRF."""
@@ -369,3 +370,32 @@ class TestProviderPortKernel(ProviderPorts, base.LabTestCase):
             route, = learned.splitlines()
             self.assertIn(f'default via {ownership.SEGMENT_LINK_LOCAL} ',
                           route)
+
+    def test_kill_and_restart_of_frr(self):
+        """With graceful restart, nothing is lost, as the page has it."""
+        node, peer = self.cloud['gw2'], plan.uplink6('gw2')[1]
+        # This saves the prefix list of the agent, too.
+        frr.add(node, f'router bgp {plan.GATEWAY_AS["gw2"]:d}\n'
+                      ' bgp graceful-restart\n'
+                      ' bgp graceful-restart preserve-fw-state\nexit\n')
+        # The sessions take it at their start.
+        node.run(['vtysh', '-c', 'clear bgp *'])
+        nodes.wait_until('the restart of the session is over', lambda: (
+            'End-of-RIB received: Yes' in frr.ask(
+                self.cloud['spine'], 'bgpd',
+                f'show bgp ipv6 neighbors {peer} graceful-restart')))
+        self.settled()
+        with self.nothing_lost(self.one, self.far, self.tagged_far):
+            frr.stop(node, signal.SIGKILL)
+            frr.start(node, node.read('/etc/frr/frr.conf'), ('-K', '60'))
+            for vm in (self.far, self.tagged_far):
+                nodes.wait_until(f'{vm.port.address} is learned anew',
+                                 lambda v=vm: self.learned(v.port.address),
+                                 2 * base.SETTLE)
+
+    def learned(self, address):
+        """Whether the spine has a path, and none from before a restart."""
+        paths = json.loads(frr.ask(
+            self.cloud['spine'], 'bgpd', f'show bgp {self.family.afi} unicast '
+            f'{self.family.prefix(address)} json')).get('paths', ())
+        return bool(paths) and not any(path.get('stale') for path in paths)

@@ -61,6 +61,19 @@ def canonical(text: str) -> str:
     return str(address(text))
 
 
+def host(text: str) -> Address | None:
+    """The address of a host, None for a network.
+
+    :param text: 'address' or 'address/length'
+    :raises ValueError: when it is neither, or has a zone
+    """
+    if '/' not in text:
+        return address(text)
+    found = interface(text)
+    return (found.ip if found.network.prefixlen == found.max_prefixlen
+            else None)
+
+
 def network(text: str, strict: bool = True) -> Network:
     """A network, or the one of a single address.
 

@@ -60,6 +60,27 @@ def host_prefix(address: str) -> str:
     return f'{address}/{_parsed(address).max_prefixlen:d}'
 
 
+def canonical(text: str) -> str:
+    """The usual notation of an address or prefix of more than one address.
+
+    :raises ValueError: when the text is neither
+    """
+    if '/' not in text:
+        return iptext.canonical(text)
+    network = iptext.network(text)
+    return str(network if network.num_addresses > 1
+               else network.network_address)
+
+
+def covers(known: str, wanted: str) -> bool:
+    """Whether something is what is wanted, or a prefix with that address.
+
+    :param known: address or prefix, canonical text; likewise wanted
+    """
+    return known == wanted or ('/' in known and '/' not in wanted and
+                               inside(wanted, [iptext.network(known)]))
+
+
 def family(address: str) -> int:
     """The IP version of an address or prefix, 4 or 6.
 

@@ -25,13 +25,15 @@ from ovn_network_agent.conf import bridges
 from ovn_network_agent.control import moments
 from ovn_network_agent.control import rows
 from ovn_network_agent.control import standing
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import segments
+from ovn_network_agent.drivers import tenant_network
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.forward import standing as forwarding
 
 # In the order in which the first one names an address.
-VIP, PORT, OTHER = 'vip', 'port', 'other'
-KINDS = (*model.KINDS, PORT, OTHER)
+VIP, PORT, TENANT, OTHER = 'vip', 'port', 'tenant', 'other'
+KINDS = (*model.KINDS, PORT, TENANT, OTHER)
 _OF_VIP = {forwarding.State.ANNOUNCED: standing.State.ANNOUNCED,
            forwarding.State.DORMANT: standing.State.OMITTED,
            forwarding.State.DOWN: standing.State.OMITTED,
@@ -45,12 +47,13 @@ _OF_ROUTER = ((resources.DefaultRoute.kind, '0.0.0.0/0'),
 
 @dataclasses.dataclass(slots=True)
 class _Known:
-    """One address, as far as the view knows it.
+    """One address or prefix, as far as the view knows it.
 
     :ivar kinds: set of words of :data:`KINDS`
     :ivar router: :class:`model.Router`, or None
     :ivar served: :class:`model.ServedAddress`, or None
     :ivar machine: :class:`model.PortAddress`, or None
+    :ivar tenant: :class:`model.TenantPrefix`, or None
     :ivar vip: :class:`forward.standing.Standing`, or None
     """
 
@@ -59,17 +62,25 @@ class _Known:
     router: model.Router | None = None
     served: model.ServedAddress | None = None
     machine: model.PortAddress | None = None
+    tenant: model.TenantPrefix | None = None
     vip: forwarding.Standing | None = None
 
     @property
     def port(self):
         """The :class:`model.GatewayPort` that answers for it, or None."""
-        return self.served and self.served.port
+        of = self.served or self.tenant
+        return of and of.port
 
     @property
     def found(self):
         """The address in the view, or None."""
-        return self.served or self.machine
+        return self.served or self.machine or self.tenant
+
+    @property
+    def subject(self):
+        """What its resources are about, see :class:`resources.Resource`."""
+        return (self.tenant.prefix if self.tenant
+                else networks.host_prefix(self.address))
 
     @property
     def segment(self):
@@ -117,6 +128,10 @@ class Addresses:
             for each in machines.values():
                 self._known[each.address, each.port] = _Known(
                     each.address, {PORT}, machine=each)
+        for uuid, prefixes in snapshot.tenants.items() if snapshot else ():
+            for each in prefixes.values():
+                self._known[each.address, f'{TENANT} {uuid}'] = _Known(
+                    each.address, {TENANT}, routers[uuid], tenant=each)
         for each in standings:
             self._add(each.vip.address, (VIP,)).vip = each
         self._add_others()
@@ -135,7 +150,7 @@ class Addresses:
                  if chosen(known.address) and self._is_of(known, router)]
         return sorted(found, key=lambda each: (
             each['router_name'], each['network'],
-            networks.sort_key(each['address'])))
+            networks.sort_key(each['address'].partition('/')[0])))
 
     def _is_of(self, known, router):
         if not router:
@@ -177,11 +192,11 @@ class Addresses:
 
     def _add_others(self):
         """Addresses that only the table knows."""
-        known = {each.address for each in self._known.values()
+        known = {each.subject for each in self._known.values()
                  if not each.claimed}
         for subject, refs in self._refs.items():
             address, _slash, length = subject.partition('/')
-            if length not in ('32', '128') or address in known:
+            if length not in ('32', '128') or subject in known:
                 continue
             found = map(self._table.row, refs)
             if any(rows.stage(row) is resources.Stage.ANNOUNCE or
@@ -202,7 +217,8 @@ class Addresses:
             'router': router.uuid if router else '',
             'router_name': (named.label if named else '') or (
                 router.name if router else ''),
-            'network': known.machine.network.called if known.machine else '',
+            'network': known.machine.network.called if known.machine else (
+                known.tenant.network if known.tenant else ''),
             'port': known.machine.port if known.machine else (
                 known.port.lrp if known.port else ''),
             'physical_network': segment.physical_network if segment else '',
@@ -213,8 +229,7 @@ class Addresses:
             'since': moments.text(since.wall if since else None)}
         if detailed:
             row['resources'] = [rows.build(row) for row in rows.around(
-                self._table, self._refs.get(
-                    networks.host_prefix(known.address), ()),
+                self._table, self._refs.get(known.subject, ()),
                 self._of_router(known.router))]
         return row
 
@@ -229,10 +244,12 @@ class Addresses:
         if known.claimed:
             return standing.State.OMITTED, (
                 f'{known.claimed} has the address, too, and comes first'), None
-        prefix = networks.host_prefix(known.address)
+        fault = self._fault(known)
+        if fault and not known.tenant.announced:
+            return standing.State.OMITTED, fault, None
         judged = standing.judge(self._table, [
             self._table.row(ref) for ref
-            in sorted(self._refs.get(prefix, ()), key=str)])
+            in sorted(self._refs.get(known.subject, ()), key=str)])
         if known.vip is not None and (judged is None or
                                       judged[0] is standing.State.ANNOUNCED):
             return (_OF_VIP[known.vip.state], known.vip.reason,
@@ -240,7 +257,19 @@ class Addresses:
         if judged is None:
             return *self._silent(known), None
         state, why, since = judged
+        if fault and state in (standing.State.ANNOUNCED, standing.State.HELD):
+            why = fault
         return state, why or self._remark(known, state), since
+
+    def _fault(self, known):
+        """What an operator should know about a prefix, or ''."""
+        prefix = known.tenant
+        if prefix is None or prefix.withheld:
+            return ''
+        found = tenant_network.fault(prefix, networks.inside(
+            prefix.via, announcing.provider_networks(self._conf,
+                                                     prefix.port)))
+        return f'it {found.text}; {found.outcome}' if found else ''
 
     def _remark(self, known, state):
         """The remark about an address that is announced."""
@@ -259,6 +288,9 @@ class Addresses:
         served = known.served
         if known.found and known.found.withheld:
             return State.OMITTED, known.found.withheld
+        fault = self._fault(known)
+        if fault:
+            return State.OMITTED, fault
         if served and not served.answered and not served.unanswered:
             return State.OMITTED, ('distributed: the chassis of its machine '
                                    'answers for it')
@@ -279,7 +311,7 @@ class Addresses:
             return (State.OMITTED if self._is_beside(known) else
                     State.FAILED), trouble
         manual = self._conf.network_cidr
-        if manual and not networks.inside(
+        if manual and not known.tenant and not networks.inside(
                 known.address, networks.provider_networks((), manual)):
             return State.OMITTED, 'in no network of [DEFAULT] network_cidr'
         name = self._conf.frr.vrf_name
@@ -296,7 +328,7 @@ class Addresses:
         for (driver, about, name), why in self._table.broken.items():
             if about == of.uuid and name in ('', known.address):
                 return f'driver {driver}: {why}'
-        if known.served and not (known.port.local or known.resident):
+        if known.port and not (known.port.local or known.resident):
             return ''
         return segments.objection(known.segment, bridges.served(self._conf))
 

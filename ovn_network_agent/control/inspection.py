@@ -15,7 +15,7 @@
 import argparse
 import json
 
-from ovn_network_agent import iptext
+from ovn_network_agent import networks
 from ovn_network_agent.control import addresses
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import comparison
@@ -82,13 +82,16 @@ class Inspection:
         wanted = set(given.address)
         found = addresses.Addresses(
             snapshot, table, standings, names, self._conf).build(
-                lambda address: not wanted or address in wanted,
+                lambda address: not wanted or any(
+                    networks.covers(address, each) for each in wanted),
                 given.router, bool(wanted))
+        unknown = {each for each in wanted if not any(
+            networks.covers(row['address'], each) for row in found)}
         return json.dumps({
             'hostname': snapshot.node.hostname if snapshot else '',
             'addresses': [each for each in found if given.state in (
                 None, each['state'])],
-            'unknown': sorted(wanted - {each['address'] for each in found}),
+            'unknown': sorted(unknown),
             'resources': [rows.build(row) for row in _beside(
                 table, wanted - {each['address'] for each in found
                                  if each['router']})]})
@@ -131,8 +134,8 @@ def _beside(table, wanted):
 
 
 def _address(text):
-    """An IP address of the command line, canonical text."""
+    """An IP address or prefix of the command line, canonical text."""
     try:
-        return str(iptext.address(text))
+        return networks.canonical(text)
     except ValueError as e:
         raise argparse.ArgumentTypeError(str(e)) from None

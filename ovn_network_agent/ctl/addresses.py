@@ -125,7 +125,7 @@ def text(found, stream):
     addresses = found['addresses']
     if not addresses:
         return 'no addresses\n' if not found['unknown'] else ''
-    # Few operators use tags, and few nodes have routers and machines.
+    # Few operators use tags, and few nodes announce networks or machines.
     tagged = any(each.get('tag') for each in addresses)
     ported = any(each.get('network') for each in addresses)
     lines = tables.render([

@@ -18,9 +18,12 @@ segment, its flows and the default route of the router are of fip_route, and
 the way through the VRF and back is of veth_leak.
 """
 
+import typing
+
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import plugins
@@ -83,9 +86,11 @@ class TenantNetworkDriver(base.Driver):
         if found.withheld:
             return
         nets = announcing.provider_networks(self.settings, found.port)
-        text = objection(found, networks.inside(found.via, nets))
-        if text:
-            yield resources.Problem(text, router=found.router)
+        wrong = fault(found, networks.inside(found.via, nets))
+        if wrong:
+            yield resources.Problem(
+                f'router {found.called}: {found.subnet} of network '
+                f'{found.network} {"; ".join(wrong)}', router=found.router)
         if not found.announced or not networks.inside(found.via, nets):
             return
         port, served = found.port, bridges.served(self.settings)
@@ -118,34 +123,42 @@ class TenantNetworkDriver(base.Driver):
             found.via)
 
 
-def objection(found: model.TenantPrefix, inside: bool = True) -> str:
-    """What an operator should know about a prefix, or ''.
+class Fault(typing.NamedTuple):
+    """What an operator should know about a prefix, and what follows."""
+
+    text: str
+    outcome: str
+    remedy: str
+
+
+def fault(found: model.TenantPrefix, inside: bool = True) -> Fault | None:
+    """The fault of a prefix that is not withheld on purpose, or None.
 
     :param inside: whether the gateway port's address is in a provider network
     """
-    what = f'{found.subnet} of network {found.network}'
     if found.claimed:
-        return (f'router {found.called}: {what} is not announced, because it '
-                'overlaps with the provider network of router '
-                f'{found.claimed}; give the network another subnet')
+        return Fault('overlaps with the provider network of router '
+                     f'{found.claimed}', _REFUSED,
+                     'give the network another subnet')
     if not inside:
-        return (f'router {found.called}: {what} is not announced, because '
-                f'its gateway {found.via} is in no network of [DEFAULT] '
-                'network_cidr')
+        return Fault(f'has its gateway {found.via} in no network of [DEFAULT] '
+                     'network_cidr', _REFUSED,
+                     'name all provider networks there')
     if not found.rivals:
-        return ''
-    return (f'router {found.called}: {what} overlaps with '
-            f'{", ".join(found.rivals)}; {_OUTCOME[found.claim]}; give one '
-            'of them another subnet, or set external_ids:'
-            'ovn-network-agent:announce = false on its network or router in '
-            'OVN NB')
+        return None
+    return Fault(
+        f'overlaps with {", ".join(found.rivals)}', _OUTCOME[found.claim],
+        'give one of them another subnet, or set external_ids:'
+        f'{ownership.EXT_ID_ANNOUNCE} = false on its network or router in '
+        'OVN NB')
 
 
+_REFUSED = 'it is not announced for this router'
 _OUTCOME = {
     model.Claim.FIRST: 'it stays announced for this router, which had it '
                        'first',
     model.Claim.UNKNOWN: 'the announcement stays as it was found, because '
                          'the agent has started since and does not know who '
                          'had it first',
-    model.Claim.REFUSED: 'it is not announced for this router',
+    model.Claim.REFUSED: _REFUSED,
 }

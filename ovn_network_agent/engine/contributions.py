@@ -28,6 +28,7 @@ import typing
 
 from oslo_log import log as logging
 
+from ovn_network_agent import buckets
 from ovn_network_agent import model
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
@@ -298,12 +299,11 @@ def _changes(before: Subjects, now: Subjects) -> Iterator[
     if now is before:
         return
     for about, parts in now.items():
-        former = before.get(about, {})
-        if parts is not former and parts != former:
+        for former, new in buckets.differing(before.get(about, {}), parts):
             yield about, {
-                name: subject for name, subject in parts.items()
+                name: subject for name, subject in new.items()
                 if (known := former.get(name)) is not subject and
-                known != subject}, former.keys() - parts.keys()
+                known != subject}, former.keys() - new.keys()
     for about in before.keys() - now.keys():
         yield about, {}, before[about].keys()
 

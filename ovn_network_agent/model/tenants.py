@@ -62,6 +62,17 @@ class TenantPrefix:
     claim: Claim = Claim.SOLE
 
     @property
+    def address(self) -> str:
+        """The prefix, or the address if it is one."""
+        return (self.prefix if self.prefix == self.subnet
+                else self.prefix.partition('/')[0])
+
+    @property
+    def place(self) -> GatewayPort:
+        """What has the segment and the provider networks."""
+        return self.port
+
+    @property
     def announced(self) -> bool:
         """Whether it is announced, as far as OVN decides."""
         return not (self.withheld or self.claimed or

@@ -28,6 +28,7 @@ import operator
 import re
 from typing import Any
 
+from ovn_network_agent import buckets
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
@@ -252,7 +253,7 @@ class OfRouter:
         self._ports: tuple[model.GatewayPort, ...] = ()
         self._sent: dict[str, frozenset[str]] = {}
         self._balanced: dict[str, model.BalancedAddress] = {}
-        self.present: dict[str, model.ServedAddress] = {}
+        self.present: buckets.Buckets[model.ServedAddress] = buckets.EMPTY
         self.touch_all()
         self.read()
 
@@ -311,9 +312,11 @@ class OfRouter:
             [lrp for lrp, sent in self._sent.items() if address in sent])
 
     def _build(self, router: model.Router, outdated: Iterable[str]) -> None:
-        made, own = self.present.copy(), served.own(router)
+        own = served.own(router)
+        gone: list[str] = []
+        come: dict[str, model.ServedAddress] = {}
         for address in outdated:
-            former = list(_take_out(made, address))
+            gone += self._keys(address)
             for number, subject in enumerate(served.subjects(
                     router, address, self.sources(address),
                     own.get(address, ()))):
@@ -321,11 +324,13 @@ class OfRouter:
                             self._without_backends(subject))
                 if withheld:
                     subject = dataclasses.replace(subject, withheld=withheld)
-                made[_key(address, number)] = (
-                    former[former.index(subject)] if subject in former
-                    else subject)
-        if made != self.present:
-            self.present = made
+                come[_key(address, number)] = subject
+        self.present = self.present.changed(gone, come)
+
+    def _keys(self, address: str) -> Iterator[str]:
+        """The keys of an address in the last view."""
+        return itertools.takewhile(self.present.__contains__, (
+            _key(address, number) for number in itertools.count()))
 
     def _without_backends(self, subject: model.ServedAddress) -> str:
         balanced = self._balanced.get(subject.address)
@@ -385,11 +390,3 @@ class OfRouter:
 
 def _key(address: str, number: int) -> str:
     return f'{address} ({number + 1})' if number else address
-
-
-def _take_out(made: dict[str, model.ServedAddress],
-              address: str) -> Iterator[model.ServedAddress]:
-    number = 0
-    while (subject := made.pop(_key(address, number), None)) is not None:
-        yield subject
-        number += 1

@@ -25,7 +25,7 @@ from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
-from ovn_network_agent.ovn import tenants
+from ovn_network_agent.ovn import tenant_networks
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Uuid
@@ -44,11 +44,11 @@ class Groups:
 
     def __init__(self, found: queries.Queries, known: inputs.Inputs,
                  located: segments.Segments,
-                 behind: tenants.Tenants) -> None:
+                 behind: tenant_networks.TenantNetworks) -> None:
         self._rows = found
         self._inputs = known
         self._segments = located
-        self._tenants = behind
+        self._networks = behind
         self._drained: set[str] = set()
 
     def known(self, every: Collection[model.GatewayGroup],
@@ -158,7 +158,7 @@ class Groups:
                 self._rows.find('nb', _ROUTER, 'routed').keys_of(router)
                 for router in routers),
             tuple(sorted({prefix for router in routers for prefix
-                          in self._tenants.routed(router)})))
+                          in self._networks.routed(router)})))
 
 
 def _is_address(text: str) -> bool:

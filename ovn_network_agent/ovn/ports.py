@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 
+from ovn_network_agent import buckets
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import selection
@@ -34,7 +35,6 @@ _BINDING, _LRP = 'Port_Binding', 'Logical_Router_Port'
 # person calls them.
 _CLAIMS = {'NAT': 'a NAT row of a router', 'Logical_Router_Port':
            'a router port'}
-_GONE = object()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,7 +50,6 @@ class _Machine:
     """What the row of a port gives."""
 
     name: str
-    datapath: Uuid | None = None
     addresses: tuple[model.PortAddress, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -67,80 +66,77 @@ class Ports:
         self._inputs = known
         self._segments = located
         self._withholding = withholding.Withholding(found, known, located)
-        # By row of Port_Binding.
+        found.read_by_many(self._network)
+        # By row of Port_Binding, and those with problems.
         self._present: dict[Uuid, _Machine] = {}
-        # Its keys: sets know the hashes, which take long to compute.
-        self._known: set[Uuid] = set()
-        # By datapath.  Thousands of ports depend on one network, and only
-        # another value of it puts them in doubt.
-        self._networks: dict[Uuid, _Network | None] = {}
-        self._new: set[Uuid] = set()
-        # How many ports have it.
-        self._uses: collections.Counter[Uuid] = collections.Counter()
+        self._faulty: dict[Uuid, _Machine] = {}
+        self._forgotten = True
         self.networks: dict[str, model.ProviderNetwork] = {}
-        self.machines: dict[str, dict[str, model.PortAddress]] = {}
+        self.machines: dict[str, buckets.Buckets[model.PortAddress]] = {}
 
     @property
     def problems(self) -> tuple[str, ...]:
         """What is malformed in the rows of ports."""
-        return tuple(sorted(problem for each in self._present.values()
-                            if each.problems for problem in each.problems))
+        return tuple(sorted(problem for each in self._faulty.values()
+                            for problem in each.problems))
 
-    def update(self) -> None:
+    def forget(self) -> None:
+        """Have all rows looked at by the next update."""
+        self._forgotten = True
+
+    def update(self, changed: Iterable[Uuid]) -> None:
         """Look at the ports whose rows, or anything about them, may differ.
 
-        While no row has a port that this chassis had when SB lost the row of
-        this chassis, the port is here.
+        :param changed: rows of Port_Binding
         """
-        self._ask_networks(
-            datapath for (datapath,) in self._rows.outdated(self._network))
-        hosted = self._rows.index('sb', _BINDING, 'machine on').find(
-            self._inputs.wiring.chassis)
-        gone = {uuid for uuid in self._known - hosted
-                if self._present[uuid].name not in self._inputs.wiring.held}
-        outdated = {uuid for (uuid,) in self._rows.outdated(self._machine)}
-        changed = {
-            uuid: self._rows.ask(self._machine, uuid)
-            for uuid in (hosted - self._known) | (outdated & hosted)}
-        self._ask_networks(self._new)
-        self._new.clear()
-        former = [self._present.pop(uuid) for uuid in (*gone, *changed)
-                  if uuid in self._present]
-        self._present.update(changed)
-        self._known -= gone
-        self._known.update(changed)
-        for uuid in gone:
-            self._rows.drop(self._machine, uuid)
-        self._count(former, changed.values())
-        self._replace([each for known in former for each in known.addresses],
-                      [each for known in changed.values()
-                       for each in known.addresses])
+        chassis = self._inputs.wiring.chassis
+        on = self._rows.index('sb', _BINDING, 'machine on')
+        outdated = {*changed, *(
+            uuid for (uuid,) in self._rows.outdated(self._machine))}
+        if self._forgotten:
+            outdated |= {*self._present, *on.find(chassis)}
+            self._forgotten = False
+        before = {uuid: self._present[uuid] for uuid in outdated
+                  if uuid in self._present}
+        for uuid in outdated:
+            if chassis in on.keys_of(uuid):
+                self._present[uuid] = self._rows.ask(self._machine, uuid)
+            elif uuid in before and not self._is_held(before[uuid]):
+                self._rows.drop(self._machine, uuid)
+                del self._present[uuid]
+        now = {uuid: self._present[uuid] for uuid in outdated
+               if uuid in self._present}
+        self._faulty = {uuid: each for uuid, each in {
+            **self._faulty, **before, **now}.items()
+            if each.problems and uuid in self._present}
+        self._replace(
+            [each for uuid, known in before.items()
+             if known is not now.get(uuid) for each in known.addresses],
+            [each for uuid, known in now.items()
+             if known is not before.get(uuid) for each in known.addresses])
 
-    def _count(self, former: Iterable[_Machine],
-               present: Iterable[_Machine]) -> None:
-        """Forget the networks that no port has any more."""
-        before = collections.Counter(each.datapath for each in former)
-        self._uses.update(each.datapath for each in present)
-        self._uses.subtract(before)
-        for datapath in before:
-            if not self._uses[datapath]:
-                del self._uses[datapath]
-                if self._networks.pop(datapath, _GONE) is not _GONE:
-                    self._rows.drop(self._network, datapath)
+    def _is_held(self, known: _Machine) -> bool:
+        """Whether a port stays here that no row has.
+
+        This chassis had it when SB lost the row of this chassis.
+        """
+        return known.name in self._inputs.wiring.held
 
     def _replace(self, former: Iterable[model.PortAddress],
                  present: Iterable[model.PortAddress]) -> None:
-        if former == present:
-            return
-        made = {each.network.uuid: dict(
-            self.machines.get(each.network.uuid, {}))
-            for each in (*former, *present)}
+        gone: dict[str, list[str]] = collections.defaultdict(list)
+        come: dict[str, dict[str, model.PortAddress]] = (
+            collections.defaultdict(dict))
         for each in former:
-            del made[each.network.uuid][_key(each)]
+            gone[each.network.uuid].append(_key(each))
         for each in present:
-            made[each.network.uuid][_key(each)] = each
-        known = {**self.machines, **made}
-        self.machines = {uuid: each for uuid, each in known.items() if each}
+            come[each.network.uuid][_key(each)] = each
+        if not gone and not come:
+            return
+        machines = {**self.machines, **{
+            uuid: self.machines.get(uuid, buckets.EMPTY).changed(
+                gone[uuid], come[uuid]) for uuid in {*gone, *come}}}
+        self.machines = {uuid: each for uuid, each in machines.items() if each}
         found = {**self.networks,
                  **{each.network.uuid: each.network for each in present}}
         found = {uuid: found[uuid] for uuid in self.machines}
@@ -154,14 +150,14 @@ class Ports:
         if row is None:
             return _Machine('')
         name, known = str(columns.atom(row, 'logical_port')), self._of(row)
-        (datapath,) = columns.referenced(row, 'datapath') or (None,)
         if known is None:
-            return _Machine(name, datapath)
+            return _Machine(name)
         found, bad = self._found(row)
-        policy = next(iter(self._rows.find('sb', _BINDING,
-                                           'policy').keys_of(uuid)),
+        # Of the row that is read.
+        policy = next(iter(self._rows.index('sb', _BINDING,
+                                            'policy').keys_of(uuid)),
                       policies.NONE)
-        return _Machine(name, datapath, tuple(
+        return _Machine(name, tuple(
             self._address(row, name, address, mac, known, policy)
             for address, mac in found.items()),
             (*bad, *rows.subnets(row)[1], *policy.problems))
@@ -209,21 +205,7 @@ class Ports:
         """The provider network of a port, None if the port has no other one.
         """
         (datapath,) = columns.referenced(row, 'datapath') or (None,)
-        if datapath is None:
-            return None
-        self._rows.note((self._network, datapath))
-        if datapath in self._networks:
-            return self._networks[datapath]
-        self._new.add(datapath)
-        return self._rows.ask(self._network, datapath)
-
-    def _ask_networks(self, datapaths: Iterable[Uuid]) -> None:
-        for datapath in datapaths:
-            found = self._rows.ask(self._network, datapath)
-            known = self._networks.get(datapath, found)
-            self._networks[datapath] = found
-            if known is not found:
-                self._rows.outdate((self._network, datapath))
+        return datapath and self._rows.ask(self._network, datapath)
 
     def _network(self, datapath: Uuid) -> _Network | None:
         localnet = self._segments.localnet(datapath)

@@ -58,8 +58,13 @@ class _Result:
     """
 
     value: Any
-    read: Collection[Hashable]
-    asked: dict[_Call, Any]
+    read: tuple[Hashable, ...]
+    asked: tuple[tuple[_Call, Any], ...]
+
+    @property
+    def looks(self) -> set[Hashable]:
+        """All that the result depends on."""
+        return {*self.read, *(call for call, _value in self.asked)}
 
 
 class Queries:
@@ -83,6 +88,10 @@ class Queries:
         # such calls.
         self._stale: set[_Call] = set()
         self._doubtful: set[_Call] = set()
+        # Functions with many readers, and their calls that are stale or
+        # doubtful, with the results that the readers know.
+        self._common: set[Callable[..., Any]] = set()
+        self._unsettled: dict[_Call, Any] = {}
         # What the calls under way have read and asked, the innermost last.
         self._running: list[tuple[set[Hashable], dict[_Call, Any]]] = []
 
@@ -95,10 +104,12 @@ class Queries:
         object, each time.  An exception leaves nothing behind.
         """
         call = function, arguments
-        value: _T = self._value(call)
         if self._running:
+            value: _T = self._value(call)
             self._running[-1][1][call] = value
         else:
+            self._settle()
+            value = self._value(call)
             self._read_by(call, _NOBODY)
         return value
 
@@ -129,6 +140,13 @@ class Queries:
         return self._finders[database, table, name]
 
     # -- for changes ------------------------------------------------------
+
+    def read_by_many(self, function: Callable[..., Any]) -> None:
+        """Look at results of a function before thousands that depend on one.
+
+        Only another result puts these in doubt.
+        """
+        self._common.add(function)
 
     def present(self, database: str, table: str, uuid: Uuid) -> Row | None:
         """A row whose use is not noted."""
@@ -198,6 +216,7 @@ class Queries:
 
     def outdated(self, function: Callable[..., Any]) -> set[Any]:
         """The arguments of those calls of a function that may differ."""
+        self._settle()
         return {arguments for known, arguments in self._stale | self._doubtful
                 if known == function}
 
@@ -216,10 +235,20 @@ class Queries:
 
     def _doubt(self, call: _Call) -> None:
         """Have the results compared that depend on a call."""
+        if call[0] in self._common:
+            self._unsettled.setdefault(call, self._results[call].value)
+            return
         for reader in self._readers.get(call, ()):
             if reader not in self._doubtful:
                 self._doubtful.add(reader)
                 self._doubt(reader)
+
+    def _settle(self) -> None:
+        """Have the functions computed again that depend on another result."""
+        while self._unsettled:
+            call, value = self._unsettled.popitem()
+            if self._value(call) is not value:
+                self.outdate(call)
 
     # -- results ----------------------------------------------------------
 
@@ -237,13 +266,13 @@ class Queries:
             self._running.pop()
         if known is not None and known.value == value:
             value = known.value
-        self._results[call] = _Result(value, tuple(read), asked)
+        self._results[call] = _Result(value, tuple(read), tuple(asked.items()))
         self._stale.discard(call)
         self._doubtful.discard(call)
         for look in (*read, *asked):
             self._read_by(look, call)
         if known is not None:
-            for look in ({*known.read, *known.asked} - read - asked.keys()):
+            for look in known.looks - read - asked.keys():
                 self._release(look, call)
         return value
 
@@ -265,7 +294,7 @@ class Queries:
             return True
         if call in self._doubtful:
             if any(self._value(other) is not value
-                   for other, value in known.asked.items()):
+                   for other, value in known.asked):
                 return True
             self._doubtful.discard(call)
         return False
@@ -285,7 +314,8 @@ class Queries:
         if gone is not None:
             self._stale.discard(look)
             self._doubtful.discard(look)
-            for each in (*gone.read, *gone.asked):
+            self._unsettled.pop(look, None)
+            for each in gone.looks:
                 self._release(each, look)
 
 

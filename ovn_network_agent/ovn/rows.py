@@ -115,18 +115,18 @@ def machine(row: Row, pairs: bool
         mac, *addresses = text.split() or ['']
         for address in addresses:
             try:
-                ip = iptext.interface(address)
+                ip = iptext.host(address)
             except ValueError:
                 problems.append(f'port {name}: address {address!r} is '
                                 'malformed')
                 continue
-            if ip.network.prefixlen < ip.max_prefixlen or ip.is_link_local:
+            if ip is None or ip.is_link_local:
                 continue
             if ip.is_multicast or ip.is_unspecified or ip.is_loopback:
                 problems.append(f'port {name}: address {address} is of no '
                                 'machine')
                 continue
-            found.setdefault(str(ip.ip), mac.lower())
+            found.setdefault(str(ip), mac.lower())
     return found, tuple(problems)
 
 

@@ -34,6 +34,7 @@ from ovn_network_agent.ovn import ports
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import routers
 from ovn_network_agent.ovn import segments
+from ovn_network_agent.ovn import tenant_networks
 from ovn_network_agent.ovn import tenants
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
@@ -69,10 +70,12 @@ class Builder:
         located = segments.Segments(self._rows, self._inputs)
         self._addresses = addresses.Addresses(self._rows, self._inputs)
         self._frames = routers.Routers(self._rows, self._inputs, located)
-        self._tenants = tenants.Tenants(self._rows, self._inputs, located,
-                                        self._frames)
+        behind = tenant_networks.TenantNetworks(self._rows, self._inputs,
+                                                located, self._frames)
+        self._tenants = tenants.Tenants(self._rows, self._inputs,
+                                        self._frames, behind)
         self._groups = groups.Groups(self._rows, self._inputs, located,
-                                     self._tenants)
+                                     behind)
         self._ports = ports.Ports(self._rows, self._inputs, located)
         # The routers of the last view, those that the addresses were made of,
         # and by UUID their addresses.
@@ -138,6 +141,7 @@ class Builder:
         if self.whole:
             self._rows.rebuild()
             self._addresses.forget()
+            self._ports.forget()
             self._identified = None
         else:
             self._take_in(dirty, again.rows if again else {})
@@ -154,7 +158,7 @@ class Builder:
             self._every = every
         problems = wiring.problems
         if self._inputs.chosen.machines is not None:
-            self._ports.update()
+            self._ports.update(dirty.get(('sb', 'Port_Binding'), ()))
             problems = *problems, *self._ports.problems
         if self._inputs.chosen.tenants is not None:
             self._look_at_tenants()
@@ -293,6 +297,7 @@ class Builder:
         if wiring != self._inputs.wiring:
             self._rows.forget()
             self._addresses.forget()
+            self._ports.forget()
         self._inputs.wiring = wiring
         own, hostname = self.own_chassis(), self._hostname
         if own is not None:

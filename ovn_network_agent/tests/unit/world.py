@@ -368,6 +368,14 @@ def with_machines(view, *found):
         networks={each.network.uuid: each.network for each in found})
 
 
+def tenant(prefix='10.0.0.0/24', subnet=None, **values):
+    """A prefix of tenants behind the router."""
+    return model.TenantPrefix(**{
+        'router': router().uuid, 'called': 'r1', 'prefix': prefix,
+        'subnet': subnet or prefix, 'network': 'net', 'port': port(),
+        'via': '198.51.100.1', **values})
+
+
 def group(router):
     """The gateway group of a router, this chassis being a candidate."""
     return model.GatewayGroup(

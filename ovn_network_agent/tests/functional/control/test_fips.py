@@ -16,6 +16,7 @@ import json
 
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import provider_port
+from ovn_network_agent.drivers import tenant_network
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
@@ -159,6 +160,44 @@ class MachinesTest(AddressesTestCase):
         self.assertEqual(
             [self.VM, 'port', '-', 'vm-1', 'public', '(physnet1)',
              'announced'], shown.splitlines()[1].split()[:7])
+
+
+class TenantPrefixesTest(AddressesTestCase):
+
+    drivers = {**base.CtlTestCase.drivers,
+               'tenant_network': tenant_network.TenantNetworkDriver}
+    NET, TRANSLATED = '10.0.0.0/24', '10.0.1.0/24'
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_switch()
+        self.cloud.add_router('r1', chassis=base.HERE)
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        self.cloud.add_tenant('r1', 'more', '10.0.1.1/24')
+        self.cloud.add_nat('r1', '198.51.100.1', self.TRANSLATED, 'snat')
+        self.agent(drivers=[*base.DRIVERS, 'tenant_network'])
+        self.eventually(self.phase, 'an answer')
+        self.eventually(lambda: self.states().get(self.NET) == 'announced',
+                        'announced')
+
+    def test_from_the_view_to_the_terminal(self):
+        """By an address in it, too."""
+        for wanted in self.NET, '10.0.0.7':
+            shown = self.ends(0, self.ctl('addresses', wanted)).stdout
+            self.assertEqual(
+                [self.NET, 'tenant', 'r1', 'lrp-r1', 'net', '(physnet1)',
+                 'announced'], shown.splitlines()[1].split()[:7])
+        self.assertEqual([self.TRANSLATED], [*self.fips(self.TRANSLATED)])
+        self.assertIn('(SNAT)', self.fips()[self.TRANSLATED]['why'])
+        self.ends(1, self.ctl('addresses', '10.0.0.0/25'))
+        self.assertIn('has host bits set', self.refused('fips', '10.0.0.1/24'))
+
+    def test_the_plan(self):
+        self.world.objects.pop(resources.Ref(
+            'announcement', ('vrf-provider', self.NET)))
+        plan = self.ends(2, self.ctl('plan')).stdout
+        self.assertIn(f'+ announcement vrf=vrf-provider prefix={self.NET}',
+                      plan)
 
 
 class ManyTest(base.CtlTestCase):

@@ -25,14 +25,7 @@ NET, SIX = '10.0.0.0/24', '2001:db8:1::/64'
 VIA = '198.51.100.1'
 TABLE = 10
 HANDOVER = model.Handover
-
-
-def tenant(prefix=NET, subnet=None, **values):
-    port = values.pop('port', None) or world.port()
-    return model.TenantPrefix(**{
-        'router': 'r-1', 'called': 'r1', 'prefix': prefix,
-        'subnet': subnet or prefix, 'network': 'net', 'port': port,
-        'via': VIA, **values})
+tenant = world.tenant
 
 
 class TenantNetworkTest(base.BaseTestCase):
@@ -112,7 +105,7 @@ class TenantNetworkTest(base.BaseTestCase):
         self.assertEqual([], self.wanted(tenant(withheld='no')))
         self.assertIn('the provider network of router r2',
                       self.problem(tenant(claimed='r2')))
-        self.assertIn(f'its gateway {VIA} is in no network',
+        self.assertIn(f'its gateway {VIA} in no network',
                       self.problem(tenant(), network_cidr=['192.0.2.0/24']))
         for subject in (tenant(claimed='r2'), tenant(
                 rivals=('x',), claim=model.Claim.REFUSED)):

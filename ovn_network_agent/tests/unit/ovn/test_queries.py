@@ -80,6 +80,12 @@ class History(stateful.RuleBasedStateMachine):
         self.kept = People(self.rows)
         self.last = self.kept.answers()
 
+    @stateful.initialize(names=strategies.sets(strategies.sampled_from(
+        ['title', 'titles', 'first', 'friends'])))
+    def read_by_many(self, names):
+        for name in names:
+            self.kept.queries.read_by_many(getattr(self.kept, name))
+
     @stateful.rule(uuid=UUIDS, name=NAMES, title=strategies.sampled_from(
         ['', 'Dr']), friends=strategies.sets(NAMES, max_size=2))
     def row(self, uuid, name, title, friends):
@@ -148,6 +154,21 @@ class QueriesTest(base.BaseTestCase):
             people.queries.take(PLACE, uuid)
             people.answers()
             self.assertEqual(wanted, people.computed, change)
+
+    def test_readers_of_an_equal_result_are_not_looked_at(self):
+        rows = {uuid: types.SimpleNamespace(
+            uuid=uuid, name='a', title='Dr', friends=[]) for uuid in range(2)}
+        people = People(rows)
+        people.queries.read_by_many(people.first)
+        people.queries.rebuild()
+        people.answers()
+        for title, wanted in (('', set()), ('x', {()})):
+            rows[1].title, rows[0].title = '', title or 'Dr'
+            for uuid in rows:
+                people.queries.take(PLACE, uuid)
+            self.assertEqual(wanted,
+                             people.queries.outdated(people.everybody))
+            self.assertEqual({'a': [title or 'Dr']}, people.answers()[0])
 
     def test_a_function_that_raises_is_called_again(self):
         people = People({})

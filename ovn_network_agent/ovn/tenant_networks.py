@@ -1,0 +1,208 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The networks of tenants behind routers, and which may be announced.  Pure.
+
+Each method is a function of rows in the sense of :mod:`ovn.queries`.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+
+from ovn_network_agent import iptext
+from ovn_network_agent import networks
+from ovn_network_agent import selection
+from ovn_network_agent.ovn import addresses
+from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import policies
+from ovn_network_agent.ovn import queries
+from ovn_network_agent.ovn import routers
+from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import segments
+from ovn_network_agent.ovn import withholding
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Uuid
+
+_ROUTE = 'Logical_Router_Static_Route'
+_ROUTER = 'Logical_Router'
+_PORT = 'Logical_Router_Port'
+# What ovn-northd copies from the port of Neutron, by family.
+_SCOPE = {4: 'neutron:subnet_pool_addr_scope4',
+          6: 'neutron:subnet_pool_addr_scope6'}
+# The only IPv6 addresses that are global (RFC 4291, section 2.4).
+_GLOBAL = iptext.network('2000::/3')
+# The shortest prefixes, see privileged.reach.SHORTEST.
+_SHORTEST = {4: 8, 6: 16}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Network:
+    """A prefix behind a router."""
+
+    prefix: str
+    datapath: Uuid
+    # The name that a person knows.
+    called: str
+    # None for that of the gateway port, 0 for none.
+    tag: int | None = None
+    withheld: str = ''
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Attached:
+    """What the rows of a router port give."""
+
+    networks: tuple[iptext.Network, ...] = ()
+    datapath: Uuid | None = None
+    switch: withholding.Network = withholding.Network()
+    own: policies.Policy = policies.NONE
+    # By family the address scope, '' for none.
+    scopes: tuple[tuple[int, str], ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class TenantNetworks:
+    """The prefixes behind routers that may be announced."""
+
+    def __init__(self, found: queries.Queries, known: inputs.Inputs,
+                 located: segments.Segments,
+                 frames: routers.Routers) -> None:
+        self._rows = found
+        self._inputs = known
+        self._segments = located
+        self._frames = frames
+        self._withholding = withholding.Withholding(found, known, located)
+
+    def networks(self, router: Uuid) -> tuple[Network, ...]:
+        """The networks of tenants behind a router, withheld ones, too."""
+        found = [self._rows.ask(self.attached, port)
+                 for port in self.ports(router)]
+        return tuple(sorted((
+            each for attached in (*found, *self._behind(router, found))
+            for each in self._judge(router, attached)),
+            key=lambda each: each.prefix))
+
+    def routed(self, router: Uuid) -> tuple[str, ...]:
+        """The prefixes of those that may be announced."""
+        return () if self._inputs.chosen.tenants is None else tuple(
+            each.prefix for each in self._rows.ask(self.networks, router)
+            if not each.withheld)
+
+    def _behind(self, router: Uuid,
+                found: Iterable[Attached]) -> Iterator[Attached]:
+        """The prefixes of extra routes, as if they were at the port."""
+        options = self._inputs.chosen.tenants
+        if options is None or not options.routes:
+            return
+        for row in self._rows.rows(
+                'nb', _ROUTE, self._rows.find('nb', _ROUTER,
+                                              'route').keys_of(router)):
+            route = rows.extra_route(row)
+            for each in found if route else ():
+                if route and networks.inside(route[1], each.networks) and (
+                        not _too_wide(route[0])):
+                    yield dataclasses.replace(
+                        each, networks=(route[0],), problems=())
+
+    def ports(self, router: Uuid) -> Iterator[Uuid]:
+        """The ports of a router that are no gateway ports."""
+        frame = self._rows.ask(self._frames.frame, router)
+        gateways = {port.lrp for port in frame.router.ports}
+        names = self._rows.find('nb', _PORT, 'name')
+        for port in self._rows.find('nb', _ROUTER, 'port').keys_of(router):
+            if gateways and gateways.isdisjoint(names.keys_of(port)):
+                yield port
+
+    def attached(self, port: Uuid) -> Attached:
+        """What the rows of a router port give, nothing without a switch."""
+        row = self._rows.row('nb', _PORT, port)
+        patch = row and self._segments.patch(columns.atom(row, 'name'))
+        switch = patch and self._withholding.network(patch)
+        # The other end may be a router, or not be there yet.
+        if not switch or not switch.uuid:
+            return Attached()
+        valid, problems = rows.networks(row)
+        known = [net for version in networks.VERSIONS
+                 for net in networks.of_version(version, valid)]
+        name = columns.atom(row, 'name')
+        (datapath,) = columns.referenced(patch, 'datapath')
+        return Attached(
+            tuple(net for net in known if not _too_wide(net)), datapath,
+            switch,
+            next(iter(self._rows.find('nb', _PORT, 'policy').keys_of(port)),
+                 policies.NONE),
+            tuple((version, columns.entry(patch, 'external_ids', key) or '')
+                  for version, key in _SCOPE.items()),
+            (*problems, *(
+                f'Logical_Router_Port {name}: network {net} is too wide for a '
+                'network of a tenant, and left out'
+                for net in known if _too_wide(net))))
+
+    def _judge(self, router: Uuid, found: Attached) -> Iterator[Network]:
+        switch, chosen = found.switch, self._inputs.chosen.selected
+        tag = chosen.tag((), switch.statement.tags, frozenset(), switch.names)
+        if self._inputs.chosen.tenants and self._inputs.chosen.tenants.hosts:
+            # Each address decides by itself.
+            chosen = dataclasses.replace(chosen, include_cidrs=(),
+                                         exclude_cidrs=())
+        for net in found.networks:
+            yield Network(
+                str(net), found.datapath, switch.called or switch.uuid,
+                tag.number if tag.where else None,
+                self._condition(router, net, dict(found.scopes)) or
+                chosen.objection(self.subject(router, found, str(net))))
+
+    def subject(self, router: Uuid, found: Attached, address: str,
+                 own: policies.Policy = policies.NONE) -> selection.Subject:
+        """A prefix or address of a router's port, and what rows say of it.
+
+        :param own: of the row of a machine
+        """
+        judgement = self._rows.ask(self._frames.frame, router).judgement
+        return selection.Subject(
+            address, own.own or found.own.own, judgement.router,
+            found.switch.statement.own, (*own.native, *found.own.native),
+            judgement.names, found.switch.names)
+
+    def _condition(self, router: Uuid, net: iptext.Network,
+                   scopes: Mapping[int, str]) -> str:
+        """Why the options do not let a network be announced, or ''."""
+        options = self._inputs.chosen.tenants
+        if options is None:
+            return 'the driver tenant_network is off'
+        if net.version == 6 and not options.ipv6:
+            return '[tenant_network] expose_ipv6_gua is false'
+        if net.version == 6 and not _GLOBAL.overlaps(net):
+            return 'its addresses are not global'
+        scope = scopes[net.version]
+        if options.scopes and scope not in options.scopes:
+            return (f'[tenant_network] address_scopes does not have its '
+                    f'address scope {scope}' if scope else
+                    'it has no address scope, and [tenant_network] '
+                    'address_scopes names those to announce')
+        if options.without_snat:
+            return self._translated(router, net)
+        return ''
+
+    def _translated(self, router: Uuid, net: iptext.Network) -> str:
+        """Why a router translates what comes from a network, or ''."""
+        for text in self._rows.ask(addresses.translated, self._rows, router):
+            if networks.overlap(iptext.network(text), net):
+                return (f'its router translates {text} (SNAT), so answers '
+                        'leave with the address of the router')
+        return ''
+
+
+def _too_wide(net: iptext.Network) -> bool:
+    return net.prefixlen < _SHORTEST[net.version]

@@ -13,9 +13,9 @@
 
 import unittest
 
+from lab import flat
 from lab import frr
 from lab import plan
-from lab import flat
 
 
 class FlatTest(unittest.TestCase):

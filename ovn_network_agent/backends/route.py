@@ -33,8 +33,7 @@ from ovn_network_agent.privileged import kernel_routes
 from ovn_network_agent.privileged import vtysh
 
 # Of the kinds of the backend.
-_NAMES = (resources.KernelRoute.kind, resources.AnnouncedRoute.kind,
-          resources.VniRoute.kind)
+_NAMES = (resources.KernelRoute.kind, resources.AnnouncedRoute.kind)
 
 
 class RouteBackend(kernel.KernelBackend):
@@ -172,11 +171,13 @@ def _deleted(unwanted):
 
 
 class _Usual(typing.NamedTuple):
-    """What decides about the class of a route by its place.
+    """What decides about the class of a route.
 
     A host route in FRR's table, and each route in the table of a VNI, is an
-    announcement, so that an unwanted one goes first.  A route that is wanted
-    as the other class is of that class.
+    announcement, so that an unwanted one goes first.  A host route that is
+    wanted as the other class is of that class.  A route through the VRF of a
+    VNI itself is the node's own, which has to be announced as long as others
+    are.
 
     :ivar announcing: table of the announcements
     :ivar base: the option table_base
@@ -185,27 +186,25 @@ class _Usual(typing.NamedTuple):
     announcing: int
     base: int
 
-    def made(self, place, other, *fields):
+    def made(self, place, other, table, dst, dev, *fields):
         """The resource of a route that was read.
 
         :param place: key of the route
-        :param other: whether it is of the other class
-        :param fields: those of :class:`resources.KernelRoute`
+        :param other: whether it is wanted as the other class
+        :param fields: further ones of :class:`resources.KernelRoute`
         """
-        kind = self.kind(place, other)
-        if kind is resources.VniRoute:
-            return kind(*fields, evpn_names.vni_of_table(self.base, place[0]))
-        return kind(*fields)
+        vni = evpn_names.vni_of_table(self.base, table)
+        if vni and table != self.announcing and dev != evpn_names.vrf(vni):
+            return resources.VniRoute(table, dst, dev, *fields, vni)
+        return self.kind(place, other)(table, dst, dev, *fields)
 
     def kind(self, place, other=False):
-        """The resource class of a place."""
+        """The resource class of a place, but in the table of a VNI."""
         table, dst = place
-        announced = resources.AnnouncedRoute
-        usually = table == self.announcing and dst.endswith(('/32', '/128'))
-        if evpn_names.vni_of_table(self.base, table) and (
-                table != self.announcing):
-            announced, usually = resources.VniRoute, True
-        return announced if usually != other else resources.KernelRoute
+        announced = (table == self.announcing and
+                     dst.endswith(('/32', '/128'))) != other
+        return (resources.AnnouncedRoute if announced
+                else resources.KernelRoute)
 
 
 def _unusual(known, usual):

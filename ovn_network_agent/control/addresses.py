@@ -238,7 +238,7 @@ class Addresses:
             'physical_network': segment.physical_network if segment else '',
             'vlan': segment.vlan if segment else 0,
             'device': known.device,
-            'vni': known.machine.network.domain if known.machine else 0,
+            'vni': evpn_names.vni_of_subject(known.subject),
             'tag': (found.tag if found else None) or 0,
             'state': state.value, 'why': why,
             'since': moments.text(since.wall if since else None)}

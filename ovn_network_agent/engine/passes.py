@@ -35,7 +35,7 @@ class Pass:
     # incomplete: then only VIPs without a living destination are withdrawn.
     prune: bool = True
     # Where deletion ends; resources of earlier stages stay for another pass.
-    down_to: resources.Stage = resources.Stage.LINK
+    down_to: resources.Stage = resources.Stage.GUARD
     # A gateway port has moved here: announce first.
     urgent: bool = False
     # Try failed backends again before their back-off is over.

@@ -91,6 +91,7 @@ LEVELS = ('warning', 'error', 'critical')
 VETH = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
 DIRECTIONS = ('received', 'sent')
 FAMILIES = ('ipv4', 'ipv6')
+PARTS = ('devices', 'frr')
 
 _PASS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _ANNOUNCE = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10)
@@ -140,7 +141,7 @@ _ANNOUNCING = (
     _gauge('desired_ips',
            'Addresses that this node should announce now: floating IPs, '
            'addresses of gateways, VIPs that FRR announces, and machines on '
-           'provider networks.'),
+           'provider networks, each VNI of its own.'),
     _gauge('announced_ips',
            'Addresses among desired_ips whose announcement is in place: '
            'written, and not known to be missing. During a takeover the '
@@ -263,6 +264,12 @@ _DRIFT = (
     _gauge('consecutive_readds',
            'Readings of a backend in a row that found such objects.',
            backend=()),
+    _gauge('vnis_desired',
+           'VNIs that this node should have, by part: their devices, and '
+           'their lines in FRR.', part=PARTS),
+    _gauge('vnis_installed',
+           'VNIs among vnis_desired that were there, as desired, at the last '
+           'reading or change.', part=PARTS),
     _gauge('hairpin_flows_desired', 'Hairpin flows that should be there.'),
     _gauge('hairpin_flows_installed',
            'Hairpin flows that were there, as desired, at the last reading '

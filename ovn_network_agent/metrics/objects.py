@@ -17,13 +17,17 @@ import collections
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 
-_ANNOUNCING = (resources.Announcement.kind, resources.AnnouncedRoute.kind)
+_ANNOUNCING = (resources.Announcement.kind, resources.AnnouncedRoute.kind,
+               resources.VniRoute.kind)
 _FLOW = resources.Flow.kind
-_COUNTED = (*_ANNOUNCING, _FLOW)
+# The parts of a VNI, with the values of a label.
+_VNIS = {resources.VniDevices.kind: 'devices',
+         resources.EvpnInstance.kind: 'frr'}
+_COUNTED = (*_ANNOUNCING, _FLOW, *_VNIS)
 
 
 class Objects:
-    """Counts announced addresses and hairpin flows."""
+    """Counts announced addresses, hairpin flows, and the parts of VNIs."""
 
     def __init__(self):
         self._forget()
@@ -64,22 +68,33 @@ class Objects:
     @property
     def gauges(self):
         """The numbers, a dict of the name of a metric to an int."""
-        hairpins = self._desired[_FLOW], self._there[_FLOW]
-        return {'desired_ips': len(self._desired) - bool(hairpins[0]),
-                'announced_ips': len(self._there) - bool(hairpins[1]),
-                'hairpin_flows_desired': hairpins[0],
-                'hairpin_flows_installed': hairpins[1]}
+        found = {}
+        for counter, ips, flows, vnis in (
+                (self._desired, 'desired_ips', 'hairpin_flows_desired',
+                 'vnis_desired'),
+                (self._there, 'announced_ips', 'hairpin_flows_installed',
+                 'vnis_installed')):
+            others = {name: counter[name] for name in (_FLOW, *_VNIS)}
+            found |= {
+                ips: len(counter) - sum(map(bool, others.values())),
+                flows: others[_FLOW],
+                vnis: {(part,): others[kind]
+                       for kind, part in _VNIS.items()}}
+        return found
 
 
 def _name(resource):
     """The name that an object counts for, None for an object without one.
 
-    The objects of an address count as one address, and each flow as one flow.
+    The objects of an address count as one address, and each other object as
+    one of its kind.
     """
     if resource is None:
         return None
     if resource.kind in _ANNOUNCING:
         return resource.subject
+    if resource.kind in _VNIS:
+        return resource.kind
     return _FLOW if resource.cookie == ownership.COOKIE_HAIRPIN else None
 
 

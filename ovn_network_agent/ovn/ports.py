@@ -148,6 +148,11 @@ class Ports:
         if found != self.networks:
             self.networks = found
 
+    def network_of(self, binding: columns.Row) -> model.ProviderNetwork | None:
+        """The provider network of a port, which may be on another chassis."""
+        known = self._of(binding)
+        return known.network if known else None
+
     # -- functions of rows ------------------------------------------------
 
     def _machine(self, uuid: Uuid) -> _Machine:

@@ -106,6 +106,10 @@ class Builder:
         """Let another choice decide, from the next full view on."""
         self._inputs.chosen = chosen
 
+    def network_of(self, binding: columns.Row) -> model.ProviderNetwork | None:
+        """The provider network of a port, which may be on another chassis."""
+        return self._ports.network_of(binding)
+
     def rows(self) -> Iterator[tuple[queries.Place, Uuid]]:
         """All rows that views are built from."""
         for place, index in self._rows.places():

@@ -143,7 +143,7 @@ class Ending:
         return outcome
 
     def _clean_up_once(self, deadline):
-        found = self._passes(deadline, resources.Stage.LINK)
+        found = self._passes(deadline, resources.Stage.GUARD)
         if self._failed:
             return [self._failed]
         outcome = found[-1]

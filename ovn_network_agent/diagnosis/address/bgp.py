@@ -39,7 +39,7 @@ def judge(facts):
         found += [verdicts.unread(f'prefix-list-{daemon}', facts.lists) or
                   prefix_list(facts, daemon) for daemon in ('zebra', 'bgpd')]
     if facts.setup.bgp:
-        found += [_redistribute(facts), neighbours(facts), _advertised(facts)]
+        found += [redistribute(facts), neighbours(facts), _advertised(facts)]
     return found
 
 
@@ -118,7 +118,7 @@ def prefix_list(facts, daemon):
     return verdicts.ok(check, f'{name}: {text}')
 
 
-def _redistribute(facts):
+def redistribute(facts):
     """The finding whether bgpd has the route from this node."""
     check, prefix, origin = ('redistribute', facts.subject.prefix,
                              protocol(facts))

@@ -65,10 +65,7 @@ def bridge(facts):
                                else verdicts.RESTORE)
     faults = [] if link.up else [f'{name} is down']
     faults += addresses_lack(facts, name) + sysctls_differ(facts, name)
-    faults += [f'{name} does not answer for {each.dst}, the gateway of '
-               'machines' for each in facts.subject.wanted_of(
-                   resources.NeighbourProxy)
-               if (each.dev, each.dst) not in kernel.proxies]
+    faults += proxies_lack(facts, name)
     if faults:
         return verdicts.broken(
             'bridge-device', '; '.join(faults),
@@ -94,6 +91,14 @@ def sysctls_differ(facts, device):
             for each in facts.subject.wanted_of(resources.Sysctl)
             if device in each.path.split('/') and
             there.get(each.path) != each.value]
+
+
+def proxies_lack(facts, device):
+    """The addresses that the kernel does not answer for, a list of texts."""
+    return [f'{device} does not answer for {each.dst}, the gateway of '
+            'machines' for each in facts.subject.wanted_of(
+                resources.NeighbourProxy)
+            if (each.dev, each.dst) not in facts.kernel.proxies]
 
 
 def neighbour(facts):
@@ -176,10 +181,7 @@ def rules(facts):
     wanted = facts.subject.wanted_of(resources.Rule)
     if not wanted:
         return verdicts.unchecked('policy-rules', 'none is wanted')
-    there = {rule.selector for rule in facts.kernel.rules}
-    lacking = [each for each in wanted if (
-        each.priority, each.table, each.src, each.dst, each.iif,
-        each.fwmark, each.suppress, each.ipv6) not in there]
+    lacking = rules_lacking(facts)
     if lacking:
         return verdicts.broken(
             'policy-rules', 'there is no rule ' + '; '.join(
@@ -196,6 +198,15 @@ def rules(facts):
     return verdicts.ok('policy-rules', f'all {len(wanted)} are there, of '
                        'priority ' + ', '.join(sorted(
                            {str(each.priority) for each in wanted}, key=int)))
+
+
+def rules_lacking(facts):
+    """The wanted rules that are not there, a list."""
+    there = {rule.selector for rule in facts.kernel.rules}
+    return [each for each in facts.subject.wanted_of(resources.Rule,
+                                                     resources.VniRule)
+            if (each.priority, each.table, each.src, each.dst, each.iif,
+                each.fwmark, each.suppress, each.ipv6) not in there]
 
 
 def _deciding(facts, wanted):

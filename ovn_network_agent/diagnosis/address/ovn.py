@@ -17,6 +17,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import claims
+from ovn_network_agent.diagnosis.address import evpn
 from ovn_network_agent.diagnosis.address import ports
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
@@ -38,7 +39,8 @@ def judge(facts):
                 agent(facts)]
     if facts.subject.kind is Kind.NOBODY:
         machine = (', port of a machine'
-                   if 'provider_port' in facts.setup.drivers else '')
+                   if {'provider_port', 'evpn'} & {*facts.setup.drivers}
+                   else '')
         return [verdicts.broken(
             'nat-row', f'no NAT row, router port{machine}, load balancer or '
             f'VIP has {facts.subject.address}', 'create the floating IP, or '
@@ -55,6 +57,8 @@ def judge(facts):
             found.append(nowhere)
         elif facts.subject.kind is Kind.FIP and facts.subject.machine:
             found.append(_machine_behind(facts.subject.machine))
+        if facts.subject.network and facts.subject.network.vni:
+            found.append(evpn.of_network(facts))
         found += [_segment(facts), agent(facts), wanted(facts)]
         if facts.subject.router is not None:
             found.append(default_route(facts))
@@ -246,13 +250,18 @@ def wanted(facts):
     if subject.announcement is not None:
         return verdicts.ok(
             'wanted', f'to be announced as {subject.prefix} ({setup.method} '
-            'route' + (f' with tag {subject.tag}' if subject.tag else '') +
+            'route' + (f' in VNI {subject.vni:d}' if subject.vni else '') + (
+                f' with tag {subject.tag}' if subject.tag else '') +
             ')')
     if subject.problems:
         return verdicts.problem('wanted', subject.problems[0])
     if subject.binding is None and 'fip_route' not in setup.drivers:
         return verdicts.broken('wanted', 'the driver fip_route is off',
                                'add it to [DEFAULT] drivers')
+    if subject.vni:
+        return verdicts.broken(
+            'wanted', 'the agent keeps what there is, and announces nothing '
+            'new', verdicts.RESTORE)
     if setup.networks and not networks.inside(
             subject.address, networks.provider_networks((), setup.networks)):
         return verdicts.broken(

@@ -20,6 +20,7 @@ has no second opinion of what the agent wants.
 import dataclasses
 import enum
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
@@ -125,6 +126,22 @@ class Subject:
             self.port is not None and self.port.local)
 
     @property
+    def network(self):
+        """The :class:`model.ProviderNetwork` of a machine, or None."""
+        return self.found.network if self.found else (
+            self.binding and self.binding.of)
+
+    @property
+    def vni(self):
+        """The VNI that the address is in, 0 for none."""
+        return self.network.domain if self.network else 0
+
+    @property
+    def end(self):
+        """The :class:`resources.VniPort` that it is behind, or None."""
+        return next(iter(self.wanted_of(resources.VniPort)), None)
+
+    @property
     def place(self):
         """What has the provider segment of the address, or None."""
         return self.found.network if self.found else self.port
@@ -170,7 +187,8 @@ class Subject:
         """The resource that announces the address, or None."""
         return next((each for each in self.wanted_of(
             resources.Announcement, resources.AnnouncedRoute,
-            resources.VipAddress) if each.subject == self.prefix), None)
+            resources.VniRoute, resources.VipAddress)
+            if evpn_names.prefix_of(each.subject) == self.prefix), None)
 
 
 def make(address, builder, nb, sb, wiring, drivers):
@@ -381,7 +399,7 @@ def concerns(resource, address):
     family = networks.family(address)
     if resource.kind in (resources.Problem.kind, resources.Keep.kind):
         return False
-    if resource.kind == resources.Rule.kind:
+    if resource.kind in (resources.Rule.kind, resources.VniRule.kind):
         return (resource.fwmark is None and _of_family(resource, family) and
                 _covers(resource.src, address) and
                 _covers(resource.dst, address))
@@ -397,7 +415,8 @@ def concerns(resource, address):
         return networks.family(getattr(resource, 'dst', None) or
                                resource.address) == family
     if resource.subject:
-        return resource.subject == networks.host_prefix(address)
+        return (evpn_names.prefix_of(resource.subject) ==
+                networks.host_prefix(address))
     if resource.kind == resources.KernelRoute.kind:
         return networks.family(resource.dst) == family
     return True

@@ -48,4 +48,5 @@ CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *advertised.CHECKS, *tags.CHECKS, *power.CHECKS,
           *forwards.CHECKS, *outbound.CHECKS,
           *precedence.CHECKS, *drops.CHECKS, *packet_filters.CHECKS,
-          *mtu.CHECKS, *neighbour_tables.CHECKS, *objects.CHECKS)
+          *mtu.CHECKS, *neighbour_tables.CHECKS, *evpn.CHECKS,
+          *objects.CHECKS)

@@ -17,9 +17,11 @@ import typing
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ovsdb
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import vnis
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import once
 
@@ -70,9 +72,28 @@ def read_networks(conf, sb, timeout):
                 ('Logical_Router_Port', ['name', '==', peer])
                 for row in sb['Port_Binding'].values()
                 if (peer := columns.entry(row, 'options', 'peer'))))
+            if plugins.asked(conf, plugins.VNIS):
+                _select_vnis(session, sb)
             return session.tables
     except (once.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
+
+
+def _select_vnis(session, sb):
+    """Select the other networks of the same VNIs, and the gateways.
+
+    :param sb: see :func:`read_networks`
+    """
+    numbers = sorted({vni.number
+                      for row in session.tables['Logical_Switch'].values()
+                      for vni in vnis.read(row)} - {0})
+    subnets = sorted({subnet for row in sb['Port_Binding'].values()
+                      for subnet in rows.subnets(row)[0]})
+    session.select(
+        *(('Logical_Switch', ['external_ids', 'includes',
+                              ['map', [[key, str(number)]]]])
+          for number in numbers for key in vnis.KEYS),
+        *(('DHCP_Options', ['cidr', '==', subnet]) for subnet in subnets))
 
 
 class Inside(typing.NamedTuple):

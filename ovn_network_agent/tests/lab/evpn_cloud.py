@@ -26,6 +26,7 @@ from lab import node as nodes
 from lab import plan
 from lab import probe
 from ovn_network_agent import evpn_names
+from ovn_network_agent.netlink import rules
 from ovn_network_agent.tests.lab import base
 
 # By name: VNI, physical network, VLAN.
@@ -111,7 +112,7 @@ class EvpnTestCase(base.LabTestCase):
             lambda: self.served(vni, address) == list(names), base.SETTLE)
 
     def left(self, name, vni, network=None):
-        """What a node has of a VNI: devices, and lines of FRR."""
+        """What a node has of a VNI: devices, rules, and lines of FRR."""
         wanted = {evpn_names.vrf(vni), evpn_names.bridge(vni),
                   evpn_names.vxlan(vni)}
         if network is not None:
@@ -122,7 +123,9 @@ class EvpnTestCase(base.LabTestCase):
         with open(f'/proc/{self.cloud[name].pid}/net/dev',
                   encoding='ascii') as opened:
             devices = {line.partition(':')[0].strip() for line in opened}
+        selected = {rule.iif for rule in self.cloud[name].call(rules.read_all)}
         return sorted(devices & wanted) + [
+            f'rule of {device}' for device in sorted(selected & wanted)] + [
             line for line in self.running(name).splitlines()
             if set(line.split()) & wanted]
 

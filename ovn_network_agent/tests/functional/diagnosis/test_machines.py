@@ -12,6 +12,7 @@
 
 """Addresses of machines, from one-shot questions to real databases."""
 
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import gathering
@@ -22,6 +23,7 @@ from ovn_network_agent.diagnosis.node import families
 from ovn_network_agent.diagnosis.node import gateways
 from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.node import tags
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.diagnosis import test_subject
 from ovn_network_agent.tests.functional.ovn import base
@@ -205,6 +207,27 @@ class DoctorTest(doctor.Looks, base.OvsdbTestCase):
         self.assertFalse(self.asked(families.has_ipv6))
         self.add('vm-2', SIX)
         self.assertTrue(self.asked(families.has_ipv6))
+        self.assertEqual(('public',), self.asked(gateways.read_ipv6).owners)
+
+    def test_of_a_vni(self):
+        """They are in no table that other checks look at."""
+        self.cloud.say('Logical_Switch', {'name': 'neutron-public'},
+                       external_ids={ownership.EXT_ID_VNI: '1001'})
+        self.conf.set_override('drivers', ['evpn', 'veth_leak'])
+        self.add('vm-1', VM, **{
+            ownership.EXT_ID_TAG: '4400001'})
+        self.add('vm-2', SIX)
+        self.assertIn('2 addresses', self.looked('provider-machines',
+                                                 doctor.OK))
+        self.assertEqual((), self.asked(
+            lambda found: found.announceable()))
+        self.assertFalse(self.asked(families.has_ipv6))
+        tagged = [each for known in self.asked(
+            lambda found: found.snapshot()).machines.values()
+            for each in known.values() if each.tag]
+        self.assertEqual([VM], [each.address for each in tagged])
+        self.assertEqual((), self.asked(tags.read_tags).addresses)
+        # The kernel forwards their packets all the same.
         self.assertEqual(('public',), self.asked(gateways.read_ipv6).owners)
 
     def test_what_cannot_be_announced(self):

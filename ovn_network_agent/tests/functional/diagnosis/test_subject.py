@@ -53,6 +53,10 @@ class SubjectTestCase(base.OvsdbTestCase):
                 for name in ('fip_route', 'veth_leak')]
 
     def subject(self, address, **options):
+        return self.subjects(address, **options)[0]
+
+    def subjects(self, address, **options):
+        """The one outside of VNIs, and those in VNIs, a list."""
         conf = self.configuration(**options)
         return gathering.find(conf, address, self.drivers(conf))[0]
 

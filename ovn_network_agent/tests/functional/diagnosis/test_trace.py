@@ -37,7 +37,7 @@ class TraceTest(test_subject.SubjectTestCase):
         return {each.title: each for each in trace.read(
             self.conf, gathering.setup(self.conf, '203.0.113.10'),
             gathering.find(self.conf, test_subject.FIP,
-                           self.drivers(self.conf))[0])}
+                           self.drivers(self.conf))[0][0])}
 
     def test_each_tool_answers_for_itself(self):
         found = self.traces()

@@ -28,7 +28,10 @@ def made(number, cookie):
     return (resources.Announcement('', prefix, 'br-ex'),
             resources.AnnouncedRoute(254, prefix, 'br-ex'),
             resources.KernelRoute(254, prefix, 'br-ex'),
-            resources.Flow('br-ex', cookie, 910, 3, 4, prefix))[number % 4]
+            resources.Flow('br-ex', cookie, 910, 3, 4, prefix),
+            resources.VniRoute(1001, prefix, 'vrf-1', vni=number % 2 + 1),
+            resources.VniDevices(number % 3, 1001, '', '', 4789, 1450),
+            resources.EvpnInstance(number % 3, 65011, ''))[number % 7]
 
 
 class ObjectsTest(base.BaseTestCase):
@@ -37,7 +40,7 @@ class ObjectsTest(base.BaseTestCase):
                          database=None)
     @hypothesis.given(strategies.lists(strategies.tuples(
         strategies.sampled_from(['want', 'unwant', 'found', 'gone', 'look']),
-        strategies.integers(0, 11), strategies.sampled_from([
+        strategies.integers(0, 20), strategies.sampled_from([
             ownership.COOKIE_HAIRPIN, ownership.COOKIE_MAC_TWEAK]))))
     def test_it_equals_a_count_of_all(self, steps):
         tracker, kept = tracking.Tracker(), objects.Objects()
@@ -52,7 +55,14 @@ class ObjectsTest(base.BaseTestCase):
                 fresh = objects.Objects()
                 fresh.count_all(tracker)
                 self.assertEqual(fresh.gauges, kept.gauges)
-                wanted = tracker.wanted(['announcement', 'announced_route'])
+                devices = tracker.wanted(['vni_devices'])
+                self.assertEqual(
+                    (len(devices), sum(tracker.in_sync(each.ref)
+                                       for each in devices)),
+                    tuple(kept.gauges[name]['devices',]
+                          for name in ('vnis_desired', 'vnis_installed')))
+                wanted = tracker.wanted(['announcement', 'announced_route',
+                                         'vni_route'])
                 self.assertEqual(len({r.subject for r in wanted}),
                                  kept.gauges['desired_ips'])
                 self.assertEqual(

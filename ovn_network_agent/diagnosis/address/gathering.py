@@ -46,6 +46,7 @@ from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.diagnosis.readers import southbound
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.diagnosis.readers import vips
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import rows
@@ -162,7 +163,7 @@ def _in_ovn(conf, address, drivers, found):
     except readers.Unread as error:
         found = dataclasses.replace(found, databases=error)
         if not isinstance(found.standing, dict) or (
-                found.standing.get('kind') == addresses.TENANT):
+                addresses.TENANT in found.standing.get('kinds', ())):
             return found
         about, bindings = subjects.without_ovn(
             address, conf.bridge_dev, devices.node(
@@ -234,6 +235,8 @@ def find(conf, address, drivers, standing=None):
                 about = _of_machine(conf, wiring, drivers, about)
         if plugins.asked(conf, plugins.TENANTS) and (
                 about.kind is subjects.Kind.NOBODY or
+                about.kind is subjects.Kind.BALANCER and
+                not _is_public(conf, about) or
                 about.binding and about.binding.left_out):
             nb, sb = _behind(conf, wiring, address)
             found = tenants.make(address, _builder(conf), nb, sb, wiring,
@@ -243,6 +246,11 @@ def find(conf, address, drivers, standing=None):
         return about, bindings
     except own_chassis.Unknown as error:
         raise readers.Unread(str(error)) from error
+
+
+def _is_public(conf, about):
+    return about.port is not None and networks.inside(
+        about.address, announcing.provider_networks(conf, about.port))
 
 
 def _builder(conf):

@@ -23,8 +23,9 @@ from ovn_network_agent.drivers import tenant_network
 from ovn_network_agent.ovn import tenant_hosts
 
 _CHECK = 'tenant-network'
-_HOSTS = ('only addresses of machines that are up are announced '
-          '([tenant_network] advertisement_method is host)')
+_HOSTS = ('only addresses of machines that are up, and with the driver '
+          'load_balancer virtual IPs, are announced ([tenant_network] '
+          'advertisement_method is host)')
 # By what the agent says, because only the agent knows who was first.
 _CLAIMS = {'announced': model.Claim.FIRST, 'omitted': model.Claim.REFUSED}
 
@@ -53,8 +54,8 @@ def make(asked, builder, nb, sb, wiring, drivers, standing):
         return about
     # Networks in different scopes may have the same prefix.
     (router, tenant), *others = sorted(found, key=lambda each: (
-        each[0].uuid != said.get('router'), not each[1].announced,
-        not each[1].port.local))
+        each[0].uuid != said.get('router'), each[1].address != asked,
+        not each[1].announced, not each[1].port.local))
     if tenant.rivals:
         tenant = dataclasses.replace(tenant, claim=_CLAIMS.get(
             said.get('state'), model.Claim.UNKNOWN))
@@ -81,7 +82,8 @@ def judge(subject):
     announced.
     """
     tenant = subject.tenant
-    text = (f'{tenant.subnet} of network {tenant.network} behind router '
+    text = (f'{f"virtual IP {tenant.address} in " if tenant.vip else ""}'
+            f'{tenant.subnet} of network {tenant.network} behind router '
             f'{tenant.called}')
     if subject.also:
         text += (f' (also behind {len(subject.also):d} other routers, such as '

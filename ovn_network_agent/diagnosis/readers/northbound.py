@@ -72,6 +72,10 @@ def read_tenants(conf, prefix, timeout):
             session.by_uuid('NAT', {
                 key for router in routers
                 for key in columns.referenced(router, 'nat')})
+            if inputs.choice(conf).tenants.vips:
+                address = str(iptext.network(prefix).network_address)
+                routers = _unique([routers, _balanced(session, address)])
+                _checks(session, address)
             _select_routers(session, routers)
             return session.tables
     except (once.Failed, OSError) as error:
@@ -221,11 +225,16 @@ def _select(session, address, checks):
     if checks or not routers:
         routers = _unique([routers, _balanced(session, address)])
     if checks:
-        session.by_uuid('Load_Balancer_Health_Check', {
-            key for row in session.tables.get('Load_Balancer', {}).values()
-            if address in rows.vip_keys(row)
-            for key in columns.referenced(row, 'health_check')})
+        _checks(session, address)
     _select_routers(session, routers)
+
+
+def _checks(session, address):
+    """Select the health checks of the load balancers of an address."""
+    session.by_uuid('Load_Balancer_Health_Check', {
+        key for row in session.tables.get('Load_Balancer', {}).values()
+        if address in rows.vip_keys(row)
+        for key in columns.referenced(row, 'health_check')})
 
 
 def _select_routers(session, routers):

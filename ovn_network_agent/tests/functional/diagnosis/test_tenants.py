@@ -14,7 +14,9 @@
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent import selection
 from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.diagnosis.address import tenants
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.diagnosis import test_machines
 from ovn_network_agent.tests.functional.diagnosis import test_subject
@@ -28,7 +30,7 @@ DRIVERS = ['fip_route', 'veth_leak', 'tenant_network']
 Kind, Claim = subject.Kind, model.Claim
 
 
-class TenantsTest(test_subject.SubjectTestCase):
+class TenantsTestCase(test_subject.SubjectTestCase):
 
     def setUp(self):
         super().setUp()
@@ -44,6 +46,9 @@ class TenantsTest(test_subject.SubjectTestCase):
 
     def withheld(self, address=NET, **options):
         return self.subject(address, **options).withheld
+
+
+class TenantsTest(TenantsTestCase):
 
     def test_by_prefix_and_by_address(self):
         for asked, address in (NET, '10.0.0.1'), (VM, VM):
@@ -149,6 +154,56 @@ class TenantsTest(test_subject.SubjectTestCase):
                 {'neutron:cidrs': VM + '/24'}))
         drivers = [*DRIVERS, 'provider_port']
         self.assertIs(Kind.TENANT, self.kind(VM, drivers=drivers))
+
+
+class VirtualIpsTest(TenantsTestCase):
+
+    VIP = '10.0.0.200'
+    HOSTS = {'tenant_network__advertisement_method': 'host'}
+
+    def configuration(self, **options):
+        return super().configuration(**{
+            'drivers': [*DRIVERS, 'load_balancer'], **options})
+
+    def of_vip(self, **options):
+        found = self.subject(self.VIP, **options)
+        self.assertIs(Kind.TENANT, found.kind)
+        return found
+
+    def test_a_virtual_ip(self):
+        self.cloud.add_balancer('r1', f'{self.VIP}:80', floating=False)
+        # The network as a whole has it.
+        self.assertEqual(NET, self.of_vip().announcement.prefix)
+        found = self.of_vip(**self.HOSTS)
+        self.assertEqual(
+            (self.VIP + '/32', True, ''),
+            (found.announcement.prefix, found.tenant.vip, found.withheld))
+        self.assertIn(f'virtual IP {self.VIP} in {NET} of network net',
+                      tenants.judge(found).evidence)
+        self.cloud.check_backends('r1', f'{self.VIP}:80',
+                                  backends=('10.0.0.5:80',))
+        self.cloud.report_backend('10.0.0.5', 'offline')
+        self.assertEqual(selection.NO_BACKEND,
+                         self.of_vip(**self.HOSTS).withheld)
+        self.assertIn('only addresses of machines', self.of_vip(
+            drivers=DRIVERS, **self.HOSTS).withheld)
+
+    def test_behind_snat(self):
+        self.cloud.add_balancer('r1', f'{self.VIP}:80', floating=False,
+                                group=True)
+        self.cloud.add_nat('r1', '198.51.100.1', NET, 'snat')
+        self.assertIn('vips_behind_snat is false', self.of_vip().withheld)
+        found = self.of_vip(load_balancer__vips_behind_snat=True)
+        self.assertEqual((self.VIP + '/32', True), (
+            found.announcement.prefix, found.tenant.alone))
+        self.assertIn('(SNAT)', self.withheld(
+            NET, load_balancer__vips_behind_snat=True))
+
+    def test_on_the_provider_network_and_nowhere(self):
+        self.cloud.add_balancer('r1', '198.51.100.20:80', '172.16.0.1:80',
+                                floating=False)
+        for address in ('198.51.100.20', '172.16.0.1'):
+            self.assertIs(Kind.BALANCER, self.kind(address))
 
 
 class DoctorTest(test_machines.DoctorTestCase):

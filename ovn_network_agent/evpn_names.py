@@ -158,6 +158,12 @@ def subject(vni: int, prefix: str) -> str:
     return f'{_SUBJECT}{vni:d} {prefix}'
 
 
+def vni_of_subject(text: str) -> int:
+    """The VNI of a subject, 0 for one of no VNI."""
+    start, _space, _prefix = text.rpartition(' ')
+    return vni(start.removeprefix(_SUBJECT)) if start else 0
+
+
 def prefix_of(text: str) -> str:
     """The prefix in a subject, also in one of no VNI."""
     return text.rpartition(' ')[2]

@@ -200,4 +200,4 @@ def taken(vips: Iterable[Vip],
         *((each.address, f'port {each.port}')
           for machines in view.machines.values() for each in machines.values()
           if each.address in addresses and
-          not (each.withheld or each.claimed))))
+          not (each.withheld or each.claimed or each.network.vni))))

@@ -103,17 +103,17 @@ class EvpnInstanceBackend(base.Backend):
                     for name, index, reason in refused}
         there = {r.ref: r for r in self.read(frozenset(
             r.ref for r in (*adds, *deletes)))}
-        reason = 'FRR did not take it: ' + (
-            ' '.join(said.split()) or 'no message')
+        said = ' '.join(said.split())
+        reason = f'FRR did not take it: {said or "no message"}'
         for resource in adds:
             if there.get(resource.ref) != resource:
                 failures.setdefault(resource.ref, reason)
         for resource in deletes:
             left = there.get(resource.ref)
             if left is not None:
-                failures.setdefault(resource.ref, _waits(
-                    resource.vni, reason) if isinstance(left, Rest) else
-                    reason)
+                failures.setdefault(
+                    resource.ref, _waits(resource.vni, said)
+                    if isinstance(left, Rest) else reason)
         return failures
 
     def _call(self, function, *args):
@@ -123,6 +123,7 @@ class EvpnInstanceBackend(base.Backend):
             raise base.BackendError(f'VNIs of FRR: {error}') from error
 
 
-def _waits(vni, reason):
-    return notyet.Reason(f'"vrf {evpn_names.vrf(vni)}" of FRR goes after its '
-                         f'device: {reason}')
+def _waits(vni, said):
+    return notyet.Reason(
+        f'"vrf {evpn_names.vrf(vni)}" of FRR goes after its device' +
+        (f': {said}' if said else ''))

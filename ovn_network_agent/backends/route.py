@@ -33,8 +33,7 @@ from ovn_network_agent.privileged import kernel_routes
 from ovn_network_agent.privileged import vtysh
 
 # Of the kinds of the backend.
-_NAMES = (resources.KernelRoute.kind, resources.AnnouncedRoute.kind,
-          resources.VniRoute.kind)
+_NAMES = (resources.KernelRoute.kind, resources.AnnouncedRoute.kind)
 
 
 class RouteBackend(kernel.KernelBackend):
@@ -77,9 +76,7 @@ class RouteBackend(kernel.KernelBackend):
         :raises base.BackendError: as :meth:`read`
         """
         table = self._announce_table()
-        local = self.conf.evpn.local_ip
-        usual = _Usual(table, self.conf.evpn.table_base,
-                       evpn_names.anchors(local) if local else ())
+        usual = _Usual(table, self.conf.evpn.table_base)
         former = mark[1] if mark and mark[0] == table else None
         found, seen = self._read(former)
         if found is None:
@@ -174,42 +171,40 @@ def _deleted(unwanted):
 
 
 class _Usual(typing.NamedTuple):
-    """What decides about the class of a route by its place.
+    """What decides about the class of a route.
 
-    A host route in FRR's table, and each route of a machine in the table of a
-    VNI, is an announcement, so that an unwanted one goes first.  A route that
-    is wanted as the other class is of that class.
+    A host route in FRR's table, and each route in the table of a VNI, is an
+    announcement, so that an unwanted one goes first.  A host route that is
+    wanted as the other class is of that class.  A route through the VRF of a
+    VNI itself is the node's own, which has to be announced as long as others
+    are.
 
     :ivar announcing: table of the announcements
     :ivar base: the option table_base
-    :ivar anchors: the prefixes of the node in each VNI
     """
 
     announcing: int
     base: int
-    anchors: tuple[str, ...]
 
-    def made(self, place, other, *fields):
+    def made(self, place, other, table, dst, dev, *fields):
         """The resource of a route that was read.
 
         :param place: key of the route
-        :param other: whether it is of the other class
-        :param fields: those of :class:`resources.KernelRoute`
+        :param other: whether it is wanted as the other class
+        :param fields: further ones of :class:`resources.KernelRoute`
         """
-        kind = self.kind(place, other)
-        if kind is resources.VniRoute:
-            return kind(*fields, evpn_names.vni_of_table(self.base, place[0]))
-        return kind(*fields)
+        vni = evpn_names.vni_of_table(self.base, table)
+        if vni and table != self.announcing and dev != evpn_names.vrf(vni):
+            return resources.VniRoute(table, dst, dev, *fields, vni)
+        return self.kind(place, other)(table, dst, dev, *fields)
 
     def kind(self, place, other=False):
-        """The resource class of a place."""
+        """The resource class of a place, but in the table of a VNI."""
         table, dst = place
-        announced = resources.AnnouncedRoute
-        usually = table == self.announcing and dst.endswith(('/32', '/128'))
-        if evpn_names.vni_of_table(self.base, table) and (
-                table != self.announcing):
-            announced, usually = resources.VniRoute, dst not in self.anchors
-        return announced if usually != other else resources.KernelRoute
+        announced = (table == self.announcing and
+                     dst.endswith(('/32', '/128'))) != other
+        return (resources.AnnouncedRoute if announced
+                else resources.KernelRoute)
 
 
 def _unusual(known, usual):

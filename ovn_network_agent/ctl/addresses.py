@@ -50,8 +50,8 @@ def add(commands):
         'why; "announced" does not say that packets arrive, "explain" looks '
         'at their way')
     shown.add_argument('address', nargs='*', metavar='ADDRESS',
-                       help='only these addresses, with each resource that '
-                       'was made for them')
+                       help='only these addresses or prefixes, with each '
+                       'resource that was made for them')
     shown.add_argument('--router', metavar='ROUTER',
                        help='only addresses of this router: its UUID or its '
                        'name, in Neutron or in OVN')
@@ -128,22 +128,29 @@ def text(found, stream):
     # Few operators use tags, and few nodes announce networks or machines.
     tagged = any(each.get('tag') for each in addresses)
     ported = any(each.get('network') for each in addresses)
+    tenants = any(each.get('vni') for each in addresses)
     lines = tables.render([
-        *_HEADER[:3], *['PORT'][:ported], _HEADER[3], *['TAG'][:tagged],
-        *_HEADER[4:]], [[
-        each['address'], '+'.join(each['kinds']),
+        _HEADER[0], *['VNI'][:tenants], *_HEADER[1:3], *['PORT'][:ported],
+        _HEADER[3], *['TAG'][:tagged], *_HEADER[4:]], [[
+        each['address'], *[str(each.get('vni') or '-')][:tenants],
+        '+'.join(each['kinds']),
         each['router_name'] or '-',
         *[each['port'] if each.get('network') else '-'][:ported],
         _network(each), *[str(each.get('tag') or '-')][:tagged],
         _state(each['state'], stream), each['since'] or '-', each['why']]
         for each in addresses])
     details = ''.join(
-        f'\n{each["address"]}\n' + _resources(each['resources'], stream)
+        f'\n{_title(each)}\n' + _resources(each['resources'], stream)
         for each in addresses if each.get('resources'))
     counts = collections.Counter(each['state'] for each in addresses)
     summary = ', '.join(f'{counts[state]:d} {state}' for state in STATES
                         if counts[state])
     return f'{lines}{details}\n{summary}\n'
+
+
+def _title(each):
+    vni = each.get('vni')
+    return f'{each["address"]} in VNI {vni:d}' if vni else each['address']
 
 
 def _resources(rows, stream):

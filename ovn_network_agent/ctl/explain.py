@@ -33,11 +33,15 @@ def add(commands):
         'reachable: each layer that a packet and its announcement cross')
     explain.add_argument('address', metavar='ADDRESS',
                          help='floating IP, SNAT or router address, VIP, '
-                         'or address of a machine on a provider network')
+                         'address of a machine on a provider network, or a '
+                         'network of a tenant or an address in it')
     explain.add_argument('--client', metavar='ADDRESS', default='',
                          help='address outside that cannot reach ADDRESS, for '
                          f'the way back; without this option {_CLIENTS[4]}, '
                          f'or {_CLIENTS[6]} for IPv6')
+    explain.add_argument('--vni', type=int, metavar='VNI',
+                         help='only the machine on a network with this VNI; '
+                         '0: only what has ADDRESS outside of VNIs')
     explain.add_argument('--trace', action='store_true',
                          help='also what OVN and Open vSwitch would do with '
                          'a packet, one line each; reads the whole Southbound '
@@ -56,7 +60,7 @@ def run(given):
     :param given: the parsed command line, argparse.Namespace
     :returns: exit status
     """
-    address = _address(given.address)
+    address = _canonical(given.address)
     client = _client(given.client, address)
     # The readers of the systems take long to import, and only this command
     # needs them.
@@ -74,23 +78,32 @@ def run(given):
     logging.getLogger().addHandler(logging.NullHandler())
     conf = configuration.load(socket_path.files(given))
     try:
-        facts = gathering.gather(conf, address, client,
-                                 given.socket or conf.control_socket)
+        known = gathering.gather(conf, address, client,
+                                 given.socket or conf.control_socket,
+                                 given.vni)
     except loader.LoadError as error:
         return exits.fail(f'configuration: {error}', exits.USAGE)
-    found = explanation.explain(facts)
-    traces = _traces(conf, facts) if given.trace else ()
+    if not known:
+        return exits.fail(f'no machine on a network with VNI {given.vni:d} '
+                          f'has {address}', exits.NOBODY)
+    found = [(explanation.explain(each),
+              _traces(conf, each) if given.trace else ()) for each in known]
     if given.json:
-        print(json.dumps(found.json() | (_of_traces(traces)
-                                         if given.trace else {})))
+        first, *others = (each.json() | (_of_traces(traces)
+                                         if given.trace else {})
+                          for each, traces in found)
+        print(json.dumps({**first, 'others': others}))
     else:
-        sys.stdout.write(found.text() + _text(traces, given.verbose))
-    return {explanation.Outcome.OK: exits.OK,
-            explanation.Outcome.WITHHELD: exits.OK,
-            explanation.Outcome.BROKEN: exits.FAILED,
-            explanation.Outcome.UNKNOWN: exits.FAILED,
-            explanation.Outcome.ELSEWHERE: exits.ELSEWHERE,
-            explanation.Outcome.NOBODY: exits.NOBODY}[found.outcome]
+        sys.stdout.write('\n'.join(each.text() + _text(traces, given.verbose)
+                                   for each, traces in found))
+    statuses = {{explanation.Outcome.OK: exits.OK,
+                 explanation.Outcome.WITHHELD: exits.OK,
+                 explanation.Outcome.BROKEN: exits.FAILED,
+                 explanation.Outcome.UNKNOWN: exits.FAILED,
+                 explanation.Outcome.ELSEWHERE: exits.ELSEWHERE,
+                 explanation.Outcome.NOBODY: exits.NOBODY}[each.outcome]
+                for each, _traces_of in found}
+    return exits.FAILED if exits.FAILED in statuses else min(statuses)
 
 
 def _of_traces(traces):
@@ -122,20 +135,21 @@ def _client(text, address):
     """
     from ovn_network_agent import networks
     version = networks.family(address)
-    client = _address(text or _CLIENTS[version])
-    if networks.family(client) != version:
+    client = _canonical(text or _CLIENTS[version])
+    if '/' in client or networks.family(client) != version:
         raise ValueError(f'--client {client} cannot be a client of {address}: '
                          f'name an address of IPv{version:d}')
     return client
 
 
-def _address(text):
-    """An address in canonical notation.
+def _canonical(text):
+    """An address or prefix in canonical notation.
 
-    :raises ValueError: when the text is no IP address
+    :raises ValueError: when the text is neither
     """
-    from ovn_network_agent import iptext
+    from ovn_network_agent import networks
     try:
-        return str(iptext.address(text))
-    except ValueError:
-        raise ValueError(f'{text!r} is not an IP address') from None
+        return networks.canonical(text)
+    except ValueError as error:
+        raise ValueError(f'{text!r} is not an IP address or prefix: '
+                         f'{error}') from None

@@ -25,6 +25,7 @@ _FLOWS = {ownership.COOKIE_HAIRPIN: 'hairpin',
 # Kinds that count as routes, and the program that has them.
 _PLANES = {resources.KernelRoute.kind: 'kernel',
            resources.AnnouncedRoute.kind: 'kernel',
+           resources.VniRoute.kind: 'kernel',
            resources.Announcement.kind: 'frr'}
 _STALE = resources.StaleRoute.kind
 

@@ -86,11 +86,13 @@ DRAINS = ('completed', 'timeout', 'error', 'nobody', 'noop')
 DATABASES = ('nb', 'sb', 'ovs')
 PHASES = ('restoring', 'running', 'draining', 'stopped')
 VIPS = ('announced', 'dormant', 'down', 'refused', 'waiting')
+ANNOUNCEMENTS = ('announced', 'missing')
 VERBS = ('created', 'updated', 'deleted')
 LEVELS = ('warning', 'error', 'critical')
 VETH = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
 DIRECTIONS = ('received', 'sent')
 FAMILIES = ('ipv4', 'ipv6')
+PARTS = ('devices', 'frr')
 
 _PASS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _ANNOUNCE = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10)
@@ -139,12 +141,19 @@ _PASSES = (
 _ANNOUNCING = (
     _gauge('desired_ips',
            'Addresses that this node should announce now: floating IPs, '
-           'addresses of gateways, VIPs that FRR announces, and machines on '
-           'provider networks.'),
+           'addresses of gateways, VIPs that FRR announces, machines on '
+           'provider networks, each VNI of its own, and networks of tenants, '
+           'each of which counts as one.'),
     _gauge('announced_ips',
            'Addresses among desired_ips whose announcement is in place: '
            'written, and not known to be missing. During a takeover the '
            'number may be a second late.'),
+    _gauge('announcements',
+           'The addresses of desired_ips by driver: in place ("announced"), '
+           'or not yet ("missing"). An address that two drivers want counts '
+           'for the first one by name. No series for a driver that has had no '
+           'address.',
+           driver=(), state=ANNOUNCEMENTS),
     _gauge('withdrawals_held',
            'Addresses that the withdrawal guard keeps announced, although no '
            'driver wants them any more. Missing before the first pass.'),
@@ -263,6 +272,12 @@ _DRIFT = (
     _gauge('consecutive_readds',
            'Readings of a backend in a row that found such objects.',
            backend=()),
+    _gauge('vnis_desired',
+           'VNIs that this node should have, by part: their devices, and '
+           'their lines in FRR.', part=PARTS),
+    _gauge('vnis_installed',
+           'VNIs among vnis_desired that were there, as desired, at the last '
+           'reading or change.', part=PARTS),
     _gauge('hairpin_flows_desired', 'Hairpin flows that should be there.'),
     _gauge('hairpin_flows_installed',
            'Hairpin flows that were there, as desired, at the last reading '

@@ -13,6 +13,7 @@
 """Neighbours: struct ndmsg, linux/neighbour.h."""
 
 import errno
+import socket
 import struct
 import typing
 
@@ -120,6 +121,18 @@ def read_proxies(kernel, family):
     :raises OSError: when the entries cannot be read
     """
     body = messages.encode(MESSAGE, family=family, flags=ndmsg.NTF_PROXY)
+    found = (_decode(*message) for message in kernel.dump(RTM_GETNEIGH, body))
+    return [entry for entry in found if entry is not None]
+
+
+def read_tunnels(kernel):
+    """Entries of VXLAN devices: the other end of the tunnel to a MAC address.
+
+    :param kernel: :class:`connection.Connection`
+    :returns: list of :class:`Neighbour`, with the end as the address
+    :raises OSError: when the entries cannot be read
+    """
+    body = messages.encode(MESSAGE, family=socket.AF_BRIDGE)
     found = (_decode(*message) for message in kernel.dump(RTM_GETNEIGH, body))
     return [entry for entry in found if entry is not None]
 

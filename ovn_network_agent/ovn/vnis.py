@@ -30,6 +30,8 @@ from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 
 _BGPVPN = 'neutron_bgpvpn:'
+# The keys of external_ids that have a VNI.
+KEYS = (ownership.EXT_ID_VNI, f'{_BGPVPN}vni')
 # By the key in both prefixes: imports, exports.
 _LISTS = {'rt': (True, True), 'it': (True, False), 'et': (False, True)}
 # Both forms of RFC 4364, 4.2: AS:number, and address:number.
@@ -44,11 +46,11 @@ def read(row: Row) -> tuple[model.Vni, ...]:
     if own is not None:
         return (_vni(row, ownership.EXT_ID_EVPN, own,
                      ownership.EXT_ID_VNI),)
-    text = columns.entry(row, 'external_ids', f'{_BGPVPN}vni')
+    text = columns.entry(row, 'external_ids', KEYS[1])
     kind = columns.entry(row, 'external_ids', f'{_BGPVPN}type')
     if text is None or kind != 'l3':
         return ()
-    return (_vni(row, _BGPVPN, text, f'{_BGPVPN}vni'),)
+    return (_vni(row, _BGPVPN, text, KEYS[1]),)
 
 
 def _vni(row: Row, prefix: str, text: str, key: str) -> model.Vni:

@@ -39,7 +39,7 @@ def judge(facts):
         found += [verdicts.unread(f'prefix-list-{daemon}', facts.lists) or
                   prefix_list(facts, daemon) for daemon in ('zebra', 'bgpd')]
     if facts.setup.bgp:
-        found += [_redistribute(facts), neighbours(facts), _advertised(facts)]
+        found += [redistribute(facts), neighbours(facts), _advertised(facts)]
     return found
 
 
@@ -100,9 +100,10 @@ def prefix_list(facts, daemon):
     remedy = verdicts.RESTORE
     if not entries:
         return judged(check, f'{daemon} has no entries of {name}', remedy)
-    address = iptext.address(facts.subject.address)
+    prefix = iptext.network(facts.subject.prefix)
     decisive = next((entry for entry in sorted(entries)
-                     if shape.matches(entry, address)), None)
+                     if shape.matches(entry, prefix.network_address,
+                                      prefix.prefixlen)), None)
     if decisive is None:
         return judged(check, f'no entry of {name} permits '
                              f'{facts.subject.prefix}', remedy)
@@ -118,7 +119,7 @@ def prefix_list(facts, daemon):
     return verdicts.ok(check, f'{name}: {text}')
 
 
-def _redistribute(facts):
+def redistribute(facts):
     """The finding whether bgpd has the route from this node."""
     check, prefix, origin = ('redistribute', facts.subject.prefix,
                              protocol(facts))

@@ -18,6 +18,7 @@ import enum
 from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import driver_subjects
+from ovn_network_agent.diagnosis.address import evpn
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import packet_filters
@@ -54,6 +55,7 @@ class Explanation:
     :ivar findings: tuple of :class:`finding.Finding`, in the order of the
         path
     :ivar owner: host name of the node that has the address, '' if unknown
+    :ivar vni: the VNI that the address is in, 0 for none
     """
 
     address: str
@@ -61,6 +63,7 @@ class Explanation:
     outcome: Outcome
     findings: tuple
     owner: str = ''
+    vni: int = 0
 
     @property
     def remedy(self):
@@ -70,13 +73,14 @@ class Explanation:
 
     def json(self):
         """The explanation as a dict of JSON values."""
-        return {'address': self.address, 'kind': self.kind,
+        return {'address': self.address, 'vni': self.vni, 'kind': self.kind,
                 'outcome': self.outcome.value,
                 'findings': [each.json() for each in self.findings]}
 
     def text(self):
         """The explanation for people, several lines."""
-        lines = [f'{self.address}: {self.kind}']
+        place = f' in VNI {self.vni:d}' if self.vni else ''
+        lines = [f'{self.address}{place}: {self.kind}']
         lines += [f'{each.verdict.value:<12} {each.layer:<26} '
                   f'{each.evidence}' for each in self.findings]
         warned = [each for each in self.findings
@@ -126,19 +130,22 @@ def explain(facts):
         findings += driver_subjects.unmade(facts)
     findings = claims.settled(subject, verdicts.settled(findings))
     kind = ', '.join(each.text for each in facts.driver_subjects)
-    return Explanation(subject.address, kind or subject.kind.value,
+    return Explanation(subject.called, kind or subject.kind.value,
                        _outcome(facts, findings), tuple(findings),
-                       subject.owner)
+                       subject.owner, subject.vni)
 
 
 def _here(facts):
     """The findings of an address that this node has to announce."""
-    segment = facts.subject.segment
+    network, segment = facts.subject.network, facts.subject.segment
+    if network is not None and network.vni:
+        return evpn.judge(facts) if facts.vni else []
     if segment is None or not segment.device or (
             facts.subject.router is not None and
             facts.subject.router.routed_by_ovn):
         return []
-    if facts.subject.withheld:
+    if facts.subject.withheld or (
+            facts.subject.tenant and not facts.subject.tenant.announced):
         # Packets of other routers on this node are all that comes.
         return switch.judge(facts)
     found = [] if facts.databases else switch.judge(facts)
@@ -168,6 +175,8 @@ def _outcome(facts, findings):
         return Outcome.BROKEN
     port = facts.subject.binding
     if port is not None and port.left_out:
+        return Outcome.WITHHELD
+    if facts.subject.tenant and facts.subject.withheld:
         return Outcome.WITHHELD
     if not facts.subject.here:
         return Outcome.ELSEWHERE

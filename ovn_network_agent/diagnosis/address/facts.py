@@ -19,6 +19,9 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.drivers import segments
 
+# Clients for questions about the way back, unless the user names one.
+EXAMPLES = frozenset(('192.0.2.1', '2001:db8::1'))
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Setup:
@@ -99,6 +102,7 @@ class Facts:
     :ivar driver_subjects: tuple of :class:`driver_subjects.DriverSubject`,
         the subjects of sources of drivers that have the address
     :ivar unmade: tuple of texts: the subjects that could not be made
+    :ivar vni: :class:`readers.evpn.Vni` of a machine on a network with a VNI
     :ivar rows: the agent's rows about the address, dict of (kind, key as
         text) to dict; or :class:`readers.Unread`
     """
@@ -122,11 +126,14 @@ class Facts:
     translation: object = NOT_READ
     driver_subjects: tuple = ()
     unmade: tuple = ()
+    vni: object = None
     rows: object = NOT_READ
 
     @property
     def device(self):
         """Name of the device that the address has to be behind."""
+        if self.subject.end:
+            return self.subject.end.name
         return device(self.subject.place, self.setup.bridges)
 
     @property

@@ -18,19 +18,21 @@ failed reader leaves the reason in its place, and the others go on.
 
 import dataclasses
 
-from ovn_network_agent import ownership
+from ovn_network_agent import evpn_names
+from ovn_network_agent import networks
 from ovn_network_agent import resources
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import mode
-from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.control import addresses
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import driver_subjects
 from ovn_network_agent.diagnosis.address import facts
-from ovn_network_agent.diagnosis.address import machines
+from ovn_network_agent.diagnosis.address import finding
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import devices
+from ovn_network_agent.diagnosis.readers import evpn
 from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import kernel
@@ -39,14 +41,7 @@ from ovn_network_agent.diagnosis.readers import nft_filters
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import sources
-from ovn_network_agent.diagnosis.readers import southbound
-from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.diagnosis.readers import vips
-from ovn_network_agent.ovn import inputs
-from ovn_network_agent.ovn import own_chassis
-from ovn_network_agent.ovn import rows
-from ovn_network_agent.ovn import snapshot
-from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.runtime import loader
 
 # Seconds for all questions to one database.
@@ -71,31 +66,53 @@ def setup(conf, client):
         conf.port_forward.port_forward_ct_zone)
 
 
-def gather(conf, address, client, control):
+def gather(conf, address, client, control, vni=None):
     """Read what concerns an address.
 
+    Outside of VNIs, and in each VNI, something else may have it.
+
     :param conf: a loaded oslo.config ConfigOpts
-    :param address: IP address in canonical notation
+    :param address: IP address or prefix in canonical notation
     :param client: an address outside, for the way back
     :param control: path of the agent's control socket, '' for none
-    :returns: :class:`facts.Facts`
+    :param vni: the only VNI to look in, 0 for outside of VNIs, None for all
+    :returns: list of :class:`facts.Facts` by VNI, empty if there is nothing
+        in this VNI
     :raises loader.LoadError: when a driver cannot be loaded
     :raises ValueError: when the rules file of port forwarding cannot be used
     """
     known = setup(conf, client)
     said = attempt(agent.ask, control, 'status')
+    standings = said if isinstance(said, readers.Unread) else attempt(
+        agent.ask, control, 'fips', address)
     drivers = loader.load_drivers(conf)
-    found = facts.Facts(known, subjects.Subject(address), agent=said,
-                        standing=_standing(said, control, address))
+    outside, in_vnis = facts.Facts(
+        known, finding.nothing(address), agent=said,
+        standing=_standing(standings, address)), []
     if not mode.forwards_only(conf):
-        found = _in_ovn(conf, address, drivers, found)
-        if found.databases or not _is_free(found.subject):
-            return found
-    vip = vips.find(conf, address, said, drivers)
+        outside, in_vnis = _in_ovn(conf, address, drivers, outside, standings)
+    if not (outside.databases or outside.subject.asked) and vni in (None, 0):
+        outside = _beside_ovn(conf, drivers, control, outside)
+    if in_vnis and _is_nobodys(outside):
+        return [each for each in in_vnis if vni in (None, each.subject.vni)]
+    return [each for each in (outside, *in_vnis)
+            if vni in (None, each.subject.vni) or each.databases]
+
+
+def _beside_ovn(conf, drivers, control, found):
+    """The facts about an address that OVN need not have."""
+    if not mode.forwards_only(conf) and not _is_free(found.subject):
+        return found
+    vip = vips.find(conf, found.subject.address, found.agent, drivers)
     if vip is not None:
         return _vip(dataclasses.replace(found, subject=vip))
     return found if mode.forwards_only(conf) else _driver_subjects(
         conf, drivers, control, found)
+
+
+def _is_nobodys(found):
+    return (found.subject.kind is subjects.Kind.NOBODY and
+            not found.driver_subjects and not found.unmade)
 
 
 def _is_free(subject):
@@ -143,14 +160,25 @@ def _rows(control, address):
         said, *said['addresses']) for row in each.get('resources', ())}
 
 
-def _in_ovn(conf, address, drivers, found):
-    """The facts about an address, as far as OVN has it."""
+def _in_ovn(conf, address, drivers, found, standings):
+    """The facts about an address, as far as OVN has it.
+
+    :param standings: see :func:`_standing`
+    :returns: (:class:`facts.Facts` outside of VNIs, list of those in VNIs)
+    """
+    in_vnis = []
     try:
-        about, bindings = find(conf, address, drivers)
+        (about, *others), bindings = finding.find(conf, address, drivers,
+                                                  found.standing)
+        in_vnis = [_in_vni(conf, dataclasses.replace(
+            found, subject=each, standing=_standing(standings, address,
+                                                    each.vni)))
+                   for each in others]
     except readers.Unread as error:
         found = dataclasses.replace(found, databases=error)
-        if not isinstance(found.standing, dict):
-            return found
+        if not isinstance(found.standing, dict) or (
+                addresses.TENANT in found.standing.get('kinds', ())):
+            return found, []
         about, bindings = subjects.without_ovn(
             address, conf.bridge_dev, devices.node(
                 conf.bridge_dev, conf.frr.vrf_name), drivers), ()
@@ -160,18 +188,22 @@ def _in_ovn(conf, address, drivers, found):
         found = dataclasses.replace(found, inside=attempt(
             northbound.read_inside, conf, about.router.uuid,
             about.nat.logical_ip, _DATABASE))
-    return _node(conf, found) if about.here else found
+    return _node(conf, found) if about.here else found, in_vnis
 
 
-def _standing(said, control, address):
-    """The agent's view of an address, see :attr:`facts.Facts.standing`."""
+def _standing(said, address, vni=0):
+    """The agent's view of an address, see :attr:`facts.Facts.standing`.
+
+    :param said: the answer of the agent about the address, a dict, or
+        :class:`readers.Unread`
+    """
     if isinstance(said, readers.Unread):
         return said
-    found = attempt(agent.ask, control, 'fips', address)
-    if isinstance(found, readers.Unread):
-        return found
-    return next((each for each in found.get('addresses', ())
-                 if each.get('address') == address), None)
+    found = [each for each in said.get('addresses', ())
+             if each.get('vni', 0) == vni and
+             networks.covers(each.get('address', ''), address)]
+    return min(found, default=None, key=lambda each: (
+        '/' in each['address'], each.get('state') != 'announced'))
 
 
 def _vip(found):
@@ -195,60 +227,6 @@ def attempt(function, *arguments):
         return error
 
 
-def find(conf, address, drivers):
-    """The kind of an address, and the objects that the address needs.
-
-    :param conf: the oslo.config ConfigOpts
-    :param address: IP address in canonical notation
-    :param drivers: list of :class:`drivers.base.Driver`
-    :returns: (:class:`subject.Subject`; static MAC bindings, see
-        :attr:`facts.Facts.bindings`)
-    :raises readers.Unread: when a database cannot be read
-    """
-    wiring = switch.read(conf, _DATABASE)
-    nb = northbound.read(conf, address, _DATABASE)
-    ports = [port for port in nb['Logical_Router_Port'].values()
-             if rows.members(port)[2]]
-    sb = southbound.read(
-        conf, wiring, [port.name for port in ports],
-        [member.chassis_name for port in ports
-         for member in rows.members(port)[2]],
-        sorted({wiring.hostname} | {
-            ownership.owner(row.external_ids).hostname
-            for row in nb['Logical_Router_Static_Route'].values()} - {''}),
-        _machines(address, nb), _DATABASE)
-    bindings = tuple(
-        (row.logical_port, row.ip, row.mac.lower())
-        for row in nb.get('Static_MAC_Binding', {}).values())
-    builder = snapshot.Builder(conf.gateway_port, inputs.choice(conf))
-    try:
-        about = subjects.make(address, builder, nb, sb, wiring, drivers)
-        if about.kind is subjects.Kind.NOBODY and (
-                plugins.asked(conf, plugins.MACHINES)):
-            about = _of_machine(conf, wiring, drivers, about)
-        return about, bindings
-    except own_chassis.Unknown as error:
-        raise readers.Unread(str(error)) from error
-
-
-def _of_machine(conf, wiring, drivers, about):
-    """The subject with the port of a machine that has the address, if any."""
-    sb, names = southbound.read_ports(conf, wiring, about.address, _DATABASE)
-    if not names:
-        return about
-    return machines.make(
-        about.address,
-        snapshot.Builder(conf.gateway_port, inputs.choice(conf)),
-        northbound.read_networks(conf, sb, _DATABASE), sb, wiring, drivers,
-        names, conf.provider_port.allowed_address_pairs)
-
-
-def _machines(address, nb):
-    """The logical port of a floating IP's machine, a list of names."""
-    row = subjects.floating(address, nb)
-    return [columns.optional(row, 'logical_port')] if row else []
-
-
 def _node(conf, found):
     """Read what this node has for an address that is here."""
     about, known = found.subject, found.setup
@@ -261,18 +239,51 @@ def _node(conf, found):
     return announcement(found) if found.announces else found
 
 
+def _in_vni(conf, found):
+    """Read what this node has for a machine on a network with a VNI."""
+    about = found.subject
+    if about.end is None:
+        return found
+    vrf = evpn_names.vrf(about.vni)
+    # zebra takes the routes from the kernel.
+    known = dataclasses.replace(found.setup, vrf=vrf, pair=False,
+                                method='kernel', prefix_list='')
+    found = dataclasses.replace(
+        found, setup=known,
+        flows=attempt(flows.read, conf, about.wanted_of(resources.Flow)),
+        journeys=attempt(packets.read, conf, known, about),
+        filters=attempt(nft_filters.read),
+        kernel=attempt(kernel.read, kernel_wanted(about, known)),
+        vni=evpn.Vni(attempt(evpn.read_devices), attempt(
+            evpn.read_port, conf, about.end.name, _DATABASE)))
+    if not found.announces:
+        return found
+    path, rds = attempt(frr.read_path, vrf, about.prefix), attempt(
+        evpn.read_rds)
+    rd = '' if isinstance(rds, readers.Unread) else rds.get(about.vni)
+    return dataclasses.replace(
+        found, path=path, frr_setup=attempt(
+            frr.read_setup, vrf, '', found.version)
+        if path == (False, False, ()) else None, vni=dataclasses.replace(
+            found.vni, rds=rds, states=attempt(evpn.read_states),
+            routes=attempt(evpn.read_routes, rd) if rd else {},
+            sessions=attempt(evpn.read_sessions, conf.frr.vrf_name),
+            hops=attempt(evpn.read_hops)))
+
+
 def kernel_wanted(about, known):
     """The objects to read from the kernel, a :class:`kernel.Wanted`.
 
     :param about: :class:`subject.Subject`
     :param known: :class:`facts.Setup`
     """
-    device = known.vip_device if about.vip else facts.device(
-        about.place, known.bridges)
+    device = about.end.name if about.end else (
+        known.vip_device if about.vip else facts.device(
+            about.place, known.bridges))
     return kernel.Wanted(
         about.address, known.client, device, known.vrf, known.pair,
         about.vip is None,
-        ((device, about.address), *((each.dev, each.dst) for each in
+        ((device, about.nexthop), *((each.dev, each.dst) for each in
                                     about.wanted_of(resources.Neighbour))),
         tuple(each.path for each in about.wanted_of(resources.Sysctl)),
         tuple(sorted({

@@ -65,10 +65,7 @@ def bridge(facts):
                                else verdicts.RESTORE)
     faults = [] if link.up else [f'{name} is down']
     faults += addresses_lack(facts, name) + sysctls_differ(facts, name)
-    faults += [f'{name} does not answer for {each.dst}, the gateway of '
-               'machines' for each in facts.subject.wanted_of(
-                   resources.NeighbourProxy)
-               if (each.dev, each.dst) not in kernel.proxies]
+    faults += proxies_lack(facts, name)
     if faults:
         return verdicts.broken(
             'bridge-device', '; '.join(faults),
@@ -96,19 +93,34 @@ def sysctls_differ(facts, device):
             there.get(each.path) != each.value]
 
 
+def proxies_lack(facts, device):
+    """The addresses that the kernel does not answer for, a list of texts."""
+    return [f'{device} does not answer for {each.dst}, the gateway of '
+            'machines' for each in facts.subject.wanted_of(
+                resources.NeighbourProxy)
+            if (each.dev, each.dst) not in facts.kernel.proxies]
+
+
 def neighbour(facts):
     """The finding about the neighbour entry of the address."""
     subject = facts.subject
     device = subject.segment.device
-    found = facts.kernel.neighbours.get((device, subject.address))
+    found = facts.kernel.neighbours.get((device, subject.nexthop))
+    permanent = any(each.dst == subject.nexthop for each
+                    in subject.wanted_of(resources.Neighbour))
+    if permanent and (found is None or found[1] != 'PERMANENT'):
+        return verdicts.broken(
+            'neighbour', f'{device} has no permanent neighbour '
+            f'{subject.nexthop}, and OVN does not answer for it there',
+            verdicts.RESTORE)
     if found is None:
         return verdicts.ok('neighbour', f'{device} has not asked for '
-                                        f'{subject.address} lately')
+                                        f'{subject.nexthop} lately')
     mac, state = found
     if state == 'FAILED':
         return verdicts.broken(
             'neighbour', f'nobody answers {verdicts.ASKING[facts.version]} '
-            f'for {subject.address} on {device}',
+            f'for {subject.nexthop} on {device}',
             f'machine {subject.binding.name} should answer: look whether it '
             'runs and has the address, and at its security groups'
             if subject.binding else 'OVN should answer: look '
@@ -116,11 +128,11 @@ def neighbour(facts):
             'lflow-list"')
     if state == 'INCOMPLETE':
         return verdicts.warn('neighbour', f'{device} asks for '
-                             f'{subject.address} right now', 'ask again')
+                             f'{subject.nexthop} right now', 'ask again')
     if mac and subject.mac and mac != subject.mac:
         return verdicts.warn(
             'neighbour', f'{mac} ({state}) and not {subject.mac} of OVN',
-            f'"ip neigh flush {subject.address} dev {device}", and '
+            f'"ip neigh flush {subject.nexthop} dev {device}", and '
             'look for another owner of the address')
     return verdicts.ok('neighbour', f'{mac} on {device} ({state})')
 
@@ -176,10 +188,7 @@ def rules(facts):
     wanted = facts.subject.wanted_of(resources.Rule)
     if not wanted:
         return verdicts.unchecked('policy-rules', 'none is wanted')
-    there = {rule.selector for rule in facts.kernel.rules}
-    lacking = [each for each in wanted if (
-        each.priority, each.table, each.src, each.dst, each.iif,
-        each.fwmark, each.suppress, each.ipv6) not in there]
+    lacking = rules_lacking(facts)
     if lacking:
         return verdicts.broken(
             'policy-rules', 'there is no rule ' + '; '.join(
@@ -196,6 +205,15 @@ def rules(facts):
     return verdicts.ok('policy-rules', f'all {len(wanted)} are there, of '
                        'priority ' + ', '.join(sorted(
                            {str(each.priority) for each in wanted}, key=int)))
+
+
+def rules_lacking(facts):
+    """The wanted rules that are not there, a list."""
+    there = {rule.selector for rule in facts.kernel.rules}
+    return [each for each in facts.subject.wanted_of(resources.Rule,
+                                                     resources.VniRule)
+            if (each.priority, each.table, each.src, each.dst, each.iif,
+                each.fwmark, each.suppress, each.ipv6) not in there]
 
 
 def _deciding(facts, wanted):

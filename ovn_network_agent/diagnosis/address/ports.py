@@ -15,9 +15,12 @@
 
 import dataclasses
 
+from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import vnis
 from ovn_network_agent.ovsdb import columns
 
 # Types of ports that are not announced: why not, and the remedy.
@@ -32,6 +35,11 @@ _OF_TENANT = ('its network has no localnet port, so it is a network of a '
 _PAIR = ('it is an allowed address pair, and [provider_port] '
          'allowed_address_pairs is off',
          'set [provider_port] allowed_address_pairs to true')
+_WITHOUT_VNI = (
+    'its network has no VNI, and the driver provider_port is off',
+    'give the network a VNI ([evpn] vnis, or external_ids:'
+    f'{ownership.EXT_ID_VNI} in its row of Logical_Switch), or add '
+    'provider_port to [DEFAULT] drivers')
 _NOT_CHOSEN = ('its network is none of [provider_port] networks',
                'add the network to [provider_port] networks')
 
@@ -51,6 +59,9 @@ class Port:
     :ivar up: whether its flows are installed
     :ivar parent: for a port of type virtual, the port of the machine that has
         it, '' for none
+    :ivar of: :class:`model.ProviderNetwork` that it is on, None if the
+        options leave it out
+    :ivar unused: VNI that OVN has of the network without the driver evpn
     :ivar left_out: (why no agent announces the address, remedy), or None
     """
 
@@ -63,6 +74,8 @@ class Port:
     here: bool = False
     up: bool = True
     parent: str = ''
+    of: model.ProviderNetwork | None = None
+    unused: int = 0
     left_out: tuple | None = None
 
     @property
@@ -70,13 +83,16 @@ class Port:
         """The port for people, with its host."""
         return f'port {self.name} on {self.host or "no chassis"}'
 
-    @property
-    def not_chosen(self):
-        """The port, on a network that the options do not choose."""
-        return dataclasses.replace(self, left_out=_NOT_CHOSEN)
+    def not_chosen(self, without_vni):
+        """The port, on a network that the options do not choose.
+
+        :param without_vni: see :class:`ovn.inputs.Machines`
+        """
+        return dataclasses.replace(
+            self, left_out=_NOT_CHOSEN if without_vni else _WITHOUT_VNI)
 
 
-def read(row, address, nb, sb, chassis, pairs):
+def read(row, address, nb, sb, chassis, pairs, network):
     """The :class:`Port` of a row of Port_Binding.
 
     :param row: :class:`once.Row`
@@ -85,28 +101,31 @@ def read(row, address, nb, sb, chassis, pairs):
     :param sb: rows of SB, see :mod:`readers.southbound`
     :param chassis: name of this chassis
     :param pairs: [provider_port] allowed_address_pairs
+    :param network: :class:`model.ProviderNetwork`, or None
     """
     names, kind = directory.hostnames(sb), columns.atom(row, 'type')
     parent = columns.atom(row, 'virtual_parent')
-    own = rows.chassis_name(row)
+    own, switch = rows.chassis_name(row), _switch(row, nb)
+    vni = network.domain if network else 0
     return Port(
-        columns.atom(row, 'logical_port'), kind, _network(row, nb),
+        columns.atom(row, 'logical_port'), kind,
+        directory.network_name(switch) if switch else '',
         _mac(row, address, sb, parent), names.get(own, own), tuple(
             names.get(name, name) for name in sorted(
                 each.name for each in columns.rows(
                     row, 'additional_chassis'))),
-        own == chassis, bool(columns.atom(row, 'up', True)), parent,
+        own == chassis, bool(columns.atom(row, 'up', True)), parent, network,
+        next((each.number for each in vnis.read(switch) if not vni), 0)
+        if switch else 0,
         _left_out(row, address, sb, pairs))
 
 
-def _network(row, nb):
-    """The name of the network of a port, '' while NB does not have it."""
-    for datapath in columns.rows(row, 'datapath'):
-        text = columns.entry(datapath, 'external_ids', 'logical-switch')
-        for uuid, switch in nb['Logical_Switch'].items():
-            if str(uuid) == text:
-                return directory.network_name(switch)
-    return ''
+def _switch(row, nb):
+    """The row of the network of a port, None while NB does not have it."""
+    names = [columns.entry(datapath, 'external_ids', 'logical-switch')
+             for datapath in columns.rows(row, 'datapath')]
+    return next((switch for uuid, switch in nb['Logical_Switch'].items()
+                 if str(uuid) in names), None)
 
 
 def _mac(row, address, sb, parent):
@@ -143,6 +162,8 @@ def _port(subject):
     port = subject.binding
     text = (f'{port.name} on network {port.network or "(unknown)"}' +
             (f', {port.mac}' if port.mac else '') +
+            (f' (VNI {port.unused:d} of the network does not count, because '
+             'the driver evpn is off)' if port.unused else '') +
             (f', type {port.type}' if port.type else ''))
     if port.left_out:
         why, remedy = port.left_out

@@ -66,7 +66,7 @@ def has_ipv6(sources):
     ports = [*(port for router in snapshot.routers
                for port in (*router.local_ports, *router.hosting_ports)),
              *(port for group in snapshot.groups for port in group.ports),
-             *snapshot.networks.values()]
+             *(each for each in snapshot.networks.values() if not each.vni)]
     return any(network.version == 6 for port in ports
                for network in announcing.provider_networks(
                    sources.conf, port))

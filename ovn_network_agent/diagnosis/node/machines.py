@@ -46,7 +46,8 @@ def read_machines(sources):
     """
     conf = sources.conf
     if not plugins.asked(conf, plugins.MACHINES):
-        raise check.NotChecked('[DEFAULT] drivers has no provider_port')
+        raise check.NotChecked('[DEFAULT] drivers has neither '
+                               'provider_port nor evpn')
     view, served = sources.snapshot(), bridges.served(conf)
     found = [each for known in view.machines.values()
              for each in known.values() if not each.withheld]
@@ -92,8 +93,8 @@ def judge_machines(found):
 
 CHECKS = (
     check.Check(
-        'provider-machines', 'OVN', 'with the driver provider_port: the '
-        'addresses of machines on provider networks here can be announced',
+        'provider-machines', 'OVN', 'with the driver provider_port or evpn: '
+        'the addresses of machines on provider networks here can be announced',
         read_machines, judge_machines,
         ('ovs-database', 'nb-database', 'sb-database', 'chassis')),
 )

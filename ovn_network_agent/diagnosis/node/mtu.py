@@ -52,19 +52,20 @@ def read_mtu(sources):
                                'any device may be an uplink')
     ends = ownership.VETH_ENDS if veth_leak.enabled(conf) else ()
     return Sizes(
-        _sizes(link.name for link in devices.uplinks(conf, found)),
-        _sizes(name for name in (*bridges.served(conf), *ends)
+        sizes(link.name for link in devices.uplinks(conf, found)),
+        sizes(name for name in (*bridges.served(conf), *ends)
                if name in found))
 
 
-def _sizes(names):
-    sizes = {}
+def sizes(names):
+    """The MTU of some devices, without those that are missing, a dict."""
+    found = {}
     for name in names:
         # A device may go away meanwhile.
         with contextlib.suppress(FileNotFoundError), open(os.path.join(
                 _SYS, name, 'mtu')) as opened:
-            sizes[name] = int(opened.read())
-    return sizes
+            found[name] = int(opened.read())
+    return found
 
 
 def judge_mtu(found):

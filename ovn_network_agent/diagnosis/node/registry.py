@@ -20,6 +20,7 @@ from ovn_network_agent.diagnosis.node import configuration
 from ovn_network_agent.diagnosis.node import devices
 from ovn_network_agent.diagnosis.node import drops
 from ovn_network_agent.diagnosis.node import duplicates
+from ovn_network_agent.diagnosis.node import evpn
 from ovn_network_agent.diagnosis.node import forwards
 from ovn_network_agent.diagnosis.node import frr
 from ovn_network_agent.diagnosis.node import gateways
@@ -36,15 +37,17 @@ from ovn_network_agent.diagnosis.node import power
 from ovn_network_agent.diagnosis.node import precedence
 from ovn_network_agent.diagnosis.node import routing
 from ovn_network_agent.diagnosis.node import tags
+from ovn_network_agent.diagnosis.node import tenants
 from ovn_network_agent.diagnosis.node import versions
 from ovn_network_agent.diagnosis.node import withheld
 
 CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *devices.CHECKS, *routing.CHECKS, *managers.CHECKS, *frr.CHECKS,
           *next_hops.CHECKS, *advice.CHECKS,
-          *ovn.CHECKS, *gateways.CHECKS, *machines.CHECKS,
+          *ovn.CHECKS, *gateways.CHECKS, *machines.CHECKS, *tenants.CHECKS,
           *duplicates.CHECKS, *withheld.CHECKS,
           *advertised.CHECKS, *tags.CHECKS, *power.CHECKS,
           *forwards.CHECKS, *outbound.CHECKS,
           *precedence.CHECKS, *drops.CHECKS, *packet_filters.CHECKS,
-          *mtu.CHECKS, *neighbour_tables.CHECKS, *objects.CHECKS)
+          *mtu.CHECKS, *neighbour_tables.CHECKS, *evpn.CHECKS,
+          *objects.CHECKS)

@@ -342,7 +342,7 @@ class Sources:
         snapshot = self.snapshot()
         return announceable.addresses(snapshot, external, [
             each.address for each in announcing.of_machines(
-                self.conf, snapshot)], version)
+                self.conf, snapshot) if not each.network.vni], version)
 
     def segments(self):
         """The provider segments of gateway ports and machines, a list."""

@@ -106,8 +106,8 @@ def read_lists(name, version=4):
     with readable():
         lines.check_name(name)
     for daemon in ('zebra', 'bgpd'):
-        said = _ask(daemon, f'show {setup.WORDS[version]} prefix-list {name} '
-                            'json')
+        said = ask_text(daemon, f'show {setup.WORDS[version]} prefix-list '
+                                f'{name} json')
         if not said.startswith('{'):
             # Without the list a daemon says nothing, only a status.
             said = ''
@@ -307,7 +307,7 @@ def _table(vrf, version):
     return f'{of_vrf}ipv{version:d} unicast '
 
 
-def _ask(daemon, command, enable=False):
+def ask_text(daemon, command, enable=False):
     """The answer of a daemon, text; see :func:`ask_json`."""
     conf = cfg.CONF.frr
     try:
@@ -343,7 +343,7 @@ def ask_json(daemon, command, enable=False):
     :returns: list of dict
     :raises readers.Unread: when the daemon does not answer in JSON
     """
-    said = _ask(daemon, command, enable)
+    said = ask_text(daemon, command, enable)
     with readable():
         return list(output.json_documents(said))
 

@@ -21,7 +21,9 @@ not matter.
 import dataclasses
 import glob
 import os
+import typing
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent import iptext
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
@@ -31,6 +33,8 @@ from ovn_network_agent.openflow import trace_text
 
 #: seconds for one question
 TIMEOUT = 2.0
+#: the port of a bridge that is its own device
+LOCAL = 'LOCAL'
 _PROTOCOLS = ('icmp', 'tcp', 'udp')
 _BROADCAST = 'ff:ff:ff:ff:ff:ff'
 
@@ -91,6 +95,8 @@ class Journey:
     :ivar port: OpenFlow number of its patch port to OVN
     :ivar trace: :class:`openflow.trace_text.Trace`
     :ivar ports: tuple of :class:`openflow.trace_text.Port`
+    :ivar end: name of the port that leads to the kernel, '' for the bridge's
+        own
     """
 
     packet: Packet
@@ -98,6 +104,7 @@ class Journey:
     port: int
     trace: trace_text.Trace
     ports: tuple
+    end: str = ''
 
     @property
     def arrives(self):
@@ -109,7 +116,8 @@ class Journey:
             return patch is not None and any(
                 each.bridge in self.trace.bridges for each in self.ports
                 if each.name == patch.peer)
-        return any(each.bridge == self.bridge and each.is_local and
+        return any(each.bridge == self.bridge and (
+            each.name == self.end if self.end else each.is_local) and
                    each.datapath in self.trace.outputs
                    for each in self.ports)
 
@@ -126,27 +134,29 @@ class Journey:
                                    for each in self.trace.outputs))
 
 
-def for_address(address, client_, segment, mac):
+def for_address(address, client_, segment, mac, nexthop='', port=LOCAL):
     """The packets that tell whether an address works.
 
     :param address: IP address
     :param client_: address outside, of the same family
     :param segment: :class:`model.Segment` with a patch port
     :param mac: MAC of the router port
+    :param nexthop: whose MAC that is, '' for the address
+    :param port: see :class:`End`
     :returns: tuple of :class:`Packet`
     """
     asking = {4: _arp, 6: _neighbours}[networks.family(address)]
-    found = asking(address, client_, segment, mac)
+    found = asking(nexthop or address, client_, segment, mac, port)
     for protocol in _PROTOCOLS:
-        found += both_ways(protocol, address, client_, segment, mac)
+        found += both_ways(protocol, address, client_, segment, mac, port)
     return tuple(found)
 
 
-def _arp(address, client_, segment, mac):
+def _arp(address, client_, segment, mac, port):
     """The question for the MAC of an IPv4 address, and the answer."""
     tag = _tag(segment)
     return [Packet(
-        f'ARP request for {address}', f'in_port=LOCAL,{tag}arp,arp_op=1,'
+        f'ARP request for {address}', f'{_from(port, tag)}arp,arp_op=1,'
         f'dl_src={segment.mac},dl_dst={_BROADCAST},arp_sha={segment.mac},'
         f'arp_spa={client_},arp_tpa={address}', True), Packet(
         f'ARP reply of {address}', f'in_port={segment.patch_port},{tag}arp,'
@@ -154,7 +164,7 @@ def _arp(address, client_, segment, mac):
         f'arp_tha={segment.mac},arp_spa={address},arp_tpa={client_}', False)]
 
 
-def _neighbours(address, _client, segment, mac):
+def _neighbours(address, _client, segment, mac, port):
     """The same for an IPv6 address, which the device itself asks for."""
     tag, own = _tag(segment), ownership.SEGMENT_LINK_LOCAL
     last = int(iptext.address(address)) & _LAST_BITS
@@ -162,7 +172,7 @@ def _neighbours(address, _client, segment, mac):
     to = f'33:33:ff:{last >> 16:02x}:{last >> 8 & 0xff:02x}:{last & 0xff:02x}'
     common = f'icmpv6_code=0,nw_ttl={_ON_LINK:d},nd_target={address}'
     return [Packet(
-        f'neighbour solicitation for {address}', f'in_port=LOCAL,{tag}icmp6,'
+        f'neighbour solicitation for {address}', f'{_from(port, tag)}icmp6,'
         f'icmpv6_type={_SOLICITATION:d},{common},dl_src={segment.mac},'
         f'dl_dst={to},ipv6_src={own},ipv6_dst={group},nd_sll={segment.mac}',
         True), Packet(
@@ -173,10 +183,11 @@ def _neighbours(address, _client, segment, mac):
         f'nd_tll={mac}', False)]
 
 
-def both_ways(protocol, address, client_, segment, mac):
+def both_ways(protocol, address, client_, segment, mac, port=LOCAL):
     """A packet to an address, and one from the address.
 
     :param protocol: 'icmp', 'tcp' or 'udp'
+    :param port: see :class:`End`
     :returns: list of two :class:`Packet`
     """
     name, tag = protocol.upper(), _tag(segment)
@@ -185,13 +196,18 @@ def both_ways(protocol, address, client_, segment, mac):
     question, answer = (f',{words.kind}={each:d}' if protocol == 'icmp'
                         else '' for each in words.echo)
     return [Packet(
-        f'{name} to {address}', f'in_port=LOCAL,{tag}{kind}{question},'
+        f'{name} to {address}', f'{_from(port, tag)}{kind}{question},'
         f'dl_src={segment.mac},dl_dst={mac},{words.source}={client_},'
         f'{words.destination}={address},nw_ttl=64', True), Packet(
         f'{name} from {address}', f'in_port={segment.patch_port},'
         f'{tag}{kind}{answer},dl_src={mac},dl_dst={segment.mac},'
         f'{words.source}={address},{words.destination}={client_},nw_ttl=63',
         False)]
+
+
+def _from(port, tag):
+    """Where the kernel's packets come from; a veth end's port adds the tag."""
+    return f'in_port={port},{tag if port == LOCAL else ""}'
 
 
 def _tag(segment):
@@ -208,15 +224,46 @@ def read(conf, known, about):
     :returns: tuple of :class:`Journey`
     :raises readers.Unread: when ovs-vswitchd does not answer
     """
-    segment = about.segment
-    if segment is None or not segment.patch_port or not segment.mac:
+    if about.segment is None or not about.segment.patch_port or not (
+            about.segment.mac or about.end):
         raise readers.Unread('OVN has no patch port on the provider bridge')
     listed = ports(conf)
+    segment, end = met(about, listed)
     return tuple(Journey(
         packet, segment.bridge, segment.patch_port,
-        parsed(trace(conf, segment.bridge, packet.flow)), listed)
+        parsed(trace(conf, segment.bridge, packet.flow)), listed, end.name)
         for packet in for_address(about.address, known.client, segment,
-                                  about.mac))
+                                  about.mac, about.nexthop, end.port))
+
+
+class End(typing.NamedTuple):
+    """The port of the provider bridge that leads to the kernel.
+
+    :ivar port: its OpenFlow number, text
+    :ivar name: its name, '' for the bridge's own port
+    """
+
+    port: str = LOCAL
+    name: str = ''
+
+
+def met(about, listed):
+    """The segment with the kernel's MAC, and the :class:`End`.
+
+    :param about: :class:`subject.Subject` with a segment
+    :param listed: see :func:`ports`
+    :raises readers.Unread: when the bridge has no port of the veth pair
+    """
+    segment = about.segment
+    if about.end is None:
+        return segment, End()
+    name = evpn_names.bridge_end(about.end.name)
+    number = next((each.number for each in listed if (
+        each.bridge, each.name) == (segment.bridge, name)), None)
+    if number is None:
+        raise readers.Unread(f'{segment.bridge} has no port {name}')
+    return (dataclasses.replace(segment, mac=about.end.mac),
+            End(f'{number:d}', name))
 
 
 def ports(conf):

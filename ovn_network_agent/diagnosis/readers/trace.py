@@ -72,13 +72,11 @@ def read(conf, known, about):
         return (Traced('VIP', why, why),)
     if not about.here or not about.segment:
         return ()
-    there, back = packets.both_ways('icmp', about.address, known.client,
-                                    about.segment, about.mac)
-    return tuple(_attempt(title, function, *arguments)
+    return tuple(_attempt(title, function, conf, known, about, *arguments)
                  for title, function, *arguments in (
-                     ('Open vSwitch, way in', _switch, conf, about, there),
-                     ('OVN, way in', _logical, conf, known, about),
-                     ('Open vSwitch, way back', _switch, conf, about, back)))
+                     ('Open vSwitch, way in', _switch, 0),
+                     ('OVN, way in', _logical),
+                     ('Open vSwitch, way back', _switch, 1)))
 
 
 def _attempt(title, function, *arguments):
@@ -89,13 +87,18 @@ def _attempt(title, function, *arguments):
         return Traced(title, why, why)
 
 
-def _switch(conf, about, packet):
-    """(verdict, text) of a packet between the kernel and OVN."""
-    segment = about.segment
+def _switch(conf, known, about, way):
+    """(verdict, text) of a packet between the kernel and OVN.
+
+    :param way: 0 for the one to the address, 1 for the one from it
+    """
     listed = packets.ports(conf)
+    segment, end = packets.met(about, listed)
+    packet = packets.both_ways('icmp', about.address, known.client, segment,
+                               about.mac, end.port)[way]
     text = packets.trace(conf, segment.bridge, packet.flow)
     journey = packets.Journey(packet, segment.bridge, segment.patch_port,
-                              packets.parsed(text), listed)
+                              packets.parsed(text), listed, end.name)
     return fate(journey), text
 
 
@@ -106,7 +109,7 @@ def fate(journey):
     :returns: text
     """
     where = ('OVN' if journey.packet.inward else
-             f'the kernel through {journey.bridge}')
+             f'the kernel through {journey.end or journey.bridge}')
     got = f'{"reaches" if journey.arrives else "does not reach"} {where}'
     sent = ', '.join(journey.sent)
     last = journey.trace.steps[-1] if journey.trace.steps else None
@@ -138,7 +141,8 @@ def _logical(conf, known, about):
     words = _WORDS[networks.family(about.address)]
     remotes = ','.join(conf.ovn.ovn_sb_remote)
     flow = (f'inport == "{segment.localnet_port}" && '
-            f'eth.src == {segment.mac} && eth.dst == {about.mac} && '
+            f'eth.src == {about.end.mac if about.end else segment.mac} && '
+            f'eth.dst == {about.mac} && '
             f'{words.ip}.src == {known.client} && '
             f'{words.ip}.dst == {about.address} && '
             f'ip.ttl == 64 && {words.icmp}.type == {words.question:d}')

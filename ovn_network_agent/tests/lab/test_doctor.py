@@ -31,6 +31,9 @@ _AT_LAST = 30
 _OF_IPV6 = {f'{name}-ipv6' for name in (
     'redistribution', 'bgp-filter', 'prefix-list', 'bgp-sessions', 'outbound',
     'default-route')}
+# What doctor looks at only with the driver evpn.
+_OF_EVPN = {f'evpn-{name}' for name in (
+    'local', 'mtu', 'instance', 'sessions', 'vnis', 'next-hops')}
 _SYSCTL = 'net.ipv4.conf.'
 _LIST = 'ANNOUNCED-NETWORKS'
 _BGP = f'router bgp {plan.GATEWAY_AS["gw2"]} vrf {plan.VRF}'
@@ -268,7 +271,7 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
                 {'tls-files', 'file-access', 'helper-commands',
                  'network-managers', 'neighbour-tables',
                  'local-destinations', 'ct-zone', 'provider-machines',
-                 *_OF_IPV6}, set(found), found)
+                 'tenant-networks', *_OF_IPV6, *_OF_EVPN}, set(found), found)
             self.assertEqual({'NOT CHECKED'}, {
                 one['verdict'] for those in found.values() for one in those})
 

@@ -152,7 +152,8 @@ class VniPortTest(PortCase):
         for damage in (('del-port', PEER), ('set', 'port', PEER, 'tag=5'),
                        ('clear', 'port', PEER, 'tag'),
                        ('set', 'port', PEER, 'vlan_mode=trunk'),
-                       ('set', 'port', PEER, 'trunks=1,2')):
+                       ('set', 'port', PEER, 'trunks=1,2'),
+                       ('clear', 'interface', PEER, 'external_ids')):
             with self.subTest(damage):
                 self.ovs.vsctl(*damage)
                 self.repair()
@@ -171,7 +172,6 @@ class VniPortTest(PortCase):
         self.create(self.backend, PORT)
         for change in (('set', 'port', PEER, 'tag=5'),
                        ('set', 'port', PEER, 'vlan_mode=trunk'),
-                       ('clear', 'interface', PEER, 'external_ids'),
                        ('del-port', PEER)):
             while self.local.trigger.wait(0.2):
                 pass
@@ -330,14 +330,11 @@ class OnItTest(PortCase):
                          f'address show dev {NAME}')])
 
     def test_an_agent_that_has_just_started_knows_their_kinds(self):
-        """Nothing is wanted yet, so an anchor may go as a route of a VNI."""
+        """Nothing is wanted yet; an anchor must not go as another kind."""
         self.make_all()
-        found = route.RouteBackend(self.conf).read(frozenset())
-        self.assertEqual({resources.VniRoute}, {type(r) for r in found})
-        self.assertEqual({kernel.VNI}, {r.vni for r in found})
-        fresh = route.RouteBackend(self.conf)
-        self.assertCountEqual(ON_IT[route.RouteBackend],
-                              fresh.read(self.known))
+        for made in (route.RouteBackend, rule.RuleBackend):
+            self.assertCountEqual(ON_IT[made],
+                                  made(self.conf).read(frozenset()))
 
     def test_what_the_kernel_drops_is_in_doubt_and_repaired(self):
         """A device that was down has neither routes nor neighbours."""

@@ -31,11 +31,14 @@ from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 # Backends that have nothing to do here, and why.
 IDLE = {'bfd_timers': 'no option [ovn] bfd_* is set',
+        'evpn_instance': 'no network has a VNI',
         'neighbour': 'the veth pair needs a VRF',
         'neighbour_proxy': 'no machine is on a provider network',
         'router_advertisement': 'no machine is on a provider network',
         'overlap': 'an overlap needs ovn-controller',
-        'stale_route': 'no chassis is gone for good'}
+        'stale_route': 'no chassis is gone for good',
+        'vni_devices': 'no network has a VNI',
+        'vni_port': 'no network has a VNI'}
 # Backends that have work at the start alone.
 ONCE = {'link', 'sysctl', 'relay_port'}
 

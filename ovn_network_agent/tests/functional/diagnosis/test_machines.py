@@ -12,6 +12,7 @@
 
 """Addresses of machines, from one-shot questions to real databases."""
 
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import gathering
@@ -22,6 +23,7 @@ from ovn_network_agent.diagnosis.node import families
 from ovn_network_agent.diagnosis.node import gateways
 from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.node import tags
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.diagnosis import test_subject
 from ovn_network_agent.tests.functional.ovn import base
@@ -159,15 +161,38 @@ class MachinesTest(test_subject.SubjectTestCase):
             gathering.setup(conf, '192.0.2.1'), found)).evidence)
 
 
-class DoctorTest(doctor.Looks, base.OvsdbTestCase):
-    """A node with machines, and without gateways."""
+class DoctorTestCase(doctor.Looks, base.OvsdbTestCase):
+
+    drivers = DRIVERS
 
     def setUp(self):
         super().setUp()
         self.in_this_process()
         self.conf = self.of_databases(
-            frr__vrf_name='', drivers=DRIVERS)
+            frr__vrf_name='', drivers=self.drivers)
         self.cloud.add_switch()
+
+    def looked(self, name, verdict):
+        """As in the base class, with the drivers loaded."""
+        said = self.asked(lambda found: examination.Examination(
+            registry.CHECKS, found).run(examination.select(
+                registry.CHECKS, [name])))
+        self.assertEqual({verdict}, {each.verdict for each in said}, said)
+        return '; '.join(each.evidence for each in said)
+
+    def asked(self, question):
+        """What a function of the sources gives."""
+        found = sources.Sources(self.conf, [])
+        found.drivers = tuple(world.driver(name, self.conf)
+                              for name in self.conf.drivers)
+        try:
+            return question(found)
+        finally:
+            found.close()
+
+
+class DoctorTest(DoctorTestCase):
+    """A node with machines, and without gateways."""
 
     def add(self, port, address, network=None, **external_ids):
         self.cloud.add_machine(
@@ -176,14 +201,6 @@ class DoctorTest(doctor.Looks, base.OvsdbTestCase):
             external_ids=ovsdb.ovsdb_dict({
                 'neutron:cidrs': f'{address}/{64 if ":" in address else 24}',
                 **external_ids}))
-
-    def looked(self, name, verdict):
-        """As in the base class, with the drivers loaded."""
-        said, = self.asked(lambda found: examination.Examination(
-            registry.CHECKS, found).run(examination.select(
-                registry.CHECKS, [name])))
-        self.assertIs(verdict, said.verdict, said)
-        return said.evidence
 
     def test_addresses_are_counted(self):
         self.assertIn('0 addresses', self.looked('provider-machines',
@@ -205,6 +222,27 @@ class DoctorTest(doctor.Looks, base.OvsdbTestCase):
         self.assertFalse(self.asked(families.has_ipv6))
         self.add('vm-2', SIX)
         self.assertTrue(self.asked(families.has_ipv6))
+        self.assertEqual(('public',), self.asked(gateways.read_ipv6).owners)
+
+    def test_of_a_vni(self):
+        """They are in no table that other checks look at."""
+        self.cloud.say('Logical_Switch', {'name': 'neutron-public'},
+                       external_ids={ownership.EXT_ID_VNI: '1001'})
+        self.conf.set_override('drivers', ['evpn', 'veth_leak'])
+        self.add('vm-1', VM, **{
+            ownership.EXT_ID_TAG: '4400001'})
+        self.add('vm-2', SIX)
+        self.assertIn('2 addresses', self.looked('provider-machines',
+                                                 doctor.OK))
+        self.assertEqual((), self.asked(
+            lambda found: found.announceable()))
+        self.assertFalse(self.asked(families.has_ipv6))
+        tagged = [each for known in self.asked(
+            lambda found: found.snapshot()).machines.values()
+            for each in known.values() if each.tag]
+        self.assertEqual([VM], [each.address for each in tagged])
+        self.assertEqual((), self.asked(tags.read_tags).addresses)
+        # The kernel forwards their packets all the same.
         self.assertEqual(('public',), self.asked(gateways.read_ipv6).owners)
 
     def test_what_cannot_be_announced(self):
@@ -230,13 +268,3 @@ class DoctorTest(doctor.Looks, base.OvsdbTestCase):
     def test_without_the_driver(self):
         self.conf.set_override('drivers', ['fip_route', 'veth_leak'])
         self.looked('provider-machines', doctor.NOT_CHECKED)
-
-    def asked(self, question):
-        """What a function of the sources gives."""
-        found = sources.Sources(self.conf, [])
-        found.drivers = tuple(world.driver(name, self.conf)
-                              for name in self.conf.drivers)
-        try:
-            return question(found)
-        finally:
-            found.close()

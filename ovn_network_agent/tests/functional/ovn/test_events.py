@@ -90,7 +90,7 @@ class EventsTest(base.OvsdbTestCase):
                  {'nb:Static_MAC_Binding'}, {'northbound'}),
                 (lambda: self.ovs.transact(ovsdb.update(
                     'Interface', {}, ofport=9)),
-                 {'ovs:Interface'}, {'flow', 'relay_port'})):
+                 {'ovs:Interface'}, {'flow', 'relay_port', 'vni_port'})):
             reasons, doubted, urgent = self.woken_by(change)
             self.assertEqual((wanted, stale, False),
                              (reasons, doubted, urgent))

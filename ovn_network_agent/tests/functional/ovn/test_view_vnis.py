@@ -22,7 +22,7 @@ ONE = '192.168.50.10'
 VNI, TARGETS = 'ovn-network-agent:evpn-vni', 'ovn-network-agent:evpn-rt'
 
 
-class VnisTest(base.OvsdbTestCase):
+class TwoNetworks:
     """Two networks, each with a machine of the same address here."""
 
     def setUp(self):
@@ -41,6 +41,13 @@ class VnisTest(base.OvsdbTestCase):
                 external_ids=ovsdb.ovsdb_dict(
                     {'neutron:cidrs': f'{ONE}/24'}))
 
+    def say(self, name, **words):
+        self.cloud.say('Logical_Switch', {'name': f'neutron-{name}'},
+                       external_ids=words)
+
+
+class VnisTest(TwoNetworks, base.OvsdbTestCase):
+
     def found(self, eyes):
         return {network.called: network
                 for network in eyes.look().networks.values()}
@@ -53,10 +60,6 @@ class VnisTest(base.OvsdbTestCase):
         self.assertEqual(views.timeless(views.fresh(eyes)),
                          views.timeless(eyes.look()))
         return self.found(eyes)
-
-    def say(self, name, **words):
-        self.cloud.say('Logical_Switch', {'name': f'neutron-{name}'},
-                       external_ids=words)
 
     def test_a_vni_comes_changes_and_goes(self):
         eyes = self.eyes(drivers=['evpn'])

@@ -52,6 +52,13 @@ class TextTest(base.BaseTestCase):
         self.assertEqual('4400001', first.split()[4])
         self.assertEqual('-', second.split()[4])
 
+    def test_a_column_for_vnis(self):
+        text = self.text({**ADDRESS, 'vni': 1001, 'resources': [ROW]},
+                         {**ADDRESS, 'vni': 1002}, {**ADDRESS, 'vni': 0})
+        self.assertEqual(['VNI', '1001', '1002', '-'], [
+            line.split()[1] for line in text.splitlines()[:4]])
+        self.assertIn('198.51.100.10 in VNI 1001\n', text)
+
     def test_columns_for_machines(self):
         head, first, second, _blank, _summary = self.text(
             {**ADDRESS, 'kinds': ['port'], 'router_name': '', 'port': 'vm-1',

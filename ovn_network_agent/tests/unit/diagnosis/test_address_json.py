@@ -22,7 +22,7 @@ class JsonTest(base.BaseTestCase):
 
     def test_the_keys(self):
         said = explanation.explain(healthy.case()).json()
-        self.assertEqual({'address', 'kind', 'outcome', 'findings'},
+        self.assertEqual({'address', 'vni', 'kind', 'outcome', 'findings'},
                          set(said))
         self.assertEqual({'check', 'layer', 'verdict', 'evidence', 'remedy'},
                          set(said['findings'][0]))

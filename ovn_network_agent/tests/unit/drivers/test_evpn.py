@@ -18,6 +18,7 @@ from ovn_network_agent import evpn_names
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.tests.unit import world
 
 ONE, SIX = '192.168.50.10', '2001:db8:50::10'
@@ -172,3 +173,14 @@ class EvpnTest(base.BaseTestCase):
                 if type(subject) in driver.SUBJECTS:
                     self.assertEqual([], list(driver.resources(
                         subject, world.node())), name)
+
+    def test_a_drain_and_a_stop_count_them(self):
+        """All but those that are not announced."""
+        conf = world.conf(drivers=['evpn'], network_cidr=['198.51.100.0/24'])
+        wrong = network(uuid='2', vni=model.Vni(1001, problem='others'))
+        view = world.with_machines(
+            world.snapshot(), address(), address(SIX),
+            address('192.168.50.11', withheld='by hand'),
+            address('192.168.51.9'), address(ONE, wrong))
+        self.assertEqual([ONE, SIX], [
+            each.address for each in announcing.of_machines(conf, view)])

@@ -399,6 +399,14 @@ class PortForwardTest(base.BaseTestCase):
             table, = self.only(resources.NftTable, found)
             self.assertNotIn('192.0.2.53', golden.rendered(table))
 
+    def test_a_machine_in_a_vni_takes_nothing(self):
+        for vni, found in ((None, 1), (model.Vni(1001), 0)):
+            machine = world.machine('192.0.2.53',
+                                    network=world.network(vni=vni))
+            self.assertEqual(found, len(port_forwards.taken(
+                (golden.vip(),), world.with_machines(world.snapshot(),
+                                                     machine))))
+
     def test_a_router_that_is_elsewhere_takes_nothing(self):
         router = world.router(fips=('192.0.2.53',),
                               ports=(world.port(local=False),))

@@ -40,6 +40,33 @@ class RenderTest(base.BaseTestCase):
             'Plan: 1 to create, 1 to update, 2 to delete; nothing was '
             'changed.'], lines)
 
+    def test_vnis(self):
+        lines = plan_text.render([
+            ('create', resources.VniDevices(
+                1001, 10001001, '06:6f:00:00:00:01', '192.0.2.11', 4789,
+                1450, 'vrf-provider')),
+            ('update', resources.VniPort(
+                'vrf1a2b3c4d-5e', 1001, '02:00:03:e9:00:c9', 'br-ex', 201)),
+            ('create', resources.EvpnInstance(
+                1001, 0, '192.0.2.11', '192.0.2.11:1001', ('64999:1001',),
+                ('64999:1001', '64999:1'))),
+            ('delete', resources.VniRule(1100, resources.BLACKHOLE,
+                                         iif='br-1001', ipv6=True)),
+            ('create', resources.VniRoute(
+                10001001, '192.168.50.10/32', 'vrf1a2b3c4d-5e', vni=1001))],
+            outcome.Outcome())
+        self.assertEqual([
+            '+ vni_devices vni=1001 table=10001001 mac=06:6f:00:00:00:01 '
+            'local=192.0.2.11 port=4789 mtu=1450 underlay=vrf-provider',
+            '~ vni_port name=vrf1a2b3c4d-5e vni=1001 mac=02:00:03:e9:00:c9 '
+            'bridge=br-ex tag=201',
+            '+ evpn_instance vni=1001 asn=0 router_id=192.0.2.11 '
+            'rd=192.0.2.11:1001 imports=64999:1001 '
+            'exports=64999:1,64999:1001',
+            '- vni_rule priority=1100 table=0 iif=br-1001 ipv6=True',
+            '+ vni_route table=10001001 dst=192.168.50.10/32 '
+            'dev=vrf1a2b3c4d-5e vni=1001'], lines[:-1])
+
     def test_what_is_not_known_is_not_promised(self):
         lines = plan_text.render(
             [('create', ROUTE), ('unknown', ANNOUNCEMENT)],

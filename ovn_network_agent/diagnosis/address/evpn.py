@@ -1,0 +1,338 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Judges of what this node has for a machine in the VRF of a VNI.  Pure."""
+
+import dataclasses
+
+from ovn_network_agent import evpn_names
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis.address import bgp
+from ovn_network_agent.diagnosis.address import facts as known
+from ovn_network_agent.diagnosis.address import kernel
+from ovn_network_agent.diagnosis.address import packet_filters
+from ovn_network_agent.diagnosis.address import switch
+from ovn_network_agent.diagnosis.address import verdicts
+
+_ESTABLISHED = 'Established'
+_NAMED = 5
+
+
+def judge(facts):
+    """The findings from the devices of the VNI to the neighbours, in order.
+
+    :param facts: :class:`facts.Facts` of a machine here
+    :returns: list of :class:`finding.Finding`
+    """
+    has = facts.vni
+    found = [_read('vni-devices', _devices, facts, has.devices),
+             _read('vni-port', _port, facts, has.devices, has.port),
+             *switch.judge(facts)]
+    checks = {'vni-gateway': _gateway, 'vni-rules': _rules}
+    if facts.announces:
+        checks |= {'vni-neighbour': _neighbour, 'vni-route': _route}
+    found += [_read(check, function, facts, facts.kernel)
+              for check, function in checks.items()]
+    found.append(packet_filters.judge(facts))
+    if not facts.announces:
+        return found
+    found += [_read('vni-zebra', _zebra, facts, has.states),
+              _redistribute(facts),
+              _read('evpn-sessions', _sessions, facts, has.sessions),
+              _read('evpn-route', _announced, facts, has.rds, has.routes)]
+    return [*found, _read('vni-next-hops', _hops, facts, has.hops),
+            _read('vni-way-back', _back, facts, facts.kernel)]
+
+
+def of_network(facts):
+    """The finding about the VNI of the machine's network."""
+    vni = facts.subject.network.vni
+    if vni.problem:
+        return verdicts.problem('vni', vni.problem)
+    targets = ', '.join(f'{word} {", ".join(of)}' for word, of in (
+        ('imports', vni.imports), ('exports', vni.exports)) if of)
+    return verdicts.ok('vni', ', '.join(filter(None, (
+        f'{vni.number:d}', evpn_names.vrf(vni.number),
+        vni.rd and f'rd {vni.rd}', targets))))
+
+
+def _read(check, function, facts, *parts):
+    """A finding, or the one about a part that could not be read."""
+    return next(filter(None, (verdicts.unread(check, part)
+                              for part in parts)), None) or function(facts)
+
+
+def _one(facts, kind):
+    return next(iter(facts.subject.wanted_of(kind)), None)
+
+
+def _devices(facts):
+    """The finding about VRF, bridge and VXLAN device."""
+    check, wanted = 'vni-devices', _one(facts, resources.VniDevices)
+    links, details = facts.vni.devices
+    names = [name(wanted.vni) for name in (
+        evpn_names.vrf, evpn_names.bridge, evpn_names.vxlan)]
+    foreign = [name for name in names if name in links and
+               links[name].alias != ownership.LINK_ALIAS]
+    if foreign:
+        return verdicts.broken(
+            check, f'{", ".join(foreign)} is not of the agent',
+            f'"ip link del {foreign[0]}" if nobody needs it; or give the '
+            'network another VNI')
+    faults = _faults(wanted, names, links, details)
+    if faults:
+        return verdicts.broken(check, '; '.join(faults), verdicts.RESTORE)
+    return verdicts.ok(
+        check, f'{names[0]} with table {wanted.table:d}, {names[1]} '
+        f'{wanted.mac}, {names[2]} from {wanted.local} with {wanted.mtu:d} '
+        'bytes')
+
+
+def _faults(wanted, names, links, details):
+    """What differs from the wanted devices, a list of texts."""
+    lacking = [f'there is no device {name}' for name in names
+               if name not in links]
+    if lacking:
+        return lacking
+    vrf, bridge, vxlan = (links[name] for name in names)
+    tunnel, size = details[vxlan.name].tunnel, details[vxlan.name].mtu
+    underlay = next((link.name for link in links.values()
+                     if tunnel and link.index == tunnel.link), '')
+    return [text for text, right in (
+        *((f'{link.name} is down', link.up)
+          for link in (vrf, bridge, vxlan)),
+        (f'{vrf.name} has table {vrf.vrf_table:d} and not '
+         f'{wanted.table:d}', vrf.vrf_table == wanted.table),
+        (f'{bridge.name} is not in {vrf.name}',
+         bridge.master == vrf.index),
+        (f'{bridge.name} has the MAC {bridge.mac} and not {wanted.mac}',
+         bridge.mac == wanted.mac),
+        (f'{vxlan.name} is not in {bridge.name}',
+         vxlan.master == bridge.index),
+        (f'{vxlan.name} learns, or answers no neighbour requests',
+         details[vxlan.name].settled),
+        (f'{vxlan.name} has another VNI, source, port or underlay', tunnel
+         and (tunnel.vni, tunnel.local, tunnel.port, underlay) == (
+             wanted.vni, wanted.local, wanted.port, wanted.underlay)),
+        (f'{vxlan.name} has an MTU of {size:d} bytes and not of '
+         f'{wanted.mtu:d}', size == wanted.mtu)) if not right]
+
+
+def _port(facts):
+    """The finding about the veth pair and its port."""
+    check, wanted = 'vni-port', _one(facts, resources.VniPort)
+    links, _details = facts.vni.devices
+    vrf, end = evpn_names.vrf(wanted.vni), evpn_names.bridge_end(wanted.name)
+    faults = [f'there is no device {name}' for name in (wanted.name, end)
+              if name not in links]
+    if not faults:
+        faults = [f'{name} is down' for name in (wanted.name, end)
+                  if not links[name].up]
+        one = links[wanted.name]
+        if vrf not in links or one.master != links[vrf].index:
+            faults.append(f'{one.name} is not in {vrf}')
+        if one.mac != wanted.mac:
+            faults.append(f'{one.name} has the MAC {one.mac} and not '
+                          f'{wanted.mac}')
+    if facts.vni.port is None:
+        faults.append(f'{wanted.bridge} has no port {end} of the agent')
+    elif facts.vni.port != (wanted.bridge, wanted.tag):
+        faults.append(f'port {end} is not on {wanted.bridge} with tag '
+                      f'{wanted.tag:d}')
+    if faults:
+        return verdicts.broken(check, '; '.join(faults), verdicts.RESTORE)
+    return verdicts.ok(check, f'{wanted.name} {wanted.mac} in {vrf}, {end} '
+                              f'on {wanted.bridge} with tag {wanted.tag:d}')
+
+
+def _gateway(facts):
+    """The finding about what machines reach at the veth end."""
+    check, dev = 'vni-gateway', facts.device
+    faults = [*kernel.addresses_lack(facts, dev),
+              *kernel.sysctls_differ(facts, dev),
+              *kernel.proxies_lack(facts, dev)]
+    if faults:
+        return verdicts.broken(check, '; '.join(faults), verdicts.RESTORE)
+    return verdicts.ok(check, f'{dev}: ' + ', '.join(
+        facts.kernel.addresses.get(dev, ())))
+
+
+def _neighbour(facts):
+    """The finding about the permanent neighbour of the machine."""
+    check = 'vni-neighbour'
+    wanted = next(each for each in facts.subject.wanted_of(
+        resources.Neighbour) if each.dst == facts.subject.address)
+    found = facts.kernel.neighbours.get((wanted.dev, wanted.dst))
+    if found != (wanted.lladdr, 'PERMANENT'):
+        return verdicts.broken(
+            check, f'{wanted.dev} has no permanent neighbour {wanted.dst} '
+            f'with {wanted.lladdr}' + (
+                f', but {found[0]} ({found[1]})' if found else ''),
+            verdicts.RESTORE)
+    return verdicts.ok(check, f'{wanted.lladdr} on {wanted.dev}')
+
+
+def _rules(facts):
+    """The finding about the rules that keep packets in the VRF."""
+    check, lacking = 'vni-rules', kernel.rules_lacking(facts)
+    if lacking:
+        return verdicts.broken(
+            check, 'packets of the tenant to an address that the VRF does '
+            'not know leave by the main table, because there is no rule ' +
+            '; '.join(map(kernel.rule_text, lacking)), verdicts.RESTORE)
+    return verdicts.ok(check, 'no packet leaves the VRF by the main table')
+
+
+def _route(facts):
+    """The finding about the route of the machine in the VRF."""
+    check, wanted = 'vni-route', facts.subject.announcement
+    found = facts.kernel.lookups.get('vrf')
+    if found is None:
+        return verdicts.broken(check, 'there is no device '
+                               f'{facts.setup.vrf}', verdicts.RESTORE)
+    if found.error or (found.dev, found.dst, found.table) != (
+            wanted.dev, wanted.dst, wanted.table):
+        return verdicts.broken(
+            check, f'no route {wanted.dst} dev {wanted.dev} in table '
+            f'{wanted.table:d}; {facts.setup.vrf} would use: {found.text()}',
+            verdicts.RESTORE)
+    if found.protocol != ownership.ROUTE_PROTOCOL:
+        return verdicts.warn(
+            check, f'{found.text()}: not the mark of the agent, proto '
+            f'{ownership.ROUTE_PROTOCOL}',
+            'remove the other route, and have the agent compare')
+    return verdicts.ok(check, found.text())
+
+
+def _zebra(facts):
+    """The finding about the VNI in zebra."""
+    check, vni = 'vni-zebra', facts.subject.vni
+    found, wanted = facts.vni.states.get(vni), _one(facts,
+                                                    resources.VniDevices)
+    remedy = (verdicts.RESTORE if _managed(facts) else
+              f'in "configure terminal" of vtysh, "vrf {facts.setup.vrf}" / '
+              f'"vni {vni:d}"')
+    if found is None:
+        return verdicts.broken(check, f'zebra has no VNI {vni:d}', remedy)
+    if found.vrf != facts.setup.vrf:
+        return verdicts.broken(
+            check, f'zebra has VNI {vni:d} in {found.vrf} and not in '
+            f'{facts.setup.vrf}',
+            f'in "configure terminal" of vtysh, "vrf {found.vrf}" / "no vni '
+            f'{vni:d}", then "ovn-network-agent-ctl resync"')
+    if not found.up:
+        return verdicts.broken(
+            check, f'VNI {vni:d} is down in zebra',
+            'add "advertise-all-vni" to "address-family l2vpn evpn" of the '
+            'BGP instance that has the neighbours: "ovn-network-agent-ctl '
+            'doctor evpn-instance"')
+    if found.router_mac != wanted.mac:
+        return verdicts.broken(
+            check, f'zebra has the router MAC {found.router_mac} and not '
+            f'{wanted.mac}', verdicts.RESTORE)
+    return verdicts.ok(check, f'VNI {vni:d} is up in {found.vrf}, router MAC '
+                              f'{found.router_mac}')
+
+
+def _managed(facts):
+    return _one(facts, resources.EvpnInstance) is not None
+
+
+def _redistribute(facts):
+    """The finding whether the VRF's BGP instance has the route."""
+    found = bgp.redistribute(facts)
+    return dataclasses.replace(found, remedy=verdicts.RESTORE) if (
+        _managed(facts) and
+        found.verdict is verdicts.Verdict.BROKEN) else found
+
+
+def _sessions(facts):
+    """The finding about the neighbours that get routes of EVPN."""
+    check, found = 'evpn-sessions', facts.vni.sessions
+    down = [each for each in found if each.state != _ESTABLISHED]
+    text = ', '.join(f'{each.name} {each.state}' for each in
+                     (down or found)[:_NAMED])
+    if not found:
+        return verdicts.broken(
+            check, 'no BGP neighbour is activated for EVPN',
+            '"ovn-network-agent-ctl doctor evpn-instance" names the lines '
+            'that the operator of FRR has to add')
+    if down:
+        return (verdicts.broken if len(down) == len(found) else
+                verdicts.warn)(
+            check, text, '"show bgp l2vpn evpn summary" of vtysh, with the '
+            'VRF of the neighbours, and the log of bgpd say why')
+    return verdicts.ok(check, text)
+
+
+def _announced(facts):
+    """The finding about the type 5 route of the address."""
+    check, prefix = 'evpn-route', facts.subject.prefix
+    rd = facts.vni.rds.get(facts.subject.vni)
+    if rd is None:
+        return verdicts.broken(check, 'bgpd does not have VNI '
+                               f'{facts.subject.vni:d}', verdicts.RESTORE)
+    sent = facts.vni.routes.get(prefix)
+    if sent is None:
+        return verdicts.broken(
+            check, f'bgpd has no type 5 route {prefix} with the route '
+            f'distinguisher {rd}', verdicts.RESTORE)
+    if not sent:
+        return verdicts.broken(
+            check, f'{prefix} with the route distinguisher {rd} to no '
+            'neighbour', 'the operator of FRR has to let EVPN routes pass '
+            'the outbound filters of the neighbours; without a policy, bgpd '
+            'sends nothing to another AS ("bgp ebgp-requires-policy")')
+    return verdicts.ok(check, f'{prefix} with the route distinguisher {rd} '
+                              f'to {", ".join(sent[:_NAMED])}')
+
+
+def _hops(facts):
+    """The finding about the ways to the other ends of tunnels."""
+    check, bridge = 'vni-next-hops', evpn_names.bridge(facts.subject.vni)
+    of_vni = [each for each in facts.vni.hops
+              if each.vni == facts.subject.vni]
+    lost = [each for each in of_vni if each.lacks]
+    if lost:
+        return verdicts.broken(
+            check, 'packets are lost that ' + ', '.join(
+                f'{bridge} sends to {each.via} (no {each.lacks})'
+                for each in lost[:_NAMED]), heal(bridge))
+    return verdicts.ok(check, ', '.join(
+        each.via for each in of_vni[:_NAMED]) or
+        'no other node announces anything in the VNI')
+
+
+def heal(bridge):
+    """The remedy for a VNI whose neighbours zebra has lost."""
+    return (f'"ip link set {bridge} down", then "ip link set {bridge} up": '
+            'zebra makes them again; for about 2 s, this node announces '
+            'nothing in the VNI')
+
+
+def _back(facts):
+    """The finding about a reply of the machine."""
+    check, client = 'vni-way-back', facts.setup.client
+    found = facts.kernel.lookups.get('out')
+    if found is None:
+        return verdicts.broken(check, f'there is no device {facts.device}',
+                               verdicts.RESTORE)
+    if not found.error:
+        return verdicts.ok(check, f'to {client}: {found.text()}')
+    text = f'{facts.setup.vrf} has no route to {client}: {found.text()}'
+    if client in known.EXAMPLES:
+        return verdicts.unchecked(check, text, 'name a host of the tenant '
+                                  'with --client')
+    return verdicts.broken(
+        check, text, 'the PE has to announce its network in the VNI, with '
+        'one of the route targets that the VRF imports: "show bgp l2vpn evpn '
+        'route type prefix" of vtysh shows what arrives')

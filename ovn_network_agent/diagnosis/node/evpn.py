@@ -1,0 +1,387 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Checks of EVPN: the tunnels of this node, BGP, and each VNI.
+
+All are made with the driver evpn alone.
+"""
+
+import typing
+
+from ovn_network_agent import evpn_names
+from ovn_network_agent import iptext
+from ovn_network_agent.conf import bridges
+from ovn_network_agent.conf import plugins
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import evpn as of_address
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import mtu
+from ovn_network_agent.diagnosis.node import words
+from ovn_network_agent.diagnosis.readers import evpn
+from ovn_network_agent.drivers import segments
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import lookups
+from ovn_network_agent.privileged import evpn_instances
+
+_DATABASES = ('ovs-database', 'nb-database', 'sb-database', 'chassis')
+_ESTABLISHED = 'Established'
+# Devices that no packet leaves by.
+_LOOPBACK, _INSIDE = 'lo', ('dummy', 'vrf')
+# The kernel's device of the VXLAN ports of Open vSwitch, with the UDP port.
+_OF_SWITCH = 'vxlan_sys_{:d}'
+
+
+def _with_driver(sources):
+    """Check that the driver evpn is on.
+
+    :raises check.NotChecked: without the driver
+    """
+    if not plugins.asked(sources.conf, plugins.VNIS):
+        raise check.NotChecked('[DEFAULT] drivers has no evpn')
+
+
+def _asked(function, *arguments):
+    """The result of a reader of :mod:`readers.evpn`.
+
+    :raises check.NotChecked: when the system does not answer
+    """
+    try:
+        return function(*arguments)
+    except readers.Unread as error:
+        raise check.NotChecked(str(error)) from error
+
+
+# -- the tunnels --------------------------------------------------------------
+
+class Local(typing.NamedTuple):
+    """The source of the tunnels.
+
+    :ivar address: [evpn] local_ip
+    :ivar device: name of the device that has it, '' for none
+    :ivar domain: name of the VRF of this device, '' for the default VRF
+    :ivar vrf: [frr] vrf_name
+    :ivar port: [evpn] udp_dstport
+    :ivar taken: name of the device of Open vSwitch with this port, or ''
+    """
+
+    address: str
+    device: str
+    domain: str = ''
+    vrf: str = ''
+    port: int = 4789
+    taken: str = ''
+
+
+def read_local(sources):
+    """Find the device of local_ip, and who has the port: :class:`Local`.
+
+    :raises check.NotChecked: without the driver
+    """
+    _with_driver(sources)
+    links, chosen = sources.links(), sources.conf.evpn
+    names = {link.index: name for name, link in links.items()}
+    device = next((names.get(each.index, '') for each in sources.addresses()
+                   if each.address.startswith(f'{chosen.local_ip}/')), '')
+    master = names.get(links[device].master, '') if device else ''
+    name = _OF_SWITCH.format(chosen.udp_dstport)
+    return Local(chosen.local_ip, device,
+                 master if master and links[master].kind == 'vrf' else
+                 device if device and links[device].kind == 'vrf' else '',
+                 sources.vrf, chosen.udp_dstport,
+                 name if name in links else '')
+
+
+def judge_local(found):
+    """A tunnel without its own address, or its port, is broken.
+
+    :param found: :class:`Local`
+    """
+    if not found.device:
+        yield check.broken(
+            f'no device here has {found.address}, the source of the tunnels',
+            f'"ip address add {found.address}/32 dev DEVICE", with a device '
+            f'of {_domain(found.vrf)}, or correct [evpn] local_ip')
+    elif found.domain != found.vrf:
+        yield check.broken(
+            f'{found.address} is on {found.device} in '
+            f'{_domain(found.domain)}, and the tunnels are in '
+            f'{_domain(found.vrf)}', 'correct [evpn] local_ip or [frr] '
+            'vrf_name, or move the address to the other VRF')
+    if found.taken:
+        yield check.broken(
+            f'Open vSwitch has UDP port {found.port:d} ({found.taken}), so '
+            'the tunnels of EVPN cannot be up',
+            'set [evpn] udp_dstport to another port on all nodes and in the '
+            'fabric, or have OVN use geneve (ovn-encap-type)')
+    elif found.device and found.domain == found.vrf:
+        yield check.ok(f'{found.address} on {found.device}, UDP port '
+                       f'{found.port:d}')
+
+
+def _domain(vrf):
+    return f'VRF {vrf}' if vrf else 'the default VRF'
+
+
+class Sizes(typing.NamedTuple):
+    """The MTU of the devices that tunnels leave by.
+
+    :ivar wanted: [evpn] underlay_mtu
+    :ivar devices: dict of name to bytes
+    """
+
+    wanted: int
+    devices: dict
+
+
+def read_sizes(sources):
+    """Find the devices on the way to the other ends: :class:`Sizes`.
+
+    :raises check.NotChecked: without the driver
+    :raises OSError: when the kernel does not answer
+    """
+    _with_driver(sources)
+    links, found = sources.links(), read_local(sources)
+    names = {found.device} - {''}
+    names -= {name for name in names
+              if name == _LOOPBACK or links[name].kind in _INSIDE}
+    ends = {str(getattr(address, 'ipv4_mapped', None) or address)
+            for address in (iptext.address(hop.via)
+                            for hop in _asked(evpn.read_hops))}
+    vrf = links.get(sources.vrf)
+    with connection.Connection() as kernel:
+        for end in sorted(ends):
+            way = lookups.look_up(kernel, end, '', 0, vrf.index if vrf else 0)
+            names |= {way.dev} - {''}
+    return Sizes(sources.conf.evpn.underlay_mtu, mtu.sizes(sorted(names)))
+
+
+def judge_sizes(found):
+    """A device with a smaller MTU than the option loses large packets.
+
+    :param found: :class:`Sizes`
+    """
+    if not found.devices:
+        yield check.not_checked('no other node announces anything, so no '
+                                'device on the way is known')
+        return
+    small = {name: size for name, size in found.devices.items()
+             if size < found.wanted}
+    for name, size in small.items():
+        yield check.broken(
+            f'{name} has an MTU of {size:d} bytes, and [evpn] underlay_mtu '
+            f'is {found.wanted:d}: large packets of tenants are lost',
+            f'"ip link set {name} mtu {found.wanted:d}" here and in the '
+            f'fabric, or set [evpn] underlay_mtu to {size:d}')
+    if not small:
+        yield check.ok(', '.join(
+            f'{name} {size:d} bytes' for name, size
+            in found.devices.items()) + f'; tunnels need {found.wanted:d}')
+
+
+# -- BGP ----------------------------------------------------------------------
+
+def read_instance(sources):
+    """Read what the operator's BGP instance lacks: a list of texts.
+
+    :raises check.NotChecked: without the driver, or root
+    :raises OSError: when FRR does not answer
+    """
+    _with_driver(sources)
+    sources.privileged()
+    return evpn_instances.read_lacks()
+
+
+def judge_instance(found):
+    """Each missing line is broken.
+
+    :param found: list of str
+    """
+    return check.of_messages(check.Verdict.BROKEN, (
+        text.replace('; add ', '; in "configure terminal" of vtysh, add ')
+        for text in found), 'it announces VNIs, and has neighbours for them')
+
+
+def read_sessions(sources):
+    """Read the neighbours for EVPN: a tuple of :class:`evpn.Session`.
+
+    :raises check.NotChecked: without the driver, or when bgpd does not answer
+    """
+    _with_driver(sources)
+    return _asked(evpn.read_sessions, sources.vrf)
+
+
+def judge_sessions(found):
+    """Broken without an established neighbour, a warning with some others.
+
+    :param found: tuple of :class:`evpn.Session`
+    """
+    up = [each for each in found if each.state == _ESTABLISHED]
+    for each in found:
+        if each.state != _ESTABLISHED:
+            yield (check.warn if up else check.broken)(
+                f'{each.name} is {each.state}', 'see bgp-sessions, and the '
+                'log of bgpd; the neighbour has to activate EVPN, too')
+    if up:
+        yield check.ok(', '.join(
+            f'{each.name}: {each.sent:d} routes sent, {each.received:d} '
+            'received' for each in up))
+    if not found:
+        yield check.not_checked('no neighbour is activated for EVPN; see '
+                                'evpn-instance')
+
+
+# -- VNIs ---------------------------------------------------------------------
+
+class Vnis(typing.NamedTuple):
+    """The VNIs of networks with machines here, and what FRR has of them.
+
+    :ivar problems: tuple of (network, why it is left out)
+    :ivar wanted: tuple of VNIs
+    :ivar mac: the router MAC of this node
+    :ivar anchors: prefixes that this node announces in each VNI, a tuple
+    :ivar states: see :func:`evpn.read_states`
+    :ivar rds: see :func:`evpn.read_rds`
+    :ivar sent: dict of VNI to :func:`evpn.read_routes`
+    """
+
+    problems: tuple
+    wanted: tuple
+    mac: str = ''
+    anchors: tuple = ()
+    states: dict = {}
+    rds: dict = {}
+    sent: dict = {}
+
+
+def read_vnis(sources):
+    """Compare the view with zebra and bgpd: :class:`Vnis`.
+
+    :raises check.NotChecked: without the driver, or when FRR does not answer
+    :raises ovsdb.connection.Unavailable: without a database
+    """
+    _with_driver(sources)
+    view, conf = sources.snapshot(), sources.conf
+    found = [each for each in view.networks.values() if each.vni]
+    wanted = tuple(sorted({
+        each.vni.number for each in found
+        if not each.vni.problem and segments.usable(
+            each.segment, bridges.served(conf))}))
+    rds = _asked(evpn.read_rds) if wanted else {}
+    return Vnis(
+        tuple((each.called, each.vni.problem) for each in found
+              if each.vni.problem), wanted,
+        evpn_names.router_mac(view.node.chassis),
+        evpn_names.anchors(conf.evpn.local_ip),
+        _asked(evpn.read_states) if wanted else {}, rds,
+        {vni: _asked(evpn.read_routes, rds[vni])
+         for vni in wanted if vni in rds})
+
+
+def judge_vnis(found):
+    """A VNI that zebra does not have as up, or bgpd does not send, is broken.
+
+    A network whose VNI cannot be used is a warning.
+
+    :param found: :class:`Vnis`
+    """
+    for called, why in found.problems:
+        yield check.of_message(check.Verdict.WARN,
+                               f'network {called} is left out: {why}')
+    faults = {}
+    for vni in found.wanted:
+        why = _fault(vni, found)
+        if why:
+            faults.setdefault(why, []).append(vni)
+    for (why, remedy), vnis in faults.items():
+        yield check.broken(f'VNI {words.named(vnis)}: {why}', remedy)
+    if not found.problems and not faults:
+        yield check.ok(f'{len(found.wanted):d} VNIs are up and announced'
+                       if found.wanted else 'no network here has a VNI')
+
+
+def _fault(vni, found):
+    """(what is wrong with a VNI, remedy), or None."""
+    state, sent = found.states.get(vni), found.sent.get(vni)
+    again = ('"ovn-network-agent-ctl resync" has the agent write it again; '
+             'with [evpn] manage_frr = false, write it yourself')
+    if state is None or state.vrf != evpn_names.vrf(vni):
+        return 'zebra does not have it in its VRF', again
+    if not state.up:
+        return 'it is down in zebra', ('see evpn-instance, which names the '
+                                       'lines, and "objects" for the devices')
+    if state.router_mac != found.mac:
+        return f'its router MAC in zebra is not {found.mac}', again
+    if sent is None:
+        return 'bgpd does not have it', again
+    lacking = [prefix for prefix in found.anchors if prefix not in sent]
+    if lacking:
+        return f'bgpd has no type 5 route {", ".join(lacking)}', again
+    if not all(sent[prefix] for prefix in found.anchors):
+        return 'its type 5 routes are sent to no neighbour', (
+            'see evpn-sessions, and the outbound filters of the neighbours')
+    return None
+
+
+def read_hops(sources):
+    """Read the next hops behind the tunnels, see :func:`evpn.read_hops`.
+
+    :raises check.NotChecked: without the driver, or when the kernel does not
+        answer
+    """
+    _with_driver(sources)
+    return _asked(evpn.read_hops)
+
+
+def judge_hops(found):
+    """A next hop without neighbour or tunnel loses each packet.
+
+    :param found: tuple of :class:`vni_neighbours.Hop`
+    """
+    lost = {}
+    for hop in found:
+        if hop.lacks:
+            lost.setdefault(hop.vni, []).append(f'{hop.via} (no {hop.lacks})')
+    for vni, hops in lost.items():
+        yield check.broken(
+            f'VNI {vni:d}: packets to {words.named(hops)} are lost',
+            of_address.heal(evpn_names.bridge(vni)))
+    if not lost:
+        yield check.ok(f'{len(found):d} next hops of '
+                       f'{len({hop.vni for hop in found}):d} VNIs')
+
+
+CHECKS = (
+    check.Check(
+        'evpn-local', 'kernel', 'with the driver evpn: this node has the '
+        'address of the tunnels, and Open vSwitch does not have their port',
+        read_local, judge_local, ('vrf',)),
+    check.Check(
+        'evpn-mtu', 'kernel', 'with the driver evpn: the devices on the way '
+        'of the tunnels take packets of [evpn] underlay_mtu', read_sizes,
+        judge_sizes, ('evpn-local',)),
+    check.Check(
+        'evpn-instance', 'BGP', 'with the driver evpn: the BGP instance of '
+        'the operator has the lines for EVPN', read_instance, judge_instance,
+        ('frr-daemons', 'bgp-instance')),
+    check.Check(
+        'evpn-sessions', 'BGP', 'with the driver evpn: the neighbours for '
+        'EVPN are established', read_sessions, judge_sessions,
+        ('frr-daemons', 'bgp-instance', 'evpn-instance')),
+    check.Check(
+        'evpn-vnis', 'FRR', 'with the driver evpn: each VNI of a machine '
+        'here is up in zebra, and its type 5 routes are sent', read_vnis,
+        judge_vnis, (*_DATABASES, 'frr-daemons', 'evpn-local',
+                     'evpn-instance', 'evpn-sessions')),
+    check.Check(
+        'evpn-next-hops', 'kernel', 'with the driver evpn: the kernel can '
+        'send to the next hops of all VNIs', read_hops, judge_hops,
+        ('frr-daemons',)),
+)

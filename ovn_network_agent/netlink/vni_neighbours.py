@@ -1,0 +1,77 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The way to next hops behind VXLAN devices.
+
+zebra gives each next hop of a type 5 route a neighbour on the bridge of the
+VNI, and the neighbour's MAC address an entry of the VXLAN device.  A route
+without them loses each packet.
+"""
+
+import typing
+
+from ovn_network_agent import evpn_names
+from ovn_network_agent import iptext
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import neighbours
+from ovn_network_agent.netlink import routes
+
+# RTPROT_BGP of linux/rtnetlink.h.
+_BGP = 186
+
+
+class Hop(typing.NamedTuple):
+    """A next hop of routes in the VRF of a VNI.
+
+    :ivar via: address of the other end, for IPv6 an IPv4-mapped one
+    :ivar lacks: 'neighbour', 'tunnel' (the entry of the VXLAN device), or ''
+    """
+
+    vni: int
+    via: str
+    lacks: str = ''
+
+
+def read(kernel):
+    """The next hops of all VNIs.
+
+    :param kernel: :class:`connection.Connection`
+    :returns: list of :class:`Hop`, each once, sorted
+    :raises OSError: when the kernel does not answer
+    """
+    hops = {(vni, route.via) for route in routes.read(kernel, protocol=_BGP)
+            if route.via and (vni := evpn_names.vni_of_device(route.dev)) and
+            route.dev == evpn_names.bridge(vni)}
+    if not hops:
+        return []
+    names = {link.index: name for name, link in links.read(kernel).items()}
+    macs = {(names.get(each.index), each.dst): each.mac
+            for each in neighbours.read(kernel)}
+    ends = {(names.get(each.index), each.mac, each.dst)
+            for each in neighbours.read_tunnels(kernel)}
+    return [Hop(vni, via, _lacks(vni, via, macs, ends))
+            for vni, via in sorted(hops)]
+
+
+def _lacks(vni, via, macs, ends):
+    mac = macs.get((evpn_names.bridge(vni), via))
+    if not mac:
+        return 'neighbour'
+    end = str(getattr(iptext.address(via), 'ipv4_mapped', None) or via)
+    return '' if (evpn_names.vxlan(vni), mac, end) in ends else 'tunnel'
+
+
+def read_all():
+    """As :func:`read`, on a new connection."""
+    with connection.Connection() as kernel:
+        return read(kernel)

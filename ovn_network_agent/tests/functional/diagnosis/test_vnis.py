@@ -1,0 +1,114 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Machines of one address in several VNIs, from real databases."""
+
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.tests.functional.diagnosis import test_subject
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import test_view_vnis
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit import world
+
+ONE, VNI = test_view_vnis.ONE, test_view_vnis.VNI
+Kind = subject.Kind
+
+
+class VnisTest(test_view_vnis.TwoNetworks, test_subject.SubjectTestCase):
+
+    def configuration(self, **options):
+        return super().configuration(**{
+            'drivers': ['evpn'], 'evpn__local_ip': '10.0.100.11', **options})
+
+    def drivers(self, conf):
+        return [world.driver(name, conf) for name in conf.drivers]
+
+    def found(self, **options):
+        """{VNI: (kind, port)} of the address."""
+        return {each.vni: (each.kind, each.binding and each.binding.name)
+                for each in self.subjects(ONE, **options)}
+
+    def test_each_has_its_own(self):
+        self.say('red', **{VNI: '1001'})
+        self.say('blue', **{VNI: '1002'})
+        self.assertEqual({0: (Kind.NOBODY, None),
+                          1001: (Kind.MACHINE, 'vm-red'),
+                          1002: (Kind.MACHINE, 'vm-blue')}, self.found())
+        _outside, red, blue = self.subjects(ONE)
+        self.assertEqual((True, (), True, ()), (red.here, red.also,
+                                                blue.here, blue.also))
+        self.assertEqual(1001, red.end.vni)
+        self.assertIs(resources.VniRoute, type(red.announcement))
+        self.assertEqual({4}, {flow.family for flow in red.wanted_of(
+            resources.Flow)})
+        self.assertEqual({'169.254.169.254/32', '192.168.50.1/32'}, {
+            each.address for each in red.wanted_of(resources.Address)})
+        # Its localnet port has no patch port.
+        self.assertIsNone(blue.end)
+
+    def test_what_is_outside_comes_first(self):
+        self.say('red', **{VNI: '1001'})
+        self.assertEqual(
+            {0: (Kind.MACHINE, 'vm-blue'), 1001: (Kind.MACHINE, 'vm-red')},
+            self.found(drivers=['provider_port', 'evpn']))
+        self.cloud.add_router('one', chassis=test_view_vnis.HERE)
+        self.cloud.add_nat('one', ONE)
+        self.assertEqual(
+            {0: (Kind.FIP, None), 1001: (Kind.MACHINE, 'vm-red')},
+            self.found(drivers=['fip_route', 'evpn']))
+
+    def test_elsewhere(self):
+        self.say('red', **{VNI: '1001'})
+        self.cloud.move_machine('vm-red', cloud.OTHER)
+        red = self.subjects(ONE)[1]
+        self.assertEqual((1001, False), (red.vni, red.here))
+
+    def test_a_network_without_a_vni(self):
+        self.say('red', **{VNI: '1001'})
+        outside = self.subjects(ONE)[0]
+        self.assertIn('has no VNI', outside.binding.left_out[0])
+
+    def test_a_vni_that_cannot_be_used(self):
+        self.say('red', **{VNI: 'many'})
+        red = self.subject(ONE)
+        self.assertEqual(('vm-red', 0), (red.binding.name, red.vni))
+        self.assertIn('is not a VNI', red.network.vni.problem)
+        self.assertIn('is not a VNI', red.problems[0])
+
+    def test_networks_that_do_not_agree(self):
+        for name, target in (('red', '1:1'), ('blue', '1:2')):
+            self.say(name, **{VNI: '1001', test_view_vnis.TARGETS: target})
+        self.cloud.move_machine('vm-blue', cloud.OTHER)
+        first, last = sorted(self.switches, key=self.switches.get)
+        found, = [each for each in self.subjects(ONE) if each.vni]
+        problem = {**{each.name: each.of.vni.problem for each in found.also},
+                   found.binding.name: found.binding.of.vni.problem}
+        self.assertEqual('', problem[f'vm-{first}'])
+        self.assertIn('has the VNI 1001', problem[f'vm-{last}'])
+
+    def test_the_gateway_of_the_subnet(self):
+        self.say('red', **{VNI: '1001'})
+        self.nb.transact(ovsdb.insert(
+            'DHCP_Options', 'options', cidr='192.168.50.0/24',
+            options=ovsdb.ovsdb_dict(
+                {'router': '192.168.50.254'})))
+        self.assertEqual(('192.168.50.254',),
+                         self.subjects(ONE)[1].network.gateways)
+
+    def test_without_the_driver(self):
+        self.say('red', **{VNI: '1001'})
+        found, = self.subjects(ONE, drivers=['provider_port'])
+        ports = {each.name: each.unused
+                 for each in (found.binding, *found.also)}
+        self.assertEqual({'vm-red': 1001, 'vm-blue': 0}, ports)
+        self.assertEqual(0, self.subjects(ONE)[1].binding.unused)

@@ -1,0 +1,148 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The judges of EVPN; the real systems are in the lab's tests."""
+
+from ovn_network_agent.diagnosis.node import evpn
+from ovn_network_agent.diagnosis.readers import evpn as readers
+from ovn_network_agent.frr import evpn as frr
+from ovn_network_agent.netlink import vni_neighbours
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+Hop = vni_neighbours.Hop
+MAC = '06:6f:00:00:00:01'
+ANCHORS = ('100.64.0.1/32', 'fd53::1/128')
+
+
+class LocalTest(base.JudgeTestCase):
+
+    def judge(self, *verdicts, **values):
+        return self.judged(evpn.judge_local, evpn.Local(**{
+            'address': '192.0.2.11', 'device': 'lo', **values}), *verdicts)
+
+    def test_all_is_well(self):
+        self.assertIn('192.0.2.11 on lo, UDP port 4789', self.judge(base.OK))
+        self.judge(base.OK, domain='vrf-provider', vrf='vrf-provider')
+
+    def test_nobody_has_the_address(self):
+        self.assertIn('"ip address add 192.0.2.11/32 dev DEVICE", with a '
+                      'device of VRF vrf-provider', self.judge(
+                          base.BROKEN, device='', vrf='vrf-provider'))
+
+    def test_a_device_of_another_vrf(self):
+        self.assertIn('on lo in the default VRF, and the tunnels are in VRF '
+                      'vrf-provider', self.judge(base.BROKEN,
+                                                 vrf='vrf-provider'))
+
+    def test_the_port_of_open_vswitch(self):
+        said = self.judge(base.BROKEN, taken='vxlan_sys_4789')
+        self.assertIn('UDP port 4789 (vxlan_sys_4789)', said)
+        self.assertIn('[evpn] udp_dstport', said)
+
+
+class SizesTest(base.JudgeTestCase):
+
+    def judge(self, devices, *verdicts):
+        return self.judged(evpn.judge_sizes, evpn.Sizes(1500, devices),
+                           *verdicts)
+
+    def test_sizes(self):
+        self.judge({}, base.NOT_CHECKED)
+        self.assertIn('eth1 9000 bytes; tunnels need 1500',
+                      self.judge({'eth1': 9000}, base.OK))
+        self.assertIn('set [evpn] underlay_mtu to 1400', self.judge(
+            {'eth1': 1400, 'eth2': 1500}, base.BROKEN))
+
+
+class BgpTest(base.JudgeTestCase):
+
+    def test_lines_of_the_operator(self):
+        self.judged(evpn.judge_instance, [], base.OK)
+        said = self.judged(evpn.judge_instance, frr.lacks(
+            ['router bgp 65011', ' address-family l2vpn evpn',
+             '  neighbor 10.0.0.1 activate', ' exit-address-family'], ''),
+            base.BROKEN)
+        self.assertIn('in "configure terminal" of vtysh, add "router bgp '
+                      '65011" / "address-family l2vpn evpn" / '
+                      '"advertise-all-vni"', said)
+        self.judged(evpn.judge_instance, frr.lacks([], 'vrf-provider'),
+                    base.BROKEN)
+
+    def test_sessions(self):
+        up = readers.Session('172.31.1.1', 'Established', 5, 8)
+        down = readers.Session('172.31.1.5', 'Idle')
+        self.assertIn('172.31.1.1: 8 routes sent, 5 received', self.judged(
+            evpn.judge_sessions, (up,), base.OK))
+        self.judged(evpn.judge_sessions, (up, down), base.WARN, base.OK)
+        self.judged(evpn.judge_sessions, (down,), base.BROKEN)
+        self.judged(evpn.judge_sessions, (), base.NOT_CHECKED)
+
+
+class VnisTest(base.JudgeTestCase):
+
+    def judge(self, *verdicts, **values):
+        return self.judged(evpn.judge_vnis, evpn.Vnis(**{
+            'problems': (), 'wanted': (1001,), 'mac': MAC,
+            'anchors': ANCHORS,
+            'states': {1001: frr.State(1001, 'vrf-1001', True, MAC)},
+            'rds': {1001: '192.0.2.11:1001'},
+            'sent': {1001: dict.fromkeys(ANCHORS, ('172.31.1.1',))},
+            **values}), *verdicts)
+
+    def test_all_is_well(self):
+        self.assertIn('1 VNIs are up', self.judge(base.OK))
+        self.assertIn('no network', self.judge(base.OK, wanted=()))
+
+    def test_each_fault(self):
+        for values, text in (
+                ({'states': {}}, 'zebra does not have it'),
+                ({'states': {1001: frr.State(1001, 'red', True, MAC)}},
+                 'zebra does not have it'),
+                ({'states': {1001: frr.State(1001, 'vrf-1001', False, MAC)}},
+                 'down in zebra'),
+                ({'states': {1001: frr.State(1001, 'vrf-1001', True,
+                                             'None')}}, 'not 06:6f:'),
+                ({'rds': {}, 'sent': {}}, 'bgpd does not have it'),
+                ({'sent': {1001: {}}}, '100.64.0.1/32, fd53::1/128'),
+                ({'sent': {1001: dict.fromkeys(ANCHORS, ())}},
+                 'to no neighbour')):
+            self.assertIn(text, self.judge(base.BROKEN, **values))
+
+    def test_many_of_one_fault(self):
+        said = self.judge(base.BROKEN, wanted=range(1, 200), states={})
+        self.assertIn('VNI 1, 2, 3 and 196 more: zebra', said)
+
+    def test_a_vni_that_cannot_be_used(self):
+        self.assertIn('network red is left out: 0 is none use another',
+                      self.judge(base.WARN, problems=(
+                          ('red', '0 is none; use another'),)))
+
+
+class HopsTest(base.JudgeTestCase):
+
+    def judge(self, hops, *verdicts):
+        return self.judged(evpn.judge_hops, hops, *verdicts)
+
+    def test_hops(self):
+        one = Hop(1001, '192.0.2.12')
+        self.assertIn('0 next hops', self.judge((), base.OK))
+        self.assertIn('2 next hops of 1 VNIs', self.judge(
+            (one, one._replace(via='192.0.2.13')), base.OK))
+
+    def test_a_black_hole(self):
+        lost = Hop(1001, '192.0.2.12', 'neighbour')
+        said = self.judge((lost, lost._replace(vni=1002, lacks='tunnel'),
+                           Hop(1003, '192.0.2.12')), base.BROKEN,
+                          base.BROKEN)
+        self.assertIn('VNI 1001: packets to 192.0.2.12 (no neighbour) are '
+                      'lost "ip link set br-1001 down"', said)
+        self.assertIn('"ip link set br-1002 up"', said)

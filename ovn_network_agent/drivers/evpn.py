@@ -179,13 +179,13 @@ class EvpnDriver(base.Driver):
             self._table(vni), networks.host_prefix(found.address), port.name,
             vni=vni.number, requires=(port.ref, neighbour.ref, *(
                 (instance,) if self.settings.evpn.manage_frr else ())))
-        if not segments.usable(segment, bridges.served(self.settings)) or (
-                found.bound and not found.up):
-            yield resources.Keep(neighbour.ref)
-            yield resources.Keep(route.ref)
-        elif found.announced:
+        if found.announced and segments.usable(
+                segment, bridges.served(self.settings)):
             yield neighbour
             yield route
+        else:
+            yield resources.Keep(neighbour.ref)
+            yield resources.Keep(route.ref)
 
     # -- names ------------------------------------------------------------
 

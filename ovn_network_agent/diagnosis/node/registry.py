@@ -42,7 +42,7 @@ from ovn_network_agent.diagnosis.node import withheld
 
 CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *devices.CHECKS, *routing.CHECKS, *managers.CHECKS, *frr.CHECKS,
-          *next_hops.CHECKS, *advice.CHECKS, *evpn.CHECKS,
+          *next_hops.CHECKS, *advice.CHECKS,
           *ovn.CHECKS, *gateways.CHECKS, *machines.CHECKS,
           *duplicates.CHECKS, *withheld.CHECKS,
           *advertised.CHECKS, *tags.CHECKS, *power.CHECKS,

@@ -36,11 +36,12 @@ UNDERLAY = 'underlay'
 VNIS = 'vnis'
 # The driver has the core withhold virtual IPs without backends.
 BACKENDS_OF_VIPS = 'backends'
+VIPS = 'vips'
 # The driver announces networks of tenants behind routers.  The core finds
 # their prefixes.
 TENANTS = 'tenants'
 
-SERVICES = (RANKING, ABSENCE, MACHINES, UNDERLAY, VNIS, BACKENDS_OF_VIPS,
+SERVICES = (RANKING, ABSENCE, MACHINES, UNDERLAY, VNIS, BACKENDS_OF_VIPS, VIPS,
             TENANTS)
 
 

@@ -16,6 +16,7 @@ import collections
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.metrics import declared
 
 _ANNOUNCING = (resources.Announcement.kind, resources.AnnouncedRoute.kind,
                resources.VniRoute.kind)
@@ -23,21 +24,55 @@ _FLOW = resources.Flow.kind
 # The parts of a VNI, with the values of a label.
 _VNIS = {resources.VniDevices.kind: 'devices',
          resources.EvpnInstance.kind: 'frr'}
-_COUNTED = (*_ANNOUNCING, _FLOW, *_VNIS)
+# What is counted beside announcements, by kind.
+_OTHERS = (_FLOW, *_VNIS)
+_COUNTED = (*_ANNOUNCING, *_OTHERS)
+
+
+class _Names:
+    """How many objects each name has, and how many names each owner has."""
+
+    def __init__(self):
+        self.objects = collections.Counter()
+        self.of = collections.Counter()
+
+    def change(self, name, number):
+        """Count more objects of a name, or fewer.
+
+        :param name: (owner, name), None for nothing to count
+        """
+        if name is None:
+            return
+        before = bool(self.objects[name])
+        self.objects[name] += number
+        self.of[name[0]] += bool(self.objects[name]) - before
+        if not self.objects[name]:
+            del self.objects[name]
+
+    @property
+    def addresses(self):
+        """The number of addresses and prefixes."""
+        return self.of.total() - sum(bool(self.count(kind))
+                                     for kind in _OTHERS)
+
+    def count(self, kind):
+        """The number of objects of one of :data:`_OTHERS`."""
+        return self.objects[kind, '']
 
 
 class Objects:
-    """Counts announced addresses, hairpin flows, and the parts of VNIs."""
+    """Counts announced addresses by driver, hairpin flows, parts of VNIs."""
 
     def __init__(self):
+        # Those that have announced something, also if it is gone.
+        self._drivers = set()
         self._forget()
 
     def _forget(self):
         # Whether each desired object is in place, with the name that it
         # counts for; and by name the numbers of both.
         self._states = {}
-        self._desired = collections.Counter()
-        self._there = collections.Counter()
+        self._desired, self._there = _Names(), _Names()
 
     def count_all(self, tracker):
         """Count everything anew.
@@ -57,33 +92,37 @@ class Objects:
             if ref.kind not in _COUNTED:
                 continue
             name, is_there = self._states.pop(ref, (None, False))
-            _change(self._desired, name, -1)
-            _change(self._there, name, -1 if is_there else 0)
-            name = _name(tracker.desired(ref))
+            self._desired.change(name, -1)
+            self._there.change(name, -int(is_there))
+            name = _name(tracker.desired(ref), tracker)
             if name is not None:
                 self._states[ref] = name, tracker.in_sync(ref)
-                _change(self._desired, name, 1)
-                _change(self._there, name, int(tracker.in_sync(ref)))
+                self._desired.change(name, 1)
+                self._there.change(name, int(tracker.in_sync(ref)))
 
     @property
     def gauges(self):
-        """The numbers, a dict of the name of a metric to an int."""
-        found = {}
-        for counter, ips, flows, vnis in (
-                (self._desired, 'desired_ips', 'hairpin_flows_desired',
-                 'vnis_desired'),
-                (self._there, 'announced_ips', 'hairpin_flows_installed',
-                 'vnis_installed')):
-            others = {name: counter[name] for name in (_FLOW, *_VNIS)}
-            found |= {
-                ips: len(counter) - sum(map(bool, others.values())),
-                flows: others[_FLOW],
-                vnis: {(part,): others[kind]
-                       for kind, part in _VNIS.items()}}
-        return found
+        """The numbers, see :class:`store.Store`."""
+        desired, there = self._desired, self._there
+        self._drivers.update(desired.of.keys() - {*_OTHERS})
+        return {'desired_ips': desired.addresses,
+                'announced_ips': there.addresses,
+                'announcements': {
+                    (driver, state): number for driver in self._drivers
+                    for state, number in zip(declared.ANNOUNCEMENTS, (
+                        there.of[driver],
+                        desired.of[driver] - there.of[driver]), strict=True)},
+                'hairpin_flows_desired': desired.count(_FLOW),
+                'hairpin_flows_installed': there.count(_FLOW),
+                'vnis_desired': _parts(desired),
+                'vnis_installed': _parts(there)}
 
 
-def _name(resource):
+def _parts(names):
+    return {(part,): names.count(kind) for kind, part in _VNIS.items()}
+
+
+def _name(resource, tracker):
     """The name that an object counts for, None for an object without one.
 
     The objects of an address count as one address, and each other object as
@@ -92,14 +131,8 @@ def _name(resource):
     if resource is None:
         return None
     if resource.kind in _ANNOUNCING:
-        return resource.subject
-    if resource.kind in _VNIS:
-        return resource.kind
-    return _FLOW if resource.cookie == ownership.COOKIE_HAIRPIN else None
-
-
-def _change(counter, name, number):
-    if name is not None:
-        counter[name] += number
-        if not counter[name]:
-            del counter[name]
+        return tracker.driver(resource.ref), resource.subject
+    if resource.kind == _FLOW and (
+            resource.cookie != ownership.COOKIE_HAIRPIN):
+        return None
+    return resource.kind, ''

@@ -59,6 +59,15 @@ def delete_devices(vnis):
     def delete(vni):
         checks.integer(vni, 'VNI')
         found, _details = vni_links.read(kernel)
+        vrf = found.get(evpn_names.vrf(vni))
+        if vrf is not None and _is_ours(vrf, 'vrf'):
+            # Outside of the VRF, a machine's packets would find the main
+            # table.
+            _send(kernel, [
+                (0, vni_links.encode_flags(name, False))
+                for name, link in found.items()
+                if evpn_names.is_vrf_end(name) and link.up and
+                link.master == vrf.index and _is_ours(link, 'veth')])
         for name, kind in reversed(_names(vni)):
             if name in found and _is_ours(found[name], kind):
                 _delete(kernel, found[name])

@@ -19,16 +19,16 @@ failed reader leaves the reason in its place, and the others go on.
 import dataclasses
 
 from ovn_network_agent import evpn_names
-from ovn_network_agent import ownership
+from ovn_network_agent import networks
 from ovn_network_agent import resources
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import mode
-from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.control import addresses
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import driver_subjects
 from ovn_network_agent.diagnosis.address import facts
-from ovn_network_agent.diagnosis.address import machines
+from ovn_network_agent.diagnosis.address import finding
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import devices
@@ -41,14 +41,7 @@ from ovn_network_agent.diagnosis.readers import nft_filters
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import sources
-from ovn_network_agent.diagnosis.readers import southbound
-from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.diagnosis.readers import vips
-from ovn_network_agent.ovn import inputs
-from ovn_network_agent.ovn import own_chassis
-from ovn_network_agent.ovn import rows
-from ovn_network_agent.ovn import snapshot
-from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.runtime import loader
 
 # Seconds for all questions to one database.
@@ -79,7 +72,7 @@ def gather(conf, address, client, control, vni=None):
     Outside of VNIs, and in each VNI, something else may have it.
 
     :param conf: a loaded oslo.config ConfigOpts
-    :param address: IP address in canonical notation
+    :param address: IP address or prefix in canonical notation
     :param client: an address outside, for the way back
     :param control: path of the agent's control socket, '' for none
     :param vni: the only VNI to look in, 0 for outside of VNIs, None for all
@@ -94,11 +87,11 @@ def gather(conf, address, client, control, vni=None):
         agent.ask, control, 'fips', address)
     drivers = loader.load_drivers(conf)
     outside, in_vnis = facts.Facts(
-        known, subjects.Subject(address), agent=said,
+        known, finding.nothing(address), agent=said,
         standing=_standing(standings, address)), []
     if not mode.forwards_only(conf):
         outside, in_vnis = _in_ovn(conf, address, drivers, outside, standings)
-    if not outside.databases and vni in (None, 0):
+    if not (outside.databases or outside.subject.asked) and vni in (None, 0):
         outside = _beside_ovn(conf, drivers, control, outside)
     if in_vnis and _is_nobodys(outside):
         return [each for each in in_vnis if vni in (None, each.subject.vni)]
@@ -175,14 +168,16 @@ def _in_ovn(conf, address, drivers, found, standings):
     """
     in_vnis = []
     try:
-        (about, *others), bindings = find(conf, address, drivers)
+        (about, *others), bindings = finding.find(conf, address, drivers,
+                                                  found.standing)
         in_vnis = [_in_vni(conf, dataclasses.replace(
             found, subject=each, standing=_standing(standings, address,
                                                     each.vni)))
                    for each in others]
     except readers.Unread as error:
         found = dataclasses.replace(found, databases=error)
-        if not isinstance(found.standing, dict):
+        if not isinstance(found.standing, dict) or (
+                addresses.TENANT in found.standing.get('kinds', ())):
             return found, []
         about, bindings = subjects.without_ovn(
             address, conf.bridge_dev, devices.node(
@@ -202,9 +197,13 @@ def _standing(said, address, vni=0):
     :param said: the answer of the agent about the address, a dict, or
         :class:`readers.Unread`
     """
-    return said if isinstance(said, readers.Unread) else next(
-        (each for each in said.get('addresses', ()) if
-         each.get('address') == address and each.get('vni', 0) == vni), None)
+    if isinstance(said, readers.Unread):
+        return said
+    found = [each for each in said.get('addresses', ())
+             if each.get('vni', 0) == vni and
+             networks.covers(each.get('address', ''), address)]
+    return min(found, default=None, key=lambda each: (
+        '/' in each['address'], each.get('state') != 'announced'))
 
 
 def _vip(found):
@@ -226,63 +225,6 @@ def attempt(function, *arguments):
         return function(*arguments)
     except readers.Unread as error:
         return error
-
-
-def find(conf, address, drivers):
-    """The kind of an address, and the objects that the address needs.
-
-    :param conf: the oslo.config ConfigOpts
-    :param address: IP address in canonical notation
-    :param drivers: list of :class:`drivers.base.Driver`
-    :returns: (list of :class:`subject.Subject`, the first outside of VNIs;
-        static MAC bindings, see :attr:`facts.Facts.bindings`)
-    :raises readers.Unread: when a database cannot be read
-    """
-    wiring = switch.read(conf, _DATABASE)
-    nb = northbound.read(conf, address, _DATABASE)
-    ports = [port for port in nb['Logical_Router_Port'].values()
-             if rows.members(port)[2]]
-    sb = southbound.read(
-        conf, wiring, [port.name for port in ports],
-        [member.chassis_name for port in ports
-         for member in rows.members(port)[2]],
-        sorted({wiring.hostname} | {
-            ownership.owner(row.external_ids).hostname
-            for row in nb['Logical_Router_Static_Route'].values()} - {''}),
-        _machines(address, nb), _DATABASE)
-    bindings = tuple(
-        (row.logical_port, row.ip, row.mac.lower())
-        for row in nb.get('Static_MAC_Binding', {}).values())
-    builder = snapshot.Builder(conf.gateway_port, inputs.choice(conf))
-    try:
-        about = subjects.make(address, builder, nb, sb, wiring, drivers)
-        free = about.kind is subjects.Kind.NOBODY
-        if not plugins.asked(conf, plugins.MACHINES) or not (
-                free or plugins.asked(conf, plugins.VNIS)):
-            return [about], bindings
-        found = _of_machines(conf, address, wiring, drivers)
-        return [next((each for each in found if free and not each.vni),
-                     about), *(each for each in found if each.vni)], bindings
-    except own_chassis.Unknown as error:
-        raise readers.Unread(str(error)) from error
-
-
-def _of_machines(conf, address, wiring, drivers):
-    """The subjects with the ports of machines that have the address, a list.
-    """
-    sb, names = southbound.read_ports(conf, wiring, address, _DATABASE)
-    if not names:
-        return []
-    return machines.make(
-        address, snapshot.Builder(conf.gateway_port, inputs.choice(conf)),
-        northbound.read_networks(conf, sb, _DATABASE), sb, wiring, drivers,
-        names, conf.provider_port.allowed_address_pairs)
-
-
-def _machines(address, nb):
-    """The logical port of a floating IP's machine, a list of names."""
-    row = subjects.floating(address, nb)
-    return [columns.optional(row, 'logical_port')] if row else []
 
 
 def _node(conf, found):
@@ -341,7 +283,7 @@ def kernel_wanted(about, known):
     return kernel.Wanted(
         about.address, known.client, device, known.vrf, known.pair,
         about.vip is None,
-        ((device, about.address), *((each.dev, each.dst) for each in
+        ((device, about.nexthop), *((each.dev, each.dst) for each in
                                     about.wanted_of(resources.Neighbour))),
         tuple(each.path for each in about.wanted_of(resources.Sysctl)),
         tuple(sorted({

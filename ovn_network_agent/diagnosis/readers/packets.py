@@ -134,18 +134,19 @@ class Journey:
                                    for each in self.trace.outputs))
 
 
-def for_address(address, client_, segment, mac, port=LOCAL):
+def for_address(address, client_, segment, mac, nexthop='', port=LOCAL):
     """The packets that tell whether an address works.
 
     :param address: IP address
     :param client_: address outside, of the same family
     :param segment: :class:`model.Segment` with a patch port
     :param mac: MAC of the router port
+    :param nexthop: whose MAC that is, '' for the address
     :param port: see :class:`End`
     :returns: tuple of :class:`Packet`
     """
     asking = {4: _arp, 6: _neighbours}[networks.family(address)]
-    found = asking(address, client_, segment, mac, port)
+    found = asking(nexthop or address, client_, segment, mac, port)
     for protocol in _PROTOCOLS:
         found += both_ways(protocol, address, client_, segment, mac, port)
     return tuple(found)
@@ -232,7 +233,7 @@ def read(conf, known, about):
         packet, segment.bridge, segment.patch_port,
         parsed(trace(conf, segment.bridge, packet.flow)), listed, end.name)
         for packet in for_address(about.address, known.client, segment,
-                                  about.mac, end.port))
+                                  about.mac, about.nexthop, end.port))
 
 
 class End(typing.NamedTuple):

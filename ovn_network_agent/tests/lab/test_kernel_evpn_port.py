@@ -212,6 +212,15 @@ class VniPortTest(PortCase):
             self.backend, update=((PORT, moved),)))
         self.assertEqual('vrf-1002', self.link(NAME)['master'])
 
+    def test_its_vrf_goes_first(self):
+        """No packet of a machine finds the main table meanwhile."""
+        self.create(self.backend, PORT)
+        devices = vni_devices.VniDevicesBackend(self.conf)
+        self.change(devices, delete=(kernel.DEVICES,))
+        self.assertNotIn('UP', self.link(NAME)['flags'])
+        self.create(devices, kernel.DEVICES)
+        self.repair()
+
     def test_without_its_vrf(self):
         self.assertIn('VRF vrf-1002', self.refused(
             dataclasses.replace(PORT, vni=1002)))

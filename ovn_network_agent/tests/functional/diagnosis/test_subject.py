@@ -23,6 +23,7 @@ from ovn_network_agent import selection
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import facts
+from ovn_network_agent.diagnosis.address import finding
 from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import subject
@@ -53,12 +54,18 @@ class SubjectTestCase(base.OvsdbTestCase):
                 for name in ('fip_route', 'veth_leak')]
 
     def subject(self, address, **options):
-        return self.subjects(address, **options)[0]
+        return self.find(self.configuration(**options), address)
+
+    def find(self, conf, address, standing=None):
+        """The subject outside of VNIs, with what the agent says of it."""
+        return self.found(conf, address, standing)[0]
 
     def subjects(self, address, **options):
         """The one outside of VNIs, and those in VNIs, a list."""
-        conf = self.configuration(**options)
-        return gathering.find(conf, address, self.drivers(conf))[0]
+        return self.found(self.configuration(**options), address)
+
+    def found(self, conf, address, standing=None):
+        return finding.find(conf, address, self.drivers(conf), standing)[0]
 
     def kind(self, address, **options):
         return self.subject(address, **options).kind
@@ -280,7 +287,7 @@ class WantedTest(SubjectTestCase):
         conf = self.configuration()
         self.assertEqual(
             (('lrp-one', '198.51.100.254', '0a:00:00:00:00:01'),),
-            gathering.find(conf, FIP, self.drivers(conf))[1])
+            finding.find(conf, FIP, self.drivers(conf))[1])
 
 
 class InsideTest(SubjectTestCase):

@@ -15,6 +15,7 @@
 import os
 import shutil
 
+from ovn_network_agent.diagnosis.address import finding
 from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.diagnosis.readers import trace
 from ovn_network_agent.tests import needs
@@ -36,8 +37,8 @@ class TraceTest(test_subject.SubjectTestCase):
         """dict of title to :class:`trace.Traced`."""
         return {each.title: each for each in trace.read(
             self.conf, gathering.setup(self.conf, '203.0.113.10'),
-            gathering.find(self.conf, test_subject.FIP,
-                           self.drivers(self.conf))[0][0])}
+            finding.find(self.conf, test_subject.FIP,
+                         self.drivers(self.conf))[0][0])}
 
     def test_each_tool_answers_for_itself(self):
         found = self.traces()

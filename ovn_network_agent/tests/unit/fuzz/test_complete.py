@@ -45,6 +45,7 @@ OURS = {
         'diagnosis.address.verdicts', 'diagnosis.node.check',
         'diagnosis.node.evpn',
         'engine.reconciler', 'forward.presence', 'forward.standing',
+        'model.tenants',
         'nft.transaction', 'ovn.absence', 'privileged.ofctl',
         'watches.surroundings', 'privileged.checks',
         'privileged.limits', 'vlans', 'model.tenants', 'evpn_names'),

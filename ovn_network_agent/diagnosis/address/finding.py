@@ -1,0 +1,148 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whose an address or prefix is, by the rows of OVN.
+
+OVN has an address outside of VNIs, and in each VNI another machine may have
+it.
+"""
+
+from ovn_network_agent import iptext
+from ovn_network_agent import networks
+from ovn_network_agent import ownership
+from ovn_network_agent.conf import plugins
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import machines
+from ovn_network_agent.diagnosis.address import subject as subjects
+from ovn_network_agent.diagnosis.address import tenants
+from ovn_network_agent.diagnosis.readers import northbound
+from ovn_network_agent.diagnosis.readers import southbound
+from ovn_network_agent.diagnosis.readers import switch
+from ovn_network_agent.drivers import announcing
+from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import own_chassis
+from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import snapshot
+from ovn_network_agent.ovsdb import columns
+
+_DATABASE = 5.0
+
+
+def nothing(asked):
+    """The :class:`subject.Subject` before anything is known of it."""
+    return subjects.Subject(
+        str(iptext.network(asked).network_address),
+        asked=asked if '/' in asked else '')
+
+
+def find(conf, address, drivers, standing=None):
+    """The kind of an address, and the objects that the address needs.
+
+    :param conf: the oslo.config ConfigOpts
+    :param address: IP address or prefix in canonical notation
+    :param drivers: list of :class:`drivers.base.Driver`
+    :param standing: see :attr:`facts.Facts.standing`
+    :returns: (list of :class:`subject.Subject`, the first outside of VNIs;
+        static MAC bindings, see :attr:`facts.Facts.bindings`)
+    :raises readers.Unread: when a database cannot be read
+    """
+    wiring = switch.read(conf, _DATABASE)
+    try:
+        about, in_vnis, bindings = nothing(address), [], ()
+        if not about.asked:
+            about, in_vnis, bindings = _of_address(conf, wiring, address,
+                                                   drivers)
+        if plugins.asked(conf, plugins.TENANTS) and (
+                about.kind is subjects.Kind.NOBODY or
+                about.kind is subjects.Kind.BALANCER and
+                not _is_public(conf, about) or
+                about.binding and about.binding.left_out):
+            nb, sb = _behind(conf, wiring, address)
+            found = tenants.make(address, _builder(conf), nb, sb, wiring,
+                                 drivers, standing)
+            if found.tenant:
+                return [found, *in_vnis], _bindings(nb)
+        return [about, *in_vnis], bindings
+    except own_chassis.Unknown as error:
+        raise readers.Unread(str(error)) from error
+
+
+def _of_address(conf, wiring, address, drivers):
+    """(subject outside of VNIs, list of those in VNIs, bindings)."""
+    nb, sb = _gateways(conf, wiring, address)
+    about = subjects.make(address, _builder(conf), nb, sb, wiring, drivers)
+    free, found = about.kind is subjects.Kind.NOBODY, []
+    if plugins.asked(conf, plugins.MACHINES) and (
+            free or plugins.asked(conf, plugins.VNIS)):
+        found = _of_machines(conf, address, wiring, drivers)
+    return (next((each for each in found if free and not each.vni), about),
+            [each for each in found if each.vni], _bindings(nb))
+
+
+def _is_public(conf, about):
+    return about.port is not None and networks.inside(
+        about.address, announcing.provider_networks(conf, about.port))
+
+
+def _builder(conf):
+    return snapshot.Builder(conf.gateway_port, inputs.choice(conf))
+
+
+def _bindings(nb):
+    """See :attr:`facts.Facts.bindings`."""
+    return tuple((row.logical_port, row.ip, row.mac.lower())
+                 for row in nb.get('Static_MAC_Binding', {}).values())
+
+
+def _gateways(conf, wiring, address):
+    """The rows of NB and SB about an address of routers."""
+    nb = northbound.read(conf, address, _DATABASE)
+    ports = [port for port in nb['Logical_Router_Port'].values()
+             if rows.members(port)[2]]
+    return nb, _southbound(conf, wiring, nb, ports, _machines(address, nb))
+
+
+def _behind(conf, wiring, prefix):
+    """The rows of NB and SB about a prefix of tenants."""
+    nb = northbound.read_tenants(conf, prefix, _DATABASE)
+    return nb, _southbound(
+        conf, wiring, nb, [*nb['Logical_Router_Port'].values()], (),
+        conf.tenant_network.advertisement_method == 'host')
+
+
+def _southbound(conf, wiring, nb, ports, machines_, hosts=False):
+    return southbound.read(
+        conf, wiring, [port.name for port in ports],
+        [member.chassis_name for port in ports
+         for member in rows.members(port)[2]],
+        sorted({wiring.hostname} | {
+            ownership.owner(row.external_ids).hostname
+            for row in nb['Logical_Router_Static_Route'].values()} - {''}),
+        machines_, _DATABASE, hosts)
+
+
+def _of_machines(conf, address, wiring, drivers):
+    """The subjects with the ports of machines that have the address, a list.
+    """
+    sb, names = southbound.read_ports(conf, wiring, address, _DATABASE)
+    if not names:
+        return []
+    return machines.make(
+        address, _builder(conf),
+        northbound.read_networks(conf, sb, _DATABASE), sb, wiring, drivers,
+        names, conf.provider_port.allowed_address_pairs)
+
+
+def _machines(address, nb):
+    """The logical port of a floating IP's machine, a list of names."""
+    row = subjects.floating(address, nb)
+    return [columns.optional(row, 'logical_port')] if row else []

@@ -44,11 +44,7 @@ from ovn_network_agent.diagnosis.node import withheld
 CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *devices.CHECKS, *routing.CHECKS, *managers.CHECKS, *frr.CHECKS,
           *next_hops.CHECKS, *advice.CHECKS,
-<<<<<<< HEAD
-          *ovn.CHECKS, *gateways.CHECKS, *machines.CHECKS,
-=======
           *ovn.CHECKS, *gateways.CHECKS, *machines.CHECKS, *tenants.CHECKS,
->>>>>>> evpn
           *duplicates.CHECKS, *withheld.CHECKS,
           *advertised.CHECKS, *tags.CHECKS, *power.CHECKS,
           *forwards.CHECKS, *outbound.CHECKS,

@@ -53,6 +53,9 @@ class EvpnInstanceBackend(base.Backend):
     doubted_by = (notices.FRR_RESTARTED, notices.FRR_VNIS,
                   notices.PREFIX_LISTS, notices.ZEBRA_STATIC)
     revived_by = (notices.FRR_RESTARTED,)
+    # A change of route targets takes longer than a second by itself, see
+    # frr.evpn_steps.
+    patience = 1.0
 
     def read(self, known):
         """Read the VNIs of the agent.

@@ -16,7 +16,6 @@ from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import selection
 from ovn_network_agent.conf import bridges
-from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import veth_leak
 
 _EVERYTHING = ('0.0.0.0/0', '::/0')
@@ -96,7 +95,7 @@ def _tables(conf):
 
 
 def _evpn(conf):
-    if not plugins.asked(conf, plugins.VNIS):
+    if 'evpn' not in conf.drivers:
         return
     if not conf.evpn.local_ip:
         yield say('[evpn] local_ip', '', 'the driver evpn needs the address '

@@ -33,9 +33,6 @@ from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import segments
 from ovn_network_agent.resources import evpn
 
-# VXLAN takes 50 bytes of an IPv4 packet of the underlay: Ethernet 14, VXLAN 8,
-# UDP 8, IPv4 20.
-_VXLAN = 50
 # A route distinguisher with an IPv4 address has a number of two bytes
 # (RFC 4364, 4.2).
 _LARGEST = (1 << 16) - 1
@@ -96,7 +93,8 @@ class EvpnDriver(base.Driver):
         chosen, number = self.settings.evpn, vni.number
         devices = resources.VniDevices(
             number, self._table(vni), evpn_names.router_mac(node.chassis),
-            chosen.local_ip, chosen.udp_dstport, chosen.underlay_mtu - _VXLAN,
+            chosen.local_ip, chosen.udp_dstport, chosen.underlay_mtu -
+            evpn_names.OVERHEAD,
             self.settings.frr.vrf_name)
         vrf, bridge = evpn_names.vrf(number), evpn_names.bridge(number)
         yield from _guard(vrf)
@@ -171,7 +169,6 @@ class EvpnDriver(base.Driver):
                 addresses=(found.address,))
             return
         port = _port(network, vni)
-        segment = network.segment
         neighbour = resources.Neighbour(
             port.name, found.address, '', found.mac, requires=(port.ref,))
         instance = resources.Ref(resources.EvpnInstance.kind, (vni.number,))
@@ -179,13 +176,13 @@ class EvpnDriver(base.Driver):
             self._table(vni), networks.host_prefix(found.address), port.name,
             vni=vni.number, requires=(port.ref, neighbour.ref, *(
                 (instance,) if self.settings.evpn.manage_frr else ())))
-        if not segments.usable(segment, bridges.served(self.settings)) or (
-                found.bound and not found.up):
-            yield resources.Keep(neighbour.ref)
-            yield resources.Keep(route.ref)
-        elif found.announced:
+        if found.announced and segments.usable(
+                network.segment, bridges.served(self.settings)):
             yield neighbour
             yield route
+        else:
+            yield resources.Keep(neighbour.ref)
+            yield resources.Keep(route.ref)
 
     # -- names ------------------------------------------------------------
 

@@ -74,8 +74,17 @@ class Removals:
         announcements = self._waited_for({
             r.subject: r.kind for r in deletes
             if r.stage is resources.Stage.ANNOUNCE})
-        return [r for r in deletes if self._may_go(
+        needed = self._needed() if any(
+            r.subject is None for r in deletes) else set()
+        return [r for r in deletes if r.ref not in needed and self._may_go(
             r, places.get(r.place), announcements.get(r.subject))]
+
+    def _needed(self) -> set[resources.Ref]:
+        """The prerequisites of what a backend is removing, beside the loop."""
+        found = map(self._tracker.existing, filter(
+            self._ledger.is_under_way, self._ledger.entries))
+        return {ref for resource in found if resource is not None
+                for ref in resource.requires}
 
     def _waited_for(self, going: dict[str | None, str]
                     ) -> dict[str | None, resources.Ref]:

@@ -158,8 +158,9 @@ def change_static(vrf, adds, deletes):
         return text
 
     def removal(prefix, hop):
+        text = lines.static_route(prefix, hop)
         within.check_static(prefix, hop, added=False)
-        return lines.static_route(prefix, hop)
+        return text
 
     refused, configuration = checked_lines(adds, deletes, line, removal)
     said = [_write([*enter, *some, *leave]) for some in PACE.parts(

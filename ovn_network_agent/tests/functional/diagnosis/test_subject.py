@@ -58,13 +58,13 @@ class SubjectTestCase(base.OvsdbTestCase):
 
     def find(self, conf, address, standing=None):
         """The subject outside of VNIs, with what the agent says of it."""
-        return self.found(conf, address, standing)[0]
+        return self.all_of(conf, address, standing)[0]
 
     def subjects(self, address, **options):
         """The one outside of VNIs, and those in VNIs, a list."""
-        return self.found(self.configuration(**options), address)
+        return self.all_of(self.configuration(**options), address)
 
-    def found(self, conf, address, standing=None):
+    def all_of(self, conf, address, standing=None):
         return finding.find(conf, address, self.drivers(conf), standing)[0]
 
     def kind(self, address, **options):

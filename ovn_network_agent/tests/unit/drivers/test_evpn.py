@@ -132,8 +132,8 @@ class EvpnTest(base.BaseTestCase):
         self.assertEqual(4, len(set(refs)))
 
     def test_a_machine_that_comes_and_one_in_doubt(self):
-        self.assertEqual([], self.wanted(address(bound=False)))
-        for doubtful in (address(up=False),
+        for doubtful in (address(announced=False),
+                         address(bound=False, announced=False),
                          address(of=network(segment=None))):
             self.assertEqual(
                 [resources.Ref('neighbour', (END, ONE)),

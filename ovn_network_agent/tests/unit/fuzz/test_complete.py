@@ -43,7 +43,6 @@ OURS = {
         'backends.overlap', 'backends.router_advertisement',
         'control.addresses', 'diagnosis.address.switch',
         'diagnosis.address.verdicts', 'diagnosis.node.check',
-        'diagnosis.node.evpn',
         'engine.reconciler', 'forward.presence', 'forward.standing',
         'model.tenants',
         'nft.transaction', 'ovn.absence', 'privileged.ofctl',

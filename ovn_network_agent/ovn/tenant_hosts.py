@@ -58,16 +58,14 @@ class TenantHosts:
         :returns: None if the network is announced as a whole
         """
         options = self._inputs.chosen.tenants
-        net = iptext.network(network.prefix)
-        port = next((each for each in self._networks.ports(router) if net in
-                     self._rows.ask(self._networks.attached, each).networks),
-                    None)
-        if port is None or options is None or not options.hosts:
+        if network.port is None or options is None or not options.hosts:
             return None
+        net = iptext.network(network.prefix)
         return tuple(
             host for uuid in self._rows.find(
                 'sb', _BINDING, 'machines').find(network.datapath)
-            for host in self._rows.ask(self._machine, router, port, uuid)
+            for host in self._rows.ask(self._machine, router,
+                                       network.port, uuid)
             if networks.inside(host[0], [net]))
 
     def _machine(self, router: Uuid, port: Uuid,

@@ -51,6 +51,8 @@ class Network:
     """A prefix behind a router."""
 
     prefix: str
+    # Of the router; None behind an extra route.
+    port: Uuid | None
     datapath: Uuid
     # The name that a person knows.
     called: str
@@ -66,6 +68,7 @@ class Attached:
     """What the rows of a router port give."""
 
     networks: tuple[iptext.Network, ...] = ()
+    port: Uuid | None = None
     datapath: Uuid | None = None
     switch: withholding.Network = withholding.Network()
     own: policies.Policy = policies.NONE
@@ -88,12 +91,11 @@ class TenantNetworks:
 
     def networks(self, router: Uuid) -> tuple[Network, ...]:
         """The networks of tenants behind a router, withheld ones, too."""
-        found = [self._rows.ask(self.attached, port)
-                 for port in self.ports(router)]
+        ports = tuple(self.ports(router))
         return tuple(sorted((
-            each for attached in (*found, *self._behind(router, found))
-            for each in self.judge(router, attached)),
-            key=lambda each: each.prefix))
+            *(each for port in ports
+              for each in self._rows.ask(self.at, router, port)),
+            *self._behind(router, ports)), key=lambda each: each.prefix))
 
     def routed(self, router: Uuid) -> tuple[str, ...]:
         """The prefixes of those that may be announced."""
@@ -101,12 +103,17 @@ class TenantNetworks:
             each.prefix for each in self._rows.ask(self.networks, router)
             if not each.withheld)
 
+    def at(self, router: Uuid, port: Uuid) -> tuple[Network, ...]:
+        """Those at a port."""
+        return tuple(self._judge(router, self._rows.ask(self.attached, port)))
+
     def _behind(self, router: Uuid,
-                found: Iterable[Attached]) -> Iterator[Attached]:
+                ports: Iterable[Uuid]) -> Iterator[Network]:
         """The prefixes of extra routes, as if they were at the port."""
         options = self._inputs.chosen.tenants
         if options is None or not options.routes:
             return
+        found = [self._rows.ask(self.attached, port) for port in ports]
         for row in self._rows.rows(
                 'nb', _ROUTE, self._rows.find('nb', _ROUTER,
                                               'route').keys_of(router)):
@@ -114,8 +121,8 @@ class TenantNetworks:
             for each in found if route else ():
                 if route and networks.inside(route[1], each.networks) and (
                         not _too_wide(route[0])):
-                    yield dataclasses.replace(
-                        each, networks=(route[0],), problems=())
+                    yield from self._judge(router, dataclasses.replace(
+                        each, networks=(route[0],), port=None))
 
     def ports(self, router: Uuid) -> Iterator[Uuid]:
         """The ports of a router that are no gateway ports."""
@@ -140,7 +147,7 @@ class TenantNetworks:
         name = columns.atom(row, 'name')
         (datapath,) = columns.referenced(patch, 'datapath')
         return Attached(
-            tuple(net for net in known if not _too_wide(net)), datapath,
+            tuple(net for net in known if not _too_wide(net)), port, datapath,
             switch,
             next(iter(self._rows.find('nb', _PORT, 'policy').keys_of(port)),
                  policies.NONE),
@@ -151,8 +158,7 @@ class TenantNetworks:
                 'network of a tenant, and left out'
                 for net in known if _too_wide(net))))
 
-    def judge(self, router: Uuid, found: Attached) -> Iterator[Network]:
-        """The networks of a port, with the reasons to withhold them."""
+    def _judge(self, router: Uuid, found: Attached) -> Iterator[Network]:
         switch, chosen = found.switch, self._inputs.chosen.selected
         tag = chosen.tag((), switch.statement.tags, frozenset(), switch.names)
         if self._inputs.chosen.tenants and self._inputs.chosen.tenants.hosts:
@@ -161,7 +167,8 @@ class TenantNetworks:
                                          exclude_cidrs=())
         for net in found.networks:
             yield Network(
-                str(net), found.datapath, switch.called or switch.uuid,
+                str(net), found.port, found.datapath,
+                switch.called or switch.uuid,
                 tag.number if tag.where else None,
                 self._withheld(router, net, found) or
                 chosen.objection(self.subject(router, found, str(net))))

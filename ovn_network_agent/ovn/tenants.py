@@ -76,12 +76,14 @@ class Tenants:
         self._networks = behind
         self._hosts = tenant_hosts.TenantHosts(found, known, behind)
         self._vips = vips
-        self._claims = claims.Claims()
+        # By router; whether nobody has looked yet.
+        self._claims: dict[Uuid, claims.Claims] = {}
+        self._starts = True
         self._tracked: frozenset[Uuid] = frozenset()
         self._found: Mapping[Uuid, _Found] = {}
-        self._judged: Mapping[claims.Key, model.Claim] = {}
-        # What the prefixes were made of.
-        self._completed: tuple[object, ...] = (None,) * 3
+        self._judged: dict[Uuid, Mapping[str, model.Claim]] = {}
+        # By router what its prefixes were made of.
+        self._completed: dict[Uuid, tuple[object, ...]] = {}
         self.present: dict[str, Prefixes] = {}
 
     @property
@@ -159,11 +161,17 @@ class Tenants:
         found = self._rows.ask(self._all)
         if found is self._found:
             return
-        self._found = found
-        self._judged = self._claims.judge({
-            (str(uuid), contest.network.prefix): contest.rivals
-            for uuid, each in found.items() for contest in each.contests
-            if not (contest.network.withheld or contest.provider)})
+        for gone in self._found.keys() - found.keys():
+            del self._claims[gone], self._judged[gone]
+        for uuid, each in found.items():
+            if each is not self._found.get(uuid):
+                self._judged[uuid] = self._claims.setdefault(
+                    uuid, claims.Claims(self._starts)).judge({
+                        contest.network.prefix: contest.rivals
+                        for contest in each.contests
+                        if not (contest.network.withheld or
+                                contest.provider)})
+        self._found, self._starts = found, False
 
     def _all(self) -> dict[Uuid, _Found]:
         self._rows.note(('tenants', 'tracked'))
@@ -176,24 +184,27 @@ class Tenants:
 
         :param uuids: those of the rows of these routers
         """
-        basis = present, self._found, self._judged
-        if all(one is other for one, other
-               in zip(basis, self._completed, strict=True)):
-            return
-        self._completed = basis
-        made = {}
+        made, former = {}, self._completed
+        self._completed = {}
         for router, uuid in zip(present, uuids, strict=True):
-            former = self.present.get(router.uuid, {})
-            new = self._prefixes(router, self._found.get(uuid, _Found()),
-                                 former)
+            found = self._found.get(uuid, _Found())
+            judged = self._judged.get(uuid, {})
+            known = self.present.get(router.uuid, {})
+            self._completed[uuid] = basis = router, found, judged
+            new = (known if former.get(uuid) == basis else
+                   self._prefixes(router, found, judged, known))
             if new:
-                made[router.uuid] = former if new == former else new
-        self.present = made
+                made[router.uuid] = known if new == known else new
+        if made != self.present:
+            self.present = made
 
-    def _prefixes(self, router: model.Router, found: _Found,
+    @staticmethod
+    def _prefixes(router: model.Router, found: _Found,
+                  judged: Mapping[str, model.Claim],
                   former: Prefixes) -> dict[str, model.TenantPrefix]:
         made: dict[str, model.TenantPrefix] = {}
-        for whole, hosts in self._wholes(router, found, router.served_ports):
+        for whole, hosts in _wholes(router, found, judged,
+                                    router.served_ports):
             if hosts is not None:
                 made.update(tenant_hosts.prefixes(whole, hosts, former))
             else:
@@ -206,30 +217,8 @@ class Tenants:
 
         :param uuid: that of the row of the router
         """
-        return self._wholes(router, self._found.get(uuid, _Found()),
-                            router.ports)
-
-    def _wholes(self, router: model.Router, found: _Found,
-                ports: Iterable[model.GatewayPort]) -> Iterator[Whole]:
-        gateways = {version: _gateway(ports, version)
-                    for version in networks.VERSIONS}
-        for contest in found.contests:
-            network = contest.network
-            gateway = gateways[networks.family_of_valid(network.prefix)]
-            if gateway is None:
-                continue
-            port, via = gateway
-            whole = model.TenantPrefix(
-                router.uuid, router.both_names, network.prefix,
-                network.within or network.prefix, network.called, port, via,
-                port.tag if network.tag is None else network.tag or None,
-                network.withheld, contest.provider, contest.rivals,
-                self._judged.get((router.uuid, network.prefix),
-                                 model.Claim.SOLE), vip=bool(network.within),
-                alone=bool(network.within))
-            yield whole, contest.hosts if whole.announced else None
-            if contest.vips and whole.announced:
-                yield dataclasses.replace(whole, vip=True), contest.vips
+        return _wholes(router, self._found.get(uuid, _Found()),
+                       self._judged.get(uuid, {}), router.ports)
 
 
 def indexed(made: dict[queries.Place, dict[str, indexes.Index]],
@@ -246,6 +235,29 @@ def indexed(made: dict[queries.Place, dict[str, indexes.Index]],
             lambda row: columns.referenced(row, 'datapath')
             if rows.hosts(row) and rows.answers_itself(row) else ())
     return made
+
+
+def _wholes(router: model.Router, found: _Found,
+            judged: Mapping[str, model.Claim],
+            ports: Iterable[model.GatewayPort]) -> Iterator[Whole]:
+    gateways = {version: _gateway(ports, version)
+                for version in networks.VERSIONS}
+    for contest in found.contests:
+        network = contest.network
+        gateway = gateways[networks.family_of_valid(network.prefix)]
+        if gateway is None:
+            continue
+        port, via = gateway
+        whole = model.TenantPrefix(
+            router.uuid, router.both_names, network.prefix,
+            network.within or network.prefix, network.called, port, via,
+            port.tag if network.tag is None else network.tag or None,
+            network.withheld, contest.provider, contest.rivals,
+            judged.get(network.prefix, model.Claim.SOLE),
+            vip=bool(network.within), alone=bool(network.within))
+        yield whole, contest.hosts if whole.announced else None
+        if contest.vips and whole.announced:
+            yield dataclasses.replace(whole, vip=True), contest.vips
 
 
 def _route_keys(row: columns.Row) -> list[prefixes.Key]:

@@ -138,7 +138,8 @@ def _here(facts):
             facts.subject.router is not None and
             facts.subject.router.routed_by_ovn):
         return []
-    if facts.subject.withheld:
+    if facts.subject.withheld or (
+            facts.subject.tenant and not facts.subject.tenant.announced):
         # Packets of other routers on this node are all that comes.
         return switch.judge(facts)
     found = [] if facts.databases else switch.judge(facts)

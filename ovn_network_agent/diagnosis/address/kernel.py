@@ -101,7 +101,9 @@ def neighbour(facts):
     subject = facts.subject
     device = subject.segment.device
     found = facts.kernel.neighbours.get((device, subject.nexthop))
-    if found is None and subject.tenant:
+    permanent = any(each.dst == subject.nexthop for each
+                    in subject.wanted_of(resources.Neighbour))
+    if permanent and (found is None or found[1] != 'PERMANENT'):
         return verdicts.broken(
             'neighbour', f'{device} has no permanent neighbour '
             f'{subject.nexthop}, and OVN does not answer for it there',

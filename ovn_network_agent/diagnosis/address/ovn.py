@@ -41,7 +41,8 @@ def judge(facts):
         further = ''.join(
             text for driver, text in (
                 ('provider_port', ', port of a machine'),
-                ('tenant_network', ', network of a tenant'))
+                ('tenant_network', ', network of a tenant behind a gateway of '
+                 f'IPv{facts.version:d}'))
             if driver in facts.setup.drivers)
         return [verdicts.broken(
             'nat-row', f'no NAT row, router port{further}, load balancer or '

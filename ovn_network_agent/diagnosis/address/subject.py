@@ -89,7 +89,8 @@ class Subject:
         or None
     :ivar withheld: why it is not announced on purpose, '' without a reason
     :ivar binding: :class:`ports.Port` of a machine that has it, or None
-    :ivar also: tuple of :class:`ports.Port`: the others that have it
+    :ivar also: tuple of :class:`ports.Port`, or of
+        :class:`model.TenantPrefix`: the others that have it
     :ivar found: :class:`model.PortAddress` of a machine here, or None
     :ivar own: the chassis of this node
     :ivar tenant: :class:`model.TenantPrefix` that has the address, or None;

@@ -53,7 +53,7 @@ def make(asked, builder, nb, sb, wiring, drivers, standing):
     if not found:
         return about
     # Networks in different scopes may have the same prefix.
-    router, tenant = min(found, key=lambda each: (
+    (router, tenant), *others = sorted(found, key=lambda each: (
         each[0].uuid != said.get('router'), each[1].address != asked,
         not each[1].announced, not each[1].port.local))
     if tenant.rivals:
@@ -62,7 +62,8 @@ def make(asked, builder, nb, sb, wiring, drivers, standing):
     return subjects.wanting(dataclasses.replace(
         about, kind=subjects.Kind.TENANT, router=router, port=tenant.port,
         owner=subjects.hostname(sb, tenant.port.chassis),
-        withheld=tenant.withheld, tenant=tenant), drivers, router.uuid,
+        withheld=tenant.withheld, tenant=tenant,
+        also=tuple(each for _router, each in others)), drivers, router.uuid,
         seen.node, router, tenant)
 
 
@@ -84,6 +85,9 @@ def judge(subject):
     text = (f'{f"virtual IP {tenant.address} in " if tenant.vip else ""}'
             f'{tenant.subnet} of network {tenant.network} behind router '
             f'{tenant.called}')
+    if subject.also:
+        text += (f' (also behind {len(subject.also):d} other routers, such as '
+                 f'{subject.also[0].called})')
     if tenant.withheld:
         return verdicts.warn(
             _CHECK, f'{text}: not announced on purpose: {tenant.withheld}',

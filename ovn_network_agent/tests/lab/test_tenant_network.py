@@ -19,9 +19,12 @@ import types
 from lab import bothways
 from lab import echo
 from lab import node as nodes
+from lab import plan
 from lab import probe
+from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import explaining
+from ovn_network_agent.tests.lab import faults
 from ovn_network_agent.tests.lab import leaving
 
 DRIVERS = 'fip_route,veth_leak,gateway_drain,port_forward,tenant_network'
@@ -151,6 +154,37 @@ class TestTenantNetwork(TenantTestCase):
         self.assertIn('(SNAT)', ctl('addresses', str(theirs)).stdout)
         self.assertIn('(SNAT)', ctl('doctor', 'withheld-addresses',
                                     check=False).stdout)
+
+    def test_each_broken_layer_has_its_name(self):
+        """Those of a prefix alone; other tests break the common ones."""
+        self.node, self.agent = (known['gw1'] for known in (
+            self.cloud, self.cloud.agents))
+        dev, via = plan.BRIDGE, self.alpha.address
+        mark = f'proto {ownership.ROUTE_PROTOCOL}'
+        way, = (line.partition(':') for line in self.node.out(
+            'ip', 'rule', 'show').splitlines() if f'from {self.prefix}' in
+            line)
+        rule = f'priority {way[0]} from {self.prefix} iif {dev} lookup 200'
+        mac = self.node.out('ip', 'neigh', 'show', via, 'dev', dev).split()[2]
+        neighbour = f'{via} lladdr {mac} dev {dev} nud permanent'
+        route = f'{self.prefix} via {via} dev {dev} onlink {mark}'
+        deny = f'seq 1 deny {self.prefix}'
+        self.agent.kill()
+        self.addCleanup(self.started)
+        self.assertEqual({}, self.shown(self.address, (
+            faults.Fault(
+                'neighbour', f'no permanent neighbour {via}',
+                faults.typed(f'ip neigh del {via} dev {dev}'),
+                faults.typed(f'ip neigh replace {neighbour}')),
+            faults.Fault('policy-rules', f'no rule .*from {self.prefix}',
+                         faults.typed(f'ip rule del {rule}'),
+                         faults.typed(f'ip rule add {rule} {mark}')),
+            faults.Fault('kernel-route', f'no route {self.prefix}',
+                         faults.typed(f'ip route del {route}'),
+                         faults.typed(f'ip route add {route}')),
+            faults.Fault('prefix-list-bgpd', deny, faults.routing(
+                f'ip prefix-list ANNOUNCED-NETWORKS {deny}'), settles=(
+                    lambda case: case.wait_paths(case.prefix, 'gw1'))))))
 
     def test_the_gateway_moves_and_the_agent_stops(self):
         self.moved_and_stopped(self.prefix)

@@ -129,6 +129,16 @@ class TenantsTest(TenantsTestCase):
             self.assertEqual(claim is Claim.FIRST,
                              found.announcement is not None)
 
+    def test_the_same_prefix_behind_many_routers(self):
+        """The one that is announced comes first."""
+        for name, number in ('r2', 2), ('r3', 3):
+            self.cloud.add_router(name, (f'198.51.100.{number}/24',), HERE)
+            self.cloud.add_tenant(name, name, '10.0.0.1/24')
+            self.cloud.add_nat(name, f'198.51.100.{number}', NET, 'snat')
+        found = self.subject(VM)
+        self.assertEqual(('net', 2, ''), (
+            found.tenant.network, len(found.also), found.withheld))
+
     def test_an_extra_route(self):
         self.cloud.add_static_route('r1', '10.7.0.0/24', '10.0.0.9')
         self.assertIs(Kind.NOBODY, self.kind('10.7.0.5'))

@@ -75,6 +75,12 @@ class TenantsTest(explained.AddressTestCase):
             self.assertIn('not announced on purpose: its router (SNAT)',
                           self.evidence(facts, 'tenant-network'))
 
+    def test_other_routers_have_it(self):
+        facts = healthy.with_subject(healthy.tenant(), also=(
+            world.tenant(called='r2'), world.tenant(called='r3')))
+        self.assertIn('(also behind 2 other routers, such as r2); nothing',
+                      self.evidence(facts, 'tenant-network'))
+
     def test_no_gateway_here(self):
         facts = healthy.tenant(port=world.port(local=False,
                                                chassis=world.OTHER))

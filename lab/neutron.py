@@ -125,13 +125,40 @@ class Neutron(routers.Routers):
         self.nb.transact(write)
         return name
 
-    def set_addresses(self, port, *addresses):
-        """Change the addresses of a machine's port."""
+    def add_subport(self, parent, network, tag):
+        """A port of a trunk: another network of a machine, with a VLAN tag.
+
+        :param parent: :class:`Port`
+        :param network: a provider Network
+        :returns: :class:`Port`
+        """
+        port = Port(routers.new_uuid(), parent.mac, self.allocate(network),
+                    network, None)
+        text = f'{port.mac} {port.address}'
+
+        def write(txn, tables):
+            row = insert(
+                txn, tables, 'Logical_Switch_Port', name=port.uuid,
+                addresses=[text], port_security=[text], enabled=True,
+                parent_name=parent.uuid, tag_request=tag, external_ids={
+                    'neutron:device_owner': 'trunk:subport',
+                    'neutron:cidrs': (
+                        f'{port.address}/{network.cidr.prefixlen:d}')})
+            self._switch_row(tables, network).addvalue('ports', row.uuid)
+
+        self.nb.transact(write)
+        return port
+
+    def set_addresses(self, port, *addresses, pairs=()):
+        """Change the addresses of a machine's port.
+
+        :param pairs: those and the networks of "allowed address pairs"
+        """
         def write(_txn, tables):
             row = routers.find_one(tables, 'Logical_Switch_Port',
                                    name=port.uuid)
-            row.addresses = row.port_security = [
-                ' '.join((port.mac, *addresses))]
+            row.addresses = [' '.join((port.mac, *addresses))]
+            row.port_security = [' '.join((port.mac, *addresses, *pairs))]
             row.setkey('external_ids', 'neutron:cidrs', ' '.join(
                 f'{address}/{port.network.cidr.prefixlen:d}'
                 for address in addresses))

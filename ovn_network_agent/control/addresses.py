@@ -298,9 +298,11 @@ class Addresses:
             return State.OMITTED, ('distributed: the chassis of its machine '
                                    'answers for it')
         if known.machine and not known.machine.announced:
-            return State.FORWARDED, (
+            return (State.FORWARDED, (
                 'its port is not up on this chassis yet; what the machine '
-                'sends is forwarded')
+                'sends is forwarded')) if known.machine.bound else (
+                    State.OMITTED, 'a live migration of its machine to this '
+                    'chassis is under way')
         if known.address in self._problems:
             return State.OMITTED, self._problems[known.address]
         if (port and not known.resident and

@@ -77,18 +77,28 @@ def answers_itself(row: Row) -> bool:
 def machine_chassis(row: Row) -> Iterator[str]:
     """Names of the chassis that packets of a machine's port may leave from.
 
-    The chassis of the port comes first.  The target of a live migration
-    follows once the machine runs there: ovn-controller lists it when the
-    machine has sent its RARP (ovn-nb(5), activation-strategy).
+    The chassis of the port comes first, then the target of a live migration.
     """
     if not answers_itself(row):
         return
     yield from filter(None, (chassis_name(row),))
-    activated = (columns.entry(row, 'options',
-                               'additional-chassis-activated') or '')
     for chassis in columns.rows(row, 'additional_chassis'):
-        if columns.atom(chassis, 'name') in activated.split(','):
-            yield str(columns.atom(chassis, 'name'))
+        yield str(columns.atom(chassis, 'name'))
+
+
+def runs_on(row: Row, chassis: str) -> bool:
+    """Whether the machine of a port runs on a chassis that has the port.
+
+    At the target of a live migration it runs from its RARP on, which makes
+    ovn-controller list the target (ovn-nb(5), activation-strategy), or when
+    no other chassis has the port any more.  OVN says for a moment then that
+    the port is not up, although its flows are there.
+    """
+    activated = columns.entry(row, 'options',
+                              'additional-chassis-activated') or ''
+    bound = chassis_name(row)
+    return chassis in activated.split(',') or not bound or (
+        bound == chassis and bool(columns.atom(row, 'up', True)))
 
 
 def machine(row: Row, pairs: bool

@@ -121,7 +121,11 @@ class TenantTestCase(explaining.Explaining, leaving.LeavingTestCase):
 
 
 class TestTenantNetwork(TenantTestCase):
-    """Subnets, by static routes of FRR."""
+    """Subnets, by static routes of FRR; no VRF."""
+
+    VRF = False
+    CONFIG = {**TenantTestCase.CONFIG,
+              'tenant_network': {'extra_routes': 'true'}}
 
     @classmethod
     def build(cls):
@@ -188,6 +192,35 @@ class TestTenantNetwork(TenantTestCase):
 
     def test_the_gateway_moves_and_the_agent_stops(self):
         self.moved_and_stopped(self.prefix)
+
+    def test_an_extra_route(self):
+        """A network behind a machine, and what is not behind one."""
+        neutron, port = self.cloud.neutron, self.vm.port
+        behind = ipaddress.ip_network('10.99.0.0/24')
+        neutron.set_addresses(port, port.address, pairs=[str(behind)])
+        self.vm.node.batch(f'addr add {behind[1]}/32 dev eth0\n')
+        neutron.add_extra_route(self.alpha, '10.98.0.0/24',
+                                self.alpha.address)
+        neutron.add_extra_route(self.alpha, behind, port.address)
+        self.wait_paths(behind, 'gw1')
+        for kind in KINDS:
+            self.reach(self.client, kind, str(behind[1]))
+        self.reach(self.vm.node, 'udp', self.family.client,
+                   source=str(behind[1]))
+        self.assertEqual([], self.paths('10.98.0.0/24'))
+        neutron.remove_extra_route(self.alpha, behind)
+        self.wait_paths(behind)
+        self.assertEqual([], self.left('gw1', behind))
+
+    def test_kill_and_restart_of_the_agent(self):
+        """Nothing is lost, and nothing changes."""
+        agent, since = self.cloud.agents['gw1'], self.mark('gw1')
+        with self.both_ways() as running:
+            agent.kill()
+            agent.start()
+            agent.wait_ready()
+            self.assertEqual(0, self.finished(running).lost)
+        self.assertEqual([], self.changes('gw1', since))
 
     def test_snat(self):
         """A ping does not show that the answers come from another address."""

@@ -27,6 +27,7 @@ from lab import neutron
 from lab import node as nodes
 from lab import northbound
 from lab import plan
+from lab import processor
 from lab import sink as sinks
 from lab import wiring
 
@@ -59,7 +60,10 @@ class Cloud(fabric.Fabric):
     :param vlan: VLAN tag of the provider network, 0 for a flat network
     :param provider: addresses of the provider network, an IPv4Network or
         IPv6Network; None for the usual ones of the version
+    :cvar VRF: whether the gateways have BGP in a VRF
     """
+
+    VRF = True
 
     def __init__(self, gateways=2, computes=1,
                  scheduler=neutron.GATEWAY_CHASSIS, say=None, root=None,
@@ -137,7 +141,7 @@ class Cloud(fabric.Fabric):
         wiring.spine(self['spine'], self.gateways)
         wiring.client(self['client'])
         if self._ipv6:
-            wiring.add_ipv6(self.nodes, self.gateways)
+            wiring.add_ipv6(self.nodes, self.gateways, self.VRF)
 
     def wire_gateway(self, name):
         """Make links, addresses and sysctls of a gateway after its boot."""
@@ -188,7 +192,7 @@ class Cloud(fabric.Fabric):
 
     def add_ipv6(self):
         """IPv6 in the fabric and on the management network, with BGP."""
-        wiring.add_ipv6(self.nodes, self.gateways)
+        wiring.add_ipv6(self.nodes, self.gateways, self.VRF)
         for name in self.gateways:
             frr.add(self[name], frr.gateway_config6(name))
         frr.add(self['spine'], frr.spine_config6(self.gateways))
@@ -238,7 +242,7 @@ class Cloud(fabric.Fabric):
         wiring.plug_gateway(self[name], self['spine'])
         self.wire_gateway(name)
         if self._ipv6:
-            wiring.gateway6(self[name], self['spine'])
+            wiring.gateway6(self[name], self['spine'], self.VRF)
         frr.start(self[name], self.routing(name))
         self._start_chassis(name)
         self._wait()
@@ -259,8 +263,8 @@ class Cloud(fabric.Fabric):
 
     def _way_out6(self, name):
         return 'default' in self[name].out(
-            'ip', '-6', 'route', 'show', 'table', str(plan.VRF_TABLE),
-            'proto', 'bgp')
+            'ip', '-6', 'route', 'show', 'table',
+            str(plan.VRF_TABLE) if self.VRF else 'main', 'proto', 'bgp')
 
     def close(self):
         """Take everything down; may be called again."""
@@ -382,6 +386,8 @@ class Cloud(fabric.Fabric):
         nodes.wait_until('the target has prepared the port', lambda: (
             self.sb.find('Port_Binding',
                          logical_port=vm.port.uuid).additional_chassis))
+        # QEMU copies the memory for seconds.
+        processor.wait_idle()
         vm.node.batch(
             'link set eth0 down\n'
             'link set eth0 name old0\n'

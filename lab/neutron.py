@@ -24,7 +24,7 @@ NB_TABLES = ('Logical_Switch', 'Logical_Switch_Port', 'Logical_Router',
              'Logical_Router_Port', 'NAT', 'Gateway_Chassis', 'HA_Chassis',
              'HA_Chassis_Group', 'Logical_Router_Static_Route',
              'Static_MAC_Binding', 'Load_Balancer', 'Load_Balancer_Group',
-             'NB_Global')
+             'Load_Balancer_Health_Check', 'NB_Global')
 SB_TABLES = ('Port_Binding', 'Chassis', 'Datapath_Binding')
 GATEWAY_CHASSIS = routers.GATEWAY_CHASSIS
 HA_CHASSIS_GROUP = routers.HA_CHASSIS_GROUP
@@ -125,13 +125,40 @@ class Neutron(routers.Routers):
         self.nb.transact(write)
         return name
 
-    def set_addresses(self, port, *addresses):
-        """Change the addresses of a machine's port."""
+    def add_subport(self, parent, network, tag):
+        """A port of a trunk: another network of a machine, with a VLAN tag.
+
+        :param parent: :class:`Port`
+        :param network: a provider Network
+        :returns: :class:`Port`
+        """
+        port = Port(routers.new_uuid(), parent.mac, self.allocate(network),
+                    network, None)
+        text = f'{port.mac} {port.address}'
+
+        def write(txn, tables):
+            row = insert(
+                txn, tables, 'Logical_Switch_Port', name=port.uuid,
+                addresses=[text], port_security=[text], enabled=True,
+                parent_name=parent.uuid, tag_request=tag, external_ids={
+                    'neutron:device_owner': 'trunk:subport',
+                    'neutron:cidrs': (
+                        f'{port.address}/{network.cidr.prefixlen:d}')})
+            self._switch_row(tables, network).addvalue('ports', row.uuid)
+
+        self.nb.transact(write)
+        return port
+
+    def set_addresses(self, port, *addresses, pairs=()):
+        """Change the addresses of a machine's port.
+
+        :param pairs: those and the networks of "allowed address pairs"
+        """
         def write(_txn, tables):
             row = routers.find_one(tables, 'Logical_Switch_Port',
                                    name=port.uuid)
-            row.addresses = row.port_security = [
-                ' '.join((port.mac, *addresses))]
+            row.addresses = [' '.join((port.mac, *addresses))]
+            row.port_security = [' '.join((port.mac, *addresses, *pairs))]
             row.setkey('external_ids', 'neutron:cidrs', ' '.join(
                 f'{address}/{port.network.cidr.prefixlen:d}'
                 for address in addresses))

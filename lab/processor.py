@@ -46,6 +46,22 @@ def reserved(directory):
         yield number
 
 
+def wait_idle(share=0.8, period=0.1, timeout=10.0):
+    """Wait for a time in which the machine had almost nothing to do.
+
+    :param share: of the time without work
+    :param period: seconds that are looked at
+    :param timeout: seconds after which the wait ends nevertheless
+    """
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        since = Idle()
+        time.sleep(period)
+        took, idle = since.seconds()
+        if idle >= share * took:
+            return
+
+
 class Idle:
     """How long the machine had nothing to do since the object was made.
 

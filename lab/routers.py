@@ -304,6 +304,26 @@ class Routers:
 
         self.nb.transact(write)
 
+    def add_extra_route(self, router, prefix, nexthop):
+        """An extra route of a router, behind a machine of its network."""
+        self.nb.transact(lambda txn, tables: find_one(
+            tables, 'Logical_Router', name=router.row_name).addvalue(
+                'static_routes', insert(
+                    txn, tables, 'Logical_Router_Static_Route',
+                    ip_prefix=str(prefix), nexthop=nexthop,
+                    policy='dst-ip', external_ids={
+                        'neutron:is_ext_gw': 'false'}).uuid))
+
+    def remove_extra_route(self, router, prefix):
+        """Delete the route of :meth:`add_extra_route`."""
+        def write(_txn, tables):
+            row = find_one(tables, 'Logical_Router', name=router.row_name)
+            row.delvalue('static_routes', find_one(
+                tables, 'Logical_Router_Static_Route',
+                ip_prefix=str(prefix)))
+
+        self.nb.transact(write)
+
     def set_address_scope(self, network, scope):
         """Put the subnet of a tenant network into an address scope.
 

@@ -130,13 +130,15 @@ def client(node):
                f'route add local {plan.CROWD} dev lo\n')
 
 
-def add_ipv6(nodes, gateways):
+def add_ipv6(nodes, gateways, vrf=True):
     """Set up IPv6 on the management network, in the fabric, and at the client.
 
     The sink is the default gateway, as for IPv4.
 
     :param nodes: dict of name to Node
     :param gateways: names of the gateways
+    :param vrf: whether the gateways have a VRF; else their only default route
+        comes from BGP
     """
     for name in sorted(nodes.keys() & plan.HOSTS.keys() - set(gateways)):
         nodes[name].batch('\n'.join(_host6(name)) + '\n')
@@ -146,15 +148,17 @@ def add_ipv6(nodes, gateways):
     nodes['client'].batch(f'{_address6(plan.CLIENT6, 64, "eth0")}\n'
                           f'route add ::/0 via {plan.CLIENT_GATEWAY6}\n')
     for name in gateways:
-        gateway6(nodes[name], nodes['spine'])
+        gateway6(nodes[name], nodes['spine'], vrf)
 
 
-def gateway6(node, spine):
+def gateway6(node, spine, vrf=True):
     """Set up IPv6 on a gateway, and on the spine's end of its link."""
     # A network service writes addresses again that go with the link.
     node.sysctl(net__ipv6__conf__all__forwarding=1,
                 net__ipv6__conf__eth1__keep_addr_on_down=1)
-    node.batch('\n'.join([*_host6(node.name), *vrf6(node.name)]) + '\n')
+    node.batch('\n'.join([*_host6(node.name), *vrf6(node.name)] if vrf else [
+        _address6(plan.host6(node.name), 64, 'eth0'),
+        _address6(plan.uplink6(node.name)[1], 64, 'eth1')]) + '\n')
     spine.batch(_address6(plan.uplink6(node.name)[0], 64,
                           'to-' + node.name) + '\n')
 

@@ -17,10 +17,10 @@ import os
 import yaml
 
 from lab import echo
+from lab import flat
 from lab import frr
 from lab import node as nodes
 from lab import plan
-from lab.chaos import flat
 
 RULES = '/etc/ovn-network-agent/forwards.yaml'
 # watchfrr waits a minute between two restarts of a daemon; the first restart

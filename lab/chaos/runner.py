@@ -17,7 +17,7 @@ import os
 import time
 
 from lab import cloud as clouds
-from lab.chaos import flat
+from lab import flat
 from lab.chaos import history
 from lab.chaos import journal
 from lab.chaos import judge

@@ -146,7 +146,9 @@ class ProviderPortDriver(base.Driver):
 
         Where the segment is in doubt, the announcement stays as it is, and
         while the port is not up: a start of ovn-controller may say so for a
-        moment, and a port that has lost its machine has no chassis.
+        moment, and a port that has lost its machine has no chassis.  So it
+        does at the target of a live migration, where OVN takes back for a
+        moment that the machine runs there.
         """
         service = self._service(found.network)
         if found.withheld:
@@ -164,17 +166,17 @@ class ProviderPortDriver(base.Driver):
                     'subnet that OVN has of the network, and not announced; '
                     'name all provider networks in [DEFAULT] network_cidr')
             return
-        if service.segment is None:
-            yield from announcing.kept(self.settings, node, found.address)
+        kept = announcing.kept(self.settings, node, found.address)
+        if service.segment is None or not (found.bound or found.announced):
+            yield from kept
             return
         wanted = list(announcing.reachable(
             self.settings, node, found.address, service.segment, found.tag,
             service.of_device, service.requires, found.announced))
         yield from wanted
-        if found.bound and not found.up:
+        if not found.announced:
             refs = {each.ref for each in wanted}
-            yield from (keep for keep in announcing.kept(
-                self.settings, node, found.address) if keep.of not in refs)
+            yield from (keep for keep in kept if keep.of not in refs)
 
     def _new_service(self, network: model.ProviderNetwork) -> _Service:
         nets = announcing.provider_networks(self.settings, network)

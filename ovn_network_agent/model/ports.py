@@ -57,18 +57,12 @@ class PortAddress:
     # Who else has the address in OVN and comes first, or ''.
     claimed: str = ''
     # Whether this chassis has the port; otherwise it is the target of a live
-    # migration, and the machine runs here already.
+    # migration.
     bound: bool = True
-    # Whether the flows of the port are there.
-    up: bool = True
-
-    @property
-    def announced(self) -> bool:
-        """Whether the address is to be announced from here.
-
-        Otherwise, the packets that the machine sends are forwarded.
-        """
-        return self.bound and self.up
+    # Whether the address is to be announced from here: the flows of the port
+    # are there, or the machine runs at the target already.  Otherwise, an
+    # announcement that is there stays.
+    announced: bool = True
 
     @property
     def place(self) -> ProviderNetwork:

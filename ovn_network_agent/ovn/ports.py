@@ -175,14 +175,14 @@ class Ports:
                  known: _Network, own: policies.Policy) -> model.PortAddress:
         chosen, row = self._inputs.chosen.selected, known.row
         tag = chosen.tag(own.tags, row.statement.tags, frozenset(), row.names)
+        here = self._inputs.wiring.chassis
         return model.PortAddress(
             known.network, name, address, mac, tag.number or None,
             chosen.objection(selection.Subject(
                 address, own.own, (), row.statement.own, own.native,
                 network_names=row.names)),
-            self._claim(of, address),
-            rows.chassis_name(of) == self._inputs.wiring.chassis,
-            bool(columns.atom(of, 'up', True)))
+            self._claim(of, address), rows.chassis_name(of) == here,
+            rows.runs_on(of, here))
 
     def _claim(self, of: columns.Row, address: str) -> str:
         """What else has an address and comes first, see decision record 41.

@@ -41,6 +41,8 @@ Referred = Callable[[Row, str], list[Row]]
 # forwarding.  A load balancer of Octavia has another device_owner, or none.
 _PORT_FORWARDING = 'port_forwarding_plugin'
 _EVERYTHING = ('0.0.0.0/0', '::/0')
+# Why no gateway answers ARP for the virtual IPs of a load balancer.
+NO_RESPONDER = 'its option neighbor_responder is none'
 # The types of Port_Binding rows that networks and gateways have.
 OF_NETWORKS = ('chassisredirect', 'patch', 'l3gateway', 'localnet')
 
@@ -73,18 +75,28 @@ def answers_itself(row: Row) -> bool:
 def machine_chassis(row: Row) -> Iterator[str]:
     """Names of the chassis that packets of a machine's port may leave from.
 
-    The chassis of the port comes first.  The target of a live migration
-    follows once the machine runs there: ovn-controller lists it when the
-    machine has sent its RARP (ovn-nb(5), activation-strategy).
+    The chassis of the port comes first, then the target of a live migration.
     """
     if not answers_itself(row):
         return
     yield from filter(None, (chassis_name(row),))
-    activated = (columns.entry(row, 'options',
-                               'additional-chassis-activated') or '')
     for chassis in columns.rows(row, 'additional_chassis'):
-        if columns.atom(chassis, 'name') in activated.split(','):
-            yield str(columns.atom(chassis, 'name'))
+        yield str(columns.atom(chassis, 'name'))
+
+
+def runs_on(row: Row, chassis: str) -> bool:
+    """Whether the machine of a port runs on a chassis that has the port.
+
+    At the target of a live migration it runs from its RARP on, which makes
+    ovn-controller list the target (ovn-nb(5), activation-strategy), or when
+    no other chassis has the port any more.  OVN says for a moment then that
+    the port is not up, although its flows are there.
+    """
+    activated = columns.entry(row, 'options',
+                              'additional-chassis-activated') or ''
+    bound = chassis_name(row)
+    return chassis in activated.split(',') or not bound or (
+        bound == chassis and bool(columns.atom(row, 'up', True)))
 
 
 def machine(row: Row, pairs: bool
@@ -262,9 +274,8 @@ def balanced(row: Row) -> tuple[
             found.add(model.BalancedAddress(address, floating, unanswered))
         else:
             problems.append(
-                f'Load_Balancer {row.uuid}: the address of VIP {key!r} cannot '
-                'be told, so it is not announced; give it one that is '
-                'no template')
+                f'Load_Balancer {row.uuid}: VIP {key!r} is not announced, '
+                f'because {_unreadable(row, key)}')
     return tuple(found), tuple(problems)
 
 
@@ -305,10 +316,18 @@ def vip_address(key: str) -> str:
         return ''
 
 
+def _unreadable(row: Row, key: str) -> str:
+    if key.startswith('^') and row.options.get('template') == 'true':
+        return ('it is a template: each chassis has an address of its own for '
+                'it (Chassis_Template_Var), and gateways answer for none; '
+                'give it an address')
+    return 'it is no IP address; correct or remove it'
+
+
 def _unanswered(options: Mapping[str, str]) -> str:
     """Why a gateway does not answer ARP for a VIP, '' when it answers."""
     if options.get('neighbor_responder') == 'none':
-        return 'its option neighbor_responder is none'
+        return NO_RESPONDER
     if options.get('distributed') == 'true':
         return 'it is distributed, and the chassis of its backends answer'
     return ''

@@ -110,7 +110,7 @@ def prefixes(whole: model.TenantPrefix, hosts: Iterable[Host],
                                         withheld=whole.withheld)
     for prefix, why in made.items():
         known = former.get(prefix, whole)
-        if not same or (prefix, why, whole.subnet) != (
-                known.prefix, known.withheld, known.subnet):
+        if not same or (prefix, why, whole.subnet, whole.vip) != (
+                known.prefix, known.withheld, known.subnet, known.vip):
             known = dataclasses.replace(whole, prefix=prefix, withheld=why)
         yield prefix, known

@@ -17,7 +17,6 @@ Each method is a function of rows in the sense of :mod:`ovn.queries`.
 
 from collections.abc import Iterable
 from collections.abc import Iterator
-from collections.abc import Mapping
 import dataclasses
 
 from ovn_network_agent import iptext
@@ -26,6 +25,7 @@ from ovn_network_agent import selection
 from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import policies
+from ovn_network_agent.ovn import prefixes
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import routers
 from ovn_network_agent.ovn import rows
@@ -59,6 +59,8 @@ class Network:
     # None for that of the gateway port, 0 for none.
     tag: int | None = None
     withheld: str = ''
+    # The network of a virtual IP that is announced without its network, ''.
+    within: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ class TenantNetworks:
             if not each.withheld)
 
     def _at(self, router: Uuid, port: Uuid) -> tuple[Network, ...]:
-        return tuple(self._judge(router, self._rows.ask(self.attached, port)))
+        return tuple(self.judge(router, self._rows.ask(self.attached, port)))
 
     def _behind(self, router: Uuid,
                 ports: Iterable[Uuid]) -> Iterator[Network]:
@@ -118,7 +120,7 @@ class TenantNetworks:
             for each in found if route else ():
                 if route and networks.inside(route[1], each.networks) and (
                         not _too_wide(route[0])):
-                    yield from self._judge(router, dataclasses.replace(
+                    yield from self.judge(router, dataclasses.replace(
                         each, networks=(route[0],), port=None))
 
     def ports(self, router: Uuid) -> Iterator[Uuid]:
@@ -155,7 +157,8 @@ class TenantNetworks:
                 'network of a tenant, and left out'
                 for net in known if _too_wide(net))))
 
-    def _judge(self, router: Uuid, found: Attached) -> Iterator[Network]:
+    def judge(self, router: Uuid, found: Attached) -> Iterator[Network]:
+        """The networks of a port, with the reasons to withhold them."""
         switch, chosen = found.switch, self._inputs.chosen.selected
         tag = chosen.tag((), switch.statement.tags, frozenset(), switch.names)
         if self._inputs.chosen.tenants and self._inputs.chosen.tenants.hosts:
@@ -167,7 +170,7 @@ class TenantNetworks:
                 str(net), found.port, found.datapath,
                 switch.called or switch.uuid,
                 tag.number if tag.where else None,
-                self._condition(router, net, dict(found.scopes)) or
+                self._withheld(router, net, found) or
                 chosen.objection(self.subject(router, found, str(net))))
 
     def subject(self, router: Uuid, found: Attached, address: str,
@@ -182,8 +185,7 @@ class TenantNetworks:
             found.switch.statement.own, (*own.native, *found.own.native),
             judgement.names, found.switch.names)
 
-    def _condition(self, router: Uuid, net: iptext.Network,
-                   scopes: Mapping[int, str]) -> str:
+    def condition(self, net: iptext.Network, found: Attached) -> str:
         """Why the options do not let a network be announced, or ''."""
         options = self._inputs.chosen.tenants
         if options is None:
@@ -192,23 +194,67 @@ class TenantNetworks:
             return '[tenant_network] expose_ipv6_gua is false'
         if net.version == 6 and not _GLOBAL.overlaps(net):
             return 'its addresses are not global'
-        scope = scopes[net.version]
+        scope = dict(found.scopes)[net.version]
         if options.scopes and scope not in options.scopes:
             return (f'[tenant_network] address_scopes does not have its '
                     f'address scope {scope}' if scope else
                     'it has no address scope, and [tenant_network] '
                     'address_scopes names those to announce')
-        if options.without_snat:
-            return self._translated(router, net)
         return ''
 
-    def _translated(self, router: Uuid, net: iptext.Network) -> str:
-        """Why a router translates what comes from a network, or ''."""
+    def _withheld(self, router: Uuid, net: iptext.Network,
+                  found: Attached) -> str:
+        translated = self.translated(router, net)
+        return self.condition(net, found) or translated and (
+            f'its router translates {translated} (SNAT), so answers leave '
+            'with the address of the router')
+
+    def translated(self, router: Uuid, net: iptext.Network) -> str:
+        """What a router translates of a network that this withholds, or ''.
+        """
+        options = self._inputs.chosen.tenants
+        if options is None or not options.without_snat:
+            return ''
         for text in self._rows.ask(addresses.translated, self._rows, router):
             if networks.overlap(iptext.network(text), net):
-                return (f'its router translates {text} (SNAT), so answers '
-                        'leave with the address of the router')
+                return text
         return ''
+
+    # -- who else has a prefix --------------------------------------------
+
+    def sharing(self, prefix: str) -> tuple[tuple[Uuid, bool], ...]:
+        """The routers with a network that overlaps with a prefix.
+
+        :returns: each with whether the network is a provider network
+        """
+        key = prefixes.key(iptext.network(prefix))
+        tables = [(_PORT, 'port')]
+        if self._inputs.chosen.tenants and self._inputs.chosen.tenants.routes:
+            tables.append((_ROUTE, 'route'))
+        return tuple(sorted({
+            (router, self._is_public(router, uuid))
+            for table, column in tables
+            for uuid in self._rows.find('nb', table, 'network').find(key)
+            for router in self._rows.find('nb', _ROUTER, column).find(uuid)}))
+
+    def overlaps(self, router: Uuid, prefix: str) -> Iterator[str]:
+        """The networks of a router that overlap with a prefix."""
+        wanted = iptext.network(prefix)
+        for each in self._rows.ask(self.networks, router):
+            if not each.withheld and networks.overlap(
+                    iptext.network(each.prefix), wanted):
+                yield each.prefix
+
+    def called(self, router: Uuid) -> str:
+        """The names of a router."""
+        return self._rows.ask(self._frames.frame, router).router.both_names
+
+    def _is_public(self, router: Uuid, port: Uuid) -> bool:
+        """Whether a port is a gateway port on a provider network."""
+        frame = self._rows.ask(self._frames.frame, router)
+        names = self._rows.find('nb', _PORT, 'name').keys_of(port)
+        return any(each.lrp in names and each.segment is not None
+                   for each in frame.router.ports)
 
 
 def _too_wide(net: iptext.Network) -> bool:

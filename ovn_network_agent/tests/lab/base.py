@@ -26,6 +26,7 @@ from lab import cloud as clouds
 from lab import dump
 from lab import echo
 from lab import families
+from lab import flat
 from lab import neutron
 from lab import node as nodes
 from lab import plan
@@ -57,6 +58,7 @@ class LabTestCase(objects.Objects, testtools.TestCase):
         4 or 6
     :cvar SCHEDULER: how Neutron schedules gateways
     :cvar FURTHER: whether gateways have a second provider bridge
+    :cvar VRF: whether BGP of the gateways is in a VRF, or in the default VRF
     :cvar AGENTS: whether :meth:`setUpClass` starts the agents
     :cvar ROOT: root file system of the gateway nodes, see
         :class:`lab.node.Node`
@@ -72,6 +74,7 @@ class LabTestCase(objects.Objects, testtools.TestCase):
     FAMILY = 4
     SCHEDULER = neutron.GATEWAY_CHASSIS
     FURTHER = False
+    VRF = True
     AGENTS = True
     ROOT = None
     CONFIG = {}
@@ -82,10 +85,10 @@ class LabTestCase(objects.Objects, testtools.TestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.cloud = clouds.Cloud(gateways=cls.GATEWAYS,
-                                 scheduler=cls.SCHEDULER, root=cls.ROOT,
-                                 further=cls.FURTHER, version=cls.FAMILY,
-                                 vlan=SEGMENTS[cls.SEGMENT])
+        cls.cloud = (clouds.Cloud if cls.VRF else flat.FlatCloud)(
+            gateways=cls.GATEWAYS, scheduler=cls.SCHEDULER, root=cls.ROOT,
+            further=cls.FURTHER, version=cls.FAMILY,
+            vlan=SEGMENTS[cls.SEGMENT])
         cls.addClassCleanup(cls.cloud.close)
         try:
             cls.build()
@@ -105,6 +108,8 @@ class LabTestCase(objects.Objects, testtools.TestCase):
                   for group, values in cls.CONFIG.items()}
         config.setdefault('fip_route', {})['announce_method'] = (
             method or cls.METHOD)
+        if not cls.VRF:
+            config.setdefault('frr', {})['vrf_name'] = ''
         return config
 
     def setUp(self):
@@ -182,7 +187,8 @@ class LabTestCase(objects.Objects, testtools.TestCase):
     @property
     def kind(self):
         """The cloud and the announce method, in words."""
-        return f'{self.METHOD}, {self.SEGMENT}, IPv{self.FAMILY:d}'
+        where = '' if self.VRF else ', default VRF'
+        return f'{self.METHOD}, {self.SEGMENT}, IPv{self.FAMILY:d}{where}'
 
     # -- traffic ----------------------------------------------------------
 

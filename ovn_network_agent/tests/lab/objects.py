@@ -71,13 +71,16 @@ class Objects:
         """
         routes = self.kernel_routes(name)
         flows = self.flows(name, ownership.COOKIE_HAIRPIN)
-        announced = self.kernel_routes(name, VRF_TABLE)
+        announced = (self.kernel_routes(name, VRF_TABLE)
+                     if self.cloud.VRF else routes)
         statics = self.statics(name)
         return {address: {place for place, there in (
             ('route', address in routes),
             ('flow', _of_address(flows, address)),
-            ('announced', address in announced or
-             self.family.static(address) in statics))
+            ('announced', address in announced or any(
+                line.startswith(f'{self.family.frr} route '
+                                f'{self.family.prefix(address)} ')
+                for line in statics)))
             if there} for address in addresses}
 
     def assert_served(self, name, *addresses):

@@ -13,6 +13,7 @@
 
 import contextlib
 import itertools
+import json
 import signal
 import time
 
@@ -27,15 +28,15 @@ from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import leaving
 
+# VLAN tag between a machine and its trunk, and a routing table there.
+SUBPORT = 55
 # Of the network with a VLAN, by family.
 VLAN = 101
 TAGGED = {4: next(plan.FURTHER_PROVIDERS.subnets(new_prefix=24)),
           6: plan.FURTHER_PROVIDER6}
-# What the agent may add to the loss of OVN in a live migration, milliseconds.
-# A busy processor only adds to this, so one way counts, and there are up to
-# so many times there and back.
+# What the agent and BGP may add to the outage of OVN in a live migration,
+# milliseconds.
 MIGRATION_MS = 300
-ROUNDS = 3
 WAITS = 'ovn-ofctrl-wait-before-clear'
 # Longest seconds between two router advertisements of FRR, and a bit.
 ADVERTISED = 35
@@ -45,7 +46,11 @@ class ProviderPorts:
     """The tests: machines on two nodes, on a flat network and on a VLAN.
 
     Router alpha on gw1 is on the flat network, and no router on the VLAN.
+
+    :cvar PAIRS: whether the agents announce allowed address pairs
     """
+
+    PAIRS = False
 
     CONFIG = {
         'DEFAULT': {
@@ -148,31 +153,33 @@ class ProviderPorts:
         OVN alone takes the machine of the floating IP along, since its router
         stays.  The other machine takes the MAC of its gateway along.
         """
-        vm, address = self.one, self.one.port.address
-        known = (f'neigh replace {vm.port.network.gateway} lladdr '
-                 f'{self.mac("gw1")} dev eth0 nud permanent\n')
-        self.addCleanup(vm.node.batch, known.replace('permanent', 'stale'))
-        vm.lines = known
-        self.addCleanup(setattr, vm, 'lines', '')
-        added = []
-        for source, target in (('gw1', 'gw2'), ('gw2', 'gw1')) * ROUNDS:
-            if target == 'gw2' and added and min(added) <= MIGRATION_MS:
-                break
-            with (self.probing(self.fip.address) as floor,
-                  self.probing(address) as running):
-                self.homes[vm] = target
-                for each, migrating in ((floor, self.inner), (running, vm)):
-                    self.cloud.activate(migrating, source, target)
-                    each.wait_answered(base.SETTLE, after=time.monotonic())
-                    self.cloud.unplug(migrating, source)
-                self.each_alone()
-                for each in floor, running:
-                    each.halt()
-                alone, ours = floor.stop(), running.stop()
-            base.note(f'{self.kind}, {source} to {target}: {ours}; OVN alone: '
-                      f'{alone}')
-            added.append(ours.longest_gap_ms - alone.longest_gap_ms)
-        self.assertLessEqual(min(added), MIGRATION_MS)
+        for vm in (self.one, self.tagged):
+            known = (f'neigh replace {vm.port.network.gateway} lladdr '
+                     f'{self.mac("gw1")} dev eth0 nud permanent\n')
+            self.addCleanup(vm.node.batch, known.replace('permanent', 'stale'))
+            vm.lines = known
+            self.addCleanup(setattr, vm, 'lines', '')
+            for source, target in (('gw1', 'gw2'), ('gw2', 'gw1')):
+                alone, ours = self.migrated(vm, source, target)
+                base.note(f'{self.kind}, {vm.port.network.name}, {source} to '
+                          f'{target}: {ours}; OVN alone: {alone}')
+                self.assertLessEqual(
+                    ours.longest_silence_ms - alone.longest_silence_ms,
+                    MIGRATION_MS)
+
+    def migrated(self, vm, source, target):
+        """Reports of a live migration by OVN alone, and of a machine's."""
+        with (self.probing(self.fip.address) as floor,
+              self.probing(vm.port.address) as running):
+            self.homes[vm] = target
+            for each, migrating in ((floor, self.inner), (running, vm)):
+                self.cloud.activate(migrating, source, target)
+                each.wait_answered(base.SETTLE, after=time.monotonic())
+                self.cloud.unplug(migrating, source)
+            self.each_alone()
+            for each in floor, running:
+                each.halt()
+            return floor.stop(), running.stop()
 
     def test_a_virtual_ip(self):
         """Machines of one node and of two have it in turn, as with VRRP."""
@@ -236,6 +243,41 @@ class ProviderPorts:
             self.wait_gone('gw1', second)
         self._give_up(vm, second)
 
+    def test_a_trunk_and_address_pairs(self):
+        """A subport is like any port; pairs are announced by option."""
+        vm, network = self.tagged, self.cloud.neutron.provider
+        pair = str(vm.port.network.cidr[202])
+        self.cloud.neutron.set_addresses(vm.port, vm.port.address,
+                                         pairs=[pair])
+        self._add(vm, pair)
+        subport = self.cloud.neutron.add_subport(vm.port, network, SUBPORT)
+        address = subport.address
+        length = network.cidr.prefixlen
+        vm.node.batch(
+            f'link add link eth0 name sub0 type vlan id {SUBPORT}\n'
+            'link set sub0 up\n'
+            f'addr add {address}/{length:d} dev sub0 {self.family.unchecked}\n'
+            f'route add {self.family.default} via {network.gateway} dev sub0 '
+            f'table {SUBPORT}\n')
+        vm.node.batch(f'rule add from {address} table {SUBPORT}\n',
+                      self.family.option)
+        self.cloud.wait_announced(address, 'gw1', base.SETTLE)
+        self.reach(self.client, 'udp', address)
+        report = self.reach(vm.node, 'udp', self.family.client,
+                            source=address)
+        self.assertEqual({address}, report.seen_sources)
+        self.assertEqual(['gw1'] if self.PAIRS else [],
+                         self.cloud.announcers(pair))
+        if self.PAIRS:
+            self.reach(self.client, 'tcp', pair)
+        self.cloud.neutron.set_addresses(vm.port, vm.port.address)
+        self.cloud.neutron.remove_port(subport.uuid)
+        self._give_up(vm, pair)
+        vm.node.batch('link del sub0\n')
+        for gone in address, pair:
+            self.cloud.wait_withdrawn(gone, base.SETTLE)
+            self.wait_gone('gw1', gone)
+
     # -- programs that die ------------------------------------------------
 
     def test_kill_and_restart_of_the_agent(self):
@@ -268,19 +310,6 @@ class ProviderPorts:
             self.cloud.start_controller('gw1')
         self.assertEqual([], self.changes('gw1', since))
 
-    def test_kill_and_restart_of_frr(self):
-        """The machines of the node come back, the others notice nothing."""
-        node, there = self.cloud['gw2'], (self.far, self.tagged_far)
-        with self.nothing_lost(self.one):
-            frr.stop(node, signal.SIGKILL)
-            for vm in there:
-                self.cloud.wait_withdrawn(vm.port.address, base.SETTLE)
-            frr.start(node, self.cloud.routing('gw2'))
-            self.settled()
-        for vm in there:
-            self.reach(self.client, 'icmp', vm.port.address)
-            self.reach(vm.node, 'icmp', self.family.client)
-
     def test_a_stop_leaves_nothing(self):
         """No route, rule, flow, line of FRR, device; and all comes back."""
         agent = self.cloud.agents['gw1']
@@ -304,14 +333,32 @@ class ProviderPorts:
 
 
 class TestProviderPortStatic(ProviderPorts, base.LabTestCase):
-    """With static routes of FRR, and IPv4."""
+    """With static routes of FRR, IPv4, and address pairs."""
+
+    PAIRS = True
+    CONFIG = {**ProviderPorts.CONFIG,
+              'provider_port': {'allowed_address_pairs': 'true'}}
+
+    def test_kill_and_restart_of_frr(self):
+        """The machines of the node come back, the others notice nothing."""
+        node, there = self.cloud['gw2'], (self.far, self.tagged_far)
+        with self.nothing_lost(self.one):
+            frr.stop(node, signal.SIGKILL)
+            for vm in there:
+                self.cloud.wait_withdrawn(vm.port.address, base.SETTLE)
+            frr.start(node, self.cloud.routing('gw2'))
+            self.settled()
+        for vm in there:
+            self.reach(self.client, 'icmp', vm.port.address)
+            self.reach(vm.node, 'icmp', self.family.client)
 
 
 class TestProviderPortKernel(ProviderPorts, base.LabTestCase):
-    """With kernel routes that FRR redistributes, and IPv6."""
+    """With kernel routes that FRR redistributes, and IPv6; no VRF."""
 
     METHOD = 'kernel'
     FAMILY = 6
+    VRF = False
 
     def test_a_machine_learns_its_default_route(self):
         """From FRR, on each segment; and no network comes with it."""
@@ -323,3 +370,32 @@ class TestProviderPortKernel(ProviderPorts, base.LabTestCase):
             route, = learned.splitlines()
             self.assertIn(f'default via {ownership.SEGMENT_LINK_LOCAL} ',
                           route)
+
+    def test_kill_and_restart_of_frr(self):
+        """With graceful restart, nothing is lost, as the page has it."""
+        node, peer = self.cloud['gw2'], plan.uplink6('gw2')[1]
+        # This saves the prefix list of the agent, too.
+        frr.add(node, f'router bgp {plan.GATEWAY_AS["gw2"]:d}\n'
+                      ' bgp graceful-restart\n'
+                      ' bgp graceful-restart preserve-fw-state\nexit\n')
+        # The sessions take it at their start.
+        node.run(['vtysh', '-c', 'clear bgp *'])
+        nodes.wait_until('the restart of the session is over', lambda: (
+            'End-of-RIB received: Yes' in frr.ask(
+                self.cloud['spine'], 'bgpd',
+                f'show bgp ipv6 neighbors {peer} graceful-restart')))
+        self.settled()
+        with self.nothing_lost(self.one, self.far, self.tagged_far):
+            frr.stop(node, signal.SIGKILL)
+            frr.start(node, node.read('/etc/frr/frr.conf'), ('-K', '60'))
+            for vm in (self.far, self.tagged_far):
+                nodes.wait_until(f'{vm.port.address} is learned anew',
+                                 lambda v=vm: self.learned(v.port.address),
+                                 2 * base.SETTLE)
+
+    def learned(self, address):
+        """Whether the spine has a path, and none from before a restart."""
+        paths = json.loads(frr.ask(
+            self.cloud['spine'], 'bgpd', f'show bgp {self.family.afi} unicast '
+            f'{self.family.prefix(address)} json')).get('paths', ())
+        return bool(paths) and not any(path.get('stale') for path in paths)

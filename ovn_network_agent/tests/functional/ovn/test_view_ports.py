@@ -89,23 +89,32 @@ class PortsTest(base.OvsdbTestCase):
         self.assertTrue(self.found(eyes)[ONE].bound)
 
     def test_a_migration_under_way(self):
-        """Only the chassis that has the port announces the machine.
-
-        What the machine sends from the target is forwarded there.
-        """
+        """The target announces the machine from the moment it runs there."""
         self.add(chassis=AWAY, additional_chassis=self.cloud._chassis(HERE))
         self.add('vm-2', additional_chassis=self.cloud._chassis(AWAY),
                  addresses=(TWO,))
         eyes = self.eyes()
-        self.become(eyes, TWO)
-        self.sb.transact(ovsdb.update(
-            'Port_Binding', {'logical_port': 'vm-1'},
-            options=ovsdb.ovsdb_map(**{
-                'additional-chassis-activated': HERE})))
         found = self.become(eyes, ONE, TWO)
-        self.assertEqual((False, True), (found[ONE].bound, found[TWO].bound))
+        self.assertEqual(
+            ((False, False), (True, True)), tuple(
+                (found[each].bound, found[each].announced)
+                for each in (ONE, TWO)))
+        for values, announced in (
+                ({'options': self.activated(HERE)}, True),
+                ({'options': self.activated(AWAY)}, False),
+                # The source has given the port back.
+                ({'chassis': ovsdb.ovsdb_set(())}, True)):
+            self.sb.transact(ovsdb.update(
+                'Port_Binding', {'logical_port': 'vm-1'}, **values))
+            self.eventually(lambda wanted=announced: self.found(
+                eyes)[ONE].announced is wanted, values)
+            self.assertFalse(self.found(eyes)[ONE].bound)
         self.cloud.move_machine('vm-1', HERE)
-        self.eventually(lambda: self.found(eyes)[ONE].announced, 'arrived')
+        self.eventually(lambda: self.found(eyes)[ONE].bound, 'arrived')
+
+    @staticmethod
+    def activated(chassis):
+        return ovsdb.ovsdb_map(**{'additional-chassis-activated': chassis})
 
     def test_kinds_of_ports(self):
         for number, kind in enumerate(('virtual', 'external', 'localport',

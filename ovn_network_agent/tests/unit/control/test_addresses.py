@@ -266,6 +266,14 @@ class MachinesTest(AddressesTestCase):
     def test_withheld(self):
         self.assertEqual(('omitted', 'by hand'), self.one(withheld='by hand'))
 
+    def test_a_port_that_is_not_up(self):
+        state, why = self.one(announced=False)
+        self.assertEqual('forwarded', state)
+        self.assertIn('not up', why)
+        self.assertEqual(
+            ('omitted', 'a live migration of its machine to this chassis is '
+             'under way'), self.one(announced=False, bound=False))
+
     def test_in_no_subnet(self):
         state, why = self.one(network=worlds.network(networks=()))
         self.assertEqual('omitted', state)

@@ -62,14 +62,18 @@ class ProviderPortTest(base.BaseTestCase):
         self.assertLessEqual({route.ref, *flows}, {*announced.requires})
 
     def test_a_machine_that_comes(self):
-        """Its route alone: the kernel takes what it sends."""
-        self.assertEqual(['kernel_route'], self.kinds(address(bound=False)))
-        self.assertEqual([], self.kinds(address(bound=False),
-                                        frr__vrf_name=''))
+        """Announced as soon as it runs here; before, nothing is made."""
+        self.assertEqual(self.wanted(address()),
+                         self.wanted(address(bound=False)))
+        coming = address(bound=False, announced=False)
+        self.assertEqual({'keep'}, {*self.kinds(coming)})
+        kept = {keep.of for keep in self.wanted(coming)}
+        self.assertLessEqual({each.ref for each in self.wanted(address())},
+                             kept)
 
     def test_a_port_that_is_not_up(self):
         """Its announcement stays if there is one."""
-        route, *kept = self.wanted(address(up=False))
+        route, *kept = self.wanted(address(announced=False))
         self.assertEqual('kernel_route', route.kind)
         self.assertEqual({'keep'}, {each.kind for each in kept})
         refs = {keep.of for keep in kept}

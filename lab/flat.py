@@ -12,7 +12,6 @@
 """A cloud whose gateways have everything in the default VRF."""
 
 from lab import cloud
-from lab import frr
 from lab import plan
 from lab import wiring
 
@@ -42,6 +41,8 @@ def without_vrf(config):
 class FlatCloud(cloud.Cloud):
     """A cloud without VRFs; the only default route comes from BGP."""
 
+    VRF = False
+
     def wire_gateway(self, name):
         """Uplink and loopback are in the default VRF."""
         node = self[name]
@@ -55,4 +56,4 @@ class FlatCloud(cloud.Cloud):
 
     def routing(self, name):
         """The same filters, in the default VRF."""
-        return without_vrf(frr.gateway_config(name))
+        return without_vrf(super().routing(name))

@@ -13,9 +13,9 @@
 
 import unittest
 
+from lab import flat
 from lab import frr
 from lab import plan
-from lab.chaos import flat
 
 
 class FlatTest(unittest.TestCase):

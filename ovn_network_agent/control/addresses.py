@@ -295,12 +295,7 @@ class Addresses:
             return State.OMITTED, ('distributed: the chassis of its machine '
                                    'answers for it')
         if known.machine and not known.machine.announced:
-            if not known.machine.bound:
-                return State.OMITTED, ('a live migration of its machine to '
-                                       'this chassis is under way')
-            return State.FORWARDED, (
-                'its port is not up on this chassis yet; what the machine '
-                'sends is forwarded')
+            return _coming(known.machine)
         if known.address in self._problems:
             return State.OMITTED, self._problems[known.address]
         if (port and not known.resident and
@@ -340,3 +335,16 @@ class Addresses:
         return (known.machine is not None and
                 not known.machine.network.named and not segments.located(
                     known.segment, bridges.served(self._conf)))
+
+
+def _coming(machine):
+    """(state, reason) of an address that is not announced yet.
+
+    :param machine: :class:`model.PortAddress`
+    """
+    if not machine.bound:
+        return standing.State.OMITTED, ('a live migration of its machine to '
+                                        'this chassis is under way')
+    return standing.State.FORWARDED, (
+        'its port is not up on this chassis yet; what the machine sends is '
+        'forwarded')

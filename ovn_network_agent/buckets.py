@@ -47,6 +47,11 @@ class Buckets(Mapping[str, _V]):
     def __len__(self) -> int:
         return sum(map(len, self._buckets.values()))
 
+    def __eq__(self, other: object) -> bool:
+        # Most buckets are the same object.
+        return (self._buckets == other._buckets if isinstance(other, Buckets)
+                else super().__eq__(other))
+
     def __repr__(self) -> str:
         return repr(dict(self))
 
@@ -69,9 +74,13 @@ class Buckets(Mapping[str, _V]):
                 made[number][key] = come[key]
         new = {number: each for number, each in made.items()
                if each != self._buckets.get(number, {})}
-        return self if not new else Buckets({
-            number: each for number, each in {**self._buckets, **new}.items()
-            if each})
+        if not new:
+            return self
+        kept = {**self._buckets, **new}
+        for number, each in new.items():
+            if not each:
+                del kept[number]
+        return Buckets(kept)
 
 
 EMPTY = Buckets[Any]({})
@@ -81,12 +90,11 @@ def differing(before: Mapping[str, _V], now: Mapping[str, _V]
               ) -> Iterator[tuple[Mapping[str, _V], Mapping[str, _V]]]:
     """The parts of two mappings that may differ, side by side."""
     if isinstance(before, Buckets) and isinstance(now, Buckets):
-        for number in before._buckets.keys() | now._buckets.keys():
-            one, other = (each._buckets.get(number, {})
-                          for each in (before, now))
-            if one is not other:
-                yield one, other
-    elif before is not now:
+        former, new = before._buckets, now._buckets
+        for number in former.keys() | new.keys():
+            if former.get(number) is not new.get(number):
+                yield former.get(number, {}), new.get(number, {})
+    else:
         yield before, now
 
 

@@ -32,7 +32,7 @@ ORDER = ('cmd', 'service', 'ctl', 'migrate', 'upgrade', 'diagnosis', 'metrics',
          'gateways', 'watches', 'forward', 'ovs', 'ovsdb', 'privileged', 'frr',
          'openflow', 'nft', 'netlink', 'conf', 'values')
 # Modules in the root of the package.
-VALUES = ('backoff', 'iptext', 'model', 'networks', 'notices',
+VALUES = ('backoff', 'buckets', 'iptext', 'model', 'networks', 'notices',
           'notyet', 'ownership', 'pieces', 'port_forwards', 'printable',
           'private_names', 'resources', 'selection', 'served', 'socket_marks',
           'strides', 'trigger', 'typos', 'version', 'vlans')

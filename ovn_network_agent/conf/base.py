@@ -29,8 +29,7 @@ OPTS = [
              'the namespace "ovn_network_agent.drivers". Beside the default, '
              'there are "provider_port", for machines on provider networks, '
              '"tenant_network", for networks of tenants without NAT, and '
-             '"load_balancer", for the health of virtual IPs. '
-             'When a driver is '
+             '"load_balancer", for virtual IPs. When a driver is '
              'removed from this list, the next start removes everything that '
              'the driver made. An unknown, failing or doubly named driver '
              'prevents the start.'),

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""[load_balancer]: the driver that follows the backends of virtual IPs."""
+"""[load_balancer]: the driver for virtual IPs."""
 
 from oslo_config import cfg
 
@@ -24,4 +24,13 @@ OPTS = [
              'with the first one. A virtual IP stays announced as long as one '
              'of its ports has no health check, or a backend whose state OVN '
              'does not know. The address of a router stays in any case.'),
+    cfg.BoolOpt(
+        'vips_behind_snat', default=False, mutable=True,
+        help='Whether the driver tenant_network announces virtual IPs in '
+             'networks of tenants that are not announced themselves because '
+             'a router translates them (SNAT), too. The answers of a virtual '
+             'IP leave with its own address in spite of SNAT. Several tenants '
+             'may have the same addresses in such networks, so name what is '
+             'to be announced in [tenant_network] address_scopes or in '
+             '[announce].'),
 ]

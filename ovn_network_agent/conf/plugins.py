@@ -34,11 +34,12 @@ ABSENCE = 'absence'
 MACHINES = 'machines'
 # The driver has the core withhold virtual IPs without backends.
 BACKENDS_OF_VIPS = 'backends'
+VIPS = 'vips'
 # The driver announces networks of tenants behind routers.  The core finds
 # their prefixes.
 TENANTS = 'tenants'
 
-SERVICES = (RANKING, ABSENCE, MACHINES, BACKENDS_OF_VIPS, TENANTS)
+SERVICES = (RANKING, ABSENCE, MACHINES, BACKENDS_OF_VIPS, VIPS, TENANTS)
 
 
 def asked(conf: Any, what: str) -> bool:

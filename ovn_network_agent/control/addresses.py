@@ -79,8 +79,9 @@ class _Known:
     @property
     def subject(self):
         """What its resources are about, see :class:`resources.Resource`."""
-        return (self.tenant.prefix if self.tenant
-                else networks.host_prefix(self.address))
+        if self.tenant or '/' in self.address:
+            return self.tenant.prefix if self.tenant else self.address
+        return networks.host_prefix(self.address)
 
     @property
     def segment(self):
@@ -131,7 +132,8 @@ class Addresses:
         for uuid, prefixes in snapshot.tenants.items() if snapshot else ():
             for each in prefixes.values():
                 self._known[each.address, f'{TENANT} {uuid}'] = _Known(
-                    each.address, {TENANT}, routers[uuid], tenant=each)
+                    each.address, {TENANT, VIP} if each.vip else {TENANT},
+                    routers[uuid], tenant=each)
         for each in standings:
             self._add(each.vip.address, (VIP,)).vip = each
         self._add_others()
@@ -173,8 +175,10 @@ class Addresses:
         address = served.address
         if not self._handled(address):
             return
+        prefix = networks.host_prefix(address)
         if served.kinds == (VIP,) and address not in self._problems and (
-                networks.host_prefix(address) not in self._refs):
+                prefix not in self._refs or
+                prefix in self._snapshot.tenants.get(router.uuid, {})):
             # An address without a resource may be a tenant's.
             return
         known = self._add(address, served.kinds, router)
@@ -191,17 +195,16 @@ class Addresses:
                 networks.host_prefix(address), ())))
 
     def _add_others(self):
-        """Addresses that only the table knows."""
+        """Addresses and prefixes that only the table knows."""
         known = {each.subject for each in self._known.values()
                  if not each.claimed}
         for subject, refs in self._refs.items():
-            address, _slash, length = subject.partition('/')
-            if length not in ('32', '128') or subject in known:
+            if subject in known:
                 continue
             found = map(self._table.row, refs)
             if any(rows.stage(row) is resources.Stage.ANNOUNCE or
                    row.state in ledger.FAILING for row in found):
-                self._add(address, (OTHER,))
+                self._add(networks.canonical(subject), (OTHER,))
 
     # -- one address ------------------------------------------------------
 
@@ -295,7 +298,11 @@ class Addresses:
             return State.OMITTED, ('distributed: the chassis of its machine '
                                    'answers for it')
         if known.machine and not known.machine.announced:
-            return _coming(known.machine)
+            return (State.FORWARDED, (
+                'its port is not up on this chassis yet; what the machine '
+                'sends is forwarded')) if known.machine.bound else (
+                    State.OMITTED, 'a live migration of its machine to this '
+                    'chassis is under way')
         if known.address in self._problems:
             return State.OMITTED, self._problems[known.address]
         if (port and not known.resident and
@@ -335,16 +342,3 @@ class Addresses:
         return (known.machine is not None and
                 not known.machine.network.named and not segments.located(
                     known.segment, bridges.served(self._conf)))
-
-
-def _coming(machine):
-    """(state, reason) of an address that is not announced yet.
-
-    :param machine: :class:`model.PortAddress`
-    """
-    if not machine.bound:
-        return standing.State.OMITTED, ('a live migration of its machine to '
-                                        'this chassis is under way')
-    return standing.State.FORWARDED, (
-        'its port is not up on this chassis yet; what the machine sends is '
-        'forwarded')

@@ -50,8 +50,8 @@ def add(commands):
         'why; "announced" does not say that packets arrive, "explain" looks '
         'at their way')
     shown.add_argument('address', nargs='*', metavar='ADDRESS',
-                       help='only these addresses, with each resource that '
-                       'was made for them')
+                       help='only these addresses or prefixes, with each '
+                       'resource that was made for them')
     shown.add_argument('--router', metavar='ROUTER',
                        help='only addresses of this router: its UUID or its '
                        'name, in Neutron or in OVN')

@@ -33,7 +33,8 @@ def add(commands):
         'reachable: each layer that a packet and its announcement cross')
     explain.add_argument('address', metavar='ADDRESS',
                          help='floating IP, SNAT or router address, VIP, '
-                         'or address of a machine on a provider network')
+                         'address of a machine on a provider network, or a '
+                         'network of a tenant or an address in it')
     explain.add_argument('--client', metavar='ADDRESS', default='',
                          help='address outside that cannot reach ADDRESS, for '
                          f'the way back; without this option {_CLIENTS[4]}, '
@@ -56,7 +57,7 @@ def run(given):
     :param given: the parsed command line, argparse.Namespace
     :returns: exit status
     """
-    address = _address(given.address)
+    address = _canonical(given.address)
     client = _client(given.client, address)
     # The readers of the systems take long to import, and only this command
     # needs them.
@@ -122,20 +123,21 @@ def _client(text, address):
     """
     from ovn_network_agent import networks
     version = networks.family(address)
-    client = _address(text or _CLIENTS[version])
-    if networks.family(client) != version:
+    client = _canonical(text or _CLIENTS[version])
+    if '/' in client or networks.family(client) != version:
         raise ValueError(f'--client {client} cannot be a client of {address}: '
                          f'name an address of IPv{version:d}')
     return client
 
 
-def _address(text):
-    """An address in canonical notation.
+def _canonical(text):
+    """An address or prefix in canonical notation.
 
-    :raises ValueError: when the text is no IP address
+    :raises ValueError: when the text is neither
     """
-    from ovn_network_agent import iptext
+    from ovn_network_agent import networks
     try:
-        return str(iptext.address(text))
-    except ValueError:
-        raise ValueError(f'{text!r} is not an IP address') from None
+        return networks.canonical(text)
+    except ValueError as error:
+        raise ValueError(f'{text!r} is not an IP address or prefix: '
+                         f'{error}') from None

@@ -10,9 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Driver load_balancer: virtual IPs follow the health of their backends.
+"""Driver load_balancer: virtual IPs, and the health of their backends.
 
-Driver fip_route announces the virtual IPs of routers on provider networks.
+Driver fip_route announces virtual IPs on provider networks, and driver
+tenant_network those in networks of tenants.
 """
 
 from ovn_network_agent.conf import load_balancer as options
@@ -21,10 +22,12 @@ from ovn_network_agent.drivers import base
 
 
 class LoadBalancerDriver(base.Driver):
-    """Has virtual IPs withheld while none of their backends is online."""
+    """Has virtual IPs in networks of tenants announced, and virtual IPs
+    withheld while none of their backends is online.
+    """
 
     CONFIG_OPTS = options.OPTS
-    ASKS = (plugins.BACKENDS_OF_VIPS,)
+    ASKS = (plugins.BACKENDS_OF_VIPS, plugins.VIPS)
 
     def events(self) -> tuple[base.Watch, ...]:
         """What the view has of health checks for this driver alone."""

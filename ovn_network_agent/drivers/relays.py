@@ -116,7 +116,7 @@ def arriving(group: model.GatewayGroup, node: model.Node,
                 not segment.patch_port):
             continue
         for dst in (*map(str, networks.provider_networks(port.networks)),
-                    *port.routed):
+                    *port.routed, *port.balanced):
             for relay in relays:
                 yield resources.Flow(
                     bridge, ownership.COOKIE_RELAY, ownership.PRIORITY_RELAY,

@@ -68,12 +68,12 @@ class TenantNetworkDriver(base.Driver):
         for port in group.ports:
             if port.chassis == node.chassis or port.routed_by_ovn:
                 continue
-            for subnet in port.routed:
+            for subnet in (*port.routed, *port.balanced):
                 network = iptext.network(subnet)
                 length = network.max_prefixlen
                 yield from announcing.permitted(
                     self.settings, f'{network.network_address}/{length:d}'
-                    if hosts else subnet, subnet)
+                    if hosts or subnet in port.balanced else subnet, subnet)
 
     def _prefix(self, found: model.TenantPrefix,
                 node: model.Node) -> base.Wanted:
@@ -88,9 +88,11 @@ class TenantNetworkDriver(base.Driver):
         nets = announcing.provider_networks(self.settings, found.port)
         wrong = fault(found, networks.inside(found.via, nets))
         if wrong:
+            what = (f'virtual IP {found.prefix}' if found.alone else
+                    f'{found.subnet} of network {found.network}')
             yield resources.Problem(
-                f'router {found.called}: {found.subnet} of network '
-                f'{found.network} {"; ".join(wrong)}', router=found.router)
+                f'router {found.called}: {what} {"; ".join(wrong)}',
+                router=found.router)
         if not found.announced or not networks.inside(found.via, nets):
             return
         port, served = found.port, bridges.served(self.settings)
@@ -148,9 +150,9 @@ def fault(found: model.TenantPrefix, inside: bool = True) -> Fault | None:
         return None
     return Fault(
         f'overlaps with {", ".join(found.rivals)}', _OUTCOME[found.claim],
-        'give one of them another subnet, or set external_ids:'
-        f'{ownership.EXT_ID_ANNOUNCE} = false on its network or router in '
-        'OVN NB')
+        f'give one of them another {"address" if found.alone else "subnet"}, '
+        f'or set external_ids:{ownership.EXT_ID_ANNOUNCE} = false on its '
+        f'{"load balancer" if found.alone else "network"} or router in OVN NB')
 
 
 _REFUSED = 'it is not announced for this router'

@@ -231,7 +231,7 @@ class VethLeakDriver(base.Driver):
             nets = announcing.provider_networks(self.settings, port)
             yield from self._further_ways(nets)
             yield from map(self._way_back, nets)
-        yield from self._ways_back(port, port.routed, node)
+        yield from self._ways_back(port, (*port.routed, *port.balanced), node)
         yield from self._out_of_ovn(port, port.tenants, node)
 
     def _guard(self, network: iptext.Network) -> base.Wanted:

@@ -299,11 +299,14 @@ def _changes(before: Subjects, now: Subjects) -> Iterator[
     if now is before:
         return
     for about, parts in now.items():
-        for former, new in buckets.differing(before.get(about, {}), parts):
+        former = before.get(about, {})
+        if parts is former or parts == former:
+            continue
+        for old, new in buckets.differing(former, parts):
             yield about, {
                 name: subject for name, subject in new.items()
-                if (known := former.get(name)) is not subject and
-                known != subject}, former.keys() - new.keys()
+                if (known := old.get(name)) is not subject and
+                known != subject}, old.keys() - new.keys()
     for about in before.keys() - now.keys():
         yield about, {}, before[about].keys()
 

@@ -56,8 +56,7 @@ class DesiredState:
         self._tracker = tracker
         self._contributions: dict[
             Contributor, dict[resources.Ref, resources.Resource]] = {}
-        # Who wants something at a key, by name.
-        self._claims: dict[resources.Ref, list[Contributor]] = {}
+        self._claims = tracker.claims
         # The keys at which not all want the same.
         self._disputed: set[resources.Ref] = set()
         # Of one contributor with itself.
@@ -152,6 +151,8 @@ class Tracker:
     """Desired and actual resources by kind and key; does no I/O."""
 
     def __init__(self) -> None:
+        #: who wants something at a key, by name; :class:`DesiredState` writes
+        self.claims: dict[resources.Ref, list[Contributor]] = {}
         self._desired: _Resources = collections.defaultdict(dict)
         self._actual: _Resources = collections.defaultdict(dict)
         self._kept: _Keys = collections.defaultdict(set)
@@ -164,6 +165,11 @@ class Tracker:
         self._deltas: dict[str, resources.Delta] = {}
 
     # -- what should be ---------------------------------------------------
+
+    def driver(self, ref: resources.Ref) -> str:
+        """The name of the first driver that wants ``ref``, '' for none."""
+        claims = self.claims.get(ref)
+        return claims[0][0] if claims else ''
 
     def want(self, resource: resources.Resource) -> None:
         """Desire a resource, in place of another one with the same key."""

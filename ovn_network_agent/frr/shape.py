@@ -104,11 +104,12 @@ def _permits(ordered, address):
     return first is not None and first.action == 'permit'
 
 
-def matches(entry, address):
+def matches(entry, address, length=None):
     """Whether an entry of a prefix list matches the route of an address.
 
     :param entry: :class:`frr.output.Entry`
-    :param address: IP address
+    :param address: IP address, the first one of a route to several
+    :param length: that of the route, None for a host route
     :returns: bool
     """
     if entry.prefix == 'any':
@@ -116,7 +117,7 @@ def matches(entry, address):
     network = _network(entry.prefix)
     if network.version != address.version or address not in network:
         return False
-    length = address.max_prefixlen
+    length = address.max_prefixlen if length is None else length
     if not entry.ge and not entry.le:
         return network.prefixlen == length
     return (entry.ge or network.prefixlen) <= length <= (entry.le or length)

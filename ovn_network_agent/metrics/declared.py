@@ -86,6 +86,7 @@ DRAINS = ('completed', 'timeout', 'error', 'nobody', 'noop')
 DATABASES = ('nb', 'sb', 'ovs')
 PHASES = ('restoring', 'running', 'draining', 'stopped')
 VIPS = ('announced', 'dormant', 'down', 'refused', 'waiting')
+ANNOUNCEMENTS = ('announced', 'missing')
 VERBS = ('created', 'updated', 'deleted')
 LEVELS = ('warning', 'error', 'critical')
 VETH = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
@@ -139,12 +140,19 @@ _PASSES = (
 _ANNOUNCING = (
     _gauge('desired_ips',
            'Addresses that this node should announce now: floating IPs, '
-           'addresses of gateways, VIPs that FRR announces, and machines on '
-           'provider networks.'),
+           'addresses of gateways, VIPs that FRR announces, machines on '
+           'provider networks, and networks of tenants, each of which counts '
+           'as one.'),
     _gauge('announced_ips',
            'Addresses among desired_ips whose announcement is in place: '
            'written, and not known to be missing. During a takeover the '
            'number may be a second late.'),
+    _gauge('announcements',
+           'The addresses of desired_ips by driver: in place ("announced"), '
+           'or not yet ("missing"). An address that two drivers want counts '
+           'for the first one by name. No series for a driver that has had no '
+           'address.',
+           driver=(), state=ANNOUNCEMENTS),
     _gauge('withdrawals_held',
            'Addresses that the withdrawal guard keeps announced, although no '
            'driver wants them any more. Missing before the first pass.'),

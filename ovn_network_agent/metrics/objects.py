@@ -16,24 +16,53 @@ import collections
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.metrics import declared
 
 _ANNOUNCING = (resources.Announcement.kind, resources.AnnouncedRoute.kind)
 _FLOW = resources.Flow.kind
 _COUNTED = (*_ANNOUNCING, _FLOW)
+_HAIRPINS = _FLOW, ''
+
+
+class _Names:
+    """How many objects each name has, and how many names each owner has."""
+
+    def __init__(self):
+        self.objects = collections.Counter()
+        self.of = collections.Counter()
+
+    def change(self, name, number):
+        """Count more objects of a name, or fewer.
+
+        :param name: (owner, name), None for nothing to count
+        """
+        if name is None:
+            return
+        before = bool(self.objects[name])
+        self.objects[name] += number
+        self.of[name[0]] += bool(self.objects[name]) - before
+        if not self.objects[name]:
+            del self.objects[name]
+
+    @property
+    def addresses(self):
+        """The number of addresses and prefixes."""
+        return self.of.total() - self.of[_FLOW]
 
 
 class Objects:
-    """Counts announced addresses and hairpin flows."""
+    """Counts announced addresses, by driver, and hairpin flows."""
 
     def __init__(self):
+        # Those that have announced something, also if it is gone.
+        self._drivers = set()
         self._forget()
 
     def _forget(self):
         # Whether each desired object is in place, with the name that it
         # counts for; and by name the numbers of both.
         self._states = {}
-        self._desired = collections.Counter()
-        self._there = collections.Counter()
+        self._desired, self._there = _Names(), _Names()
 
     def count_all(self, tracker):
         """Count everything anew.
@@ -53,25 +82,31 @@ class Objects:
             if ref.kind not in _COUNTED:
                 continue
             name, is_there = self._states.pop(ref, (None, False))
-            _change(self._desired, name, -1)
-            _change(self._there, name, -1 if is_there else 0)
-            name = _name(tracker.desired(ref))
+            self._desired.change(name, -1)
+            self._there.change(name, -int(is_there))
+            name = _name(tracker.desired(ref), tracker)
             if name is not None:
                 self._states[ref] = name, tracker.in_sync(ref)
-                _change(self._desired, name, 1)
-                _change(self._there, name, int(tracker.in_sync(ref)))
+                self._desired.change(name, 1)
+                self._there.change(name, int(tracker.in_sync(ref)))
 
     @property
     def gauges(self):
-        """The numbers, a dict of the name of a metric to an int."""
-        hairpins = self._desired[_FLOW], self._there[_FLOW]
-        return {'desired_ips': len(self._desired) - bool(hairpins[0]),
-                'announced_ips': len(self._there) - bool(hairpins[1]),
-                'hairpin_flows_desired': hairpins[0],
-                'hairpin_flows_installed': hairpins[1]}
+        """The numbers, see :class:`store.Store`."""
+        desired, there = self._desired, self._there
+        self._drivers.update(desired.of.keys() - {_FLOW})
+        return {'desired_ips': desired.addresses,
+                'announced_ips': there.addresses,
+                'announcements': {
+                    (driver, state): number for driver in self._drivers
+                    for state, number in zip(declared.ANNOUNCEMENTS, (
+                        there.of[driver],
+                        desired.of[driver] - there.of[driver]), strict=True)},
+                'hairpin_flows_desired': desired.objects[_HAIRPINS],
+                'hairpin_flows_installed': there.objects[_HAIRPINS]}
 
 
-def _name(resource):
+def _name(resource, tracker):
     """The name that an object counts for, None for an object without one.
 
     The objects of an address count as one address, and each flow as one flow.
@@ -79,12 +114,5 @@ def _name(resource):
     if resource is None:
         return None
     if resource.kind in _ANNOUNCING:
-        return resource.subject
-    return _FLOW if resource.cookie == ownership.COOKIE_HAIRPIN else None
-
-
-def _change(counter, name, number):
-    if name is not None:
-        counter[name] += number
-        if not counter[name]:
-            del counter[name]
+        return tracker.driver(resource.ref), resource.subject
+    return _HAIRPINS if resource.cookie == ownership.COOKIE_HAIRPIN else None

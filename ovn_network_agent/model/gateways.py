@@ -159,6 +159,8 @@ class GroupPort:
     routed_by_ovn: bool = False
     # Networks of tenants that are announced without NAT, sorted.
     routed: tuple[str, ...] = ()
+    # Further ones with virtual IPs that are announced one by one, sorted.
+    balanced: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -36,7 +36,8 @@ class Claim(enum.Enum):
 class TenantPrefix:
     """A prefix of tenants that is announced with its own addresses.
 
-    The whole subnet, one address of it, or the prefix of an extra route.
+    The whole subnet, one address of it (of a machine, or a virtual IP), or the
+    prefix of an extra route.
     """
 
     # UUID of the Logical_Router row, and the name that a person knows.
@@ -60,6 +61,10 @@ class TenantPrefix:
     # The other routers with overlapping prefixes, for messages.
     rivals: tuple[str, ...] = ()
     claim: Claim = Claim.SOLE
+    # Whether it is the address of a virtual IP, and whether one that is
+    # announced though its network is not.
+    vip: bool = False
+    alone: bool = False
 
     @property
     def address(self) -> str:

@@ -20,23 +20,23 @@ from collections.abc import Mapping
 
 from ovn_network_agent import model
 
-#: UUID of a router, and a prefix of it.
-Key = tuple[str, str]
 #: The other routers with prefixes that overlap.
 Rivals = tuple[str, ...]
 
 
 class Claims:
-    """Remembers the routers that are alone with a prefix."""
+    """Remembers the prefixes that a router was alone with.
 
-    def __init__(self) -> None:
-        self._first: set[Key] = set()
+    :param start: whether nobody knows what was before
+    """
+
+    def __init__(self, start: bool) -> None:
+        self._first: set[str] = set()
         # The conflicts that were there at the start, None before it.
-        self._unknown: dict[Key, Rivals] | None = None
+        self._unknown: dict[str, Rivals] | None = None if start else {}
 
-    def judge(self, found: Mapping[Key, Rivals]
-              ) -> dict[Key, model.Claim]:
-        """How routers stand with their prefixes now.
+    def judge(self, found: Mapping[str, Rivals]) -> dict[str, model.Claim]:
+        """How the router stands with its prefixes now.
 
         :param found: all prefixes that may be announced
         """
@@ -48,7 +48,7 @@ class Claims:
                          if claim is model.Claim.UNKNOWN}
         return judged
 
-    def _judge(self, key: Key, rivals: Rivals) -> model.Claim:
+    def _judge(self, key: str, rivals: Rivals) -> model.Claim:
         if not rivals:
             return model.Claim.SOLE
         if key in self._first:

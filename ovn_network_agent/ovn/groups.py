@@ -26,6 +26,7 @@ from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
 from ovn_network_agent.ovn import tenant_networks
+from ovn_network_agent.ovn import tenant_vips
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Uuid
@@ -44,11 +45,13 @@ class Groups:
 
     def __init__(self, found: queries.Queries, known: inputs.Inputs,
                  located: segments.Segments,
-                 behind: tenant_networks.TenantNetworks) -> None:
+                 behind: tenant_networks.TenantNetworks,
+                 vips: tenant_vips.TenantVips) -> None:
         self._rows = found
         self._inputs = known
         self._segments = located
         self._networks = behind
+        self._vips = vips
         self._drained: set[str] = set()
 
     def known(self, every: Collection[model.GatewayGroup],
@@ -158,7 +161,9 @@ class Groups:
                 self._rows.find('nb', _ROUTER, 'routed').keys_of(router)
                 for router in routers),
             tuple(sorted({prefix for router in routers for prefix
-                          in self._networks.routed(router)})))
+                          in self._networks.routed(router)})),
+            tuple(sorted({prefix for router in routers for prefix
+                          in self._vips.balanced(router)})))
 
 
 def _is_address(text: str) -> bool:

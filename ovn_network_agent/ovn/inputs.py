@@ -41,6 +41,9 @@ class Tenants:
     without_snat: bool = True
     ipv6: bool = False
     routes: bool = False
+    # Whether virtual IPs are, too; and where a router translates.
+    vips: bool = False
+    vips_behind_snat: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,7 +75,8 @@ def choice(conf: Any) -> Choice:
             options.advertisement_method == 'host',
             frozenset(options.address_scopes),
             options.require_snat_disabled, options.expose_ipv6_gua,
-            options.extra_routes)
+            options.extra_routes, plugins.asked(conf, plugins.VIPS),
+            conf.load_balancer.vips_behind_snat)
     return Choice(
         selection.read(conf.announce), machines, tenants,
         conf.load_balancer.withdraw_without_backends and

@@ -41,6 +41,8 @@ Referred = Callable[[Row, str], list[Row]]
 # forwarding.  A load balancer of Octavia has another device_owner, or none.
 _PORT_FORWARDING = 'port_forwarding_plugin'
 _EVERYTHING = ('0.0.0.0/0', '::/0')
+# Why no gateway answers ARP for the virtual IPs of a load balancer.
+NO_RESPONDER = 'its option neighbor_responder is none'
 # The types of Port_Binding rows that networks and gateways have.
 OF_NETWORKS = ('chassisredirect', 'patch', 'l3gateway', 'localnet')
 
@@ -272,9 +274,8 @@ def balanced(row: Row) -> tuple[
             found.add(model.BalancedAddress(address, floating, unanswered))
         else:
             problems.append(
-                f'Load_Balancer {row.uuid}: the address of VIP {key!r} cannot '
-                'be told, so it is not announced; give it one that is '
-                'no template')
+                f'Load_Balancer {row.uuid}: VIP {key!r} is not announced, '
+                f'because {_unreadable(row, key)}')
     return tuple(found), tuple(problems)
 
 
@@ -315,10 +316,18 @@ def vip_address(key: str) -> str:
         return ''
 
 
+def _unreadable(row: Row, key: str) -> str:
+    if key.startswith('^') and row.options.get('template') == 'true':
+        return ('it is a template: each chassis has an address of its own for '
+                'it (Chassis_Template_Var), and gateways answer for none; '
+                'give it an address')
+    return 'it is no IP address; correct or remove it'
+
+
 def _unanswered(options: Mapping[str, str]) -> str:
     """Why a gateway does not answer ARP for a VIP, '' when it answers."""
     if options.get('neighbor_responder') == 'none':
-        return 'its option neighbor_responder is none'
+        return NO_RESPONDER
     if options.get('distributed') == 'true':
         return 'it is distributed, and the chassis of its backends answer'
     return ''

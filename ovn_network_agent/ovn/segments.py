@@ -118,14 +118,16 @@ class Segments:
             if self._rows.ask(self.datapath, name) in places), None)
 
     def _ports(self, row: Uuid) -> Iterator[Uuid]:
-        """The ports of all routers with a NAT row or a load balancer."""
+        for router in self.routers(row):
+            yield from self._rows.find('nb', _ROUTER, 'port').keys_of(router)
+
+    def routers(self, row: Uuid) -> Iterator[Uuid]:
+        """The routers with a NAT row or a load balancer."""
         groups = self._rows.find('nb', 'Load_Balancer_Group',
                                  'balancer').find(row)
         for name in ('nat', 'balancer', 'group'):
             for each in sorted({row, *groups}):
-                for router in self._rows.find('nb', _ROUTER, name).find(each):
-                    yield from self._rows.find('nb', _ROUTER,
-                                               'port').keys_of(router)
+                yield from self._rows.find('nb', _ROUTER, name).find(each)
 
     def _names(self, port: Uuid) -> tuple[str, ...]:
         return self._rows.find('nb', _PORT, 'name').keys_of(port)

@@ -35,6 +35,7 @@ from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import routers
 from ovn_network_agent.ovn import segments
 from ovn_network_agent.ovn import tenant_networks
+from ovn_network_agent.ovn import tenant_vips
 from ovn_network_agent.ovn import tenants
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
@@ -72,10 +73,12 @@ class Builder:
         self._frames = routers.Routers(self._rows, self._inputs, located)
         behind = tenant_networks.TenantNetworks(self._rows, self._inputs,
                                                 located, self._frames)
-        self._tenants = tenants.Tenants(self._rows, self._inputs,
-                                        self._frames, behind)
+        vips = tenant_vips.TenantVips(self._rows, self._inputs, located,
+                                      self._frames, behind)
+        self._tenants = tenants.Tenants(self._rows, self._inputs, behind,
+                                        vips)
         self._groups = groups.Groups(self._rows, self._inputs, located,
-                                     behind)
+                                     behind, vips)
         self._ports = ports.Ports(self._rows, self._inputs, located)
         # The routers of the last view, those that the addresses were made of,
         # and by UUID their addresses.
@@ -198,6 +201,11 @@ class Builder:
         return self._by_router[router]
 
     # -- questions --------------------------------------------------------
+
+    def behind(self, router: model.Router) -> Iterator[tenants.Whole]:
+        """See :class:`tenants.Tenants`; of a router of the last view."""
+        uuid = self._rows.index('nb', _ROUTER, 'uuid').first(router.uuid)
+        return self._tenants.behind(router, uuid) if uuid else iter(())
 
     def hosts(self) -> tuple[set[ownership.Owner], set[ownership.Owner]]:
         """The owners of managed rows, and all chassis.

@@ -58,16 +58,14 @@ class TenantHosts:
         :returns: None if the network is announced as a whole
         """
         options = self._inputs.chosen.tenants
-        net = iptext.network(network.prefix)
-        port = next((each for each in self._networks.ports(router) if net in
-                     self._rows.ask(self._networks.attached, each).networks),
-                    None)
-        if port is None or options is None or not options.hosts:
+        if network.port is None or options is None or not options.hosts:
             return None
+        net = iptext.network(network.prefix)
         return tuple(
             host for uuid in self._rows.find(
                 'sb', _BINDING, 'machines').find(network.datapath)
-            for host in self._rows.ask(self._machine, router, port, uuid)
+            for host in self._rows.ask(self._machine, router,
+                                       network.port, uuid)
             if networks.inside(host[0], [net]))
 
     def _machine(self, router: Uuid, port: Uuid,
@@ -112,7 +110,7 @@ def prefixes(whole: model.TenantPrefix, hosts: Iterable[Host],
                                         withheld=whole.withheld)
     for prefix, why in made.items():
         known = former.get(prefix, whole)
-        if not same or (prefix, why, whole.subnet) != (
-                known.prefix, known.withheld, known.subnet):
+        if not same or (prefix, why, whole.subnet, whole.vip) != (
+                known.prefix, known.withheld, known.subnet, known.vip):
             known = dataclasses.replace(whole, prefix=prefix, withheld=why)
         yield prefix, known

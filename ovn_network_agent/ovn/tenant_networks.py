@@ -17,7 +17,6 @@ Each method is a function of rows in the sense of :mod:`ovn.queries`.
 
 from collections.abc import Iterable
 from collections.abc import Iterator
-from collections.abc import Mapping
 import dataclasses
 
 from ovn_network_agent import iptext
@@ -26,6 +25,7 @@ from ovn_network_agent import selection
 from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import policies
+from ovn_network_agent.ovn import prefixes
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import routers
 from ovn_network_agent.ovn import rows
@@ -51,12 +51,16 @@ class Network:
     """A prefix behind a router."""
 
     prefix: str
+    # Of the router; None behind an extra route.
+    port: Uuid | None
     datapath: Uuid
     # The name that a person knows.
     called: str
     # None for that of the gateway port, 0 for none.
     tag: int | None = None
     withheld: str = ''
+    # The network of a virtual IP that is announced without its network, ''.
+    within: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ class Attached:
     """What the rows of a router port give."""
 
     networks: tuple[iptext.Network, ...] = ()
+    port: Uuid | None = None
     datapath: Uuid | None = None
     switch: withholding.Network = withholding.Network()
     own: policies.Policy = policies.NONE
@@ -86,12 +91,11 @@ class TenantNetworks:
 
     def networks(self, router: Uuid) -> tuple[Network, ...]:
         """The networks of tenants behind a router, withheld ones, too."""
-        found = [self._rows.ask(self.attached, port)
-                 for port in self.ports(router)]
+        ports = tuple(self.ports(router))
         return tuple(sorted((
-            each for attached in (*found, *self._behind(router, found))
-            for each in self._judge(router, attached)),
-            key=lambda each: each.prefix))
+            *(each for port in ports
+              for each in self._rows.ask(self._at, router, port)),
+            *self._behind(router, ports)), key=lambda each: each.prefix))
 
     def routed(self, router: Uuid) -> tuple[str, ...]:
         """The prefixes of those that may be announced."""
@@ -99,12 +103,16 @@ class TenantNetworks:
             each.prefix for each in self._rows.ask(self.networks, router)
             if not each.withheld)
 
+    def _at(self, router: Uuid, port: Uuid) -> tuple[Network, ...]:
+        return tuple(self.judge(router, self._rows.ask(self.attached, port)))
+
     def _behind(self, router: Uuid,
-                found: Iterable[Attached]) -> Iterator[Attached]:
+                ports: Iterable[Uuid]) -> Iterator[Network]:
         """The prefixes of extra routes, as if they were at the port."""
         options = self._inputs.chosen.tenants
         if options is None or not options.routes:
             return
+        found = [self._rows.ask(self.attached, port) for port in ports]
         for row in self._rows.rows(
                 'nb', _ROUTE, self._rows.find('nb', _ROUTER,
                                               'route').keys_of(router)):
@@ -112,8 +120,8 @@ class TenantNetworks:
             for each in found if route else ():
                 if route and networks.inside(route[1], each.networks) and (
                         not _too_wide(route[0])):
-                    yield dataclasses.replace(
-                        each, networks=(route[0],), problems=())
+                    yield from self.judge(router, dataclasses.replace(
+                        each, networks=(route[0],), port=None))
 
     def ports(self, router: Uuid) -> Iterator[Uuid]:
         """The ports of a router that are no gateway ports."""
@@ -138,7 +146,7 @@ class TenantNetworks:
         name = columns.atom(row, 'name')
         (datapath,) = columns.referenced(patch, 'datapath')
         return Attached(
-            tuple(net for net in known if not _too_wide(net)), datapath,
+            tuple(net for net in known if not _too_wide(net)), port, datapath,
             switch,
             next(iter(self._rows.find('nb', _PORT, 'policy').keys_of(port)),
                  policies.NONE),
@@ -149,7 +157,8 @@ class TenantNetworks:
                 'network of a tenant, and left out'
                 for net in known if _too_wide(net))))
 
-    def _judge(self, router: Uuid, found: Attached) -> Iterator[Network]:
+    def judge(self, router: Uuid, found: Attached) -> Iterator[Network]:
+        """The networks of a port, with the reasons to withhold them."""
         switch, chosen = found.switch, self._inputs.chosen.selected
         tag = chosen.tag((), switch.statement.tags, frozenset(), switch.names)
         if self._inputs.chosen.tenants and self._inputs.chosen.tenants.hosts:
@@ -158,9 +167,10 @@ class TenantNetworks:
                                          exclude_cidrs=())
         for net in found.networks:
             yield Network(
-                str(net), found.datapath, switch.called or switch.uuid,
+                str(net), found.port, found.datapath,
+                switch.called or switch.uuid,
                 tag.number if tag.where else None,
-                self._condition(router, net, dict(found.scopes)) or
+                self._withheld(router, net, found) or
                 chosen.objection(self.subject(router, found, str(net))))
 
     def subject(self, router: Uuid, found: Attached, address: str,
@@ -175,8 +185,7 @@ class TenantNetworks:
             found.switch.statement.own, (*own.native, *found.own.native),
             judgement.names, found.switch.names)
 
-    def _condition(self, router: Uuid, net: iptext.Network,
-                   scopes: Mapping[int, str]) -> str:
+    def condition(self, net: iptext.Network, found: Attached) -> str:
         """Why the options do not let a network be announced, or ''."""
         options = self._inputs.chosen.tenants
         if options is None:
@@ -185,23 +194,67 @@ class TenantNetworks:
             return '[tenant_network] expose_ipv6_gua is false'
         if net.version == 6 and not _GLOBAL.overlaps(net):
             return 'its addresses are not global'
-        scope = scopes[net.version]
+        scope = dict(found.scopes)[net.version]
         if options.scopes and scope not in options.scopes:
             return (f'[tenant_network] address_scopes does not have its '
                     f'address scope {scope}' if scope else
                     'it has no address scope, and [tenant_network] '
                     'address_scopes names those to announce')
-        if options.without_snat:
-            return self._translated(router, net)
         return ''
 
-    def _translated(self, router: Uuid, net: iptext.Network) -> str:
-        """Why a router translates what comes from a network, or ''."""
+    def _withheld(self, router: Uuid, net: iptext.Network,
+                  found: Attached) -> str:
+        translated = self.translated(router, net)
+        return self.condition(net, found) or translated and (
+            f'its router translates {translated} (SNAT), so answers leave '
+            'with the address of the router')
+
+    def translated(self, router: Uuid, net: iptext.Network) -> str:
+        """What a router translates of a network that this withholds, or ''.
+        """
+        options = self._inputs.chosen.tenants
+        if options is None or not options.without_snat:
+            return ''
         for text in self._rows.ask(addresses.translated, self._rows, router):
             if networks.overlap(iptext.network(text), net):
-                return (f'its router translates {text} (SNAT), so answers '
-                        'leave with the address of the router')
+                return text
         return ''
+
+    # -- who else has a prefix --------------------------------------------
+
+    def sharing(self, prefix: str) -> tuple[tuple[Uuid, bool], ...]:
+        """The routers with a network that overlaps with a prefix.
+
+        :returns: each with whether the network is a provider network
+        """
+        key = prefixes.key(iptext.network(prefix))
+        tables = [(_PORT, 'port')]
+        if self._inputs.chosen.tenants and self._inputs.chosen.tenants.routes:
+            tables.append((_ROUTE, 'route'))
+        return tuple(sorted({
+            (router, self._is_public(router, uuid))
+            for table, column in tables
+            for uuid in self._rows.find('nb', table, 'network').find(key)
+            for router in self._rows.find('nb', _ROUTER, column).find(uuid)}))
+
+    def overlaps(self, router: Uuid, prefix: str) -> Iterator[str]:
+        """The networks of a router that overlap with a prefix."""
+        wanted = iptext.network(prefix)
+        for each in self._rows.ask(self.networks, router):
+            if not each.withheld and networks.overlap(
+                    iptext.network(each.prefix), wanted):
+                yield each.prefix
+
+    def called(self, router: Uuid) -> str:
+        """The names of a router."""
+        return self._rows.ask(self._frames.frame, router).router.both_names
+
+    def _is_public(self, router: Uuid, port: Uuid) -> bool:
+        """Whether a port is a gateway port on a provider network."""
+        frame = self._rows.ask(self._frames.frame, router)
+        names = self._rows.find('nb', _PORT, 'name').keys_of(port)
+        return any(each.lrp in names and each.segment is not None
+                   for each in frame.router.ports)
 
 
 def _too_wide(net: iptext.Network) -> bool:

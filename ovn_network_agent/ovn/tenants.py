@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 
-from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent.ovn import claims
@@ -25,10 +24,10 @@ from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import prefixes
 from ovn_network_agent.ovn import queries
-from ovn_network_agent.ovn import routers
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import tenant_hosts
 from ovn_network_agent.ovn import tenant_networks
+from ovn_network_agent.ovn import tenant_vips
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
@@ -38,6 +37,8 @@ _ROUTER = 'Logical_Router'
 _PORT = 'Logical_Router_Port'
 
 Prefixes = Mapping[str, model.TenantPrefix]
+#: A network, and its single addresses if these are announced in its place.
+Whole = tuple[model.TenantPrefix, tuple[tenant_hosts.Host, ...] | None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ class _Contest:
     rivals: tuple[str, ...] = ()
     # See tenant_hosts.TenantHosts.of_network.
     hosts: tuple[tenant_hosts.Host, ...] | None = None
+    # Likewise those of virtual IPs, which come before machines.
+    vips: tuple[tenant_hosts.Host, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,19 +69,21 @@ class Tenants:
     """
 
     def __init__(self, found: queries.Queries, known: inputs.Inputs,
-                 frames: routers.Routers,
-                 behind: tenant_networks.TenantNetworks) -> None:
+                 behind: tenant_networks.TenantNetworks,
+                 vips: tenant_vips.TenantVips) -> None:
         self._rows = found
         self._inputs = known
-        self._frames = frames
         self._networks = behind
         self._hosts = tenant_hosts.TenantHosts(found, known, behind)
-        self._claims = claims.Claims()
+        self._vips = vips
+        # By router; whether nobody has looked yet.
+        self._claims: dict[Uuid, claims.Claims] = {}
+        self._starts = True
         self._tracked: frozenset[Uuid] = frozenset()
         self._found: Mapping[Uuid, _Found] = {}
-        self._judged: Mapping[claims.Key, model.Claim] = {}
-        # What the prefixes were made of.
-        self._completed: tuple[object, ...] = (None,) * 3
+        self._judged: dict[Uuid, Mapping[str, model.Claim]] = {}
+        # By router what its prefixes were made of.
+        self._completed: dict[Uuid, tuple[object, ...]] = {}
         self.present: dict[str, Prefixes] = {}
 
     @property
@@ -98,51 +103,48 @@ class Tenants:
 
     def _of_router(self, router: Uuid) -> _Found:
         known = self._rows.ask(self._networks.networks, router)
+        alone = self._rows.ask(self._vips.alone, router)
+        contests = tuple(
+            _Contest(each) if each.withheld else self._rows.ask(
+                ask, router, each) for ask, found in (
+                    (self._contest, known), (self._alone, alone))
+            for each in found)
         return _Found(
-            tuple(_Contest(each) if each.withheld else self._rows.ask(
-                self._contest, router, each) for each in known),
+            contests,
             tuple(problem for port in self._networks.ports(router)
                   for problem in self._rows.ask(self._networks.attached,
-                                                port).problems))
+                                                port).problems) + tuple(
+                f'router {self._networks.called(router)}: {address} is a '
+                'virtual IP of a load balancer, and of a machine; it is '
+                'announced as the virtual IP; give one of them another '
+                'address' for each in contests for address in sorted(
+                    dict(each.hosts or ()).keys() & dict(each.vips).keys())))
 
     def _contest(self, router: Uuid,
                  network: tenant_networks.Network) -> _Contest:
         """Who else has a prefix, or a part of it."""
-        key = prefixes.key(iptext.network(network.prefix))
-        by_port = self._rows.find('nb', _ROUTER, 'port')
         rivals: set[str] = set()
         providers: set[str] = set()
-        for port in self._rows.find('nb', _PORT, 'network').find(key):
-            for other in by_port.find(port):
-                if self._is_public(other, port):
-                    providers.add(self._called(other))
-                elif other != router:
-                    rivals.update(self._overlaps(other, network.prefix))
-        if self._inputs.chosen.tenants and self._inputs.chosen.tenants.routes:
-            by_route = self._rows.find('nb', _ROUTER, 'route')
-            for route in self._rows.find('nb', _ROUTE, 'network').find(key):
-                for other in by_route.find(route) - {router}:
-                    rivals.update(self._overlaps(other, network.prefix))
-        return _Contest(network, min(providers, default=''),
-                        tuple(sorted(rivals)),
-                        self._hosts.of_network(router, network))
+        for other, public in self._rows.ask(self._networks.sharing,
+                                            network.prefix):
+            called = self._networks.called(other)
+            if public:
+                providers.add(called)
+            elif other != router:
+                rivals.update(
+                    f'{each} of router {called}' for each in
+                    self._networks.overlaps(other, network.prefix))
+        found = _Contest(network, min(providers, default=''),
+                         tuple(sorted(rivals)))
+        hosts = self._hosts.of_network(router, network)
+        return found if hosts is None else dataclasses.replace(
+            found, hosts=hosts, vips=self._vips.inside(router, network))
 
-    def _is_public(self, router: Uuid, port: Uuid) -> bool:
-        """Whether a port is a gateway port on a provider network."""
-        frame = self._rows.ask(self._frames.frame, router)
-        names = self._rows.find('nb', _PORT, 'name').keys_of(port)
-        return any(each.lrp in names and each.segment is not None
-                   for each in frame.router.ports)
-
-    def _overlaps(self, router: Uuid, prefix: str) -> Iterator[str]:
-        wanted = iptext.network(prefix)
-        for each in self._rows.ask(self._networks.networks, router):
-            net = iptext.network(each.prefix)
-            if not each.withheld and networks.overlap(net, wanted):
-                yield f'{each.prefix} of router {self._called(router)}'
-
-    def _called(self, router: Uuid) -> str:
-        return self._rows.ask(self._frames.frame, router).router.both_names
+    def _alone(self, router: Uuid,
+               network: tenant_networks.Network) -> _Contest:
+        """Who else has a virtual IP that is announced without its network.
+        """
+        return _Contest(network, rivals=self._vips.rivals(router, network))
 
     # -- the view ---------------------------------------------------------
 
@@ -159,11 +161,17 @@ class Tenants:
         found = self._rows.ask(self._all)
         if found is self._found:
             return
-        self._found = found
-        self._judged = self._claims.judge({
-            (str(uuid), contest.network.prefix): contest.rivals
-            for uuid, each in found.items() for contest in each.contests
-            if not (contest.network.withheld or contest.provider)})
+        for gone in self._found.keys() - found.keys():
+            del self._claims[gone], self._judged[gone]
+        for uuid, each in found.items():
+            if each is not self._found.get(uuid):
+                self._judged[uuid] = self._claims.setdefault(
+                    uuid, claims.Claims(self._starts)).judge({
+                        contest.network.prefix: contest.rivals
+                        for contest in each.contests
+                        if not (contest.network.withheld or
+                                contest.provider)})
+        self._found, self._starts = found, False
 
     def _all(self) -> dict[Uuid, _Found]:
         self._rows.note(('tenants', 'tracked'))
@@ -176,45 +184,41 @@ class Tenants:
 
         :param uuids: those of the rows of these routers
         """
-        basis = present, self._found, self._judged
-        if all(one is other for one, other
-               in zip(basis, self._completed, strict=True)):
-            return
-        self._completed = basis
-        made = {}
+        made, former = {}, self._completed
+        self._completed = {}
         for router, uuid in zip(present, uuids, strict=True):
-            former = self.present.get(router.uuid, {})
-            new = self._prefixes(router, self._found.get(uuid, _Found()),
-                                 former)
+            found = self._found.get(uuid, _Found())
+            judged = self._judged.get(uuid, {})
+            known = self.present.get(router.uuid, {})
+            self._completed[uuid] = basis = router, found, judged
+            new = (known if former.get(uuid) == basis else
+                   self._prefixes(router, found, judged, known))
             if new:
-                made[router.uuid] = former if new == former else new
-        self.present = made
+                made[router.uuid] = known if new == known else new
+        if made != self.present:
+            self.present = made
 
-    def _prefixes(self, router: model.Router, found: _Found,
+    @staticmethod
+    def _prefixes(router: model.Router, found: _Found,
+                  judged: Mapping[str, model.Claim],
                   former: Prefixes) -> dict[str, model.TenantPrefix]:
         made: dict[str, model.TenantPrefix] = {}
-        gateways = {version: _gateway(router, version)
-                    for version in networks.VERSIONS}
-        for contest in found.contests:
-            network = contest.network
-            gateway = gateways[networks.family_of_valid(network.prefix)]
-            if gateway is None:
-                continue
-            port, via = gateway
-            whole = model.TenantPrefix(
-                router.uuid, router.both_names, network.prefix,
-                network.prefix, network.called, port, via,
-                port.tag if network.tag is None else network.tag or None,
-                network.withheld, contest.provider, contest.rivals,
-                self._judged.get((router.uuid, network.prefix),
-                                 model.Claim.SOLE))
-            if contest.hosts is not None and whole.announced:
-                made.update(tenant_hosts.prefixes(whole, contest.hosts,
-                                                  former))
+        for whole, hosts in _wholes(router, found, judged,
+                                    router.served_ports):
+            if hosts is not None:
+                made.update(tenant_hosts.prefixes(whole, hosts, former))
             else:
                 known = former.get(whole.prefix)
                 made[whole.prefix] = known if known == whole else whole
         return made
+
+    def behind(self, router: model.Router, uuid: Uuid) -> Iterator[Whole]:
+        """The networks behind a router, wherever its gateway is.
+
+        :param uuid: that of the row of the router
+        """
+        return _wholes(router, self._found.get(uuid, _Found()),
+                       self._judged.get(uuid, {}), router.ports)
 
 
 def indexed(made: dict[queries.Place, dict[str, indexes.Index]],
@@ -233,6 +237,29 @@ def indexed(made: dict[queries.Place, dict[str, indexes.Index]],
     return made
 
 
+def _wholes(router: model.Router, found: _Found,
+            judged: Mapping[str, model.Claim],
+            ports: Iterable[model.GatewayPort]) -> Iterator[Whole]:
+    gateways = {version: _gateway(ports, version)
+                for version in networks.VERSIONS}
+    for contest in found.contests:
+        network = contest.network
+        gateway = gateways[networks.family_of_valid(network.prefix)]
+        if gateway is None:
+            continue
+        port, via = gateway
+        whole = model.TenantPrefix(
+            router.uuid, router.both_names, network.prefix,
+            network.within or network.prefix, network.called, port, via,
+            port.tag if network.tag is None else network.tag or None,
+            network.withheld, contest.provider, contest.rivals,
+            judged.get(network.prefix, model.Claim.SOLE),
+            vip=bool(network.within), alone=bool(network.within))
+        yield whole, contest.hosts if whole.announced else None
+        if contest.vips and whole.announced:
+            yield dataclasses.replace(whole, vip=True), contest.vips
+
+
 def _route_keys(row: columns.Row) -> list[prefixes.Key]:
     route = rows.extra_route(row)
     return [prefixes.key(route[0])] if route else []
@@ -243,10 +270,10 @@ def _floating_keys(row: columns.Row) -> list[str]:
             if columns.atom(row, 'type') == 'dnat_and_snat' else [])
 
 
-def _gateway(router: model.Router,
+def _gateway(ports: Iterable[model.GatewayPort],
              version: int) -> tuple[model.GatewayPort, str] | None:
-    """The gateway port here with an address of a family, and the address."""
-    for port in router.served_ports:
+    """The first gateway port with an address of a family, and the address."""
+    for port in ports:
         for text in port.networks:
             interface = networks.parse_interface(text)
             if interface and interface.version == version and not (

@@ -83,12 +83,13 @@ def change(name, adds, deletes):
     """
     vtysh.check_prefix_list(name)
     copies = functools.cache(lambda: _copies(name))
+    removable = functools.cache(lambda: _removable(copies()))
     removals = {}
 
     def line(network, ge, le, *sequence):
         text = lines.prefix_list_entry(name, network, ge, le, *sequence)
         if not sequence:
-            if (network, ge, le) not in _removable(copies()):
+            if (network, ge, le) not in removable():
                 raise ValueError(f'there is no entry {network} of ours')
             removals[network, ge, le] = 'no ' + text
         elif not shape.is_ours(network, *sequence) and not any(

@@ -99,9 +99,11 @@ def _parser():
 
 def _add_choices(run):
     """What is measured, and how often."""
-    run.add_argument('--addresses', default='fips', choices=['fips', 'ports'],
-                     help='floating IPs, or machines on a provider network, '
-                     'without routers and their scenarios')
+    run.add_argument('--addresses', default='fips',
+                     choices=['fips', 'ports', 'networks'],
+                     help='floating IPs; or machines on a provider network, '
+                     'without routers and their scenarios; or networks of '
+                     'tenants, without the peer')
     run.add_argument('--sizes', type=int, nargs='+', metavar='N',
                      default=[0, 100, 1000, 5000, 10000],
                      help='addresses that are present')

@@ -38,8 +38,8 @@ class Member:
     :param vrf: name of a VRF, '' for the default
     :param work_queue: milliseconds that zebra waits before it handles changed
         routes, None for its default; part of the method in the results
-    :param addresses: 'fips', or 'ports', which stands before each event in
-        the results
+    :param addresses: 'fips', or another kind, which stands before each event
+        in the results
     """
 
     def __init__(self, subject, method, routers, interval=60, vrf='',

@@ -38,6 +38,7 @@ from tools.bench import ports
 from tools.bench import processes
 from tools.bench import programs
 from tools.bench import samples
+from tools.bench import tenants
 
 # The most growth of a count, and a difference that is no growth: a watch may
 # ask once more.
@@ -127,7 +128,12 @@ class CountedPorts(Counted, ports.Host):
     """Machines on a provider network."""
 
 
-_HOSTS = {'fips': CountedFips, 'ports': CountedPorts}
+class CountedNetworks(Counted, tenants.Host):
+    """Networks of tenants."""
+
+
+_HOSTS = {'fips': CountedFips, 'ports': CountedPorts,
+          'networks': CountedNetworks}
 
 
 def measure(host, repeat):
@@ -196,8 +202,8 @@ def main(argv=None):
     """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--addresses', default='fips', choices=list(_HOSTS),
-                        help='floating IPs, or machines on a provider network '
-                        'without routers')
+                        help='floating IPs, machines on a provider network '
+                        'without routers, or networks of tenants')
     parser.add_argument('--methods', nargs='+', default=['static', 'kernel'],
                         choices=['static', 'kernel'])
     parser.add_argument('--few', type=int, default=100)
@@ -208,7 +214,7 @@ def main(argv=None):
                         help='so many functions are named that grow most')
     args = parser.parse_args(argv)
     hosts.enter()
-    routers = args.routers if args.addresses == 'fips' else 0
+    routers = 0 if args.addresses == 'ports' else args.routers
     found = {}
     with tempfile.TemporaryDirectory() as directory, contextlib.closing(
             _HOSTS[args.addresses](routers, directory)) as host:

@@ -28,11 +28,12 @@ from tools.bench import peer
 from tools.bench import ports
 from tools.bench import routing
 from tools.bench import scenarios
+from tools.bench import tenants
 from tools.bench import worlds
 
 # By the kind of the subject: its node for each kind of addresses, and its
 # world.
-_OURS = {'fips': hosts.Host, 'ports': ports.Host}
+_OURS = {'fips': hosts.Host, 'ports': ports.Host, 'networks': tenants.Host}
 _KINDS = {'agent': (_OURS, worlds.World),
           'floor': (_OURS, bare.World),
           'peer': ({'fips': peer.Host, 'ports': ports.PeerHost}, peer.World)}

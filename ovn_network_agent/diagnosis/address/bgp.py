@@ -100,9 +100,10 @@ def prefix_list(facts, daemon):
     remedy = verdicts.RESTORE
     if not entries:
         return judged(check, f'{daemon} has no entries of {name}', remedy)
-    address = iptext.address(facts.subject.address)
+    prefix = iptext.network(facts.subject.prefix)
     decisive = next((entry for entry in sorted(entries)
-                     if shape.matches(entry, address)), None)
+                     if shape.matches(entry, prefix.network_address,
+                                      prefix.prefixlen)), None)
     if decisive is None:
         return judged(check, f'no entry of {name} permits '
                              f'{facts.subject.prefix}', remedy)

@@ -126,7 +126,7 @@ def explain(facts):
         findings += driver_subjects.unmade(facts)
     findings = claims.settled(subject, verdicts.settled(findings))
     kind = ', '.join(each.text for each in facts.driver_subjects)
-    return Explanation(subject.address, kind or subject.kind.value,
+    return Explanation(subject.called, kind or subject.kind.value,
                        _outcome(facts, findings), tuple(findings),
                        subject.owner)
 
@@ -138,7 +138,8 @@ def _here(facts):
             facts.subject.router is not None and
             facts.subject.router.routed_by_ovn):
         return []
-    if facts.subject.withheld:
+    if facts.subject.withheld or (
+            facts.subject.tenant and not facts.subject.tenant.announced):
         # Packets of other routers on this node are all that comes.
         return switch.judge(facts)
     found = [] if facts.databases else switch.judge(facts)
@@ -168,6 +169,8 @@ def _outcome(facts, findings):
         return Outcome.BROKEN
     port = facts.subject.binding
     if port is not None and port.left_out:
+        return Outcome.WITHHELD
+    if facts.subject.tenant and facts.subject.withheld:
         return Outcome.WITHHELD
     if not facts.subject.here:
         return Outcome.ELSEWHERE

@@ -18,17 +18,21 @@ failed reader leaves the reason in its place, and the others go on.
 
 import dataclasses
 
+from ovn_network_agent import iptext
+from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.control import addresses
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import driver_subjects
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import machines
 from ovn_network_agent.diagnosis.address import subject as subjects
+from ovn_network_agent.diagnosis.address import tenants
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import devices
 from ovn_network_agent.diagnosis.readers import flows
@@ -42,6 +46,7 @@ from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.diagnosis.readers import southbound
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.diagnosis.readers import vips
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import rows
@@ -75,7 +80,7 @@ def gather(conf, address, client, control):
     """Read what concerns an address.
 
     :param conf: a loaded oslo.config ConfigOpts
-    :param address: IP address in canonical notation
+    :param address: IP address or prefix in canonical notation
     :param client: an address outside, for the way back
     :param control: path of the agent's control socket, '' for none
     :returns: :class:`facts.Facts`
@@ -85,17 +90,25 @@ def gather(conf, address, client, control):
     known = setup(conf, client)
     said = attempt(agent.ask, control, 'status')
     drivers = loader.load_drivers(conf)
-    found = facts.Facts(known, subjects.Subject(address), agent=said,
+    found = facts.Facts(known, _nothing(address), agent=said,
                         standing=_standing(said, control, address))
     if not mode.forwards_only(conf):
         found = _in_ovn(conf, address, drivers, found)
-        if found.databases or not _is_free(found.subject):
+        if (found.databases or found.subject.asked or
+                not _is_free(found.subject)):
             return found
     vip = vips.find(conf, address, said, drivers)
     if vip is not None:
         return _vip(dataclasses.replace(found, subject=vip))
     return found if mode.forwards_only(conf) else _driver_subjects(
         conf, drivers, control, found)
+
+
+def _nothing(asked):
+    """The :class:`subject.Subject` before anything is known of it."""
+    return subjects.Subject(
+        str(iptext.network(asked).network_address),
+        asked=asked if '/' in asked else '')
 
 
 def _is_free(subject):
@@ -146,10 +159,11 @@ def _rows(control, address):
 def _in_ovn(conf, address, drivers, found):
     """The facts about an address, as far as OVN has it."""
     try:
-        about, bindings = find(conf, address, drivers)
+        about, bindings = find(conf, address, drivers, found.standing)
     except readers.Unread as error:
         found = dataclasses.replace(found, databases=error)
-        if not isinstance(found.standing, dict):
+        if not isinstance(found.standing, dict) or (
+                addresses.TENANT in found.standing.get('kinds', ())):
             return found
         about, bindings = subjects.without_ovn(
             address, conf.bridge_dev, devices.node(
@@ -170,8 +184,10 @@ def _standing(said, control, address):
     found = attempt(agent.ask, control, 'fips', address)
     if isinstance(found, readers.Unread):
         return found
-    return next((each for each in found.get('addresses', ())
-                 if each.get('address') == address), None)
+    rows_ = [each for each in found.get('addresses', ())
+             if networks.covers(each.get('address', ''), address)]
+    return min(rows_, default=None, key=lambda each: (
+        '/' in each['address'], each.get('state') != 'announced'))
 
 
 def _vip(found):
@@ -195,40 +211,83 @@ def attempt(function, *arguments):
         return error
 
 
-def find(conf, address, drivers):
+def find(conf, address, drivers, standing=None):
     """The kind of an address, and the objects that the address needs.
 
     :param conf: the oslo.config ConfigOpts
-    :param address: IP address in canonical notation
+    :param address: IP address or prefix in canonical notation
     :param drivers: list of :class:`drivers.base.Driver`
+    :param standing: see :attr:`facts.Facts.standing`
     :returns: (:class:`subject.Subject`; static MAC bindings, see
         :attr:`facts.Facts.bindings`)
     :raises readers.Unread: when a database cannot be read
     """
     wiring = switch.read(conf, _DATABASE)
+    try:
+        about, bindings = _nothing(address), ()
+        if not about.asked:
+            nb, sb = _gateways(conf, wiring, address)
+            about = subjects.make(address, _builder(conf), nb, sb, wiring,
+                                  drivers)
+            bindings = _bindings(nb)
+            if about.kind is subjects.Kind.NOBODY and (
+                    plugins.asked(conf, plugins.MACHINES)):
+                about = _of_machine(conf, wiring, drivers, about)
+        if plugins.asked(conf, plugins.TENANTS) and (
+                about.kind is subjects.Kind.NOBODY or
+                about.kind is subjects.Kind.BALANCER and
+                not _is_public(conf, about) or
+                about.binding and about.binding.left_out):
+            nb, sb = _behind(conf, wiring, address)
+            found = tenants.make(address, _builder(conf), nb, sb, wiring,
+                                 drivers, standing)
+            if found.tenant:
+                return found, _bindings(nb)
+        return about, bindings
+    except own_chassis.Unknown as error:
+        raise readers.Unread(str(error)) from error
+
+
+def _is_public(conf, about):
+    return about.port is not None and networks.inside(
+        about.address, announcing.provider_networks(conf, about.port))
+
+
+def _builder(conf):
+    return snapshot.Builder(conf.gateway_port, inputs.choice(conf))
+
+
+def _bindings(nb):
+    """See :attr:`facts.Facts.bindings`."""
+    return tuple((row.logical_port, row.ip, row.mac.lower())
+                 for row in nb.get('Static_MAC_Binding', {}).values())
+
+
+def _gateways(conf, wiring, address):
+    """The rows of NB and SB about an address of routers."""
     nb = northbound.read(conf, address, _DATABASE)
     ports = [port for port in nb['Logical_Router_Port'].values()
              if rows.members(port)[2]]
-    sb = southbound.read(
+    return nb, _southbound(conf, wiring, nb, ports, _machines(address, nb))
+
+
+def _behind(conf, wiring, prefix):
+    """The rows of NB and SB about a prefix of tenants."""
+    nb = northbound.read_tenants(conf, prefix, _DATABASE)
+    return nb, _southbound(
+        conf, wiring, nb, [*nb['Logical_Router_Port'].values()], (),
+        conf.tenant_network.advertisement_method == 'host')
+
+
+def _southbound(conf, wiring, nb, ports, machines_, hosts=False):
+    return southbound.read(
         conf, wiring, [port.name for port in ports],
         [member.chassis_name for port in ports
          for member in rows.members(port)[2]],
         sorted({wiring.hostname} | {
             ownership.owner(row.external_ids).hostname
             for row in nb['Logical_Router_Static_Route'].values()} - {''}),
-        _machines(address, nb), _DATABASE)
-    bindings = tuple(
-        (row.logical_port, row.ip, row.mac.lower())
-        for row in nb.get('Static_MAC_Binding', {}).values())
-    builder = snapshot.Builder(conf.gateway_port, inputs.choice(conf))
-    try:
-        about = subjects.make(address, builder, nb, sb, wiring, drivers)
-        if about.kind is subjects.Kind.NOBODY and (
-                plugins.asked(conf, plugins.MACHINES)):
-            about = _of_machine(conf, wiring, drivers, about)
-        return about, bindings
-    except own_chassis.Unknown as error:
-        raise readers.Unread(str(error)) from error
+        machines_, _DATABASE, hosts)
 
 
 def _of_machine(conf, wiring, drivers, about):
@@ -238,7 +297,7 @@ def _of_machine(conf, wiring, drivers, about):
         return about
     return machines.make(
         about.address,
-        snapshot.Builder(conf.gateway_port, inputs.choice(conf)),
+        _builder(conf),
         northbound.read_networks(conf, sb, _DATABASE), sb, wiring, drivers,
         names, conf.provider_port.allowed_address_pairs)
 
@@ -272,7 +331,7 @@ def kernel_wanted(about, known):
     return kernel.Wanted(
         about.address, known.client, device, known.vrf, known.pair,
         about.vip is None,
-        ((device, about.address), *((each.dev, each.dst) for each in
+        ((device, about.nexthop), *((each.dev, each.dst) for each in
                                     about.wanted_of(resources.Neighbour))),
         tuple(each.path for each in about.wanted_of(resources.Sysctl)),
         tuple(sorted({

@@ -100,15 +100,22 @@ def neighbour(facts):
     """The finding about the neighbour entry of the address."""
     subject = facts.subject
     device = subject.segment.device
-    found = facts.kernel.neighbours.get((device, subject.address))
+    found = facts.kernel.neighbours.get((device, subject.nexthop))
+    permanent = any(each.dst == subject.nexthop for each
+                    in subject.wanted_of(resources.Neighbour))
+    if permanent and (found is None or found[1] != 'PERMANENT'):
+        return verdicts.broken(
+            'neighbour', f'{device} has no permanent neighbour '
+            f'{subject.nexthop}, and OVN does not answer for it there',
+            verdicts.RESTORE)
     if found is None:
         return verdicts.ok('neighbour', f'{device} has not asked for '
-                                        f'{subject.address} lately')
+                                        f'{subject.nexthop} lately')
     mac, state = found
     if state == 'FAILED':
         return verdicts.broken(
             'neighbour', f'nobody answers {verdicts.ASKING[facts.version]} '
-            f'for {subject.address} on {device}',
+            f'for {subject.nexthop} on {device}',
             f'machine {subject.binding.name} should answer: look whether it '
             'runs and has the address, and at its security groups'
             if subject.binding else 'OVN should answer: look '
@@ -116,11 +123,11 @@ def neighbour(facts):
             'lflow-list"')
     if state == 'INCOMPLETE':
         return verdicts.warn('neighbour', f'{device} asks for '
-                             f'{subject.address} right now', 'ask again')
+                             f'{subject.nexthop} right now', 'ask again')
     if mac and subject.mac and mac != subject.mac:
         return verdicts.warn(
             'neighbour', f'{mac} ({state}) and not {subject.mac} of OVN',
-            f'"ip neigh flush {subject.address} dev {device}", and '
+            f'"ip neigh flush {subject.nexthop} dev {device}", and '
             'look for another owner of the address')
     return verdicts.ok('neighbour', f'{mac} on {device} ({state})')
 

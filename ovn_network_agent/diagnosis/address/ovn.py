@@ -19,6 +19,7 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import ports
 from ovn_network_agent.diagnosis.address import subject as subjects
+from ovn_network_agent.diagnosis.address import tenants
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.drivers import segments
 
@@ -37,15 +38,21 @@ def judge(facts):
         return [verdicts.unchecked('nat-row', str(facts.databases)),
                 agent(facts)]
     if facts.subject.kind is Kind.NOBODY:
-        machine = (', port of a machine'
-                   if 'provider_port' in facts.setup.drivers else '')
+        further = ''.join(
+            text for driver, text in (
+                ('provider_port', ', port of a machine'),
+                ('tenant_network', ', network of a tenant behind a gateway of '
+                 f'IPv{facts.version:d}'))
+            if driver in facts.setup.drivers)
         return [verdicts.broken(
-            'nat-row', f'no NAT row, router port{machine}, load balancer or '
-            f'VIP has {facts.subject.address}', 'create the floating IP, or '
+            'nat-row', f'no NAT row, router port{further}, load balancer or '
+            f'VIP has {facts.subject.called}', 'create the floating IP, or '
             'associate it with a port: "openstack floating ip list '
             f'--floating-ip-address {facts.subject.address}"')]
     found = ports.judge(facts.subject) if facts.subject.binding else [
-        _nat(facts.subject), _router(facts.subject), gateway_port(facts)]
+        tenants.judge(facts.subject) if facts.subject.tenant
+        else _nat(facts.subject),
+        _router(facts.subject), gateway_port(facts)]
     if not facts.subject.here and isinstance(facts.standing, dict):
         # A handover is under way, for example.
         found.append(agent(facts))
@@ -55,7 +62,9 @@ def judge(facts):
             found.append(nowhere)
         elif facts.subject.kind is Kind.FIP and facts.subject.machine:
             found.append(_machine_behind(facts.subject.machine))
-        found += [_segment(facts), agent(facts), wanted(facts)]
+        found += [_segment(facts), agent(facts)]
+        if not (facts.subject.tenant and facts.subject.withheld):
+            found.append(wanted(facts))
         if facts.subject.router is not None:
             found.append(default_route(facts))
     return found
@@ -254,7 +263,7 @@ def wanted(facts):
         return verdicts.broken('wanted', 'the driver fip_route is off',
                                'add it to [DEFAULT] drivers')
     if setup.networks and not networks.inside(
-            subject.address, networks.provider_networks((), setup.networks)):
+            subject.nexthop, networks.provider_networks((), setup.networks)):
         return verdicts.broken(
             'wanted', 'in none of the networks of [DEFAULT] network_cidr = '
             f'{", ".join(setup.networks)}',

@@ -44,6 +44,7 @@ class Kind(enum.Enum):
     BALANCER = 'load balancer address'
     VIP = 'VIP'
     MACHINE = 'address of a machine'
+    TENANT = 'network of a tenant'
     HANDLED = 'address that the agent handles'
     NOBODY = 'unknown address'
 
@@ -88,9 +89,14 @@ class Subject:
         or None
     :ivar withheld: why it is not announced on purpose, '' without a reason
     :ivar binding: :class:`ports.Port` of a machine that has it, or None
-    :ivar also: tuple of :class:`ports.Port`: the others that have it
+    :ivar also: tuple of :class:`ports.Port`, or of
+        :class:`model.TenantPrefix`: the others that have it
     :ivar found: :class:`model.PortAddress` of a machine here, or None
     :ivar own: the chassis of this node
+    :ivar tenant: :class:`model.TenantPrefix` that has the address, or None;
+        also one that is not announced
+    :ivar asked: the prefix that was asked for, which has the address; '' for
+        the address alone
     """
 
     address: str
@@ -111,11 +117,24 @@ class Subject:
     also: tuple = ()
     found: model.PortAddress | None = None
     own: own_chassis.OwnChassis = own_chassis.OwnChassis('')
+    tenant: model.TenantPrefix | None = None
+    asked: str = ''
 
     @property
     def prefix(self):
-        """The host prefix of the address."""
-        return networks.host_prefix(self.address)
+        """The prefix that is announced for the address."""
+        return (self.tenant.prefix if self.tenant
+                else networks.host_prefix(self.address))
+
+    @property
+    def called(self):
+        """The address or prefix that was asked for."""
+        return self.asked or self.address
+
+    @property
+    def nexthop(self):
+        """What packets to the address go to on the provider network."""
+        return self.tenant.via if self.tenant else self.address
 
     @property
     def here(self):
@@ -137,7 +156,7 @@ class Subject:
     @property
     def tag(self):
         """The tag of the announced route, or None."""
-        of = self.found or self.port
+        of = self.found or self.tenant or self.port
         return of.tag if of else None
 
     @property
@@ -184,10 +203,7 @@ def make(address, builder, nb, sb, wiring, drivers):
     :param drivers: list of :class:`drivers.base.Driver`
     :returns: :class:`Subject`
     """
-    seen = builder.build(
-        nb, sb, wiring, {}, model.Phase.RUNNING, full=True,
-        also=frozenset(map(str, nb['Logical_Router'])))
-    seen = builder.complete(seen)
+    seen = view(builder, nb, sb, wiring)
     found = [(router, *_place_in(
         address, router, builder.addresses(router.uuid).sources(address)))
              for router in seen.routers]
@@ -208,10 +224,17 @@ def make(address, builder, nb, sb, wiring, drivers):
     return wanting(Subject(
         address, kind, seen.node, router, port, nat,
         machine.host if machine and machine.mac else
-        _hostname(sb, port.chassis) if port else '',
+        hostname(sb, port.chassis) if port else '',
         tuple(_claim(nb, sb, *each) for each in found),
         machine=machine, own=builder.own, withheld=withheld),
         drivers, router.uuid, seen.node, router, *served)
+
+
+def view(builder, nb, sb, wiring):
+    """The view of all routers in some rows, see :func:`make`."""
+    return builder.complete(builder.build(
+        nb, sb, wiring, {}, model.Phase.RUNNING, full=True,
+        also=frozenset(map(str, nb['Logical_Router']))))
 
 
 def wanting(about, drivers, owner, *subjects):
@@ -225,7 +248,7 @@ def wanting(about, drivers, owner, *subjects):
     wanted = _answers(drivers, about.node, *subjects)
     return dataclasses.replace(
         about, wanted=tuple(each for each in wanted
-                            if concerns(each, about.address)),
+                            if concerns(each, about.address, about.prefix)),
         problems=_problems(wanted, about.address, owner),
         kept=any(each.kind == resources.Keep.kind and
                  about.prefix in each.of.key for each in wanted))
@@ -319,7 +342,7 @@ def _place_in(address, router, sources):
 
 def _claim(nb, sb, router, kind, nat, port):
     """The :class:`claims.Claim` of one router."""
-    owner = _hostname(sb, port.chassis) if port else ''
+    owner = hostname(sb, port.chassis) if port else ''
     if nat is None:
         return claims.Claim(kind.value, router.both_names, router.name,
                             owner=owner)
@@ -343,10 +366,11 @@ def _machine(address, nb, sb):
                     for binding in sb['Port_Binding'].values()
                     if binding.logical_port == port), '')
     return Machine(str(row.uuid), columns.optional(row, 'external_mac') or '',
-                   port, _hostname(sb, chassis), chassis)
+                   port, hostname(sb, chassis), chassis)
 
 
-def _hostname(sb, chassis):
+def hostname(sb, chassis):
+    """The host name of a chassis, its name if it is gone."""
     return directory.hostnames(sb).get(chassis) or chassis
 
 
@@ -372,12 +396,14 @@ def _mentions(problem, address, owner):
     return problem.router in ('', owner)
 
 
-def concerns(resource, address):
+def concerns(resource, address, prefix=''):
     """Whether a wanted resource concerns the packets of an address.
 
     :param resource: :class:`resources.Resource`
     :param address: IP address
+    :param prefix: what is announced for it, '' for its host prefix
     """
+    prefix = prefix or networks.host_prefix(address)
     family = networks.family(address)
     if resource.kind in (resources.Problem.kind, resources.Keep.kind):
         return False
@@ -391,13 +417,13 @@ def concerns(resource, address):
         return _covered(resource.prefixes, address)
     if resource.kind == resources.Flow.kind:
         return resource.family == family and resource.dst in (
-            None, networks.host_prefix(address))
+            None, prefix)
     if resource.kind in (resources.Address.kind, resources.Neighbour.kind,
                          resources.NeighbourProxy.kind):
         return networks.family(getattr(resource, 'dst', None) or
                                resource.address) == family
     if resource.subject:
-        return resource.subject == networks.host_prefix(address)
+        return resource.subject == prefix
     if resource.kind == resources.KernelRoute.kind:
         return networks.family(resource.dst) == family
     return True

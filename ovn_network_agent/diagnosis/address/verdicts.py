@@ -31,6 +31,7 @@ ASKING = {4: 'ARP', 6: 'neighbour solicitations'}
 # For people, the layer of each check, in the order of the path.
 LAYERS = {
     'nat-row': 'NAT row in OVN NB',
+    'tenant-network': 'network of a tenant',
     'port': 'port in OVN SB',
     'binding': 'chassis of the port',
     'router': 'router',

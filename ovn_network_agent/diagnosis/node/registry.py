@@ -36,13 +36,14 @@ from ovn_network_agent.diagnosis.node import power
 from ovn_network_agent.diagnosis.node import precedence
 from ovn_network_agent.diagnosis.node import routing
 from ovn_network_agent.diagnosis.node import tags
+from ovn_network_agent.diagnosis.node import tenants
 from ovn_network_agent.diagnosis.node import versions
 from ovn_network_agent.diagnosis.node import withheld
 
 CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *devices.CHECKS, *routing.CHECKS, *managers.CHECKS, *frr.CHECKS,
           *next_hops.CHECKS, *advice.CHECKS,
-          *ovn.CHECKS, *gateways.CHECKS, *machines.CHECKS,
+          *ovn.CHECKS, *gateways.CHECKS, *machines.CHECKS, *tenants.CHECKS,
           *duplicates.CHECKS, *withheld.CHECKS,
           *advertised.CHECKS, *tags.CHECKS, *power.CHECKS,
           *forwards.CHECKS, *outbound.CHECKS,

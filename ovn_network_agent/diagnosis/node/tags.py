@@ -48,7 +48,8 @@ def read_tags(sources):
         not answer
     """
     found = [(each.tag, networks.family(each.address))
-             for each in withheld.answered(sources.snapshot(), sources.conf)
+             for each in withheld.announceable(sources.snapshot(),
+                                               sources.conf)
              if each.tag and not each.withheld]
     method = sources.conf.fip_route.announce_method
     families = sorted({family for _tag, family in found})

@@ -27,9 +27,9 @@ _NAMED = 5
 
 
 class Withheld(typing.NamedTuple):
-    """The addresses of the routers and machines on this node.
+    """The addresses of routers and machines here, and prefixes of tenants.
 
-    :ivar addresses: number of addresses
+    :ivar addresses: number of addresses and prefixes
     :ivar reasons: tuple of (number of addresses, why they are not announced),
         the largest number first
     :ivar unknown: tuple of (option of [announce], 'router' or 'network',
@@ -51,7 +51,7 @@ def read_withheld(sources):
     :raises ovsdb.connection.Unavailable: without NB or SB
     """
     found = {each.address: each.withheld
-             for each in answered(sources.snapshot(), sources.conf)}
+             for each in announceable(sources.snapshot(), sources.conf)}
     reasons = collections.Counter(filter(None, found.values()))
     with sources.database('nb').rows() as nb:
         known = {'router': _names(nb, 'Logical_Router',
@@ -90,6 +90,15 @@ def answered(snapshot, conf):
         if here and networks.inside(
                 each.address, announcing.provider_networks(conf, each.place)):
             yield each
+
+
+def announceable(snapshot, conf):
+    """The same, and the prefixes of tenants that nobody else has first."""
+    yield from answered(snapshot, conf)
+    for known in snapshot.tenants.values():
+        for each in known.values():
+            if each.announced or each.withheld:
+                yield each
 
 
 def _names(nb, table, key):

@@ -16,6 +16,7 @@ import contextlib
 import typing
 
 from ovn_network_agent import iptext
+from ovn_network_agent import networks
 from ovn_network_agent import ovsdb
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.ovn import inputs
@@ -49,6 +50,60 @@ def read(conf, address, timeout):
             return session.tables
     except (once.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
+
+
+def read_tenants(conf, prefix, timeout):
+    """Select the routers with a network that overlaps with a prefix.
+
+    OVSDB has no question for prefixes, so all ports of routers are looked at,
+    with few columns.
+
+    :param conf: the oslo.config ConfigOpts
+    :param prefix: address or prefix
+    :param timeout: seconds
+    :returns: as :func:`read`
+    :raises readers.Unread: when the database cannot be read
+    """
+    try:
+        with once.Session(conf.ovn.ovn_nb_remote,
+                          ovsdb.SCHEMAS['nb'], timeout) as session:
+            routers = _behind(session, iptext.network(prefix),
+                              conf.tenant_network.extra_routes)
+            session.by_uuid('NAT', {
+                key for router in routers
+                for key in columns.referenced(router, 'nat')})
+            if inputs.choice(conf).tenants.vips:
+                address = str(iptext.network(prefix).network_address)
+                routers = _unique([routers, _balanced(session, address)])
+                _checks(session, address)
+            _select_routers(session, routers)
+            return session.tables
+    except (once.Failed, OSError) as error:
+        raise readers.Unread(readers.reason(error)) from error
+
+
+def _behind(session, wanted, routes):
+    """The routers with a network, or an extra route, that overlaps."""
+    found = []
+    for table, column, reference in (
+            ('Logical_Router_Port', 'networks', 'ports'),
+            ('Logical_Router_Static_Route', 'ip_prefix', 'static_routes'),
+            )[:1 + routes]:
+        rows_, = session.select((table,), columns=[column])
+        # A row with few columns is no row for other readers.
+        session.tables[table].clear()
+        found += session.select(*(
+            ('Logical_Router', [reference, 'includes', _reference(row)])
+            for row in rows_ if any(
+                _overlaps(text, wanted)
+                for text in columns.atoms(row, column))))
+    return _unique(found)
+
+
+def _overlaps(text, wanted):
+    with contextlib.suppress(ValueError):
+        return networks.overlap(iptext.interface(text).network, wanted)
+    return False
 
 
 def read_networks(conf, sb, timeout):
@@ -170,10 +225,20 @@ def _select(session, address, checks):
     if checks or not routers:
         routers = _unique([routers, _balanced(session, address)])
     if checks:
-        session.by_uuid('Load_Balancer_Health_Check', {
-            key for row in session.tables.get('Load_Balancer', {}).values()
-            if address in rows.vip_keys(row)
-            for key in columns.referenced(row, 'health_check')})
+        _checks(session, address)
+    _select_routers(session, routers)
+
+
+def _checks(session, address):
+    """Select the health checks of the load balancers of an address."""
+    session.by_uuid('Load_Balancer_Health_Check', {
+        key for row in session.tables.get('Load_Balancer', {}).values()
+        if address in rows.vip_keys(row)
+        for key in columns.referenced(row, 'health_check')})
+
+
+def _select_routers(session, routers):
+    """Select what a view has of routers, but for their addresses."""
     ports = session.by_uuid('Logical_Router_Port', {
         key for router in routers
         for key in columns.referenced(router, 'ports')})

@@ -126,17 +126,18 @@ class Journey:
                                    for each in self.trace.outputs))
 
 
-def for_address(address, client_, segment, mac):
+def for_address(address, client_, segment, mac, nexthop=''):
     """The packets that tell whether an address works.
 
     :param address: IP address
     :param client_: address outside, of the same family
     :param segment: :class:`model.Segment` with a patch port
     :param mac: MAC of the router port
+    :param nexthop: whose MAC that is, '' for the address
     :returns: tuple of :class:`Packet`
     """
     asking = {4: _arp, 6: _neighbours}[networks.family(address)]
-    found = asking(address, client_, segment, mac)
+    found = asking(nexthop or address, client_, segment, mac)
     for protocol in _PROTOCOLS:
         found += both_ways(protocol, address, client_, segment, mac)
     return tuple(found)
@@ -216,7 +217,7 @@ def read(conf, known, about):
         packet, segment.bridge, segment.patch_port,
         parsed(trace(conf, segment.bridge, packet.flow)), listed)
         for packet in for_address(about.address, known.client, segment,
-                                  about.mac))
+                                  about.mac, about.nexthop))
 
 
 def ports(conf):

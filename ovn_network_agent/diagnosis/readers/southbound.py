@@ -26,7 +26,8 @@ _OF_MACHINES = ('', 'virtual', 'external', 'localport')
 _OF_ADDRESSES = ('logical_port', 'mac', 'port_security')
 
 
-def read(conf, here, lrps, chassis, hostnames, machines, timeout):
+def read(conf, here, lrps, chassis, hostnames, machines, timeout,
+         hosts=False):
     """Select the rows of gateway ports and of the chassis.
 
     :param conf: the oslo.config ConfigOpts
@@ -36,6 +37,7 @@ def read(conf, here, lrps, chassis, hostnames, machines, timeout):
     :param hostnames: host names of further chassis
     :param machines: names of logical ports of virtual machines
     :param timeout: seconds
+    :param hosts: whether to select the machines in networks of tenants
     :returns: dict of table to dict of UUID to :class:`once.Row`
     :raises readers.Unread: when the database cannot be read
     """
@@ -46,6 +48,8 @@ def read(conf, here, lrps, chassis, hostnames, machines, timeout):
             if conf.announce.advertised_routes and (
                     session.has(events.ADVERTISED)):
                 _select_advertised(session)
+            if hosts:
+                _select_machines(session)
             if inputs.choice(conf).checks_backends:
                 session.select(('Service_Monitor',))
             return session.tables
@@ -105,6 +109,22 @@ def _select_networks(session, here, names):
           for key in datapaths for kind in ('localnet', 'patch')),
         *(('Port_Binding', ['logical_port', '==', row.virtual_parent[0]])
           for row in ports if columns.optional(row, 'virtual_parent')))
+
+
+def _select_machines(session):
+    """Select the machines in the networks without a localnet port."""
+    rows_ = [*session.tables['Port_Binding'].values()]
+    keys = {kind: {key for row in rows_ if row.type == kind
+                   for key in columns.referenced(row, 'datapath')}
+            for kind in ('patch', 'localnet')}
+    answers = session.select(*(
+        ('Port_Binding', ['type', '==', kind],
+         ['datapath', '==', ['uuid', str(key)]])
+        for key in sorted(keys['patch'] - keys['localnet'])
+        for kind in ('', 'virtual')))
+    session.by_uuid('Chassis', {
+        key for found in answers for row in found
+        for key in columns.referenced(row, 'chassis')})
 
 
 def _select_advertised(session):

@@ -268,6 +268,7 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
                 {'tls-files', 'file-access', 'helper-commands',
                  'network-managers', 'neighbour-tables',
                  'local-destinations', 'ct-zone', 'provider-machines',
+                 'tenant-networks',
                  *_OF_IPV6}, set(found), found)
             self.assertEqual({'NOT CHECKED'}, {
                 one['verdict'] for those in found.values() for one in those})

@@ -19,8 +19,12 @@ import types
 from lab import bothways
 from lab import echo
 from lab import node as nodes
+from lab import plan
 from lab import probe
+from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import explaining
+from ovn_network_agent.tests.lab import faults
 from ovn_network_agent.tests.lab import leaving
 
 DRIVERS = 'fip_route,veth_leak,gateway_drain,port_forward,tenant_network'
@@ -28,7 +32,7 @@ SCOPE, ELSE = (f'{digit * 8}-2222-4333-8444-555555555555' for digit in '34')
 KINDS = ('tcp', 'udp', 'icmp')
 
 
-class TenantTestCase(leaving.LeavingTestCase):
+class TenantTestCase(explaining.Explaining, leaving.LeavingTestCase):
     """Router alpha without SNAT, and a machine without a floating IP."""
 
     GATEWAYS = 2
@@ -85,6 +89,13 @@ class TenantTestCase(leaving.LeavingTestCase):
         found = self.reach(vm.node, 'tcp', self.family.client)
         self.assertEqual({vm.port.address}, found.seen_sources)
 
+    def explained(self, asked, name='gw1'):
+        """(outcome, dict of what is not as it should be to the evidence)."""
+        _status, said = self.explain(str(asked), name)
+        return said['outcome'], {
+            one['check']: one['evidence'] for one in said['findings']
+            if one['verdict'] in ('BROKEN', 'WARN')}
+
     def moved_and_stopped(self, prefix):
         """The gateway moves away, and comes back as its node stops."""
         with self.both_ways() as running:
@@ -130,6 +141,54 @@ class TestTenantNetwork(TenantTestCase):
 
     def test_both_directions(self):
         self.reachable(self.vm)
+
+    def test_each_command_knows_it(self):
+        """By the prefix, and by an address in it."""
+        ctl = self.cloud.agents['gw1'].ctl
+        for asked in str(self.prefix), self.address:
+            self.assertEqual(('ok', {}), self.explained(asked))
+            self.assertEqual('elsewhere', self.explained(asked, 'gw2')[0])
+            self.assertRegex(ctl('addresses', asked).stdout,
+                             f'{self.prefix} +tenant .* announced')
+        base.note(ctl('explain', str(self.prefix)).stdout)
+        theirs = self.beta.internal.cidr
+        outcome, said = self.explained(theirs)
+        self.assertEqual('withheld', outcome)
+        self.assertIn('(SNAT)', said['tenant-network'])
+        self.assertIn('(SNAT)', ctl('addresses', str(theirs)).stdout)
+        self.assertIn('(SNAT)', ctl('doctor', 'withheld-addresses',
+                                    check=False).stdout)
+
+    def test_each_broken_layer_has_its_name(self):
+        """Those of a prefix alone; other tests break the common ones."""
+        self.node, self.agent = (known['gw1'] for known in (
+            self.cloud, self.cloud.agents))
+        dev, via = plan.BRIDGE, self.alpha.address
+        mark = f'proto {ownership.ROUTE_PROTOCOL}'
+        way, = (line.partition(':') for line in self.node.out(
+            'ip', 'rule', 'show').splitlines() if f'from {self.prefix}' in
+            line)
+        rule = f'priority {way[0]} from {self.prefix} iif {dev} lookup 200'
+        mac = self.node.out('ip', 'neigh', 'show', via, 'dev', dev).split()[2]
+        neighbour = f'{via} lladdr {mac} dev {dev} nud permanent'
+        route = f'{self.prefix} via {via} dev {dev} onlink {mark}'
+        deny = f'seq 1 deny {self.prefix}'
+        self.agent.kill()
+        self.addCleanup(self.started)
+        self.assertEqual({}, self.shown(self.address, (
+            faults.Fault(
+                'neighbour', f'no permanent neighbour {via}',
+                faults.typed(f'ip neigh del {via} dev {dev}'),
+                faults.typed(f'ip neigh replace {neighbour}')),
+            faults.Fault('policy-rules', f'no rule .*from {self.prefix}',
+                         faults.typed(f'ip rule del {rule}'),
+                         faults.typed(f'ip rule add {rule} {mark}')),
+            faults.Fault('kernel-route', f'no route {self.prefix}',
+                         faults.typed(f'ip route del {route}'),
+                         faults.typed(f'ip route add {route}')),
+            faults.Fault('prefix-list-bgpd', deny, faults.routing(
+                f'ip prefix-list ANNOUNCED-NETWORKS {deny}'), settles=(
+                    lambda case: case.wait_paths(case.prefix, 'gw1'))))))
 
     def test_the_gateway_moves_and_the_agent_stops(self):
         self.moved_and_stopped(self.prefix)
@@ -205,10 +264,23 @@ class TestTenantNetwork(TenantTestCase):
             self.wait_said('gw1', text, mark)
         self.assertEqual((['gw1'], []), (self.paths(self.prefix),
                                          self.paths(taken)))
+        self.overlap_is_explained(taken)
         neutron.remove_interface(late)
         self.wait_said('gw1', 'No longer left out', mark)
         neutron.remove_interface(made)
         self.wait_paths(cidr)
+
+
+    def overlap_is_explained(self, taken):
+        outcome, said = self.explained(taken)
+        self.assertEqual('broken', outcome)
+        self.assertIn(f'overlaps with {self.prefix} of router alpha',
+                      said['wanted'])
+        outcome, said = self.explained(self.prefix)
+        self.assertEqual('ok', outcome)
+        self.assertIn('it stays announced', said['tenant-network'])
+        self.assertIn(f'overlaps with {self.prefix}', self.cloud.agents[
+            'gw1'].ctl('doctor', 'tenant-networks', check=False).stdout)
 
 
 class TestTenantHosts(TenantTestCase):
@@ -231,6 +303,10 @@ class TestTenantHosts(TenantTestCase):
         self.wait_paths(prefix, self.settled())
         self.assertEqual([], self.paths(self.inner.internal.cidr))
         self.reachable(self.vm)
+        owner = self.settled()
+        self.assertEqual(('ok', {}), self.explained(self.address, owner))
+        self.assertEqual('withheld', self.explained(
+            self.inner.internal.cidr, owner)[0])
         self.moved_and_stopped(prefix)
 
     def test_a_machine_comes_and_gets_a_floating_ip(self):

@@ -15,6 +15,7 @@
 import uuid
 
 from ovn_network_agent.drivers import provider_port
+from ovn_network_agent.drivers import tenant_network
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
@@ -50,6 +51,30 @@ class MachinesTest(base.ControlTestCase):
     def test_a_node_without_gateways(self):
         self.begin('fip_route', 'veth_leak')
         self.assertIn(f'has no effect; 1 {self.STAY}', self.refused('drain'))
+
+
+class TenantsTest(base.ControlTestCase):
+    """A node with networks of tenants, which move with their gateway."""
+
+    drivers = {**base.ControlTestCase.drivers,
+               'tenant_network': tenant_network.TenantNetworkDriver}
+
+    def nothing_stays(self, method, prefix):
+        self.cloud.add_router('r1', chassis=base.HERE)
+        network = self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        self.cloud.add_machine('vm-1', base.HERE, network=network,
+                               mac=['fa:16:3e:00:00:aa 10.0.0.5'])
+        self.ready('lrp-r1', drivers=[*base.DRIVERS, 'tenant_network'],
+                   tenant_network__advertisement_method=method)
+        self.eventually(lambda: prefix in self.announced(), 'there')
+        self.assertNotIn('stays here', self.call('drain'))
+        self.assertEqual('all', self.wished())
+
+    def test_subnets(self):
+        self.nothing_stays('subnet', '10.0.0.0/24')
+
+    def test_addresses_of_machines(self):
+        self.nothing_stays('host', '10.0.0.5/32')
 
 
 class MaintenanceTest(base.ControlTestCase):

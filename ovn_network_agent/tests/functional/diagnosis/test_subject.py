@@ -53,8 +53,11 @@ class SubjectTestCase(base.OvsdbTestCase):
                 for name in ('fip_route', 'veth_leak')]
 
     def subject(self, address, **options):
-        conf = self.configuration(**options)
-        return gathering.find(conf, address, self.drivers(conf))[0]
+        return self.find(self.configuration(**options), address)
+
+    def find(self, conf, address, standing=None):
+        """The subject, with what the agent says of it."""
+        return gathering.find(conf, address, self.drivers(conf), standing)[0]
 
     def kind(self, address, **options):
         return self.subject(address, **options).kind

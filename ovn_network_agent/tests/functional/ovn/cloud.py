@@ -178,8 +178,8 @@ class Cloud:
             ovsdb.mutate('Logical_Router', {'name': 'neutron-' + router},
                          'ports', 'insert', ['named-uuid', 'lrp']))
         datapath = self.add_network()
-        self.add_switch(name, datapath)
         self.ports[lrp] = str(uuid.uuid4())
+        self.add_switch(name, datapath, [lrp])
         if bind:
             self._add_binding(
                 datapath, self.ports[lrp], 'patch',

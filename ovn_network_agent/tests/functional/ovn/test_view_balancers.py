@@ -119,9 +119,12 @@ class BalancersTest(view_base.ViewTestCase):
                               'backends answer'},
             {each.address: each.unanswered for each in seen})
         self.assertEqual(2, len(router.problems))
-        for text, problem in zip(("'^vip:^port'", "'fe80::1%x'"), sorted(
-                router.problems, key=lambda p: 'fe80' in p), strict=True):
-            self.assertIn(text + ' cannot be told', problem)
+        for text, problem in zip((
+                "VIP '^vip:^port' is not announced, because it is a template",
+                "VIP 'fe80::1%x' is not announced, because it is no IP "
+                'address'), sorted(
+                    router.problems, key=lambda p: 'fe80' in p), strict=True):
+            self.assertIn(text, problem)
 
     def test_health_checks(self):
         """A VIP is withheld while none of its backends is online."""

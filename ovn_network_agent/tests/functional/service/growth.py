@@ -20,6 +20,9 @@ from ovn_network_agent import ownership
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
+# In the paths of its modules.
+_AGENT = '/ovn_network_agent/'
+
 
 class Calls:
     """Counts the calls of Python functions, on threads that begin later.
@@ -31,14 +34,19 @@ class Calls:
     def __init__(self, case):
         self.found = collections.Counter()
         self._counts = False
+        self._begin(case)
+
+    def _begin(self, case):
         threading.setprofile(self._profile)
         case.addCleanup(threading.setprofile, None)
 
     def _profile(self, frame, event, _arg):
         if event == 'call' and self._counts:
-            code = frame.f_code
-            self.found[threading.get_ident(), code.co_filename,
-                       code.co_qualname] += 1
+            self._count(frame.f_code)
+
+    def _count(self, code):
+        self.found[threading.get_ident(), code.co_filename,
+                   code.co_qualname] += 1
 
     @contextlib.contextmanager
     def counted(self):
@@ -56,6 +64,24 @@ class Calls:
             self._counts = False
             for (ident, *where), number in self.found.items():
                 found[names.get(ident, ''), *where] += number
+
+
+class Lines(Calls):
+    """Counts the lines of the agent that are executed, in place of calls.
+
+    A loop over one mapping may call nothing, and each turn counts as a line.
+    """
+
+    def _begin(self, case):
+        case.addCleanup(threading.settrace, threading.gettrace())
+        threading.settrace(self._trace)
+
+    def _trace(self, frame, event, _arg):
+        if not self._counts or _AGENT not in frame.f_code.co_filename:
+            return None
+        if event == 'line':
+            self._count(frame.f_code)
+        return self._trace
 
 
 def add_routers(world, numbers, addresses):
@@ -96,6 +122,22 @@ def remove(nb, router, number):
     nb.transact(ovsdb.mutate(
         'Logical_Router', {'name': 'neutron-' + router}, 'nat', 'delete',
         row['_uuid']))
+
+
+def add_ports(world, numbers):
+    """Machines on the provider network that this chassis has.
+
+    :param world: :class:`cloud.Cloud`
+    :param numbers: of :func:`address`
+    """
+    here, = world.sb.rows('Chassis', '_uuid', where=ovsdb.clauses(
+        {'name': cloud.CHASSIS}))
+    world.sb.transact(*(ovsdb.insert(
+        'Port_Binding', logical_port=f'vm-{n:d}', type='', up=True,
+        datapath=world.network, chassis=here['_uuid'], tunnel_key=1000 + n,
+        mac=f'fa:16:3e:01:{n >> 8:02x}:{n & 255:02x} {address(n)}',
+        external_ids=ovsdb.ovsdb_dict(
+            {'neutron:cidrs': f'{address(n)}/16'})) for n in numbers))
 
 
 def prove(nb, owner):

@@ -16,7 +16,9 @@ import socket
 
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import gateway_drain
+from ovn_network_agent.drivers import provider_port
 from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import base
 from ovn_network_agent.tests.functional.service import growth
 
@@ -25,9 +27,56 @@ LIMIT = 1.3
 # Routers, addresses of each, and how many more there are then.
 FEW, EACH = 4, 5
 ADDRESSES, ROUTERS = 120, 60
+# Machines on one network.
+FEW_PORTS, MANY_PORTS = 300, 1500
 
 
-class GrowthTest(base.ServiceTestCase):
+class OneEventTestCase(base.ServiceTestCase):
+    """What one address costs that comes, and that goes.
+
+    :ivar calls: a :class:`growth.Calls`
+    :ivar gateway: the agent
+    """
+
+    def one_event(self):
+        """The calls for one address added, and for one removed.
+
+        :returns: list of two dicts, see :attr:`growth.Calls.found`
+        """
+        found = [], []
+        # The states of the gateways come to rest with equal views, and the
+        # last rows of NB may come late.  So the smallest counts are kept.
+        for _attempt in range(4):
+            for comes, kept in zip((True, False), found, strict=True):
+                with self.calls.counted() as counts:
+                    self.change(comes)
+                kept.append(counts)
+        return [min(kept, key=lambda counts: counts.total())
+                for kept in found]
+
+    def change(self, comes):
+        """Add or remove an address, and wait until the pass has ended."""
+        passes = self.gateway._loop.passes
+        before = passes.last
+        if comes:
+            self.add()
+        else:
+            self.remove()
+        prefix = growth.address(0) + '/32'
+        self.eventually(lambda: (prefix in self.announced()) == comes and
+                        passes.last is not before and passes.running is None,
+                        prefix, 60)
+
+    def compare(self, before):
+        """Fail when the calls have grown, and name where."""
+        for few, many in zip(before, self.one_event(), strict=True):
+            grown = many.copy()
+            grown.subtract(few)
+            self.assertLess(many.total(), LIMIT * few.total(),
+                            grown.most_common(20))
+
+
+class GrowthTest(OneEventTestCase):
     """Calls of Python functions, from the replicas to the backends."""
 
     drivers = {**base.ServiceTestCase.drivers,
@@ -62,42 +111,11 @@ class GrowthTest(base.ServiceTestCase):
             route.advertised for seen in self.gateway._view.last.routers
             for route in seen.default_routes), 'proofs')
 
-    def one_event(self):
-        """The calls for one address added, and for one removed.
+    def add(self):
+        growth.add(self.nb, 'g0', [0])
 
-        :returns: list of two dicts, see :attr:`growth.Calls.found`
-        """
-        found = [], []
-        # The states of the gateways come to rest with equal views, and the
-        # last rows of NB may come late.  So the smallest counts are kept.
-        for _attempt in range(4):
-            for comes, kept in zip((True, False), found, strict=True):
-                with self.calls.counted() as counts:
-                    self.change(comes)
-                kept.append(counts)
-        return [min(kept, key=lambda counts: counts.total())
-                for kept in found]
-
-    def change(self, comes):
-        """Add or remove an address, and wait until the pass has ended."""
-        passes = self.gateway._loop.passes
-        before = passes.last
-        if comes:
-            growth.add(self.nb, 'g0', [0])
-        else:
-            growth.remove(self.nb, 'g0', 0)
-        prefix = growth.address(0) + '/32'
-        self.eventually(lambda: (prefix in self.announced()) == comes and
-                        passes.last is not before and passes.running is None,
-                        prefix)
-
-    def compare(self, before):
-        """Fail when the calls have grown, and name where."""
-        for few, many in zip(before, self.one_event(), strict=True):
-            grown = many.copy()
-            grown.subtract(few)
-            self.assertLess(many.total(), LIMIT * few.total(),
-                            grown.most_common(20))
+    def remove(self):
+        growth.remove(self.nb, 'g0', 0)
 
     def test_beside_many_addresses(self):
         """Also of the same router."""
@@ -113,6 +131,39 @@ class GrowthTest(base.ServiceTestCase):
         growth.add_routers(self.cloud, range(FEW, FEW + ROUTERS), EACH)
         routers = FEW + ROUTERS
         self.rest(routers * (EACH + 1), routers)
+        self.compare(before)
+
+
+class PortsTest(OneEventTestCase):
+    """Lines of the agent, for machines on one provider network."""
+
+    drivers = {'provider_port': provider_port.ProviderPortDriver}
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_switch()
+        self.calls = growth.Lines(self)
+        growth.add_ports(self.cloud, range(1, FEW_PORTS))
+        self.gateway = self.agent(
+            drivers=list(self.drivers), reconcile_interval=3600)
+        self.rest(FEW_PORTS)
+
+    def rest(self, ports):
+        """Wait until all machines before a number are announced."""
+        self.eventually(lambda: len(self.announced()) == ports - 1,
+                        f'{ports} ports', 120)
+
+    def add(self):
+        growth.add_ports(self.cloud, [0])
+
+    def remove(self):
+        self.sb.transact(ovsdb.delete('Port_Binding',
+                                      {'logical_port': 'vm-0'}))
+
+    def test_beside_many(self):
+        before = self.one_event()
+        growth.add_ports(self.cloud, range(FEW_PORTS, MANY_PORTS))
+        self.rest(MANY_PORTS)
         self.compare(before)
 
 

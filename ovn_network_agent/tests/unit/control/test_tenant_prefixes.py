@@ -15,6 +15,7 @@
 import dataclasses
 
 from ovn_network_agent import model
+from ovn_network_agent import resources
 from ovn_network_agent.control import addresses
 from ovn_network_agent.engine import passes
 from ovn_network_agent.tests.unit import world as worlds
@@ -32,15 +33,16 @@ class TenantPrefixesTest(test_addresses.AddressesTestCase):
                                                self.made.conf))
         self.made.start()
 
-    def rows(self, *prefixes):
+    def rows(self, *prefixes, router=None):
         """The rows of tenants after a pass, a list."""
-        router = worlds.router()
+        router = router or worlds.router()
         view = dataclasses.replace(worlds.snapshot(router), tenants={
             router.uuid: {each.prefix: each for each in prefixes}})
         self.made.reconciler.run(passes.Pass(view))
         return [row for row in addresses.Addresses(
             view, self.made.reconciler.table(), (), self.names,
-            self.made.conf).build(detailed=True) if row['kind'] == 'tenant']
+            self.made.conf).build(detailed=True)
+            if row['kind'] in ('tenant', 'vip', 'other')]
 
     def one(self, *args, **values):
         """(state, reason) of one prefix."""
@@ -61,6 +63,17 @@ class TenantPrefixesTest(test_addresses.AddressesTestCase):
                              {each['kind'] for each in row['resources']})
         self.assertEqual(('10.0.1.5', 'announced'),
                          (one['address'], one['state']))
+
+    def test_a_virtual_ip(self):
+        """It is there once, although its router has a load balancer."""
+        row, = self.rows(
+            worlds.tenant('10.0.1.5/32', '10.0.1.0/24', vip=True),
+            router=worlds.router(balanced=(
+                model.BalancedAddress('10.0.1.5'),)))
+        self.assertEqual(
+            ('10.0.1.5', 'vip', ['vip', 'tenant'], 'net', 'announced'),
+            tuple(row[key] for key in ('address', 'kind', 'kinds', 'network',
+                                       'state')))
 
     def test_withheld(self):
         self.assertEqual(('omitted', 'by hand'), self.one(withheld='by hand'))
@@ -85,6 +98,15 @@ class TenantPrefixesTest(test_addresses.AddressesTestCase):
             ('omitted', 'it has its gateway 198.51.100.1 in no network of '
              '[DEFAULT] network_cidr; it is not announced for this router'),
             self.one())
+
+    def test_the_network_is_gone(self):
+        """Its announcement is seen until it is withdrawn."""
+        self.one()
+        self.made.world.refuses[resources.Ref(
+            'announcement', ('vrf-provider', NET))] = 'no answer'
+        row, = self.rows()
+        self.assertEqual((NET, 'other', 'failed'), (
+            row['address'], row['kind'], row['state']))
 
     def test_handed_over(self):
         port = worlds.port(local=False, chassis=worlds.OTHER,

@@ -97,6 +97,23 @@ def machine(address=FIP, binding=None, found=None, **options):
         of.network.uuid, node, of.network, of), conf)
 
 
+def tenant(address='10.0.0.5', asked='', **found):
+    """Facts about an address in a network of a tenant.
+
+    :param asked: the prefix that was asked for, '' for the address
+    :param found: further values of the :class:`model.TenantPrefix`
+    """
+    conf = world.conf(drivers=['fip_route', 'veth_leak', 'tenant_network'])
+    of, base = world.tenant(**found), subject_of(FIP, conf, {})
+    return facts_of(subject.wanting(
+        dataclasses.replace(
+            base, address=address, asked=asked, kind=subject.Kind.TENANT,
+            nat=None, port=of.port, tenant=of, withheld=of.withheld,
+            owner=world.HOSTNAME if of.port.local else 'gw2'),
+        [world.driver(name, conf) for name in conf.drivers],
+        of.router, base.node, base.router.bare, of), conf)
+
+
 def facts_of(about, conf):
     """Facts about an address of which everything is as it has to be."""
     address, version = about.address, networks.family(about.address)
@@ -111,13 +128,20 @@ def facts_of(about, conf):
         journeys=tuple(journey(each, about) for each in packets.for_address(
             address, client, about.segment, about.mac)),
         kernel=kernel_of(about, conf), zebra=zebra_of(conf, version),
-        lists={daemon: (output.Entry(
-            1000000000, 'permit', NETWORKS[version],
-            *shape.hosts(NETWORKS[version])),)
+        lists={daemon: (_entry(about),)
                for daemon in ('zebra', 'bgpd')},
         path=(True, True, ('172.31.1.1',)),
         neighbours=(frr.Neighbour('172.31.1.1', 'Established'),),
         filters=filters.Found())
+
+
+def _entry(about):
+    """The line of the prefix list that permits what is announced."""
+    if about.tenant is not None and about.tenant.prefix == (
+            about.tenant.subnet):
+        return output.Entry(1000000000, 'permit', about.prefix, None, None)
+    network = NETWORKS[networks.family(about.address)]
+    return output.Entry(1000000000, 'permit', network, *shape.hosts(network))
 
 
 def journey(packet, about, *steps):
@@ -226,9 +250,10 @@ def kernel_of(about, conf):
         {name: tuple(
             each.address for each in about.wanted_of(resources.Address)
             if each.dev == name) for name in names},
-        {('br-ex', about.address): (
+        {('br-ex', about.nexthop): (
             about.mac if about.place else '', 'REACHABLE'),
-         **{(each.dev, each.dst): (MACS[each.lladdr_of], 'PERMANENT')
+         **{(each.dev, each.dst): (
+             each.lladdr or MACS[each.lladdr_of], 'PERMANENT')
             for each in about.wanted_of(resources.Neighbour)}},
         {each.path: each.value for each in about.wanted_of(resources.Sysctl)},
         tuple(rules.Rule(each.priority, each.table, each.src, each.dst,
@@ -244,7 +269,7 @@ def kernel_of(about, conf):
 
 def _lookups(about, conf):
     default, provider = ownership.VETH_ENDS
-    prefix = networks.host_prefix(about.address)
+    prefix = about.prefix
     version = networks.family(about.address)
     to_default, to_provider = PAIR[version]
     everything = veth.DEFAULT[version]

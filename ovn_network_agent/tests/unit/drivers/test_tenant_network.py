@@ -21,7 +21,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import world
 
-NET, SIX = '10.0.0.0/24', '2001:db8:1::/64'
+NET, SIX, BALANCED = '10.0.0.0/24', '2001:db8:1::/64', '10.0.9.0/24'
 VIA = '198.51.100.1'
 TABLE = 10
 HANDOVER = model.Handover
@@ -123,6 +123,22 @@ class TenantNetworkTest(base.BaseTestCase):
                           f'{NET} of router r2; ', self.problem(subject))
             self.assertIn(text, self.problem(subject))
 
+    def test_a_virtual_ip_without_its_network(self):
+        """It has the list entry and the rules of its network."""
+        subject = tenant('10.0.0.5/32', NET, alone=True)
+        entry, _gateway, route, _announced = self.wanted(subject)
+        self.assertEqual((NET, 32, 32), (entry.network, entry.ge, entry.le))
+        self.assertEqual(('10.0.0.5/32', VIA), (route.dst, route.via))
+        self.assertIn((NET, 'br-ex'), [
+            (rule.src, rule.iif) for rule in self.wanted(subject,
+                                                         'veth_leak')])
+        text = self.problem(dataclasses.replace(
+            subject, rivals=('10.0.0.5/32 of router r2',),
+            claim=model.Claim.REFUSED))
+        self.assertIn('router r1: virtual IP 10.0.0.5/32 overlaps with '
+                      '10.0.0.5/32 of router r2; it is not announced', text)
+        self.assertIn('= false on its load balancer or router', text)
+
     def test_a_segment_in_doubt_keeps_what_is_announced(self):
         for segment in (
                 None, world.segment(patch_port=0), world.segment(mac=''),
@@ -163,17 +179,17 @@ class TenantNetworkTest(base.BaseTestCase):
         group = model.GatewayGroup('Gateway_Chassis', 'g', ports=(
             model.GroupPort('cr-lrp-1', world.OTHER, 'lrp-1',
                             ('198.51.100.1/24',), world.segment(),
-                            routed=(NET, SIX)),))
+                            routed=(NET, SIX), balanced=(BALANCED,)),))
         self.assertEqual(
-            [(NET, 24), (SIX, 64)],
+            [(NET, 24), (SIX, 64), (BALANCED, 32)],
             [(each.network, each.ge) for each in self.wanted(group)])
         self.assertEqual(
-            [(NET, 32), (SIX, 128)],
+            [(NET, 32), (SIX, 128), (BALANCED, 32)],
             [(each.network, each.le) for each in self.wanted(
                 group, tenant_network__advertisement_method='host')])
-        self.assertIn((NET, 'br-ex', 200), [
+        self.assertLessEqual({(NET, 'br-ex', 200), (BALANCED, 'br-ex', 200)}, {
             (each.src, each.iif, each.table)
             for each in self.wanted(group, 'veth_leak')
-            if each.kind == 'rule'])
+            if each.kind == 'rule'})
         self.assertEqual([], self.wanted(
             group, fip_route__standby_prepare=False))

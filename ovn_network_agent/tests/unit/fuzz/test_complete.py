@@ -43,6 +43,7 @@ OURS = {
         'control.addresses', 'diagnosis.address.switch',
         'diagnosis.address.verdicts', 'diagnosis.node.check',
         'engine.reconciler', 'forward.presence', 'forward.standing',
+        'model.tenants',
         'nft.transaction', 'ovn.absence', 'privileged.ofctl',
         'watches.surroundings', 'privileged.checks',
         'privileged.limits', 'vlans'),

@@ -87,6 +87,9 @@ class CollectionTest(base.BaseTestCase):
         page = test_store.samples(self.record.store.page().decode())
         return page.get((declared.PREFIX + name, frozenset(labels.items())))
 
+    def by_driver(self, state, driver='fip_route'):
+        return self.value('announcements', driver=driver, state=state)
+
     def announces(self, *addresses):
         self.seen.routers = (world.router(fips=addresses),)
 
@@ -135,6 +138,7 @@ class CollectionTest(base.BaseTestCase):
         # The address of the gateway port is announced, too.
         self.assertEqual(2, self.value('desired_ips'))
         self.assertEqual(2, self.value('announced_ips'))
+        self.assertEqual(2, self.by_driver('announced'))
         self.assertEqual(1, self.value('announce_seconds_count'))
         self.assertEqual(0.25, self.value('announce_seconds_sum'))
         self.assertEqual(2, self.value('changes_total', kind='announcement',
@@ -144,6 +148,7 @@ class CollectionTest(base.BaseTestCase):
         self.seen.routers = ()
         self.made(since=self.clock)
         self.assertEqual(0, self.value('desired_ips'))
+        self.assertEqual(0, self.by_driver('announced'))
         self.assertEqual(1, self.value('announce_seconds_count'))
 
     def test_what_is_here_at_the_start_is_not_timed(self):
@@ -204,6 +209,8 @@ class CollectionTest(base.BaseTestCase):
         self.made()
         self.assertEqual((2, 1), (self.value('desired_ips'),
                                   self.value('announced_ips')))
+        self.assertEqual((1, 1), (self.by_driver('announced'),
+                                  self.by_driver('missing')))
         self.assertEqual(1, self.value('failed_resources',
                                        kind='announcement'))
         self.assertEqual(0, self.value('failed_resources', kind='rule'))

@@ -1,0 +1,99 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The network of a tenant that has an address, and what follows.  Pure."""
+
+import dataclasses
+
+from ovn_network_agent import iptext
+from ovn_network_agent import model
+from ovn_network_agent import networks
+from ovn_network_agent.diagnosis.address import subject as subjects
+from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.drivers import tenant_network
+from ovn_network_agent.ovn import tenant_hosts
+
+_CHECK = 'tenant-network'
+_HOSTS = ('only addresses of machines that are up, and with the driver '
+          'load_balancer virtual IPs, are announced ([tenant_network] '
+          'advertisement_method is host)')
+# By what the agent says, because only the agent knows who was first.
+_CLAIMS = {'announced': model.Claim.FIRST, 'omitted': model.Claim.REFUSED}
+
+
+def make(asked, builder, nb, sb, wiring, drivers, standing):
+    """Find the network of an address or prefix, and what has to exist for it.
+
+    :param asked: address or prefix in canonical notation
+    :param builder: new :class:`ovn.snapshot.Builder`
+    :param nb: rows of NB, see :func:`readers.northbound.read_tenants`
+    :param sb: rows of SB, see :mod:`readers.southbound`
+    :param wiring: :class:`model.wiring.Wiring`
+    :param drivers: list of :class:`drivers.base.Driver`
+    :param standing: see :attr:`facts.Facts.standing`
+    :returns: :class:`subject.Subject`; of kind NOBODY without a network
+    """
+    seen = subjects.view(builder, nb, sb, wiring)
+    said = standing if isinstance(standing, dict) else {}
+    found = [(router, _one(asked, whole, hosts)) for router in seen.routers
+             for whole, hosts in builder.behind(router)
+             if networks.covers(whole.prefix, asked)]
+    address = str(next(iter(iptext.network(asked).hosts())))
+    about = subjects.Subject(address, node=seen.node, own=builder.own,
+                             asked=asked if '/' in asked else '')
+    if not found:
+        return about
+    # Networks in different scopes may have the same prefix.
+    (router, tenant), *others = sorted(found, key=lambda each: (
+        each[0].uuid != said.get('router'), each[1].address != asked,
+        not each[1].announced, not each[1].port.local))
+    if tenant.rivals:
+        tenant = dataclasses.replace(tenant, claim=_CLAIMS.get(
+            said.get('state'), model.Claim.UNKNOWN))
+    return subjects.wanting(dataclasses.replace(
+        about, kind=subjects.Kind.TENANT, router=router, port=tenant.port,
+        owner=subjects.hostname(sb, tenant.port.chassis),
+        withheld=tenant.withheld, tenant=tenant,
+        also=tuple(each for _router, each in others)), drivers, router.uuid,
+        seen.node, router, tenant)
+
+
+def _one(asked, whole, hosts):
+    """What is announced for an address or prefix of a network."""
+    if hosts is None:
+        return whole
+    return next((each for _prefix, each
+                 in tenant_hosts.prefixes(whole, hosts, {})
+                 if each.address == asked),
+                dataclasses.replace(whole, withheld=_HOSTS))
+
+
+def judge(subject):
+    """The finding about a network: whose it is, and whether it may be
+    announced.
+    """
+    tenant = subject.tenant
+    text = (f'{f"virtual IP {tenant.address} in " if tenant.vip else ""}'
+            f'{tenant.subnet} of network {tenant.network} behind router '
+            f'{tenant.called}')
+    if subject.also:
+        text += (f' (also behind {len(subject.also):d} other routers, such as '
+                 f'{subject.also[0].called})')
+    if tenant.withheld:
+        return verdicts.warn(
+            _CHECK, f'{text}: not announced on purpose: {tenant.withheld}',
+            'to have it announced, change what this names')
+    wrong = tenant_network.fault(tenant)
+    if wrong:
+        return verdicts.warn(_CHECK, f'{text} {wrong.text}; {wrong.outcome}',
+                             wrong.remedy)
+    return verdicts.ok(_CHECK, f'{text}; nothing withholds it')

@@ -1,0 +1,177 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Virtual IPs with members that die and come back, by connections of TCP."""
+
+import contextlib
+import ipaddress
+import time
+import types
+
+from lab import balancers
+from lab import echo
+from lab import families
+from lab import node as nodes
+from lab import probe
+from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import test_tenant_network
+
+DRIVERS = test_tenant_network.DRIVERS + ',load_balancer'
+
+
+class BalancerTestCase(test_tenant_network.TenantTestCase):
+    """Router alpha with two members and a row of three virtual IPs.
+
+    One is on the provider network, and two are in the tenant's.
+    """
+
+    @classmethod
+    def build(cls):
+        cls.alpha = cls.cloud.add_router('alpha', ['gw1', 'gw2'])
+        inner = cls.behind()
+        cls.members = [cls.machine(inner, fip=False)[0] for _n in range(2)]
+        cls.vips = [cls.cloud.neutron.allocate(),
+                    *(str(inner.internal.cidr[n]) for n in (200, 201))]
+        cls.row = balancers.Balancer(
+            cls.cloud, inner, cls.vips, cls.members,
+            source=str(inner.internal.cidr[210]))
+        echo.start(cls.cloud['client'])
+        # What else the router announces.
+        cls.fip = types.SimpleNamespace(address=cls.alpha.address)
+
+    def setUp(self):
+        super().setUp()
+        self.have('gw1')
+        self.wait_vips('gw1')
+
+    def wait_vips(self, *names):
+        for vip in self.vips:
+            self.wait_paths(families.of(vip).prefix(vip), *names)
+
+    def answered(self, *members):
+        """Each virtual IP answers every connection, from these members."""
+        for vip in self.vips:
+            found = self.reach(self.client, 'tcp', vip, 40)
+            self.assertEqual({each.port.address for each in members},
+                             found.responders, str(found))
+
+    def members_die(self):
+        """One after the other, and one of them comes back."""
+        one, two = self.members
+        self.answered(one, two)
+        two.node.stop(echo.NAME)
+        try:
+            self.answered(one)
+            since = time.monotonic()
+            one.node.stop(echo.NAME)
+            try:
+                self.wait_vips()
+                base.note(f'{self.kind}: withdrawn after '
+                          f'{time.monotonic() - since:.1f} s')
+                self.withheld(self.vips[1], 'none of its backends is online')
+            finally:
+                since = time.monotonic()
+                echo.start(one.node)
+            self.wait_vips('gw1')
+            base.note(f'{self.kind}: announced after '
+                      f'{time.monotonic() - since:.1f} s')
+            self.answered(one)
+        finally:
+            echo.start(two.node)
+        self.answered(one, two)
+
+    def withheld(self, vip, why):
+        outcome, said = self.explained(vip)
+        self.assertEqual('withheld', outcome)
+        for text in (said['tenant-network'], self.cloud.agents['gw1'].ctl(
+                'addresses', vip).stdout):
+            self.assertIn(why, text)
+
+    def gateway_moves(self):
+        with contextlib.ExitStack() as stack:
+            # No time for a retransmission.
+            running = [stack.enter_context(probe.Probe(
+                self.client, 'tcp', vip, limit=0.5, patience=base.SETTLE))
+                for vip in self.vips[:2]]
+            self.have('gw2')
+            self.wait_vips('gw2')
+            for each in running:
+                each.wait_answered(base.SETTLE, after=time.monotonic())
+                report = each.stop()
+                base.note(f'{self.kind}, moved: {report}')
+                self.assert_gap(report)
+        nodes.wait_until(
+            lambda: f'gw1 has nothing left: {self.left("gw1", self.vips[1])}',
+            lambda: not self.left('gw1', self.vips[1]), base.SETTLE)
+
+
+class TestLoadBalancer(BalancerTestCase):
+    """Behind SNAT, by static routes of FRR."""
+
+    CONFIG = {'DEFAULT': {'drivers': DRIVERS},
+              'load_balancer': {'vips_behind_snat': 'true'}}
+
+    def test_members_die_and_come_back(self):
+        self.members_die()
+
+    def test_the_gateway_moves(self):
+        self.gateway_moves()
+
+    def test_snat(self):
+        """What a machine of the same network has not."""
+        self.assertEqual([], self.paths(self.alpha.internal.cidr))
+        self.assertEqual([], self.paths(
+            f'{self.members[0].port.address}/32'))
+        found = self.reach(self.members[0].node, 'tcp', self.family.client)
+        self.assertEqual({self.alpha.address}, found.seen_sources)
+        found = self.reach(self.client, 'tcp', self.vips[1])
+        self.assertEqual({self.family.client}, found.seen_sources)
+
+    def test_it_is_explained(self):
+        vip = self.vips[1]
+        self.assertEqual(('ok', {}), self.explained(vip))
+        self.assertEqual('elsewhere', self.explained(vip, 'gw2')[0])
+        self.assertRegex(self.cloud.agents['gw1'].ctl(
+            'addresses', vip).stdout, f'{vip} +vip.* announced')
+
+    def test_the_floating_ip_of_a_virtual_ip(self):
+        """OVN balances it only if the row has it, too (Octavia adds it)."""
+        fip = self.floating_ip(self.alpha, types.SimpleNamespace(
+            uuid='vip', address=self.vips[1]))
+        self.cloud.wait_alone(fip.address, 'gw1')
+        self.assertTrue(probe.unreachable(self.client, 'tcp', fip.address))
+        self.row.have([*self.vips, fip.address])
+        self.addCleanup(self.row.have, self.vips)
+        for address in (fip.address, self.vips[1]):
+            self.reach(self.client, 'tcp', address)
+
+
+class TestLoadBalancerHosts(BalancerTestCase):
+    """Among machines of IPv6, by routes of the kernel."""
+
+    METHOD = 'kernel'
+    SEGMENT = 'vlan'
+    FAMILY = 6
+    CONFIG = {'DEFAULT': {'drivers': DRIVERS}, 'tenant_network': {
+        'advertisement_method': 'host', 'expose_ipv6_gua': 'true'}}
+
+    @classmethod
+    def behind(cls):
+        # The addresses of the lab's own networks are not global.
+        return cls.cloud.neutron.add_interface(
+            cls.alpha, ipaddress.ip_network('2001:db8:77::/64'))
+
+    def test_members_die_and_come_back(self):
+        self.members_die()
+
+    def test_the_gateway_moves(self):
+        self.gateway_moves()

@@ -67,6 +67,7 @@ class ProviderPortDriver(base.Driver):
     def events(self) -> tuple[base.Watch, ...]:
         """What the view has of ports for this driver alone."""
         return (base.Watch('nb', 'Logical_Router_Port', ('ipv6_ra_configs',)),
+                base.Watch('nb', 'DHCP_Options', ('cidr', 'options')),
                 *(base.Watch(
                     'sb', 'Port_Binding',
                     ('type', 'mac', 'port_security', 'virtual_parent',
@@ -107,7 +108,8 @@ class ProviderPortDriver(base.Driver):
             if self.settings.provider_port.router_advertisements and (
                     not network.advertised):
                 yield resources.RouterAdvertisement(
-                    network.segment.device, tuple(map(str, six)), requires=(
+                    network.segment.device, tuple(map(str, six)),
+                    network.managed, network.other, requires=(
                         segments.link_local(network.segment).ref,))
 
     def _neighbour_proxies(self, network: model.ProviderNetwork,

@@ -171,6 +171,8 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
                 'patch', lambda r: columns.referenced(r, 'datapath')),
             'ip': Index(lambda r: rows.machine(r, True)[0]
                         if rows.answers_itself(r) else ()),
+            'virtual': _of_type(
+                'virtual', lambda r: rows.machine(r, False)[0]),
             'machine on': Index(rows.machine_chassis),
             'subnet': Index(_subnet_keys),
             'policy': _policy(policies.MACHINE),
@@ -194,6 +196,9 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'chassis': _column('chassis_name')},
         ('nb', 'HA_Chassis'): {
             'chassis': _column('chassis_name')},
+        ('nb', 'DHCP_Options'): {
+            'ipv6': Index(lambda r: [columns.atom(r, 'cidr')]
+                          if ':' in columns.atom(r, 'cidr') else ())},
         ('nb', 'HA_Chassis_Group'): {
             'member': References('ha_chassis')},
         ('nb', 'Logical_Router_Port'): {

@@ -31,6 +31,7 @@ from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
 _BINDING, _LRP = 'Port_Binding', 'Logical_Router_Port'
+_DHCP = 'DHCP_Options'
 # The rows of routers that have an address before a machine has it, and what a
 # person calls them.
 _CLAIMS = {'NAT': 'a NAT row of a router', 'Logical_Router_Port':
@@ -164,12 +165,21 @@ class Ports:
 
     def _found(self, row: columns.Row
                ) -> tuple[dict[str, str], tuple[str, ...]]:
-        """See :func:`rows.machine`; nothing of a port that is not here."""
+        """See :func:`rows.machine`; nothing of a port that is not here.
+
+        Of a virtual IP, its own port knows which machine has it.
+        """
         chosen = self._inputs.chosen.machines
         if chosen is None or (self._inputs.wiring.chassis not in
                               rows.machine_chassis(row)):
             return {}, ()
-        return rows.machine(row, chosen.pairs)
+        own, bad = rows.machine(row, False)
+        if not chosen.pairs:
+            return own, bad
+        found, bad = rows.machine(row, True)
+        virtual = self._rows.find('sb', _BINDING, 'virtual')
+        return {address: mac for address, mac in found.items()
+                if address in own or not virtual.find(address)}, bad
 
     def _address(self, of: columns.Row, name: str, address: str, mac: str,
                  known: _Network, own: policies.Policy) -> model.PortAddress:
@@ -221,17 +231,25 @@ class Ports:
         routers = tuple(sorted(self._routers(datapath)))
         subnets = {subnet for of, subnet in self._rows.find(
             'sb', _BINDING, 'subnet').keys() if of == datapath}
+        subnets.update(str(each.network) for each in map(
+            networks.parse_interface, routers) if each)
+        stateless = {self._stateless(options) for subnet in subnets
+                     for options in self._rows.find(
+                         'nb', _DHCP, 'ipv6').find(subnet)}
         return _Network(model.ProviderNetwork(
             row.uuid or str(datapath), row.called or row.uuid,
-            tuple(sorted({*subnets, *(
-                str(each.network) for each in map(
-                    networks.parse_interface, routers) if each)})),
-            segment, tuple(sorted({
+            tuple(sorted(subnets)), segment, tuple(sorted({
                 str(each.ip) for each in map(networks.parse_interface,
                                              routers) if each})),
             tuple(sorted(self._elsewhere(datapath))),
             any(self._advertises(lrp) for lrp in self._attached(datapath)),
-            named), row)
+            False in stateless, True in stateless, named), row)
+
+    def _stateless(self, options: Uuid) -> bool:
+        """Whether DHCPv6 has no addresses, as a row of NB says."""
+        row = self._rows.row('nb', _DHCP, options)
+        return row is not None and columns.entry(
+            row, 'options', 'dhcpv6_stateless') == 'true'
 
     def _advertises(self, lrp: str) -> bool:
         """Whether OVN answers router solicitations for a router port."""

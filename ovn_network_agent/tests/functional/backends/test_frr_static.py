@@ -168,6 +168,10 @@ class EachWay:
         self.assertEqual([], self.backend.read(frozenset()))
         self.assertEqual([], self._configured('red'))
 
+    def _configured(self, vrf):
+        return [list(r) for r in output.static_routes(
+            self.frr.running(), vrf)]
+
 
 class TestStatic(EachWay, static_routes.StaticTestCase):
 
@@ -267,10 +271,6 @@ class TestStatic(EachWay, static_routes.StaticTestCase):
         self.assertIn('tag 5', self.create(taken)[taken.ref])
         self.assertIn('tag 5', self.delete(taken)[taken.ref])
         self.assertEqual(before, self.frr.running())
-
-    def _configured(self, vrf):
-        return [list(r) for r in output.static_routes(
-            self.frr.running(), vrf)]
 
     def _wait_learned(self, prefix):
         base.wait_until(lambda: prefix in self.frr.learned(), 'learned')

@@ -249,8 +249,7 @@ class TestDistributedStatic(DistributedTestCase, DistributedTests):
     def test_what_doctor_and_explain_say(self):
         """A compute node is healthy, and each node names the right one."""
         for name in ('gw2', 'gw1'):
-            done = self.cloud.agents[name].ctl('doctor', '--json',
-                                               check=False)
+            done = self.cloud.agents[name].look('doctor', '--json')
             self.assertEqual([], [
                 one for one in json.loads(done.stdout)['findings']
                 if one['verdict'] == 'FAIL'], name)
@@ -260,8 +259,8 @@ class TestDistributedStatic(DistributedTestCase, DistributedTests):
                 ('gw1', one, 'elsewhere'), ('gw3', one, 'elsewhere'),
                 ('gw2', central, 'elsewhere'), ('gw2', self.one_fip6, 'ok'),
                 ('gw1', self.one_fip6, 'elsewhere')):
-            done = self.cloud.agents[name].ctl(
-                'explain', address, '--json', check=False)
+            done = self.cloud.agents[name].look(
+                'explain', address, '--json')
             said = json.loads(done.stdout)
             self.assertEqual(wanted, said['outcome'], said)
         self.assertIn('gw2 has the address', self.cloud.agents['gw1'].ctl(

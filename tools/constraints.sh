@@ -41,18 +41,18 @@ run_lowest() { constrained lowest; }
 constrained() {
     local start=$SECONDS
     say "Python packages: $1"
-    if ! in_set "$1" packages; then
+    if ! in_set "$1" install_set; then
         record "$1" 0 1 0 $((SECONDS - start))
         return
     fi
-    in_set "$1" tested "$1"
+    in_set "$1" test_set "$1"
 }
 
 # begin_lowest: install the lowest versions beside what needs no tests, which
 # wait for it.  What fails here is done again, and shown, by run_lowest.
 begin_lowest() {
     mkdir -p "$LOGS"
-    in_set lowest packages >"$LOGS/lowest.log" 2>&1 &
+    in_set lowest install_set >"$LOGS/lowest.log" 2>&1 &
     BEGUN=$!
 }
 
@@ -70,7 +70,7 @@ in_set() {
     "$@"
 }
 
-packages() {
+install_set() {
     mkdir -p "$ROOT/build/constraints"
     if [ "$CONSTRAINTS" = "$VENV.txt" ]; then
         "${PYTHON:-python3}" tools/lowest.py requirements.txt \
@@ -79,7 +79,7 @@ packages() {
     _venv "${PYTHON:-python3}"
 }
 
-tested() {
+test_set() {
     # The tier unit plays all examples; other packages need only some.
     RANDOM_BUDGET=${RANDOM_BUDGET:-0.2} run_python_tier unit "unit-$1"
     run_python_tier functional "functional-$1" "$STARTS"

@@ -73,13 +73,12 @@ class TestMetrics(leaving.LeavingTestCase):
         cls.since = time.monotonic()
         cls.server = prometheus.Server(lambda path: node.call(ask, path))
 
-    def test_a_drain_and_a_power_failure(self):
-        """The alerts of a kill are in the functional tests."""
+    def test_a_drain_a_kill_and_a_power_failure(self):
         owner = self.settled()
         self.sees('both are scraped', lambda: self.server.nodes(
             'up == 1') == set(self.cloud.gateways))
         self.fires()
-        for leave in (self._drained, self._switched_off):
+        for leave in (self._drained, self._killed, self._switched_off):
             other, = set(self.cloud.gateways) - {owner}
             leave(owner, other)
             self.fires()
@@ -104,6 +103,17 @@ class TestMetrics(leaving.LeavingTestCase):
         self.sees(f'{other} has taken over', lambda: {other} == self.served()
                   == self.server.nodes('ovn_network_agent_takeovers_total > '
                                        '0'))
+        self.start(owner)
+
+    def _killed(self, owner, _other):
+        """Packets go on; nobody looks after the port."""
+        with self.both_ways() as running:
+            self.cloud.agents[owner].kill()
+            self.fires(('Down', owner),
+                       ('PortServedByNobody', self.alpha.lrp))
+            report = self.finished(running)
+        base.note(f'agent of {owner} killed: {report}')
+        self.assertEqual(0, report.lost, report)
         self.start(owner)
 
     def _switched_off(self, owner, other):

@@ -296,10 +296,7 @@ class ProviderPorts:
 
 
 class TestProviderPortStatic(ProviderPorts, base.LabTestCase):
-    """With static routes of FRR, IPv4, and address pairs.
-
-    And what neither method, family nor VRF concerns.
-    """
+    """With static routes, IPv4, pairs; and what no kind concerns."""
 
     PAIRS = True
     CONFIG = {**ProviderPorts.CONFIG,

@@ -39,28 +39,48 @@ run_constraints() {
 run_lowest() { constrained lowest; }
 
 constrained() {
-    local set=$1 REGEX= start=$SECONDS
+    local start=$SECONDS
+    say "Python packages: $1"
+    if ! in_set "$1" install_set; then
+        record "$1" 0 1 0 $((SECONDS - start))
+        return
+    fi
+    in_set "$1" test_set "$1"
+}
+
+# begin_lowest: install the lowest versions beside what needs no tests, which
+# wait for it.  What fails here is done again, and shown, by run_lowest.
+begin_lowest() {
+    mkdir -p "$LOGS"
+    in_set lowest install_set >"$LOGS/lowest.log" 2>&1 &
+    BEGUN=$!
+}
+
+# in_set SET COMMAND...: with the virtual environment of a set.
+in_set() {
+    local set=$1 REGEX=
     local VENV=$ROOT/build/constraints/$set
-    local PY=$VENV/bin/python CONSTRAINTS REQUIREMENTS
+    local PY=$VENV/bin/python CONSTRAINTS=$ROOT/tools/constraints/$set.txt
     # Their pbr (up to 7.0) builds with pkg_resources, which setuptools 82 has
     # no more.
     local SETUPTOOLS='setuptools>=77,<82'
-    REQUIREMENTS=(requirements.txt test-requirements.txt)
-    CONSTRAINTS=$ROOT/tools/constraints/$set.txt
+    local REQUIREMENTS=(requirements.txt test-requirements.txt)
+    [ "$set" != lowest ] || CONSTRAINTS=$VENV.txt
+    shift
+    "$@"
+}
+
+install_set() {
     mkdir -p "$ROOT/build/constraints"
-    if [ "$set" = lowest ]; then
-        CONSTRAINTS=$VENV.txt
-        if ! "${PYTHON:-python3}" tools/lowest.py requirements.txt \
-                tools/constraints/2025.2.txt >"$CONSTRAINTS"; then
-            record "$set" 0 1 0 $((SECONDS - start))
-            return
-        fi
+    if [ "$CONSTRAINTS" = "$VENV.txt" ]; then
+        "${PYTHON:-python3}" tools/lowest.py requirements.txt \
+            tools/constraints/2025.2.txt >"$CONSTRAINTS" || return
     fi
-    say "Python packages: $set"
-    if ! _venv "${PYTHON:-python3}"; then
-        record "$set" 0 1 0 $((SECONDS - start))
-        return
-    fi
-    run_python_tier unit "unit-$set"
-    run_python_tier functional "functional-$set" "$STARTS"
+    _venv "${PYTHON:-python3}"
+}
+
+test_set() {
+    # The tier unit plays all examples; other packages need only some.
+    RANDOM_BUDGET=${RANDOM_BUDGET:-0.2} run_python_tier unit "unit-$1"
+    run_python_tier functional "functional-$1" "$STARTS"
 }

@@ -14,7 +14,7 @@
 import os
 
 # How many times as many examples as in a usual run; tools/test explains it.
-FACTOR = int(os.environ.get('RANDOM_BUDGET') or 1)
+FACTOR = float(os.environ.get('RANDOM_BUDGET') or 1)
 
 
 def examples(usual):
@@ -23,4 +23,4 @@ def examples(usual):
     :param usual: how many where nobody wants more
     :returns: int, for hypothesis.settings(max_examples=...)
     """
-    return usual * FACTOR
+    return max(1, round(usual * FACTOR))

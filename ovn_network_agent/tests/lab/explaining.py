@@ -31,8 +31,8 @@ class Explaining(faults.Faults):
     def explain(self, address, name='gw1'):
         """(exit status, what is said, a dict)."""
         client = plan.CLIENT6 if ':' in address else plan.CLIENT
-        done = self.cloud.agents[name].ctl(
-            'explain', address, '--client', client, '--json', check=False)
+        done = self.cloud.agents[name].look(
+            'explain', address, '--client', client, '--json')
         self.assertEqual('', done.stderr)
         return done.returncode, json.loads(done.stdout)
 

@@ -115,56 +115,6 @@ class DistributedTests:
         for address in (self.one_fip.address, self.one_fip6):
             self.assertNotIn(f'{address} ', before)
 
-    def test_each_to_each(self):
-        """Row DFR-13: on one node, between nodes, of other routers."""
-        machines = ((self.one, self.one_fip), (self.two, self.two_fip),
-                    (self.near, self.near_fip), (self.vlan, self.vlan_fip),
-                    (self.central, self.central_fip),
-                    (self.foreign, self.foreign_fip))
-        for vm, own in machines:
-            for _vm, fip in machines:
-                if fip is not own:
-                    self.reach(vm.node, 'icmp', fip.address)
-
-    def test_the_binding_is_of_no_node(self):
-        """Row DFR-09, and DFR-10: the route is of the gateway."""
-        rows = {row.logical_port: row.mac for row in self.cloud.nb.rows(
-            'Static_MAC_Binding')}
-        self.assertEqual(ownership.VIRTUAL_GATEWAY_MAC,
-                         rows[self.router.lrp])
-        self.assertNotEqual(ownership.VIRTUAL_GATEWAY_MAC,
-                            rows[self.other.lrp])
-        self.assertEqual({'gw1'}, {
-            row.external_ids[ownership.EXT_ID_CHASSIS] for row in
-            self.cloud.nb.rows('Logical_Router_Static_Route')})
-
-    def test_what_doctor_and_explain_say(self):
-        """A compute node is healthy, and each node names the right one."""
-        for name in ('gw2', 'gw1'):
-            done = self.cloud.agents[name].ctl('doctor', '--json',
-                                               check=False)
-            self.assertEqual([], [
-                one for one in json.loads(done.stdout)['findings']
-                if one['verdict'] == 'FAIL'], name)
-        one, central = self.one_fip.address, self.central_fip.address
-        for name, address, wanted in (
-                ('gw2', one, 'ok'), ('gw1', central, 'ok'),
-                ('gw1', one, 'elsewhere'), ('gw3', one, 'elsewhere'),
-                ('gw2', central, 'elsewhere'), ('gw2', self.one_fip6, 'ok'),
-                ('gw1', self.one_fip6, 'elsewhere')):
-            done = self.cloud.agents[name].ctl(
-                'explain', address, '--json', check=False)
-            said = json.loads(done.stdout)
-            self.assertEqual(wanted, said['outcome'], said)
-        self.assertIn('gw2 has the address', self.cloud.agents['gw1'].ctl(
-            'explain', self.one_fip.address, check=False).stdout)
-        found = json.loads(self.cloud.agents['gw2'].ctl(
-            'fips', '--json').stdout)
-        rows = {row['address']: row['state'] for row in found['addresses']}
-        self.assertEqual({self.one_fip.address: 'announced',
-                          self.one_fip6: 'announced',
-                          self.near_fip.address: 'announced'}, rows)
-
     def test_live_migration(self):
         """Row DFR-05, there and back, under probes."""
         address = self.one_fip.address
@@ -248,6 +198,79 @@ class DistributedTests:
                 running.wait_answered(base.SETTLE, after=time.monotonic())
                 base.note(f'{self.METHOD}, to {name}: {running.stop()}')
         self.wait_gone('gw1', address)
+
+    def test_an_agent_is_killed_and_one_stops(self):
+        address = self.two_fip.address
+        agent = self.cloud.agents['gw3']
+        with self.probing(address) as running:
+            agent.kill()
+            agent.start()
+            agent.wait_ready()
+            self.lossless(running)
+        since = self.mark('gw3')
+        self.assertEqual(0, agent.stop())
+        self.assertIn('2 distributed floating IPs are withdrawn now '
+                      f'({self.vlan_fip.address}, {address})',
+                      self.said('gw3', since))
+        self.cloud.wait_withdrawn(address, base.SETTLE)
+        self.wait_gone('gw3', address)
+        agent.start()
+        agent.wait_ready()
+        self.alone(self.two_fip, 'gw3')
+        probe.wait_reachable(self.client, 'icmp', address, base.SETTLE)
+
+
+class TestDistributedStatic(DistributedTestCase, DistributedTests):
+    """With static routes of FRR; and what no announce method concerns."""
+
+    def test_each_to_each(self):
+        """Row DFR-13: on one node, between nodes, of other routers."""
+        machines = ((self.one, self.one_fip), (self.two, self.two_fip),
+                    (self.near, self.near_fip), (self.vlan, self.vlan_fip),
+                    (self.central, self.central_fip),
+                    (self.foreign, self.foreign_fip))
+        for vm, own in machines:
+            for _vm, fip in machines:
+                if fip is not own:
+                    self.reach(vm.node, 'icmp', fip.address)
+
+    def test_the_binding_is_of_no_node(self):
+        """Row DFR-09, and DFR-10: the route is of the gateway."""
+        rows = {row.logical_port: row.mac for row in self.cloud.nb.rows(
+            'Static_MAC_Binding')}
+        self.assertEqual(ownership.VIRTUAL_GATEWAY_MAC,
+                         rows[self.router.lrp])
+        self.assertNotEqual(ownership.VIRTUAL_GATEWAY_MAC,
+                            rows[self.other.lrp])
+        self.assertEqual({'gw1'}, {
+            row.external_ids[ownership.EXT_ID_CHASSIS] for row in
+            self.cloud.nb.rows('Logical_Router_Static_Route')})
+
+    def test_what_doctor_and_explain_say(self):
+        """A compute node is healthy, and each node names the right one."""
+        for name in ('gw2', 'gw1'):
+            done = self.cloud.agents[name].look('doctor', '--json')
+            self.assertEqual([], [
+                one for one in json.loads(done.stdout)['findings']
+                if one['verdict'] == 'FAIL'], name)
+        one, central = self.one_fip.address, self.central_fip.address
+        for name, address, wanted in (
+                ('gw2', one, 'ok'), ('gw1', central, 'ok'),
+                ('gw1', one, 'elsewhere'), ('gw3', one, 'elsewhere'),
+                ('gw2', central, 'elsewhere'), ('gw2', self.one_fip6, 'ok'),
+                ('gw1', self.one_fip6, 'elsewhere')):
+            done = self.cloud.agents[name].look(
+                'explain', address, '--json')
+            said = json.loads(done.stdout)
+            self.assertEqual(wanted, said['outcome'], said)
+        self.assertIn('gw2 has the address', self.cloud.agents['gw1'].ctl(
+            'explain', self.one_fip.address, check=False).stdout)
+        found = json.loads(self.cloud.agents['gw2'].ctl(
+            'fips', '--json').stdout)
+        rows = {row['address']: row['state'] for row in found['addresses']}
+        self.assertEqual({self.one_fip.address: 'announced',
+                          self.one_fip6: 'announced',
+                          self.near_fip.address: 'announced'}, rows)
 
     def test_a_port_that_is_down(self):
         """Row DFR-06: nobody announces the address of a machine without."""
@@ -362,30 +385,6 @@ class DistributedTests:
                 str(priority)])
             self.alone(fip, name)
         self.reach(self.client, 'icmp', fip.address)
-
-    def test_an_agent_is_killed_and_one_stops(self):
-        address = self.two_fip.address
-        agent = self.cloud.agents['gw3']
-        with self.probing(address) as running:
-            agent.kill()
-            agent.start()
-            agent.wait_ready()
-            self.lossless(running)
-        since = self.mark('gw3')
-        self.assertEqual(0, agent.stop())
-        self.assertIn('2 distributed floating IPs are withdrawn now '
-                      f'({self.vlan_fip.address}, {address})',
-                      self.said('gw3', since))
-        self.cloud.wait_withdrawn(address, base.SETTLE)
-        self.wait_gone('gw3', address)
-        agent.start()
-        agent.wait_ready()
-        self.alone(self.two_fip, 'gw3')
-        probe.wait_reachable(self.client, 'icmp', address, base.SETTLE)
-
-
-class TestDistributedStatic(DistributedTestCase, DistributedTests):
-    """With static routes of FRR."""
 
 
 class TestDistributedKernel(DistributedTestCase, DistributedTests):

@@ -244,7 +244,7 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
     def doctor(self, name):
         """What does not pass, a dict of check to list of findings."""
         begin = time.monotonic()
-        done = self.cloud.agents[name].ctl('doctor', '--json', check=False)
+        done = self.cloud.agents[name].look('doctor', '--json')
         self.took.append(time.monotonic() - begin)
         said = json.loads(done.stdout)
         self.assertEqual(1 if said['failed'] else 0, done.returncode,

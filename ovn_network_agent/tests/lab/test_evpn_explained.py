@@ -111,17 +111,17 @@ class TestEvpnExplained(explaining.Explaining, evpn_cloud.EvpnTestCase):
 
     def explain(self, address, name='gw1', *more):
         """(exit status, what is said of VNI 1001, or of all VNIs)."""
-        done = self.cloud.agents[name].ctl(
+        done = self.cloud.agents[name].look(
             'explain', address, '--client',
             plan.CLIENT6 if ':' in address else plan.CLIENT, '--json',
-            *(more or ('--vni', str(self.red.vni))), check=False)
+            *(more or ('--vni', str(self.red.vni))))
         self.assertEqual('', done.stderr)
         return done.returncode, json.loads(done.stdout)
 
     def doctor(self, *checks, name='gw1'):
         """{check: [(verdict, evidence)]} of EVPN."""
-        said = json.loads(self.cloud.agents[name].ctl(
-            'doctor', '--json', *(checks or _CHECKS), check=False).stdout)
+        said = json.loads(self.cloud.agents[name].look(
+            'doctor', '--json', *(checks or _CHECKS)).stdout)
         found = {}
         for one in said['findings']:
             found.setdefault(one['check'], []).append(

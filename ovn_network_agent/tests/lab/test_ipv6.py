@@ -144,25 +144,6 @@ class Ipv6(explaining.Explaining, leftovers.LeavesNothing):
                 self.reach(vm.node, kind, plan.CLIENT6)
         self.reach(self.vm.node, 'icmp', plan.CLIENT)
 
-    def test_between_routers_of_one_chassis(self):
-        for kind in KINDS:
-            self.reach(self.vm.node, kind, self.other6)
-            self.reach(self.other.node, kind, self.fip6)
-
-    def test_between_routers_of_two_chassis(self):
-        """OVN does not ask on the bridge for an address that is elsewhere."""
-        self.cloud.move(self.beta, 'gw2')
-        self.cloud.wait_announced6(self.other6, 'gw2', base.SETTLE)
-        for kind in KINDS:
-            self.reach(self.vm.node, kind, self.other6)
-            self.reach(self.other.node, kind, self.fip6)
-
-    def test_untranslated(self):
-        """What no row translates is dropped, and leaks nowhere."""
-        self.assertTrue(probe.unreachable(self.hidden.node, 'udp',
-                                          plan.CLIENT6))
-        self.assertEqual(0, self.cloud.sink.untranslated())
-
     def test_what_is_announced(self):
         """Nothing but the addresses of routers and of NAT."""
         for address in (self.fip6, self.other6, self.dual.address,
@@ -191,11 +172,6 @@ class Ipv6(explaining.Explaining, leftovers.LeavesNothing):
         self.assertEqual(dict.fromkeys(CHECKS, 'PASS'), {
             one['check']: one['verdict']
             for one in json.loads(done.stdout)['findings']}, done.stdout)
-
-    def test_each_broken_layer_has_its_name(self):
-        """Of IPv6, and with the command that mends it."""
-        self.assertEqual({}, self.shown(self.fip6, FAULTS))
-        self.reach(self.client, 'udp', self.fip6)
 
     # -- changes ----------------------------------------------------------
 
@@ -244,6 +220,30 @@ class Ipv6(explaining.Explaining, leftovers.LeavesNothing):
 
     # -- faults -----------------------------------------------------------
 
+class TestIpv6Kernel(Ipv6, base.LabTestCase):
+    """With kernel routes; and what neither method nor session concerns."""
+
+    METHOD = 'kernel'
+
+    def test_between_routers_of_one_chassis(self):
+        for kind in KINDS:
+            self.reach(self.vm.node, kind, self.other6)
+            self.reach(self.other.node, kind, self.fip6)
+
+    def test_between_routers_of_two_chassis(self):
+        """OVN does not ask on the bridge for an address that is elsewhere."""
+        self.cloud.move(self.beta, 'gw2')
+        self.cloud.wait_announced6(self.other6, 'gw2', base.SETTLE)
+        for kind in KINDS:
+            self.reach(self.vm.node, kind, self.other6)
+            self.reach(self.other.node, kind, self.fip6)
+
+    def test_untranslated(self):
+        """What no row translates is dropped, and leaks nowhere."""
+        self.assertTrue(probe.unreachable(self.hidden.node, 'udp',
+                                          plan.CLIENT6))
+        self.assertEqual(0, self.cloud.sink.untranslated())
+
     def test_broken_rows_disturb_nobody(self):
         """A malformed row, and an address in no provider network."""
         with (self.probing(self.fip.address) as four,
@@ -268,12 +268,6 @@ class Ipv6(explaining.Explaining, leftovers.LeavesNothing):
             node.run(['sysctl', '-qw', f'{path}=0'])
             self.reach(self.client, 'udp', self.fip6)
             self.lossless(four)
-
-
-class TestIpv6Kernel(Ipv6, base.LabTestCase):
-    """With kernel routes that FRR redistributes."""
-
-    METHOD = 'kernel'
 
 
 class TestIpv6Static(Ipv6, base.LabTestCase):
@@ -316,6 +310,11 @@ class TestIpv6Static(Ipv6, base.LabTestCase):
         finally:
             self.vtysh(node, [_of('gw2'), f'no neighbor {device} shutdown'])
         self.wait_said('gw2', 'could announce a gateway: yes', since)
+
+    def test_each_broken_layer_has_its_name(self):
+        """Of IPv6, and with the command that mends it."""
+        self.assertEqual({}, self.shown(self.fip6, FAULTS))
+        self.reach(self.client, 'udp', self.fip6)
 
 
 def _of(name):

@@ -220,29 +220,6 @@ class ProviderPorts:
     def _give_up(self, vm, address):
         vm.node.batch(f'addr del {self.family.prefix(address)} dev eth0\n')
 
-    def test_a_port_that_is_down(self):
-        for vm in (self.far, self.tagged_far):
-            address = vm.port.address
-            self.cloud.unplug(vm, 'gw2')
-            self.cloud.wait_withdrawn(address, base.SETTLE)
-            self.wait_gone('gw2', address)
-            self.cloud.replug(vm, 'gw2')
-            self.cloud.wait_announced(address, 'gw2', base.SETTLE)
-            self.reach(self.client, 'icmp', address)
-
-    def test_a_second_address(self):
-        """It comes and goes, and the first one stays."""
-        vm, second = self.tagged, str(self.tagged.port.network.cidr[201])
-        with self.nothing_lost(vm):
-            self.cloud.neutron.set_addresses(vm.port, vm.port.address, second)
-            self._add(vm, second)
-            self.cloud.wait_announced(second, 'gw1', base.SETTLE)
-            self.reach(self.client, 'icmp', second)
-            self.cloud.neutron.set_addresses(vm.port, vm.port.address)
-            self.cloud.wait_withdrawn(second, base.SETTLE)
-            self.wait_gone('gw1', second)
-        self._give_up(vm, second)
-
     def test_a_trunk_and_address_pairs(self):
         """A subport is like any port; pairs are announced by option."""
         vm, network = self.tagged, self.cloud.neutron.provider
@@ -296,20 +273,6 @@ class ProviderPorts:
                 change for change in self.changes('gw1', since)
                 if self.family.prefix(gone) not in change])
 
-    def test_kill_and_restart_of_ovn_controller(self):
-        """SB shows nothing of it, and all stays."""
-        since, node = self.mark('gw1'), self.cloud['gw1']
-        # Without it, ovn-controller removes all flows at its start, and makes
-        # them again (ovn-controller(8)).
-        node.run(['ovs-vsctl', 'set', 'Open_vSwitch', '.',
-                  f'external_ids:{WAITS}=5000'])
-        self.addCleanup(node.run, ['ovs-vsctl', 'remove', 'Open_vSwitch', '.',
-                                   'external_ids', WAITS])
-        with self.nothing_lost(self.one, self.tagged):
-            node.stop('ovn-controller', signal.SIGKILL)
-            self.cloud.start_controller('gw1')
-        self.assertEqual([], self.changes('gw1', since))
-
     def test_a_stop_leaves_nothing(self):
         """No route, rule, flow, line of FRR, device; and all comes back."""
         agent = self.cloud.agents['gw1']
@@ -333,7 +296,7 @@ class ProviderPorts:
 
 
 class TestProviderPortStatic(ProviderPorts, base.LabTestCase):
-    """With static routes of FRR, IPv4, and address pairs; no VRF."""
+    """With static routes, IPv4, pairs, no VRF; and what no kind concerns."""
 
     VRF = False
     PAIRS = True
@@ -352,6 +315,43 @@ class TestProviderPortStatic(ProviderPorts, base.LabTestCase):
         for vm in there:
             self.reach(self.client, 'icmp', vm.port.address)
             self.reach(vm.node, 'icmp', self.family.client)
+
+    def test_a_port_that_is_down(self):
+        for vm in (self.far, self.tagged_far):
+            address = vm.port.address
+            self.cloud.unplug(vm, 'gw2')
+            self.cloud.wait_withdrawn(address, base.SETTLE)
+            self.wait_gone('gw2', address)
+            self.cloud.replug(vm, 'gw2')
+            self.cloud.wait_announced(address, 'gw2', base.SETTLE)
+            self.reach(self.client, 'icmp', address)
+
+    def test_a_second_address(self):
+        """It comes and goes, and the first one stays."""
+        vm, second = self.tagged, str(self.tagged.port.network.cidr[201])
+        with self.nothing_lost(vm):
+            self.cloud.neutron.set_addresses(vm.port, vm.port.address, second)
+            self._add(vm, second)
+            self.cloud.wait_announced(second, 'gw1', base.SETTLE)
+            self.reach(self.client, 'icmp', second)
+            self.cloud.neutron.set_addresses(vm.port, vm.port.address)
+            self.cloud.wait_withdrawn(second, base.SETTLE)
+            self.wait_gone('gw1', second)
+        self._give_up(vm, second)
+
+    def test_kill_and_restart_of_ovn_controller(self):
+        """SB shows nothing of it, and all stays."""
+        since, node = self.mark('gw1'), self.cloud['gw1']
+        # Without it, ovn-controller removes all flows at its start, and makes
+        # them again (ovn-controller(8)).
+        node.run(['ovs-vsctl', 'set', 'Open_vSwitch', '.',
+                  f'external_ids:{WAITS}=5000'])
+        self.addCleanup(node.run, ['ovs-vsctl', 'remove', 'Open_vSwitch', '.',
+                                   'external_ids', WAITS])
+        with self.nothing_lost(self.one, self.tagged):
+            node.stop('ovn-controller', signal.SIGKILL)
+            self.cloud.start_controller('gw1')
+        self.assertEqual([], self.changes('gw1', since))
 
 
 class TestProviderPortKernel(ProviderPorts, base.LabTestCase):

@@ -182,7 +182,7 @@ class Interval:
         self.reach(self.client, 'icmp', self.fip.address)
 
 
-class TestServiceStatic(Signals, Interval, without_ovn.Outage,
+class TestServiceStatic(Signals, Interval, without_ovn.EachOutage,
                         outaged.Outages, Service):
     """With static routes of FRR, and a VLAN of IPv4."""
 

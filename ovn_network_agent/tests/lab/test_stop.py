@@ -71,8 +71,11 @@ class Stop:
 
     The objects of an operator are there from the beginning; router manual
     has a default route that somebody wrote by hand.
+
+    :cvar SIGNALS: what stops the agents on gw1 and on gw2
     """
 
+    SIGNALS = (signal.SIGTERM, signal.SIGINT)
     AGENTS = False
     # Both agents stop: the second one would wait for the first to be back.
     CONFIG = {'gateway_drain': {'drain_on_shutdown': 'false'}}
@@ -173,31 +176,32 @@ class Stop:
     # -- the tests --------------------------------------------------------
 
     def test_stop_leaves_nothing(self):
-        """SIGTERM on one node, SIGINT on the other; twice."""
-        for numbers in ((signal.SIGTERM, signal.SIGINT),
-                        (signal.SIGINT, signal.SIGTERM)):
-            self._start()
-            for name, before in self.before.items():
-                # Nothing of theirs had to go for ours to come.
-                now = (dump.northbound(self.cloud) if name == 'nb' else
-                       self.state(name))
-                changes = dump.difference(before, now)
-                self.assertEqual([], [
-                    line for line in changes if ': -' in line and
-                    not line.startswith('Logical_Router: ')])
-                if name != 'nb':
-                    self._marked(changes)
-            self.assertIsNone(self.default_route(self.manual))
-            for name, number in zip(self.cloud.gateways, numbers):
-                started = time.monotonic()
-                self.assertEqual(
-                    0, self.cloud.agents[name].stop(number),
-                    self.cloud.agents[name].log()[-2000:])
-                base.note(f'{self.kind}: {number.name} stopped {name} in '
-                          f'{time.monotonic() - started:.1f} s')
-            for fip in (self.fip, self.fip_beta):
-                self.cloud.wait_withdrawn(fip.address, base.SETTLE)
-            self.assert_as_before()
+        """SIGTERM on one node, SIGINT on the other.
+
+        The other test of the class starts on the same nodes again.
+        """
+        self._start()
+        for name, before in self.before.items():
+            # Nothing of theirs had to go for ours to come.
+            now = (dump.northbound(self.cloud) if name == 'nb' else
+                   self.state(name))
+            changes = dump.difference(before, now)
+            self.assertEqual([], [
+                line for line in changes if ': -' in line and
+                not line.startswith('Logical_Router: ')])
+            if name != 'nb':
+                self._marked(changes)
+        self.assertIsNone(self.default_route(self.manual))
+        for name, number in zip(self.cloud.gateways, self.SIGNALS):
+            started = time.monotonic()
+            self.assertEqual(
+                0, self.cloud.agents[name].stop(number),
+                self.cloud.agents[name].log()[-2000:])
+            base.note(f'{self.kind}: {number.name} stopped {name} in '
+                      f'{time.monotonic() - started:.1f} s')
+        for fip in (self.fip, self.fip_beta):
+            self.cloud.wait_withdrawn(fip.address, base.SETTLE)
+        self.assert_as_before()
 
     def _marked(self, changes):
         """What the agent made on a node carries our marks."""
@@ -249,6 +253,7 @@ class TestStopKernel(Stop, base.LabTestCase):
     """With kernel routes that FRR redistributes, and a flat one of IPv4."""
 
     METHOD = 'kernel'
+    SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
     def test_second_signal_ends_the_stop(self):
         """A stop that hangs ends at once with the second signal.

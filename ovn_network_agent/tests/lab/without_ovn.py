@@ -63,6 +63,10 @@ class Outage:
             base.note(f'{self.kind}: databases down and up: '
                       f'{self.lossless(running)}')
 
+
+class EachOutage(Outage):
+    """They hang, too, and are not there yet when the agent starts."""
+
     def test_databases_hang(self):
         """The same with databases that are there and do not answer."""
         with self.probing(self.fip.address) as running:

@@ -321,19 +321,20 @@ class Router(model.Router):
 
 def addresses(router):
     """The addresses of a router as the view has them, a dict."""
-    own, lrps = served.own(router.bare), [port.lrp for port in router.ports]
+    bare, nats = router.bare, {}
+    for nat in router.nats:
+        nats.setdefault(nat.external_ip, []).append(nat)
+    own, lrps = served.own(bare), [port.lrp for port in router.ports]
     balanced = {each.address: each for each in router.balanced}
     why = dict(router.withheld)
-    names = dict.fromkeys((*(nat.external_ip for nat in router.nats), *own,
-                           *balanced, *router.sent))
+    names = dict.fromkeys((*nats, *own, *balanced, *router.sent))
     return {f'{address} ({number})' if number else address:
             dataclasses.replace(each, withheld=(
                 selection.BY_OVN if router.routed_by_ovn
                 else why.get(address, '')))
             for address in names for number, each in enumerate(
-                served.subjects(router.bare, address, served.Sources(
-                    [nat for nat in router.nats
-                     if nat.external_ip == address], balanced.get(address),
+                served.subjects(bare, address, served.Sources(
+                    nats.get(address, []), balanced.get(address),
                     lrps if address in router.sent else ()),
                     own.get(address, ())))}
 

@@ -41,45 +41,8 @@ FOREIGN = (
 _SOON = 2
 
 
-class TestStatic(static_routes.StaticTestCase):
-
-    def test_batches(self):
-        """Row FIP-07: each transaction has a bounded size."""
-        # Since FRR 9 mgmtd has the static routes.
-        path, = [path for name in ('mgmtd', 'staticd') if os.path.exists(
-            path := f'{self.frr.rundir}/{name}.vty')][:1]
-        relay = transactions.Relay(path)
-        self.addCleanup(relay.close)
-        # As of a daemon that has written nothing yet.
-        vtysh.PACE.forget()
-        routes = [route(n % 250, f'11.0.{n // 250}') for n in range(3200)]
-        self.assertEqual({}, self.create(*routes))
-        self.assertEqual([2500, 700], relay.sizes)
-        with self.assertLogs(frr_static.__name__, 'INFO') as said:
-            self.assertEqual(set(routes), self.read())
-        self.assertIn('announce-method kernel', said.output[0])
-        # Once is enough.
-        with self.assertNoLogs(frr_static.__name__, 'INFO'):
-            self.assertEqual(set(routes), self.read())
-        self.assertEqual({}, self.delete(*routes))
-        # By the speed of the first transaction, on a common machine all at
-        # once.
-        self.assertEqual(3200, sum(relay.sizes[2:]))
-        self.assertLessEqual(2500, relay.sizes[2])
-        self.assertEqual(set(), self.read())
-
-    def test_announced_and_withdrawn(self):
-        # Trap T30: no soft refresh together with the change.
-        for attempt in range(20):
-            wanted = {route(attempt * 2), route(attempt * 2 + 1)}
-            prefixes = {r.prefix for r in wanted}
-            self.assertEqual({}, self.create(*wanted))
-            base.wait_until(lambda: self.frr.learned() == prefixes,
-                            'announced', _SOON)
-            self.assertEqual(wanted, self.read())
-            self.assertEqual({}, self.delete(*wanted))
-            base.wait_until(lambda: not self.frr.learned(), 'withdrawn',
-                            _SOON)
+class EachWay:
+    """By the socket and by vtysh: writing, reading, refusals."""
 
     def test_each_difference_is_found(self):
         """Drift right after an answer that nothing has changed."""
@@ -120,18 +83,6 @@ class TestStatic(static_routes.StaticTestCase):
         self.assertEqual({}, self.create(*ours))
         self.assertEqual(set(ours), self.read())
         self.assertEqual({}, self.delete(*ours))
-        self.assertEqual(before, self.frr.running())
-
-    def test_the_operators_tag_and_distance_are_kept(self):
-        self.frr.configure(*FOREIGN)
-        before = self.frr.running()
-        self.read()
-        taken = [route(n, '203.0.113') for n in (2, 3)]
-        failed = self.create(route(1), *taken)
-        self.assertIn('tag 5', failed.pop(taken[0].ref))
-        self.assertIn('br-ex 20', failed.pop(taken[1].ref))
-        self.assertEqual({}, failed)
-        self.delete(route(1), *taken)
         self.assertEqual(before, self.frr.running())
 
     def test_rejected_by_frr_costs_only_itself(self):
@@ -188,6 +139,92 @@ class TestStatic(static_routes.StaticTestCase):
         self.assertEqual({}, self.delete(*routes))
         self.assertEqual(set(), self.read())
 
+    def test_both_families(self):
+        six = resources.Announcement('', '2001:db8:1::5/128', base.BRIDGE)
+        self.assertEqual({}, self.create(route(1), six))
+        self.assertEqual({route(1), six}, self.read())
+        self.assertEqual({six.ref}, self.backend.in_effect([six]))
+        with self.assertNoLogs('ovn_network_agent', 'WARNING'):
+            self.assertEqual({}, self.delete(six))
+            self.wait_refreshed()
+        self.assertEqual({route(1)}, self.read())
+        self.assertEqual(set(), self.backend.in_effect([six]))
+
+    def test_in_a_vrf(self):
+        """As the lab shows with traffic; here that it is one command."""
+        add = [['198.51.100.1/32', '169.254.0.1']]
+        self.root_side(vrf_name='red')
+        # There is no such device, which FRR has something to say about.
+        self.assertEqual([], vtysh.change_static('red', add, [])[0])
+        self.addCleanup(self.frr.configure, 'no vrf red')
+        self.assertEqual([['198.51.100.1/32', '169.254.0.1']],
+                         self._configured('red'))
+        self.assertEqual([], vtysh.change_static('red', [], add)[0])
+        six = [['2001:db8:1::5/128', ownership.NEXT_HOP_6]]
+        self.assertEqual([], vtysh.change_static('red', six, [])[0])
+        self.assertEqual(six, self._configured('red'))
+        self.assertEqual([], vtysh.change_static('red', [], six)[0])
+        self.root_side(vrf_name='')
+        self.assertEqual([], self.backend.read(frozenset()))
+        self.assertEqual([], self._configured('red'))
+
+    def _configured(self, vrf):
+        return [list(r) for r in output.static_routes(
+            self.frr.running(), vrf)]
+
+
+class TestStatic(EachWay, static_routes.StaticTestCase):
+
+    def test_batches(self):
+        """Row FIP-07: each transaction has a bounded size."""
+        # Since FRR 9 mgmtd has the static routes.
+        path, = [path for name in ('mgmtd', 'staticd') if os.path.exists(
+            path := f'{self.frr.rundir}/{name}.vty')][:1]
+        relay = transactions.Relay(path)
+        self.addCleanup(relay.close)
+        # As of a daemon that has written nothing yet.
+        vtysh.PACE.forget()
+        routes = [route(n % 250, f'11.0.{n // 250}') for n in range(3200)]
+        self.assertEqual({}, self.create(*routes))
+        self.assertEqual([2500, 700], relay.sizes)
+        with self.assertLogs(frr_static.__name__, 'INFO') as said:
+            self.assertEqual(set(routes), self.read())
+        self.assertIn('announce-method kernel', said.output[0])
+        # Once is enough.
+        with self.assertNoLogs(frr_static.__name__, 'INFO'):
+            self.assertEqual(set(routes), self.read())
+        self.assertEqual({}, self.delete(*routes))
+        # By the speed of the first transaction, on a common machine all at
+        # once.
+        self.assertEqual(3200, sum(relay.sizes[2:]))
+        self.assertLessEqual(2500, relay.sizes[2])
+        self.assertEqual(set(), self.read())
+
+    def test_announced_and_withdrawn(self):
+        # Trap T30: no soft refresh together with the change.
+        for attempt in range(20):
+            wanted = {route(attempt * 2), route(attempt * 2 + 1)}
+            prefixes = {r.prefix for r in wanted}
+            self.assertEqual({}, self.create(*wanted))
+            base.wait_until(lambda: self.frr.learned() == prefixes,
+                            'announced', _SOON)
+            self.assertEqual(wanted, self.read())
+            self.assertEqual({}, self.delete(*wanted))
+            base.wait_until(lambda: not self.frr.learned(), 'withdrawn',
+                            _SOON)
+
+    def test_the_operators_tag_and_distance_are_kept(self):
+        self.frr.configure(*FOREIGN)
+        before = self.frr.running()
+        self.read()
+        taken = [route(n, '203.0.113') for n in (2, 3)]
+        failed = self.create(route(1), *taken)
+        self.assertIn('tag 5', failed.pop(taken[0].ref))
+        self.assertIn('br-ex 20', failed.pop(taken[1].ref))
+        self.assertEqual({}, failed)
+        self.delete(route(1), *taken)
+        self.assertEqual(before, self.frr.running())
+
     def test_routes_to_a_former_nexthop_stay(self):
         """Row CLN-05: nobody can tell them from the operator's."""
         self.frr.configure('ip route 198.51.100.1/32 192.0.2.9')
@@ -223,17 +260,6 @@ class TestStatic(static_routes.StaticTestCase):
                          bgp.soft_refresh('', route(2).prefix, True))
         base.wait_until(lambda: self._updates() > before, 'an update')
 
-    def test_both_families(self):
-        six = resources.Announcement('', '2001:db8:1::5/128', base.BRIDGE)
-        self.assertEqual({}, self.create(route(1), six))
-        self.assertEqual({route(1), six}, self.read())
-        self.assertEqual({six.ref}, self.backend.in_effect([six]))
-        with self.assertNoLogs('ovn_network_agent', 'WARNING'):
-            self.assertEqual({}, self.delete(six))
-            self.wait_refreshed()
-        self.assertEqual({route(1)}, self.read())
-        self.assertEqual(set(), self.backend.in_effect([six]))
-
     def test_the_operators_routes_of_ipv6_survive(self):
         taken = resources.Announcement('', '2001:db8:1::6/128', base.BRIDGE)
         self.frr.configure(
@@ -245,28 +271,6 @@ class TestStatic(static_routes.StaticTestCase):
         self.assertIn('tag 5', self.create(taken)[taken.ref])
         self.assertIn('tag 5', self.delete(taken)[taken.ref])
         self.assertEqual(before, self.frr.running())
-
-    def test_in_a_vrf(self):
-        """As the lab shows with traffic; here that it is one command."""
-        add = [['198.51.100.1/32', '169.254.0.1']]
-        self.root_side(vrf_name='red')
-        # There is no such device, which FRR has something to say about.
-        self.assertEqual([], vtysh.change_static('red', add, [])[0])
-        self.addCleanup(self.frr.configure, 'no vrf red')
-        self.assertEqual([['198.51.100.1/32', '169.254.0.1']],
-                         self._configured('red'))
-        self.assertEqual([], vtysh.change_static('red', [], add)[0])
-        six = [['2001:db8:1::5/128', ownership.NEXT_HOP_6]]
-        self.assertEqual([], vtysh.change_static('red', six, [])[0])
-        self.assertEqual(six, self._configured('red'))
-        self.assertEqual([], vtysh.change_static('red', [], six)[0])
-        self.root_side(vrf_name='')
-        self.assertEqual([], self.backend.read(frozenset()))
-        self.assertEqual([], self._configured('red'))
-
-    def _configured(self, vrf):
-        return [list(r) for r in output.static_routes(
-            self.frr.running(), vrf)]
 
     def _wait_learned(self, prefix):
         base.wait_until(lambda: prefix in self.frr.learned(), 'learned')
@@ -290,7 +294,7 @@ class TestStatic(static_routes.StaticTestCase):
                 self.assertEqual(expected, self.frr.refreshes() - before)
 
 
-class TestStaticByVtysh(TestStatic):
+class TestStaticByVtysh(EachWay, static_routes.StaticTestCase):
     """Where the sockets of the daemons are not to be used."""
 
     def setUp(self):

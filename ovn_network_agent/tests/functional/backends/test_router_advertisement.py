@@ -109,7 +109,8 @@ def undone(line):
     return 'no ' + ' '.join(words[:4] if words[2] == 'prefix' else words[:3])
 
 
-class TestConfiguration(AdvertisementTestCase):
+class EachWay:
+    """By the socket and by vtysh: writing, reading, refusals."""
 
     def test_twice_each(self):
         self.assertEqual([], self.read())
@@ -120,6 +121,48 @@ class TestConfiguration(AdvertisementTestCase):
         for _attempt in range(2):
             self.assertEqual({}, self.apply(delete=(WANTED,)))
             self.assertEqual(self.before, self.frr.running())
+
+    def test_the_operators_own_are_not_touched(self):
+        for lines in (['no ipv6 nd suppress-ra'],
+                      ['ipv6 nd ra-interval 5'], [f'ipv6 nd prefix {NET}'],
+                      ['ipv6 nd ra-lifetime 700', 'no ipv6 nd suppress-ra']):
+            with self.subTest(lines):
+                self.operator(*lines)
+                there = self.frr.running()
+                self.assertEqual([], self.read())
+                reason = self.apply(create=(WANTED,))[WANTED.ref]
+                for part in (DEV, *lines, *map(undone, lines)):
+                    self.assertIn(f'{part}', reason)
+                self.assertEqual({}, self.apply(delete=(WANTED,)))
+                self.assertEqual(there, self.frr.running())
+                self.clear()
+
+    def test_a_restarted_zebra_has_forgotten_it(self):
+        self.apply(create=(WANTED,))
+        self.frr.kill('zebra')
+        with self.assertRaisesRegex(backends.BackendError, 'running|zebra'):
+            self.read()
+        self.frr.start('zebra')
+        self.assertEqual([], self.read())
+        self.assertEqual({}, self.apply(create=(WANTED,)))
+        self.assertEqual([WANTED], self.read())
+
+    def test_a_bad_item_fails_alone(self):
+        bad = [resources.RouterAdvertisement(dev, prefixes)
+               for dev, prefixes in (
+                   ('lo', (NET,)), ('br ex', ()), ('eth0\nend', ()),
+                   (DEV, ('192.0.2.0/24',)), (DEV, ('::/0',)),
+                   (DEV, ('fe80::/64',)), (DEV, ('2001:db8::1/64',)))]
+        for resource in bad:
+            self.assertEqual([resource.ref],
+                             list(self.apply(create=(resource,))))
+        self.assertEqual(self.before, self.frr.running())
+        self.assertEqual([bad[0].ref], list(self.apply(
+            create=(bad[0], WANTED))))
+        self.assertEqual(LINES, self.block())
+
+
+class TestConfiguration(EachWay, AdvertisementTestCase):
 
     def test_other_prefixes(self):
         for prefixes in ((OTHER_NET,), (), (NET, '2001:db8::/32')):
@@ -162,21 +205,6 @@ class TestConfiguration(AdvertisementTestCase):
                 self.assertEqual({}, self.apply(delete=tuple(self.read())))
                 self.assertEqual(self.before, self.frr.running())
 
-    def test_the_operators_own_are_not_touched(self):
-        for lines in (['no ipv6 nd suppress-ra'],
-                      ['ipv6 nd ra-interval 5'], [f'ipv6 nd prefix {NET}'],
-                      ['ipv6 nd ra-lifetime 700', 'no ipv6 nd suppress-ra']):
-            with self.subTest(lines):
-                self.operator(*lines)
-                there = self.frr.running()
-                self.assertEqual([], self.read())
-                reason = self.apply(create=(WANTED,))[WANTED.ref]
-                for part in (DEV, *lines, *map(undone, lines)):
-                    self.assertIn(f'{part}', reason)
-                self.assertEqual({}, self.apply(delete=(WANTED,)))
-                self.assertEqual(there, self.frr.running())
-                self.clear()
-
     def test_further_lines_of_the_operator_stay(self):
         further = ['ipv6 nd managed-config-flag',
                    'ipv6 nd prefix 2001:db8:9::/64']
@@ -195,30 +223,6 @@ class TestConfiguration(AdvertisementTestCase):
         self.assertEqual({}, self.apply(delete=(WANTED,)))
         self.assertEqual(self.before, self.frr.running())
 
-    def test_a_restarted_zebra_has_forgotten_it(self):
-        self.apply(create=(WANTED,))
-        self.frr.kill('zebra')
-        with self.assertRaisesRegex(backends.BackendError, 'running|zebra'):
-            self.read()
-        self.frr.start('zebra')
-        self.assertEqual([], self.read())
-        self.assertEqual({}, self.apply(create=(WANTED,)))
-        self.assertEqual([WANTED], self.read())
-
-    def test_a_bad_item_fails_alone(self):
-        bad = [resources.RouterAdvertisement(dev, prefixes)
-               for dev, prefixes in (
-                   ('lo', (NET,)), ('br ex', ()), ('eth0\nend', ()),
-                   (DEV, ('192.0.2.0/24',)), (DEV, ('::/0',)),
-                   (DEV, ('fe80::/64',)), (DEV, ('2001:db8::1/64',)))]
-        for resource in bad:
-            self.assertEqual([resource.ref],
-                             list(self.apply(create=(resource,))))
-        self.assertEqual(self.before, self.frr.running())
-        self.assertEqual([bad[0].ref], list(self.apply(
-            create=(bad[0], WANTED))))
-        self.assertEqual(LINES, self.block())
-
     def test_without_frr(self):
         """It is missed only by who wants something of it."""
         self.root_side(vtysh_wrapper='/nonexistent')
@@ -227,7 +231,7 @@ class TestConfiguration(AdvertisementTestCase):
             self.read()
 
 
-class TestConfigurationByVtysh(TestConfiguration):
+class TestConfigurationByVtysh(EachWay, AdvertisementTestCase):
     """Where the sockets of the daemons are not to be used."""
 
     def setUp(self):

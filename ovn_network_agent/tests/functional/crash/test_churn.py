@@ -51,7 +51,7 @@ class ChurnTest(base.CrashTestCase):
             self.change_address()
         wanted, cloud = self.settled(), copy.deepcopy(self.external)
         traffic = self.right()
-        self.churn(unit, CHANGES * budget.FACTOR)
+        self.churn(unit, budget.examples(CHANGES))
         self.withdraw_order()
         self.restore(cloud)
         self.becomes(wanted)

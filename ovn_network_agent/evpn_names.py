@@ -33,6 +33,8 @@ _SUBJECT = 'VNI '
 # 15.
 _PART = 11
 _VRF_END = re.compile(r'vrf[0-9a-f]{8}-[0-9a-f]{2}')
+_NUMBER = re.compile(r'0|[1-9][0-9]{0,9}', re.ASCII)
+_TWO_BYTES, _FOUR_BYTES = 1 << 16, 1 << 32
 # Locally administered: the first byte differs, so the two never meet.
 _ANYCAST_MAC = 0x02 << 40
 _ROUTER_MAC = 0x066f << 32
@@ -45,6 +47,31 @@ def vni(text: str) -> int:
     """The VNI that a text is, 0 for another text."""
     short = text.isascii() and text.isdigit() and len(text) < _DIGITS
     return int(text) if short and int(text) in VNIS else 0
+
+
+def is_target(text: str) -> bool:
+    """Whether a text is a route target or distinguisher, as FRR shows it.
+
+    Both forms of RFC 4364, 4.2, count: AS:NUMBER and ADDRESS:NUMBER.  One
+    with further zeros would never be found again in FRR.
+    """
+    administrator, _colon, number = text.partition(':')
+    if '.' in administrator:
+        try:
+            short = iptext.address(administrator).version == 4
+        except ValueError:
+            return False
+        limit = _TWO_BYTES if short else 0
+    elif _usual(administrator) and int(administrator) < _FOUR_BYTES:
+        limit = (_FOUR_BYTES if int(administrator) < _TWO_BYTES
+                 else _TWO_BYTES)
+    else:
+        return False
+    return _usual(number) and int(number) < limit
+
+
+def _usual(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None
 
 
 def vrf(vni: int) -> str:

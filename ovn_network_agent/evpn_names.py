@@ -35,9 +35,10 @@ _PART = 11
 _VRF_END = re.compile(r'vrf[0-9a-f]{8}-[0-9a-f]{2}')
 _NUMBER = re.compile(r'0|[1-9][0-9]{0,9}', re.ASCII)
 _TWO_BYTES, _FOUR_BYTES = 1 << 16, 1 << 32
-# Locally administered: the first byte differs, so the two never meet.
+# Locally administered: the first byte differs, so they never meet.
 _ANYCAST_MAC = 0x02 << 40
 _ROUTER_MAC = 0x066f << 32
+_OWN_MAC = 0x0a6f << 32
 # Shared addresses of RFC 6598, and unique local ones (RFC 4193).
 _ANCHORS = (iptext.network('100.64.0.0/10'),
             iptext.network('fd6f:766e:6e61::/96'))
@@ -158,6 +159,14 @@ def anycast_mac(vni: int, tag: int) -> str:
     :param tag: VLAN of the segment, 0 for a flat one
     """
     return _mac(_ANYCAST_MAC | vni << 16 | tag)
+
+
+def own_mac(chassis: str) -> str:
+    """MAC of the VRF's ends of a node, which differ by node.
+
+    :param chassis: its name
+    """
+    return _mac(_OWN_MAC | zlib.crc32(chassis.encode()))
 
 
 def router_mac(chassis: str) -> str:

@@ -59,7 +59,7 @@ class EvpnDriver(base.Driver):
                 return self._network(subject, vni, node)
             case model.PortAddress(network=model.ProviderNetwork(
                     vni=model.Vni(problem='') as vni)):
-                return self._address(subject, vni)
+                return self._address(subject, vni, node)
         return ()
 
     # -- a network --------------------------------------------------------
@@ -69,7 +69,7 @@ class EvpnDriver(base.Driver):
         segment = network.segment
         why = vni.problem or segments.objection(
             segment, bridges.served(self.settings))
-        port = _port(network, vni)
+        port = self._port(network, vni, node)
         if segment is None or why:
             yield resources.Problem(
                 f'network {network.called}: machines on this chassis are not '
@@ -142,15 +142,15 @@ class EvpnDriver(base.Driver):
     def _kept(self, network: model.ProviderNetwork, vni: model.Vni,
               node: model.Node) -> Iterator[base.Resource]:
         """What stays as it is while no packets can pass the segment."""
-        port = _port(network, vni)
+        port = self._port(network, vni, node)
         for each in (*self._of_vni(vni, node), port,
                      *self._device(network, port)):
             yield resources.Keep(each.ref)
 
     # -- an address -------------------------------------------------------
 
-    def _address(self, found: model.PortAddress,
-                 vni: model.Vni) -> base.Wanted:
+    def _address(self, found: model.PortAddress, vni: model.Vni,
+                 node: model.Node) -> base.Wanted:
         """The neighbour and the route, which FRR announces.
 
         While nobody knows whether the machine is there, both stay as found.
@@ -168,7 +168,7 @@ class EvpnDriver(base.Driver):
                     'OVN has of the network'), router=network.uuid,
                 addresses=(found.address,))
             return
-        port = _port(network, vni)
+        port = self._port(network, vni, node)
         neighbour = resources.Neighbour(
             port.name, found.address, '', found.mac, requires=(port.ref,))
         instance = resources.Ref(resources.EvpnInstance.kind, (vni.number,))
@@ -186,23 +186,24 @@ class EvpnDriver(base.Driver):
 
     # -- names ------------------------------------------------------------
 
+    def _port(self, network: model.ProviderNetwork, vni: model.Vni,
+              node: model.Node) -> evpn.VniPort:
+        segment = network.segment
+        tag = segment.vlan if segment else 0
+        return resources.VniPort(
+            evpn_names.vrf_end(network.uuid), vni.number,
+            evpn_names.anycast_mac(vni.number, tag)
+            if self.settings.evpn.anycast_mac
+            else evpn_names.own_mac(node.chassis),
+            segment.bridge if segment else '', tag, requires=(
+                resources.Ref(resources.VniDevices.kind, (vni.number,)),))
+
     def _table(self, vni: model.Vni) -> int:
         return evpn_names.table(self.settings.evpn.table_base, vni.number)
 
     def _nets(self, network: model.ProviderNetwork
               ) -> tuple[iptext.Network, ...]:
         return announcing.provider_networks(self.settings, network)
-
-
-def _port(network: model.ProviderNetwork,
-          vni: model.Vni) -> resources.VniPort:
-    segment = network.segment
-    tag = segment.vlan if segment else 0
-    return resources.VniPort(
-        evpn_names.vrf_end(network.uuid), vni.number,
-        evpn_names.anycast_mac(vni.number, tag),
-        segment.bridge if segment else '', tag, requires=(
-            resources.Ref(resources.VniDevices.kind, (vni.number,)),))
 
 
 def _guard(dev: str) -> Iterator[resources.Rule]:

@@ -65,6 +65,15 @@ class EvpnTest(base.BaseTestCase):
         self.assertEqual({(3, 4, port.mac), (3, 6, port.mac)},
                          {(f.in_port, f.family, f.set_dst) for f in flows})
 
+    def test_a_mac_of_each_node(self):
+        port, = self.of(resources.VniPort, network(),
+                        evpn__anycast_mac=False)
+        self.assertEqual(evpn_names.own_mac(world.CHASSIS), port.mac)
+        self.assertNotIn(port.mac, (evpn_names.own_mac('other'),
+                                    evpn_names.router_mac(world.CHASSIS)))
+        self.assertEqual({port.mac}, {each.set_dst for each in self.of(
+            resources.Flow, network(), evpn__anycast_mac=False)})
+
     def test_packets_to_elsewhere_stay(self):
         """Whatever device the kernel sees them come from."""
         rules = self.of(resources.VniRule, network())

@@ -25,6 +25,7 @@ from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import neighbours
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import rules
@@ -69,6 +70,18 @@ def _rule(priority, table, src, dst, iif, fwmark, suppress=None,
         None if ipv6 is None else checks.truth(ipv6))
 
 
+def _check_ours(kernel, dev):
+    """Check that a device of somebody else has not the name of a VNI's.
+
+    It would lose all packets that the node passes on.
+
+    :raises OSError: EEXIST
+    """
+    found = links.named(kernel, [dev])
+    if dev in found and found[dev].alias != ownership.LINK_ALIAS:
+        raise checks.foreign(dev)
+
+
 def _version(rule):
     """Whether a rule is in the kernel's list of IPv6 rules."""
     return rule.ipv6 or ':' in (rule.src or rule.dst or '')
@@ -89,6 +102,8 @@ def set_rules(items):
     def encode(*item):
         rule = _rule(*item)
         within.check_rule(rule)
+        if within.evpn.is_device(rule.iif):
+            _check_ours(kernel, rule.iif)
         return rules.RTM_NEWRULE, _CREATE, rules.encode(rule)
 
     with channel.kernel() as kernel:

@@ -270,8 +270,7 @@ def _is_ours(link, kind):
 
 def _check_ours(found, name, kind):
     if name in found and not _is_ours(found[name], kind):
-        raise OSError(errno.EEXIST, f'a device {name} is there which is not '
-                      f'ours; rename or remove it (ip link delete {name})')
+        raise checks.foreign(name)
 
 
 def _delete(kernel, link):

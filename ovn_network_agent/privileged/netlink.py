@@ -30,6 +30,7 @@ from ovn_network_agent.netlink import neighbours
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import rules
 from ovn_network_agent.netlink import texts
+from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import checks
@@ -163,7 +164,8 @@ def set_addresses(items):
     """Add addresses.
 
     The anchor has scope link, so that it is no source address of connections
-    or ICMP errors: no host could answer to it.
+    or ICMP errors: no host could answer to it.  Outside of a VRF, the address
+    of a tenant's gateway would be one of the node itself.
 
     :param items: list of [dev, 'address/length']
     """
@@ -171,6 +173,9 @@ def set_addresses(items):
 
     def encode(dev, address):
         within.check_address(dev, checks.interface(address))
+        if within.evpn.is_port(dev):
+            checks.permit(dev in vni_links.inside(kernel),
+                          f'{address} on {dev}', 'in the VRF of a VNI')
         return addresses.RTM_NEWADDR, _CREATE, addresses.encode(
             checks.index(dev), address, ownership.ADDRESS_PROTOCOL,
             addresses.RT_SCOPE_LINK if address == ownership.ANCHOR

@@ -88,20 +88,6 @@ class ProblemsTest(base.ConfTestCase):
         self.assertEqual([], self.problems(
             f'{self.FORWARDS}{leak}150\n[frr]\nvrf_name =\n'))
 
-    def test_no_rule_comes_before_those_of_vnis(self):
-        evpn = ('[DEFAULT]\ndrivers = evpn\n[evpn]\nlocal_ip = 192.0.2.1\n'
-                '[frr]\nvrf_name =')
-        rules = '\n[fip_route]\nroute_table_id = 100\nroute_rule_priority = '
-        leak = (' vrf-provider\n[veth_leak]\nveth_leak_rule_priority = ')
-        for text, priority in ((rules, 1101), (leak, 1104)):
-            self.check_one(f'{evpn}{text}{priority - 1}\n',
-                           f'_rule_priority = {priority - 1}: ',
-                           f'choose {priority} or more')
-            self.assertEqual([], self.problems(f'{evpn}{text}{priority}\n'))
-        # What is not used does no harm.
-        self.assertEqual([], self.problems(f'{evpn}\n[fip_route]\n'
-                                           'route_rule_priority = 5\n'))
-
     def test_each_bridge_is_named_once(self):
         for text, *parts in (
                 ('further_bridges = br-two, br-two', 'twice'),

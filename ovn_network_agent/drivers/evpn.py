@@ -80,11 +80,7 @@ class EvpnDriver(base.Driver):
         yield from self._of_vni(vni, node)
         yield port
         yield from self._device(network, port)
-        for family in (4, 6):
-            yield resources.Flow(
-                segment.bridge, ownership.COOKIE_MAC_TWEAK,
-                ownership.PRIORITY_MAC_TWEAK, segment.patch_port, family,
-                set_dst=port.mac)
+        yield from segments.mac_tweak(segment, port.mac)
 
     def _of_vni(self, vni: model.Vni, node: model.Node
                 ) -> Iterator[base.Resource]:

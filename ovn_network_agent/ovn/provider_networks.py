@@ -130,7 +130,6 @@ class ProviderNetworks:
         """Whether DHCPv6 has no addresses, as a row of NB says."""
         return columns.entry(row, 'options', 'dhcpv6_stateless') == 'true'
 
-
     def _advertises(self, lrp: str) -> bool:
         """Whether OVN answers router solicitations for a router port."""
         return any(columns.entry(row, 'ipv6_ra_configs', 'address_mode')

@@ -154,15 +154,12 @@ class EvpnDriver(base.Driver):
         network = found.network
         if found.withheld:
             return
-        if found.claimed or not networks.inside(found.address,
-                                                self._nets(network)):
+        why = self._objection(found, network)
+        if why:
             yield resources.Problem(
                 f'network {network.called}: {found.address} of port '
-                f'{found.port} is not announced, because ' + (
-                    f'{found.claimed} has it, too; give one of them another '
-                    'address' if found.claimed else 'it is in no subnet that '
-                    'OVN has of the network'), router=network.uuid,
-                addresses=(found.address,))
+                f'{found.port} is not announced, because {why}',
+                router=network.uuid, addresses=(found.address,))
             return
         port = self._port(network, vni, node)
         neighbour = resources.Neighbour(
@@ -179,6 +176,19 @@ class EvpnDriver(base.Driver):
         else:
             yield resources.Keep(neighbour.ref)
             yield resources.Keep(route.ref)
+
+    def _objection(self, found: model.PortAddress,
+                   network: model.ProviderNetwork) -> str:
+        if found.claimed:
+            return (f'{found.claimed} has it, too; give one of them another '
+                    'address')
+        if networks.host_prefix(found.address) in evpn_names.anchors(
+                self.settings.evpn.local_ip):
+            return ('this node announces it as its own in each VNI; give the '
+                    'machine another address')
+        return '' if networks.inside(
+            found.address, self._nets(network)) else (
+            'it is in no subnet that OVN has of the network')
 
     # -- names ------------------------------------------------------------
 

@@ -159,7 +159,7 @@ def _index(found, underlay):
         return 0
     if underlay not in found:
         raise OSError(errno.ENODEV, f'VRF {underlay} of the tunnels does not '
-                      'exist')
+                      'exist; make it, or correct [frr] vrf_name')
     return found[underlay].index
 
 

@@ -153,8 +153,8 @@ class EvpnTest(base.BaseTestCase):
         self.assertEqual([], self.wanted(address(withheld='by an option')))
         for left_out, text in (
                 (address(claimed='port vm-2'), 'port vm-2 has it, too'),
-                (address('100.64.100.11', network(networks=('100.64.0.0/10',))),
-                 'this node announces it as its own'),
+                (address('100.64.100.11', network(networks=(
+                    '100.64.0.0/10',))), 'this node announces it as its own'),
                 (address('192.168.51.10'), 'it is in no subnet')):
             problem, = self.wanted(left_out)
             self.assertIn(text, problem.text)

@@ -86,14 +86,14 @@ class EvpnDriver(base.Driver):
                 ) -> Iterator[base.Resource]:
         """What all networks of a VNI have in common."""
         chosen, number = self.settings.evpn, vni.number
+        vrf, bridge = evpn_names.vrf(number), evpn_names.bridge(number)
+        rules = (*_guard(vrf), *_guard(bridge))
         devices = resources.VniDevices(
             number, self._table(vni), evpn_names.router_mac(node.chassis),
             chosen.local_ip, chosen.udp_dstport, chosen.underlay_mtu -
-            evpn_names.OVERHEAD,
-            self.settings.frr.vrf_name)
-        vrf, bridge = evpn_names.vrf(number), evpn_names.bridge(number)
-        yield from _guard(vrf)
-        yield from _guard(bridge)
+            evpn_names.OVERHEAD, self.settings.frr.vrf_name,
+            requires=tuple(rule.ref for rule in rules))
+        yield from rules
         yield devices
         yield resources.Sysctl(f'net/ipv4/conf/{bridge}/forwarding', '1',
                                requires=(devices.ref,))
@@ -196,13 +196,15 @@ class EvpnDriver(base.Driver):
               node: model.Node) -> evpn.VniPort:
         segment = network.segment
         tag = segment.vlan if segment else 0
+        name = evpn_names.vrf_end(network.uuid)
         return resources.VniPort(
-            evpn_names.vrf_end(network.uuid), vni.number,
+            name, vni.number,
             evpn_names.anycast_mac(vni.number, tag)
             if self.settings.evpn.anycast_mac
             else evpn_names.own_mac(node.chassis),
             segment.bridge if segment else '', tag, requires=(
-                resources.Ref(resources.VniDevices.kind, (vni.number,)),))
+                resources.Ref(resources.VniDevices.kind, (vni.number,)),
+                *(rule.ref for rule in _guard(name))))
 
     def _table(self, vni: model.Vni) -> int:
         return evpn_names.table(self.settings.evpn.table_base, vni.number)
@@ -216,7 +218,8 @@ def _guard(dev: str) -> Iterator[resources.Rule]:
     """Rules behind that of the VRF, in both families.
 
     The kernel sees the packets of IPv4 come from the device, and those of IPv6
-    from the VRF (6.12); with both, its version makes no difference.
+    from the VRF (6.12); with both, its version makes no difference.  The
+    device requires them, so they stay until it has gone.
     """
     for ipv6 in (None, True):
         yield resources.VniRule(ownership.EVPN_RULE_PRIORITY,

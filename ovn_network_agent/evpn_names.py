@@ -33,9 +33,12 @@ _SUBJECT = 'VNI '
 # 15.
 _PART = 11
 _VRF_END = re.compile(r'vrf[0-9a-f]{8}-[0-9a-f]{2}')
-# Locally administered: the first byte differs, so the two never meet.
+_NUMBER = re.compile(r'0|[1-9][0-9]{0,9}', re.ASCII)
+_TWO_BYTES, _FOUR_BYTES = 1 << 16, 1 << 32
+# Locally administered: the first byte differs, so they never meet.
 _ANYCAST_MAC = 0x02 << 40
 _ROUTER_MAC = 0x066f << 32
+_OWN_MAC = 0x0a6f << 32
 # Shared addresses of RFC 6598, and unique local ones (RFC 4193).
 _ANCHORS = (iptext.network('100.64.0.0/10'),
             iptext.network('fd6f:766e:6e61::/96'))
@@ -45,6 +48,31 @@ def vni(text: str) -> int:
     """The VNI that a text is, 0 for another text."""
     short = text.isascii() and text.isdigit() and len(text) < _DIGITS
     return int(text) if short and int(text) in VNIS else 0
+
+
+def is_target(text: str) -> bool:
+    """Whether a text is a route target or distinguisher, as FRR shows it.
+
+    Both forms of RFC 4364, 4.2, count: AS:NUMBER and ADDRESS:NUMBER.  One
+    with further zeros would never be found again in FRR.
+    """
+    administrator, _colon, number = text.partition(':')
+    if '.' in administrator:
+        try:
+            short = iptext.address(administrator).version == 4
+        except ValueError:
+            return False
+        limit = _TWO_BYTES if short else 0
+    elif _usual(administrator) and int(administrator) < _FOUR_BYTES:
+        limit = (_FOUR_BYTES if int(administrator) < _TWO_BYTES
+                 else _TWO_BYTES)
+    else:
+        return False
+    return _usual(number) and int(number) < limit
+
+
+def _usual(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None
 
 
 def vrf(vni: int) -> str:
@@ -131,6 +159,14 @@ def anycast_mac(vni: int, tag: int) -> str:
     :param tag: VLAN of the segment, 0 for a flat one
     """
     return _mac(_ANYCAST_MAC | vni << 16 | tag)
+
+
+def own_mac(chassis: str) -> str:
+    """MAC of the VRF's ends of a node, which differ by node.
+
+    :param chassis: its name
+    """
+    return _mac(_OWN_MAC | zlib.crc32(chassis.encode()))
 
 
 def router_mac(chassis: str) -> str:

@@ -99,7 +99,6 @@ class VniPortBackend(switch_ports.SwitchPorts):
             privileged.delete_ports, gone, [r.name for r in gone]))
         return failures
 
-
     def _forget(self, ports):
         """Have Open vSwitch forget the devices of ports, which were deleted.
 

@@ -53,7 +53,8 @@ OPTS = [
         'anycast_mac', default=True,
         help='Whether the gateway of a network has the same MAC on all '
              'nodes, so that a machine that moves keeps it. It is that of '
-             'ovn-bgp-agent: 02: and the VNI and the VLAN in five bytes.'),
+             'ovn-bgp-agent: 02: and the VNI and the VLAN in five bytes. With '
+             'false, each node has its own.'),
     cfg.BoolOpt(
         'manage_frr', default=True,
         help='Whether the agent writes the VRF with its VNI and the BGP '
@@ -64,7 +65,9 @@ OPTS = [
         mutable=True,
         help='VNIs of provider networks, as NETWORK:VNI, comma-separated; '
              'the network by its UUID, its name in Neutron, or the name of '
-             'its row in OVN. They win over those that OVN has in '
+             'its row in OVN. Use the UUID where tenants make provider '
+             'networks themselves, because they choose the names. They win '
+             'over those that OVN has in '
              '"neutron_bgpvpn:vni" and "ovn-network-agent:evpn-vni" of the '
              'network.'),
 ]

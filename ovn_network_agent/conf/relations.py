@@ -105,6 +105,27 @@ def _evpn(conf):
     if len(set(numbers)) != len(numbers):
         yield say('[evpn] vnis', conf.evpn.vnis,
                   'names a network twice; give each network one VNI')
+    yield from _before_guard(conf)
+
+
+def _before_guard(conf):
+    """Check that no rule comes before those that keep VNIs apart.
+
+    A packet that the VRF of its tenant has no route for would leave by it.
+    """
+    fips, leak = conf.fip_route, conf.veth_leak.veth_leak_rule_priority
+    guard = ownership.EVPN_RULE_PRIORITY
+    for used, option, value, first in (
+            (fips.route_table_id, '[fip_route] route_rule_priority',
+             fips.route_rule_priority, fips.route_rule_priority),
+            (conf.frr.vrf_name, '[veth_leak] veth_leak_rule_priority', leak,
+             ownership.leak_priorities(leak)[0])):
+        if used and first <= guard:
+            yield say(option, str(value),
+                      f'the rules of the driver evpn have the priority '
+                      f'{guard:d} and have to come first, or packets of '
+                      'tenants in VRFs of VNIs would leave these; choose '
+                      f'{guard + 1 + value - first:d} or more')
 
 
 def _priorities(conf):

@@ -59,7 +59,7 @@ class EvpnDriver(base.Driver):
                 return self._network(subject, vni, node)
             case model.PortAddress(network=model.ProviderNetwork(
                     vni=model.Vni(problem='') as vni)):
-                return self._address(subject, vni)
+                return self._address(subject, vni, node)
         return ()
 
     # -- a network --------------------------------------------------------
@@ -69,7 +69,7 @@ class EvpnDriver(base.Driver):
         segment = network.segment
         why = vni.problem or segments.objection(
             segment, bridges.served(self.settings))
-        port = _port(network, vni)
+        port = self._port(network, vni, node)
         if segment is None or why:
             yield resources.Problem(
                 f'network {network.called}: machines on this chassis are not '
@@ -80,24 +80,20 @@ class EvpnDriver(base.Driver):
         yield from self._of_vni(vni, node)
         yield port
         yield from self._device(network, port)
-        for family in (4, 6):
-            yield resources.Flow(
-                segment.bridge, ownership.COOKIE_MAC_TWEAK,
-                ownership.PRIORITY_MAC_TWEAK, segment.patch_port, family,
-                set_dst=port.mac)
+        yield from segments.mac_tweak(segment, port.mac)
 
     def _of_vni(self, vni: model.Vni, node: model.Node
                 ) -> Iterator[base.Resource]:
         """What all networks of a VNI have in common."""
         chosen, number = self.settings.evpn, vni.number
+        vrf, bridge = evpn_names.vrf(number), evpn_names.bridge(number)
+        rules = (*_guard(vrf), *_guard(bridge))
         devices = resources.VniDevices(
             number, self._table(vni), evpn_names.router_mac(node.chassis),
             chosen.local_ip, chosen.udp_dstport, chosen.underlay_mtu -
-            evpn_names.OVERHEAD,
-            self.settings.frr.vrf_name)
-        vrf, bridge = evpn_names.vrf(number), evpn_names.bridge(number)
-        yield from _guard(vrf)
-        yield from _guard(bridge)
+            evpn_names.OVERHEAD, self.settings.frr.vrf_name,
+            requires=tuple(rule.ref for rule in rules))
+        yield from rules
         yield devices
         yield resources.Sysctl(f'net/ipv4/conf/{bridge}/forwarding', '1',
                                requires=(devices.ref,))
@@ -142,15 +138,15 @@ class EvpnDriver(base.Driver):
     def _kept(self, network: model.ProviderNetwork, vni: model.Vni,
               node: model.Node) -> Iterator[base.Resource]:
         """What stays as it is while no packets can pass the segment."""
-        port = _port(network, vni)
+        port = self._port(network, vni, node)
         for each in (*self._of_vni(vni, node), port,
                      *self._device(network, port)):
             yield resources.Keep(each.ref)
 
     # -- an address -------------------------------------------------------
 
-    def _address(self, found: model.PortAddress,
-                 vni: model.Vni) -> base.Wanted:
+    def _address(self, found: model.PortAddress, vni: model.Vni,
+                 node: model.Node) -> base.Wanted:
         """The neighbour and the route, which FRR announces.
 
         While nobody knows whether the machine is there, both stay as found.
@@ -158,17 +154,14 @@ class EvpnDriver(base.Driver):
         network = found.network
         if found.withheld:
             return
-        if found.claimed or not networks.inside(found.address,
-                                                self._nets(network)):
+        why = self._objection(found, network)
+        if why:
             yield resources.Problem(
                 f'network {network.called}: {found.address} of port '
-                f'{found.port} is not announced, because ' + (
-                    f'{found.claimed} has it, too; give one of them another '
-                    'address' if found.claimed else 'it is in no subnet that '
-                    'OVN has of the network'), router=network.uuid,
-                addresses=(found.address,))
+                f'{found.port} is not announced, because {why}',
+                router=network.uuid, addresses=(found.address,))
             return
-        port = _port(network, vni)
+        port = self._port(network, vni, node)
         neighbour = resources.Neighbour(
             port.name, found.address, '', found.mac, requires=(port.ref,))
         instance = resources.Ref(resources.EvpnInstance.kind, (vni.number,))
@@ -184,7 +177,34 @@ class EvpnDriver(base.Driver):
             yield resources.Keep(neighbour.ref)
             yield resources.Keep(route.ref)
 
+    def _objection(self, found: model.PortAddress,
+                   network: model.ProviderNetwork) -> str:
+        if found.claimed:
+            return (f'{found.claimed} has it, too; give one of them another '
+                    'address')
+        if networks.host_prefix(found.address) in evpn_names.anchors(
+                self.settings.evpn.local_ip):
+            return ('this node announces it as its own in each VNI; give the '
+                    'machine another address')
+        return '' if networks.inside(
+            found.address, self._nets(network)) else (
+            'it is in no subnet that OVN has of the network')
+
     # -- names ------------------------------------------------------------
+
+    def _port(self, network: model.ProviderNetwork, vni: model.Vni,
+              node: model.Node) -> evpn.VniPort:
+        segment = network.segment
+        tag = segment.vlan if segment else 0
+        name = evpn_names.vrf_end(network.uuid)
+        return resources.VniPort(
+            name, vni.number,
+            evpn_names.anycast_mac(vni.number, tag)
+            if self.settings.evpn.anycast_mac
+            else evpn_names.own_mac(node.chassis),
+            segment.bridge if segment else '', tag, requires=(
+                resources.Ref(resources.VniDevices.kind, (vni.number,)),
+                *(rule.ref for rule in _guard(name))))
 
     def _table(self, vni: model.Vni) -> int:
         return evpn_names.table(self.settings.evpn.table_base, vni.number)
@@ -194,22 +214,12 @@ class EvpnDriver(base.Driver):
         return announcing.provider_networks(self.settings, network)
 
 
-def _port(network: model.ProviderNetwork,
-          vni: model.Vni) -> resources.VniPort:
-    segment = network.segment
-    tag = segment.vlan if segment else 0
-    return resources.VniPort(
-        evpn_names.vrf_end(network.uuid), vni.number,
-        evpn_names.anycast_mac(vni.number, tag),
-        segment.bridge if segment else '', tag, requires=(
-            resources.Ref(resources.VniDevices.kind, (vni.number,)),))
-
-
 def _guard(dev: str) -> Iterator[resources.Rule]:
     """Rules behind that of the VRF, in both families.
 
     The kernel sees the packets of IPv4 come from the device, and those of IPv6
-    from the VRF (6.12); with both, its version makes no difference.
+    from the VRF (6.12); with both, its version makes no difference.  The
+    device requires them, so they stay until it has gone.
     """
     for ipv6 in (None, True):
         yield resources.VniRule(ownership.EVPN_RULE_PRIORITY,

@@ -188,10 +188,14 @@ def neighbour_proxies(dev: str, addresses: Collection[str],
         yield resources.NeighbourProxy(dev, address, requires=requires)
 
 
-def mac_tweak(segment: model.Segment) -> Iterator[resources.Flow]:
-    """Flows that give OVN's packets the MAC of the segment's device."""
+def mac_tweak(segment: model.Segment,
+              mac: str = '') -> Iterator[resources.Flow]:
+    """Flows that give OVN's packets the MAC of a device.
+
+    :param mac: '' for that of the segment's device
+    """
     for family in (4, 6):
         yield resources.Flow(
             segment.bridge, ownership.COOKIE_MAC_TWEAK,
             ownership.PRIORITY_MAC_TWEAK, segment.patch_port, family,
-            set_dst=segment.mac)
+            set_dst=mac or segment.mac)

@@ -254,7 +254,6 @@ def lacks(configuration, vrf):
                  'neighbor ADDRESS activate')) if word not in there]
 
 
-
 class State(typing.NamedTuple):
     """A VNI that zebra has in a VRF."""
 

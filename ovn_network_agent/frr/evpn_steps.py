@@ -35,8 +35,7 @@ _IDENTITY = (evpn.ROUTER_ID, evpn.RD, 'route-target ')
 # FRR 8 does not write the former route distinguisher of an instance again,
 # unless it has had another one in between.
 _OTHER_RD = evpn.RD + '0:0'
-_NUMBER = re.compile(r'[0-9]{1,10}')
-_SHORT, _LONG = 1 << 16, 1 << 32
+_LARGEST_AS = (1 << 32) - 1
 
 
 class Steps(typing.NamedTuple):
@@ -61,7 +60,7 @@ def check(wanted):
     :raises ValueError: when something is no number, address, or target
     """
     check_vni(wanted.vni)
-    if type(wanted.asn) is not int or not 0 <= wanted.asn < _LONG:
+    if type(wanted.asn) is not int or not 0 <= wanted.asn <= _LARGEST_AS:
         raise ValueError(f'{wanted.asn!r} is no AS number')
     if not isinstance(wanted.router_id, str) or iptext.address(
             wanted.router_id).version != 4:
@@ -69,7 +68,9 @@ def check(wanted):
     for text in ([wanted.rd] if wanted.rd else []), wanted.imports, (
             wanted.exports):
         for each in text:
-            _check_target(each)
+            if not isinstance(each, str) or not evpn_names.is_target(each):
+                raise ValueError(
+                    f'{each!r} is neither AS:NUMBER nor ADDRESS:NUMBER')
 
 
 def check_vni(vni):
@@ -79,34 +80,6 @@ def check_vni(vni):
     """
     if type(vni) is not int or vni not in evpn_names.VNIS:
         raise ValueError(f'{vni!r} is no VNI')
-
-
-def _check_target(text):
-    """Check a route distinguisher or target as FRR shows it (RFC 4364, 4.2).
-
-    :raises ValueError: when it is none
-    """
-    if isinstance(text, str):
-        administrator, _colon, number = text.partition(':')
-        if '.' in administrator:
-            limit = _SHORT if iptext.address(
-                administrator).version == 4 else 0
-        else:
-            limit = _limit(administrator)
-        if _usual(number) and int(number) < limit:
-            return
-    raise ValueError(f'{text!r} is neither AS:NUMBER nor ADDRESS:NUMBER')
-
-
-def _limit(asn):
-    """The number of a target is less than this, by its AS number."""
-    if not _usual(asn) or int(asn) >= _LONG:
-        return 0
-    return _LONG if int(asn) < _SHORT else _SHORT
-
-
-def _usual(text):
-    return _NUMBER.fullmatch(text) and str(int(text)) == text
 
 
 def added(wanted, found):

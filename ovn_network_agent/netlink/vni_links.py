@@ -197,6 +197,18 @@ def read(kernel):
     return found, details
 
 
+def inside(kernel):
+    """Names of the devices in VRFs of VNIs, a set.
+
+    :param kernel: :class:`connection.Connection`
+    :raises OSError: when the devices cannot be read
+    """
+    found, _details = read(kernel)
+    vrfs = {link.index for name, link in found.items()
+            if link.kind == 'vrf' and evpn_names.vni_of_vrf(name)}
+    return {name for name, link in found.items() if link.master in vrfs}
+
+
 def read_mtu(kernel, name):
     """MTU of a device.
 

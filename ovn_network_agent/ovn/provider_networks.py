@@ -71,16 +71,17 @@ class ProviderNetworks:
         subnets.update(str(each.network) for each in map(
             networks.parse_interface, routers) if each)
         nets = tuple(sorted(subnets))
+        taken = tuple(sorted({str(each.ip) for each in map(
+            networks.parse_interface, routers) if each}))
         stateless = {self._stateless(row) for subnet in subnets
                      if ':' in subnet for row in self._dhcp(subnet)}
         return Network(model.ProviderNetwork(
             row.uuid or str(datapath), row.called or row.uuid, nets, segment,
-            tuple(sorted({str(each.ip) for each in map(
-                networks.parse_interface, routers) if each})),
+            taken,
             tuple(sorted(self._elsewhere(datapath))),
             any(self._advertises(lrp) for lrp in self._attached(datapath)),
             False in stateless, True in stateless, named, vni,
-            self._gateways(datapath, nets) if vni else ()), row)
+            self._gateways(datapath, nets, taken) if vni else ()), row)
 
     def _dhcp(self, subnet: str) -> list[columns.Row]:
         return self._rows.rows('nb', _DHCP, self._rows.find(
@@ -107,9 +108,9 @@ class ProviderNetworks:
             (directory.network_name(row), read.keys_of(row.uuid)[0])
             for row in self._rows.rows('nb', 'Logical_Switch', others)))
 
-    def _gateways(self, datapath: Uuid,
-                  nets: Collection[str]) -> tuple[str, ...]:
-        """The IPv4 gateways of subnets that no port has.
+    def _gateways(self, datapath: Uuid, nets: Collection[str],
+                  routers: Collection[str]) -> tuple[str, ...]:
+        """The IPv4 gateways of subnets that neither router nor port has.
 
         Neutron gives a subnet without a gateway of its own the first address.
         """
@@ -120,7 +121,7 @@ class ProviderNetworks:
                      for gateway in vnis.gateway(row)} or {str(net[1])}}
         machines = self._rows.find('sb', _BINDING, 'ip')
         return tuple(sorted(
-            address for address in found if not any(
+            address for address in found.difference(routers) if not any(
                 datapath in columns.referenced(row, 'datapath')
                 for row in self._rows.rows('sb', _BINDING,
                                            machines.find(address)))))
@@ -128,7 +129,6 @@ class ProviderNetworks:
     def _stateless(self, row: columns.Row) -> bool:
         """Whether DHCPv6 has no addresses, as a row of NB says."""
         return columns.entry(row, 'options', 'dhcpv6_stateless') == 'true'
-
 
     def _advertises(self, lrp: str) -> bool:
         """Whether OVN answers router solicitations for a router port."""

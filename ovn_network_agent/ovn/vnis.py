@@ -34,10 +34,6 @@ _BGPVPN = 'neutron_bgpvpn:'
 KEYS = (ownership.EXT_ID_VNI, f'{_BGPVPN}vni')
 # By the key in both prefixes: imports, exports.
 _LISTS = {'rt': (True, True), 'it': (True, False), 'et': (False, True)}
-# Both forms of RFC 4364, 4.2: AS:number, and address:number.
-_TARGET = re.compile(r'([0-9]{1,10}|[0-9]+(?:\.[0-9]+){3}):([0-9]{1,10})',
-                     re.ASCII)
-_TWO_BYTES, _FOUR_BYTES = 1 << 16, 1 << 32
 
 
 def read(row: Row) -> tuple[model.Vni, ...]:
@@ -80,23 +76,7 @@ def targets(text: str) -> tuple[str, ...] | None:
     """The route targets or distinguishers in a text, None for a malformed one.
     """
     words = [word for word in re.split(r'[\s,\[\]()"\']+', text) if word]
-    return tuple(words) if all(map(_is_target, words)) else None
-
-
-def _is_target(text: str) -> bool:
-    found = _TARGET.fullmatch(text)
-    if found is None:
-        return False
-    administrator, number = found[1], int(found[2])
-    if '.' in administrator:
-        try:
-            iptext.address(administrator)
-        except ValueError:
-            return False
-        return number < _TWO_BYTES
-    asn = int(administrator)
-    return asn < _FOUR_BYTES and number < (
-        _FOUR_BYTES if asn < _TWO_BYTES else _TWO_BYTES)
+    return tuple(words) if all(map(evpn_names.is_target, words)) else None
 
 
 def agreed(vni: model.Vni, others: Iterable[tuple[str, model.Vni]]

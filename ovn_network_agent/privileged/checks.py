@@ -56,6 +56,14 @@ def permit(fits, what, instead):
                       'as the privileged side was started with')
 
 
+def foreign(dev):
+    """The error for a device of somebody else with the name of a VNI's."""
+    return OSError(errno.EEXIST, f'a device {dev} is there which is not '
+                   'ours; give the network another VNI, or rename the '
+                   f'device, or remove it if nobody needs it (ip link delete '
+                   f'{dev})')
+
+
 def sequence(value, what='argument'):
     """Check a list of items, which arrives as a tuple."""
     if not isinstance(value, list | tuple):

@@ -25,10 +25,12 @@ from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import neighbours
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import rules
 from ovn_network_agent.netlink import texts
+from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import checks
@@ -69,6 +71,18 @@ def _rule(priority, table, src, dst, iif, fwmark, suppress=None,
         None if ipv6 is None else checks.truth(ipv6))
 
 
+def _check_ours(kernel, dev):
+    """Check that a device of somebody else has not the name of a VNI's.
+
+    It would lose all packets that the node passes on.
+
+    :raises OSError: EEXIST
+    """
+    found = links.named(kernel, [dev])
+    if dev in found and found[dev].alias != ownership.LINK_ALIAS:
+        raise checks.foreign(dev)
+
+
 def _version(rule):
     """Whether a rule is in the kernel's list of IPv6 rules."""
     return rule.ipv6 or ':' in (rule.src or rule.dst or '')
@@ -89,6 +103,8 @@ def set_rules(items):
     def encode(*item):
         rule = _rule(*item)
         within.check_rule(rule)
+        if within.evpn.is_device(rule.iif):
+            _check_ours(kernel, rule.iif)
         return rules.RTM_NEWRULE, _CREATE, rules.encode(rule)
 
     with channel.kernel() as kernel:
@@ -148,7 +164,8 @@ def set_addresses(items):
     """Add addresses.
 
     The anchor has scope link, so that it is no source address of connections
-    or ICMP errors: no host could answer to it.
+    or ICMP errors: no host could answer to it.  Outside of a VRF, the address
+    of a tenant's gateway would be one of the node itself.
 
     :param items: list of [dev, 'address/length']
     """
@@ -156,6 +173,9 @@ def set_addresses(items):
 
     def encode(dev, address):
         within.check_address(dev, checks.interface(address))
+        if within.evpn.is_port(dev):
+            checks.permit(dev in vni_links.inside(kernel),
+                          f'{address} on {dev}', 'in the VRF of a VNI')
         return addresses.RTM_NEWADDR, _CREATE, addresses.encode(
             checks.index(dev), address, ownership.ADDRESS_PROTOCOL,
             addresses.RT_SCOPE_LINK if address == ownership.ANCHOR

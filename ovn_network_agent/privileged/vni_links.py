@@ -159,7 +159,7 @@ def _index(found, underlay):
         return 0
     if underlay not in found:
         raise OSError(errno.ENODEV, f'VRF {underlay} of the tunnels does not '
-                      'exist')
+                      'exist; make it, or correct [frr] vrf_name')
     return found[underlay].index
 
 
@@ -270,8 +270,7 @@ def _is_ours(link, kind):
 
 def _check_ours(found, name, kind):
     if name in found and not _is_ours(found[name], kind):
-        raise OSError(errno.EEXIST, f'a device {name} is there which is not '
-                      f'ours; rename or remove it (ip link delete {name})')
+        raise checks.foreign(name)
 
 
 def _delete(kernel, link):

@@ -19,6 +19,7 @@ from lab import frr
 from lab import node as nodes
 from lab import plan
 from ovn_network_agent import evpn_names
+from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import evpn_cloud
 
@@ -127,6 +128,50 @@ class Faults:
         self.settled()
         for tenant, vm in self.each():
             self.reach_own(tenant, vm)
+
+    def test_an_agent_without_the_driver(self):
+        """One that was killed leaves all; the next one has no VNIs."""
+        agent = self.cloud.agents['gw1']
+        drivers = agent.config['DEFAULT']['drivers']
+        agent.kill()
+        try:
+            agent.config['DEFAULT']['drivers'] = drivers.removesuffix(',evpn')
+            agent.start()
+            agent.wait_ready()
+            for tenant in self.tenants:
+                self.wait_left('gw1', tenant.vni, tenant.network, False)
+            self.assertEqual(self.frr_before, self.running('gw1'))
+        finally:
+            agent.stop()
+            agent.config['DEFAULT']['drivers'] = drivers
+            agent.start()
+            agent.wait_ready()
+        self.settled()
+        for tenant, vm in self.each():
+            self.reach_own(tenant, vm)
+
+    def test_another_range_of_tables(self):
+        """The tables of the former one are empty."""
+        agent, node = self.cloud.agents['gw1'], self.cloud['gw1']
+        options = agent.config['evpn']
+        former = evpn_names.table(ownership.EVPN_TABLES.start, self.red.vni)
+        agent.kill()
+        try:
+            options['table_base'] = '20000000'
+            agent.start()
+            agent.wait_ready()
+            self.settled()
+            for tenant, vm in self.each():
+                self.reach_own(tenant, vm)
+            for family in '-4', '-6':
+                self.assertNotIn(f'table {former:d} ', node.out(
+                    'ip', family, 'route', 'show', 'table', 'all') + ' ')
+        finally:
+            agent.stop()
+            del options['table_base']
+            agent.start()
+            agent.wait_ready()
+        self.settled()
 
 
 def vtysh(*lines):

@@ -338,6 +338,19 @@ class OnItTest(PortCase):
                          'neighbour show nud permanent',
                          f'address show dev {NAME}')])
 
+    def test_no_address_outside_of_the_vrf(self):
+        """It would be one of the node itself, also on a device that is down.
+        """
+        self.change(vni_devices.VniDevicesBackend(self.conf),
+                    delete=(kernel.DEVICES,))
+        backend, wanted = next(
+            each for each in self.others.items() if each[0].name == 'address')
+        failures = backend.apply(backends.Delta(create=tuple(wanted)))
+        self.assertEqual({each.ref for each in wanted}, failures.keys())
+        self.assertIn('not in the VRF of a VNI', failures[wanted[0].ref])
+        self.assertNotIn('192.168.50.1',
+                         self.ip('route show table local'))
+
     def test_an_agent_that_has_just_started_knows_their_kinds(self):
         """Nothing is wanted yet; an anchor must not go as another kind."""
         self.make_all()

@@ -17,6 +17,7 @@ import json
 import re
 import subprocess
 
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import rule
@@ -80,6 +81,22 @@ class RuleTest(base.KernelTestCase):
         self.assertIn('matches everything', failures[bad[0].ref])
         self.assertEqual(
             ['2000:from 198.51.100.0/24 lookup 200 proto 44'], self.rules())
+
+    def test_no_packet_of_a_device_of_somebody_else_is_lost(self):
+        """The operator's bridge may have the name of one of a VNI."""
+        self.conf.set_override('drivers', ['evpn'])
+        self.fix_limits(self.conf)
+        theirs, ours = (resources.VniRule(
+            ownership.EVPN_RULE_PRIORITY, resources.BLACKHOLE,
+            iif=f'br-{vni:d}') for vni in (1001, 1002))
+        for each in theirs, ours:
+            self.ip(f'link add {each.iif} type veth')
+        self.ip(f'link set {ours.iif} alias {ownership.LINK_ALIAS}')
+        failures = self.backend.apply(backends.Delta(create=(theirs, ours)))
+        self.assertEqual([theirs.ref], list(failures))
+        self.assertIn('a device br-1001 is there which is not ours; give the '
+                      'network another VNI', failures[theirs.ref])
+        self.assertEqual([ours], self.backend.read(frozenset()))
 
     def test_ours_are_recognised_after_a_restart(self):
         self.create(self.backend, *ALL)

@@ -121,3 +121,12 @@ class VnisTest(TwoNetworks, base.OvsdbTestCase):
             options=ovsdb.ovsdb_dict({'router': '192.168.50.5'})))
         self.eventually(lambda: self.found(eyes)['red'].gateways ==
                         ('192.168.50.5',), 'another gateway')
+
+    def test_a_router_is_the_gateway(self):
+        """The node must not answer for the address, too."""
+        self.say('red', **{VNI: '1001'})
+        self.cloud.add_router('one', ('192.168.50.1/24',))
+        eyes = self.eyes(drivers=['evpn'])
+        found = self.become(eyes, {'red': 1001})['red']
+        self.assertEqual((('192.168.50.1',), ()),
+                         (found.routers, found.gateways))

@@ -60,10 +60,19 @@ class EvpnTest(base.BaseTestCase):
         port, = self.of(resources.VniPort, network())
         self.assertEqual(resources.VniPort(
             END, 1001, '02:00:03:e9:00:c9', 'br-ex', 201), port)
-        self.assertEqual((devices.ref,), port.requires)
+        self.assertIn(devices.ref, port.requires)
         flows = self.of(resources.Flow, network())
         self.assertEqual({(3, 4, port.mac), (3, 6, port.mac)},
                          {(f.in_port, f.family, f.set_dst) for f in flows})
+
+    def test_a_mac_of_each_node(self):
+        port, = self.of(resources.VniPort, network(),
+                        evpn__anycast_mac=False)
+        self.assertEqual(evpn_names.own_mac(world.CHASSIS), port.mac)
+        self.assertNotIn(port.mac, (evpn_names.own_mac('other'),
+                                    evpn_names.router_mac(world.CHASSIS)))
+        self.assertEqual({port.mac}, {each.set_dst for each in self.of(
+            resources.Flow, network(), evpn__anycast_mac=False)})
 
     def test_packets_to_elsewhere_stay(self):
         """Whatever device the kernel sees them come from."""
@@ -75,6 +84,11 @@ class EvpnTest(base.BaseTestCase):
         self.assertEqual({resources.BLACKHOLE},
                          {rule.table for rule in rules})
         self.assertLess(resources.VniRule.stage, resources.Stage.LINK)
+        # They stay while the removal of a device takes its time.
+        needed = {ref for kind in (resources.VniDevices, resources.VniPort)
+                  for each in self.of(kind, network())
+                  for ref in each.requires}
+        self.assertLessEqual({rule.ref for rule in rules}, needed)
 
     def test_what_the_segment_has(self):
         self.assertEqual(
@@ -144,6 +158,8 @@ class EvpnTest(base.BaseTestCase):
         self.assertEqual([], self.wanted(address(withheld='by an option')))
         for left_out, text in (
                 (address(claimed='port vm-2'), 'port vm-2 has it, too'),
+                (address('100.64.100.11', network(networks=(
+                    '100.64.0.0/10',))), 'this node announces it as its own'),
                 (address('192.168.51.10'), 'it is in no subnet')):
             problem, = self.wanted(left_out)
             self.assertIn(text, problem.text)

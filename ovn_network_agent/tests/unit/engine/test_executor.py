@@ -128,6 +128,30 @@ class BesideTest(gateways.ReconcilerTestCase):
         backend.gate.clear()
         return gateway, backend
 
+    def test_what_the_waiting_need_stays(self):
+        """Not only what the one needs that is under way."""
+        gateway, backend = self.hanging('evpn_instance')
+        backend.system = 'FRR'
+        backend.gate.set()
+        rule = resources.VniRule(1100, resources.BLACKHOLE, iif='br-7')
+        devices = resources.VniDevices(7, 10, '', '', 4789, 1450,
+                                       requires=(rule.ref,))
+        instance = resources.EvpnInstance(7, 0, '192.0.2.1',
+                                          requires=(devices.ref,))
+        wanting = worlds.driver('vnis', worlds.conf(), Wanting,
+                                (rule, devices, instance))
+        gateway.drivers.append(wanting)
+        self.settle(gateway)
+        self.assertIn(instance.ref, gateway.world.objects)
+        backend.gate.clear()
+        wanting.wanted, wanting.settings = (), None
+        self.assertEqual(('evpn_instance',), gateway.run().pending)
+        self.assertIn(rule.ref, gateway.world.objects)
+        backend.gate.set()
+        self.ended(gateway)
+        self.settle(gateway)
+        self.assertNotIn(rule.ref, gateway.world.objects)
+
     def settle(self, gateway, *routers):
         outcome = gateway.run(*routers)
         while outcome.pending:

@@ -76,7 +76,8 @@ class VnisTest(base.BaseTestCase):
 
     def test_texts_that_are_no_list(self):
         for text in ('both', '1', '1:', '65536:65536', '4294967296:1',
-                     '10.0.0.1:65536', '10.0.0.256:1', '1:2\nvni 5',
+                     '10.0.0.1:65536', '10.0.0.256:1', '065011:1', '65011:01',
+                     '2001:db8::1.2.3.4:1', '1:2\nvni 5',
                      '__import__("os")', '1:2 3'):
             found = self.only(ours_vni='7', ours_rt=text)
             self.assertEqual(7, found.number)

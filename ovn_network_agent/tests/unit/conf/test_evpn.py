@@ -1,0 +1,36 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Options that do not go together with the driver evpn."""
+
+from ovn_network_agent.conf import validate
+from ovn_network_agent.tests.unit.conf import base
+
+
+class EvpnTest(base.ConfTestCase):
+
+    def problems(self, text):
+        return validate.problems(self.load(text))
+
+    def test_no_rule_comes_before_those_of_vnis(self):
+        evpn = ('[DEFAULT]\ndrivers = evpn\n[evpn]\nlocal_ip = 192.0.2.1\n'
+                '[frr]\nvrf_name =')
+        rules = '\n[fip_route]\nroute_table_id = 100\nroute_rule_priority = '
+        leak = (' vrf-provider\n[veth_leak]\nveth_leak_rule_priority = ')
+        for text, priority in ((rules, 1101), (leak, 1104)):
+            found, = self.problems(f'{evpn}{text}{priority - 1}\n')
+            self.assertIn(f'_rule_priority = {priority - 1}: ', found)
+            self.assertIn(f'choose {priority} or more', found)
+            self.assertEqual([], self.problems(f'{evpn}{text}{priority}\n'))
+        # What is not used does no harm.
+        self.assertEqual([], self.problems(f'{evpn}\n[fip_route]\n'
+                                           'route_rule_priority = 5\n'))

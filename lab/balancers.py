@@ -41,18 +41,19 @@ class Balancer:
     :param source: from which OVN checks the members, None for no checks
     """
 
-    def __init__(self, cloud, router, addresses, machines, source=None):
+    def __init__(self, cloud, router, addresses, machines, source=None,
+                 protocol='tcp'):
         self._cloud, self._name = cloud, 'lb-' + routers.new_uuid()
         self._backends = ','.join(vip(each.port.address) for each in machines)
         self._mapped = {
             _host(each.port.address): f'{each.port.uuid}:{_host(source)}'
             for each in machines} if source else {}
         cloud.nb.transact(lambda txn, tables: self._write(
-            txn, tables, router, addresses))
+            txn, tables, router, addresses, protocol))
 
-    def _write(self, txn, tables, router, addresses):
+    def _write(self, txn, tables, router, addresses, protocol):
         row = northbound.insert(
-            txn, tables, _KIND, name=self._name, protocol='tcp',
+            txn, tables, _KIND, name=self._name, protocol=protocol,
             vips={vip(each): self._backends for each in addresses},
             ip_port_mappings=self._mapped)
         if self._mapped:
@@ -71,3 +72,8 @@ class Balancer:
                 vip(each): self._backends for each in addresses}
 
         self._cloud.nb.transact(write)
+
+    def remove(self):
+        """Delete the row."""
+        self._cloud.nb.transact(lambda _txn, tables: routers.find_one(
+            tables, _KIND, name=self._name).delete())

@@ -35,8 +35,7 @@ ORDER = ('cmd', 'service', 'ctl', 'migrate', 'upgrade', 'diagnosis', 'metrics',
 VALUES = ('backoff', 'buckets', 'evpn_names', 'iptext', 'model', 'networks',
           'notices', 'notyet', 'ownership', 'pieces', 'port_forwards',
           'printable', 'private_names', 'resources', 'selection', 'served',
-          'socket_marks',
-          'strides', 'trigger', 'typos', 'version', 'vlans')
+          'socket_marks', 'strides', 'trigger', 'typos', 'version', 'vlans')
 # Packages that both sides of the wall use.
 PROTOCOLS = ('frr', 'openflow', 'nft', 'netlink')
 _PURPOSES = {

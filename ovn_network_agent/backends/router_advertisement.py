@@ -62,8 +62,9 @@ class RouterAdvertisementBackend(base.Backend):
             if any(ref.kind == kind.kind for ref in known):
                 raise
             return []
-        return [(kind if complete else Incomplete)(dev, tuple(prefixes))
-                for dev, complete, prefixes in found]
+        return [(kind if complete else Incomplete)(
+            dev, tuple(prefixes), *flags)
+                for dev, complete, prefixes, flags in found]
 
     def apply(self, delta):
         """Write and remove lines; a new reading decides what has failed.
@@ -76,7 +77,7 @@ class RouterAdvertisementBackend(base.Backend):
         adds, deletes = delta.wanted, delta.delete
         refused, said = self._call(
             router_advertisements.change,
-            [[r.dev, list(r.prefixes)] for r in adds],
+            [[r.dev, list(r.prefixes), [r.managed, r.other]] for r in adds],
             [[r.dev] for r in deletes])
         lists = {'adds': adds, 'deletes': deletes}
         failures = {lists[name][index].ref: reason

@@ -53,7 +53,9 @@ OPTS = [
         help='Whether FRR advertises this node as the default router of '
              'networks with machines of IPv6, so that machines send packets '
              'to it, and ask for no other neighbour. The advertisements '
-             'have no address for machines. None is sent on a network where '
+             'have no address for machines, and say whether DHCPv6 has one '
+             '(flags M and O, by the subnets of Neutron). None is sent on a '
+             'network where '
              'a router of OVN advertises (ipv6_ra_configs of its port). Set '
              'it to false where another router advertises.'),
 ]

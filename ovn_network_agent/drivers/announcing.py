@@ -61,6 +61,7 @@ def provider_networks(settings: typing.Any,
 def machine_watches() -> tuple[base.Watch, ...]:
     """What the view has of ports for a driver that asks for MACHINES."""
     return (base.Watch('nb', 'Logical_Router_Port', ('ipv6_ra_configs',)),
+            base.Watch('nb', 'DHCP_Options', ('cidr', 'options')),
             *(base.Watch(
                 'sb', 'Port_Binding',
                 ('type', 'mac', 'port_security', 'virtual_parent',

@@ -48,9 +48,8 @@ class EvpnDriver(base.Driver):
     ASKS = (plugins.MACHINES, plugins.VNIS)
 
     def events(self) -> tuple[base.Watch, ...]:
-        """Ports of machines, and the gateways of subnets."""
-        return (*announcing.machine_watches(),
-                base.Watch('nb', 'DHCP_Options', ('cidr', 'options')))
+        """Ports of machines, and the DHCP of their subnets."""
+        return announcing.machine_watches()
 
     def resources(self, subject: model.ProviderNetwork | model.PortAddress,
                   node: model.Node) -> base.Wanted:
@@ -137,7 +136,8 @@ class EvpnDriver(base.Driver):
                 requires)
             if self.settings.provider_port.router_advertisements:
                 yield resources.RouterAdvertisement(
-                    dev, tuple(map(str, six)), requires=(link_local.ref,))
+                    dev, tuple(map(str, six)), network.managed, network.other,
+                    requires=(link_local.ref,))
 
     def _kept(self, network: model.ProviderNetwork, vni: model.Vni,
               node: model.Node) -> Iterator[base.Resource]:

@@ -102,7 +102,8 @@ class ProviderPortDriver(base.Driver):
             if self.settings.provider_port.router_advertisements and (
                     not network.advertised):
                 yield resources.RouterAdvertisement(
-                    network.segment.device, tuple(map(str, six)), requires=(
+                    network.segment.device, tuple(map(str, six)),
+                    network.managed, network.other, requires=(
                         segments.link_local(network.segment).ref,))
 
     def _neighbour_proxies(self, network: model.ProviderNetwork,

@@ -21,6 +21,7 @@ The marks are written first and removed last.  So whatever part of a change FRR
 has taken, advertisements of the agent have a mark.
 """
 
+import itertools
 import re
 import typing
 
@@ -31,8 +32,14 @@ _INTERFACE = 'interface'
 _OF_ROUTER = ('ipv6 nd ', 'no ipv6 nd ')
 # FRR refuses a lifetime that is shorter than the interval.  In this order, it
 # takes both whatever it has.
-_MARKS = (f'ipv6 nd ra-lifetime {ownership.RA_LIFETIME}',
-          f'ipv6 nd ra-interval msec {ownership.RA_INTERVAL}')
+_LIFETIME = f'ipv6 nd ra-lifetime {ownership.RA_LIFETIME}'
+# The interval also says which of the flags is the agent's: both lines may also
+# be the operator's.
+_FLAGS = ('ipv6 nd managed-config-flag', 'ipv6 nd other-config-flag')
+_INTERVALS = {
+    f'ipv6 nd ra-interval msec {ownership.RA_INTERVAL + managed + 2 * other}':
+    (managed, other) for managed in (False, True) for other in (False, True)}
+_NO_FLAG = (False, False)
 _ON = 'no ipv6 nd suppress-ra'
 _OFF = 'ipv6 nd suppress-ra'
 # Neither on-link nor for autonomous configuration of addresses.
@@ -51,17 +58,21 @@ class Found(typing.NamedTuple):
     :ivar prefixes: prefixes in lines of the agent's form, a sorted tuple
     :ivar in_the_way: lines that prevent the agent's, a tuple; empty with a
         mark
+    :ivar flags: which flags the marks name: (managed, other)
+    :ivar has_flags: whether there are lines for them
     """
 
     marks: tuple
     on: bool
     prefixes: tuple
     in_the_way: tuple
+    flags: tuple = _NO_FLAG
+    has_flags: bool = True
 
     @property
     def complete(self):
         """Whether nothing is missing but maybe prefixes."""
-        return self.on and self.marks == _MARKS
+        return self.on and len(self.marks) == 2 and self.has_flags
 
 
 NOTHING = Found((), False, (), ())
@@ -85,12 +96,14 @@ def read(configuration):
 
 
 def _found(block):
-    marks = tuple(mark for mark in _MARKS if mark in block)
+    marks = tuple(mark for mark in (_LIFETIME, *_INTERVALS) if mark in block)
     # mgmtd and zebra may both show them.
     prefixes = {line[1] for line in map(_OURS.fullmatch, block) if line}
+    flags = _INTERVALS.get(marks[-1], _NO_FLAG) if marks else _NO_FLAG
     return Found(marks, _ON in block, tuple(sorted(prefixes)),
                  () if marks else tuple(
-                     line for line in block if line.startswith(_IN_THE_WAY)))
+                     line for line in block if line.startswith(_IN_THE_WAY)),
+                 flags, set(itertools.compress(_FLAGS, flags)) <= set(block))
 
 
 def check(dev, prefixes=()):
@@ -104,11 +117,12 @@ def check(dev, prefixes=()):
             raise ValueError(f'{prefix} is no prefix of IPv6')
 
 
-def added(dev, prefixes, found):
+def added(dev, prefixes, flags, found):
     """Lines that make an interface advertise exactly some prefixes.
 
     :param dev: name of the interface
     :param prefixes: list of prefixes of IPv6
+    :param flags: (managed, other), see :class:`Found`
     :param found: :class:`Found`
     :returns: list
     :raises ValueError: as :func:`check`, and when lines of the operator are
@@ -121,7 +135,13 @@ def added(dev, prefixes, found):
             f'ours: {_quoted(found.in_the_way)}; remove them in vtysh with '
             f'{_quoted(["configure terminal", f"interface {dev}"])}, '
             f'{_quoted(map(_undone, found.in_the_way))}')
-    return [f'{_INTERFACE} {dev}', *_MARKS,
+    interval, = (line for line, each in _INTERVALS.items()
+                 if each == tuple(flags))
+    return [f'{_INTERFACE} {dev}',
+            *(f'no {line}' for line, had, wanted
+              in zip(_FLAGS, found.flags, flags, strict=True)
+              if had and not wanted),
+            _LIFETIME, interval, *itertools.compress(_FLAGS, flags),
             *(f'no ipv6 nd prefix {prefix}' for prefix in found.prefixes
               if prefix not in prefixes),
             *map(_PREFIX.format, prefixes), _ON, 'exit']
@@ -147,5 +167,7 @@ def removed(dev, found):
     if not found.marks:
         return []
     return [f'{_INTERFACE} {dev}', *([_OFF] if found.on else []),
+            *(f'no {line}'
+              for line in itertools.compress(_FLAGS, found.flags)),
             *(f'no ipv6 nd prefix {prefix}' for prefix in found.prefixes),
             *('no ' + mark for mark in found.marks), 'exit']

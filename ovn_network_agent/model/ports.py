@@ -37,6 +37,10 @@ class ProviderNetwork:
     elsewhere: tuple[str, ...] = ()
     # Whether a router of OVN sends router advertisements there.
     advertised: bool = False
+    # Whether DHCPv6 has addresses for the machines of a subnet, and whether it
+    # has other settings alone.
+    managed: bool = False
+    other: bool = False
     # Whether an option names the network.
     named: bool = False
     # None for a network of the underlay.

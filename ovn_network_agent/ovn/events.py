@@ -210,6 +210,9 @@ def conditions(conf: Any) -> Iterator[tuple[str, str, list[Any]]]:
                 conf.tenant_network.extra_routes and
                 plugins.asked(conf, plugins.TENANTS)):
             continue
+        if table == 'Port_Binding' and plugins.asked(conf, plugins.MACHINES):
+            # Machines here may have their addresses as allowed address pairs.
+            clauses = [*clauses, ['type', '==', 'virtual']]
         yield database, table, clauses
 
 

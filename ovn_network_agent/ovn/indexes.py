@@ -172,6 +172,8 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
                 'patch', lambda r: columns.referenced(r, 'datapath')),
             'ip': Index(lambda r: rows.machine(r, True)[0]
                         if rows.answers_itself(r) else ()),
+            'virtual': _of_type(
+                'virtual', lambda r: rows.machine(r, False)[0]),
             'machine on': Index(rows.machine_chassis),
             'subnet': Index(_subnet_keys),
             'policy': _policy(policies.MACHINE),
@@ -195,6 +197,8 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'chassis': _column('chassis_name')},
         ('nb', 'HA_Chassis'): {
             'chassis': _column('chassis_name')},
+        ('nb', 'DHCP_Options'): {
+            'subnet': _column('cidr')},
         ('nb', 'HA_Chassis_Group'): {
             'member': References('ha_chassis')},
         ('nb', 'Logical_Router_Port'): {
@@ -235,9 +239,6 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'vni': Index(vnis.read),
             'number': Index(lambda r: [each.number for each in vnis.read(r)]),
             'policy': _policy(policies.NETWORK)},
-        ('nb', 'DHCP_Options'): {
-            'subnet': Index(lambda r: [
-                subnet for subnet, _gateway in vnis.gateway(r)])},
         ('nb', 'Logical_Router_Static_Route'): {
             'tag': Index(_tag_keys)},
         ('nb', 'NB_Global'): {

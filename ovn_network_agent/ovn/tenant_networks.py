@@ -94,7 +94,7 @@ class TenantNetworks:
         ports = tuple(self.ports(router))
         return tuple(sorted((
             *(each for port in ports
-              for each in self._rows.ask(self._at, router, port)),
+              for each in self._rows.ask(self.at, router, port)),
             *self._behind(router, ports)), key=lambda each: each.prefix))
 
     def routed(self, router: Uuid) -> tuple[str, ...]:
@@ -103,8 +103,9 @@ class TenantNetworks:
             each.prefix for each in self._rows.ask(self.networks, router)
             if not each.withheld)
 
-    def _at(self, router: Uuid, port: Uuid) -> tuple[Network, ...]:
-        return tuple(self.judge(router, self._rows.ask(self.attached, port)))
+    def at(self, router: Uuid, port: Uuid) -> tuple[Network, ...]:
+        """Those at a port."""
+        return tuple(self._judge(router, self._rows.ask(self.attached, port)))
 
     def _behind(self, router: Uuid,
                 ports: Iterable[Uuid]) -> Iterator[Network]:
@@ -120,7 +121,7 @@ class TenantNetworks:
             for each in found if route else ():
                 if route and networks.inside(route[1], each.networks) and (
                         not _too_wide(route[0])):
-                    yield from self.judge(router, dataclasses.replace(
+                    yield from self._judge(router, dataclasses.replace(
                         each, networks=(route[0],), port=None))
 
     def ports(self, router: Uuid) -> Iterator[Uuid]:
@@ -157,8 +158,7 @@ class TenantNetworks:
                 'network of a tenant, and left out'
                 for net in known if _too_wide(net))))
 
-    def judge(self, router: Uuid, found: Attached) -> Iterator[Network]:
-        """The networks of a port, with the reasons to withhold them."""
+    def _judge(self, router: Uuid, found: Attached) -> Iterator[Network]:
         switch, chosen = found.switch, self._inputs.chosen.selected
         tag = chosen.tag((), switch.statement.tags, frozenset(), switch.names)
         if self._inputs.chosen.tenants and self._inputs.chosen.tenants.hosts:

@@ -116,7 +116,7 @@ class TenantVips:
         found = []
         for port in self._networks.ports(router):
             attached = self._rows.ask(self._networks.attached, port)
-            for network in self._networks.judge(router, attached):
+            for network in self._rows.ask(self._networks.at, router, port):
                 net = iptext.network(network.prefix)
                 reason = self._objection(router, network, attached)
                 found.append(_Balanced(network, tuple(

@@ -120,12 +120,12 @@ def agreed(vni: model.Vni, others: Iterable[tuple[str, model.Vni]]
     return vni
 
 
-def gateway(row: Row) -> tuple[tuple[str, str], ...]:
-    """The subnet and the gateway of a row of DHCP_Options, at most one."""
+def gateway(row: Row) -> tuple[str, ...]:
+    """The gateway in a row of DHCP_Options, at most one."""
     try:
         subnet = iptext.network(columns.atom(row, 'cidr'))
         address = iptext.address(
             columns.entry(row, 'options', 'router') or '')
     except ValueError:
         return ()
-    return ((str(subnet), str(address)),) if address in subnet else ()
+    return (str(address),) if address in subnet else ()

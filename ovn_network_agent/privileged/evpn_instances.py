@@ -23,7 +23,6 @@ from ovn_network_agent import evpn_names
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import evpn
 from ovn_network_agent.frr import evpn_steps
-from ovn_network_agent.frr import output
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import running_configuration
@@ -97,20 +96,6 @@ def read_lacks():
     :raises OSError: when the configuration cannot be read
     """
     return evpn.lacks(_lines(), limits.current().vrf)
-
-
-@privileged.frr.entrypoint
-def read_states():
-    """Read which VNIs zebra has in VRFs.
-
-    :returns: list of [VNI, name of the VRF, whether it is up, router MAC]
-    :raises OSError: when zebra does not answer
-    """
-    try:
-        return [list(each) for each in evpn.states(vtysh.ask(
-            {'zebra': ['show vrf vni json']}))]
-    except output.Unreadable as error:
-        raise checks.invalid(f'zebra of FRR: {error}') from error
 
 
 def _lines():

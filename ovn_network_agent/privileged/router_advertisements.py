@@ -34,10 +34,10 @@ def read():
     """Read the advertisements with a mark of the agent.
 
     :returns: list of [name of the interface, whether no line is missing, list
-        of prefixes]
+        of prefixes, flags "managed" and "other"]
     :raises OSError: when the configuration cannot be read
     """
-    return [[dev, found.complete, list(found.prefixes)]
+    return [[dev, found.complete, list(found.prefixes), list(found.flags)]
             for dev, found in sorted(_read().items()) if found.marks]
 
 
@@ -45,7 +45,8 @@ def read():
 def change(adds, deletes):
     """Make interfaces advertise this node, then end that on others.
 
-    :param adds: list of [name of the interface, list of prefixes]
+    :param adds: list of [name of the interface, list of prefixes, flags
+        "managed" and "other"]
     :param deletes: list of [name of the interface]
     :returns: as :func:`vtysh.change_static`; what has no mark is not removed
     :raises OSError: as :func:`vtysh.change_static`
@@ -64,11 +65,12 @@ def change(adds, deletes):
             if configuration else '']
 
 
-def _wanted(dev, prefixes):
+def _wanted(dev, prefixes, flags):
     """Check an item of ``adds``; returns it."""
     advertisement.check(dev, checks.sequence(prefixes, 'prefixes'))
     limits.current().check_advertisement(dev, prefixes)
-    return dev, prefixes
+    managed, other = map(checks.truth, checks.sequence(flags, 'flags'))
+    return dev, prefixes, (managed, other)
 
 
 def _unwanted(dev):

@@ -51,6 +51,10 @@ class RouterAdvertisement(base.Resource):
     dev: str
     # IPv6 prefixes, in any order; advertised without the flags L and A.
     prefixes: tuple[str, ...] = ()
+    # Whether DHCPv6 has addresses for the hosts (flag M), and whether it has
+    # other settings alone (flag O).
+    managed: bool = False
+    other: bool = False
 
     kind = 'router_advertisement'
     key_fields = ('dev',)

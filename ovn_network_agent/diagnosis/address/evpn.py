@@ -232,15 +232,24 @@ def _zebra(facts):
     if not found.up:
         return verdicts.broken(
             check, f'VNI {vni:d} is down in zebra',
-            'add "advertise-all-vni" to "address-family l2vpn evpn" of the '
-            'BGP instance that has the neighbours: "ovn-network-agent-ctl '
-            'doctor evpn-instance"')
+            'the operator of FRR has to have the instance announce VNIs; '
+            f'{_operators(wanted, "advertise-all-vni")}')
     if found.router_mac != wanted.mac:
         return verdicts.broken(
             check, f'zebra has the router MAC {found.router_mac} and not '
             f'{wanted.mac}', verdicts.RESTORE)
     return verdicts.ok(check, f'VNI {vni:d} is up in {found.vrf}, router MAC '
                               f'{found.router_mac}')
+
+
+def _operators(devices, line):
+    """A line of the BGP instance that has the neighbours, in quotes.
+
+    :param devices: :class:`resources.VniDevices`
+    """
+    vrf = f' vrf {devices.underlay}' if devices.underlay else ''
+    return (f'in "configure terminal" of vtysh, "router bgp ASN{vrf}" / '
+            f'"address-family l2vpn evpn" / "{line}"')
 
 
 def _managed(facts):
@@ -264,8 +273,9 @@ def _sessions(facts):
     if not found:
         return verdicts.broken(
             check, 'no BGP neighbour is activated for EVPN',
-            '"ovn-network-agent-ctl doctor evpn-instance" names the lines '
-            'that the operator of FRR has to add')
+            'the operator of FRR has to activate one; ' + _operators(
+                _one(facts, resources.VniDevices),
+                'neighbor ADDRESS activate'))
     if down:
         return (verdicts.broken if len(down) == len(found) else
                 verdicts.warn)(

@@ -70,6 +70,7 @@ class Local(typing.NamedTuple):
     :ivar vrf: [frr] vrf_name
     :ivar port: [evpn] udp_dstport
     :ivar taken: name of the device of Open vSwitch with this port, or ''
+    :ivar up: whether the device is up
     """
 
     address: str
@@ -78,6 +79,7 @@ class Local(typing.NamedTuple):
     vrf: str = ''
     port: int = 4789
     taken: str = ''
+    up: bool = True
 
 
 def read_local(sources):
@@ -96,7 +98,8 @@ def read_local(sources):
                  master if master and links[master].kind == 'vrf' else
                  device if device and links[device].kind == 'vrf' else '',
                  sources.vrf, chosen.udp_dstport,
-                 name if name in links else '')
+                 name if name in links else '',
+                 device not in links or links[device].up)
 
 
 def judge_local(found):
@@ -115,13 +118,16 @@ def judge_local(found):
             f'{_domain(found.domain)}, and the tunnels are in '
             f'{_domain(found.vrf)}', 'correct [evpn] local_ip or [frr] '
             'vrf_name, or move the address to the other VRF')
+    elif not found.up:
+        yield check.broken(f'{found.device}, which has {found.address}, is '
+                           f'down', f'"ip link set {found.device} up"')
     if found.taken:
         yield check.broken(
             f'Open vSwitch has UDP port {found.port:d} ({found.taken}), so '
             'the tunnels of EVPN cannot be up',
             'set [evpn] udp_dstport to another port on all nodes and in the '
             'fabric, or have OVN use geneve (ovn-encap-type)')
-    elif found.device and found.domain == found.vrf:
+    elif found.device and found.domain == found.vrf and found.up:
         yield check.ok(f'{found.address} on {found.device}, UDP port '
                        f'{found.port:d}')
 

@@ -55,6 +55,11 @@ def _routing(*lines):
 
 # Without a repair, the agent has to make it again, or the remedy.
 OF_EXPLAIN = (
+    Fault('evpn-sessions', 'no BGP neighbour is activated',
+          routing(*_EVPN, f'no neighbor {_PEER} activate'),
+          routing(*_EVPN, f'neighbor {_PEER} activate')),
+    Fault('vni-next-hops', r'br-1001 sends to .* \(no neighbour\)',
+          _typed(*_OUT_AND_IN)),
     Fault('vni-neighbour', 'no permanent neighbour',
           _typed('ip neigh del {vm} dev {veth}')),
     Fault('vni-route', 'vrf-1001 would use: ',
@@ -72,11 +77,6 @@ OF_EXPLAIN = (
           _routing('vrf vrf-1001', 'no vni 1001')),
     Fault('redistribute', 'does not redistribute kernel', _routing(
         _VRF, 'address-family ipv4 unicast', 'no redistribute kernel')),
-    Fault('evpn-sessions', 'no BGP neighbour is activated',
-          routing(*_EVPN, f'no neighbor {_PEER} activate'),
-          routing(*_EVPN, f'neighbor {_PEER} activate')),
-    Fault('vni-next-hops', r'br-1001 sends to .* \(no neighbour\)',
-          _typed(*_OUT_AND_IN)),
 )
 OF_DOCTOR = (
     Fault('evpn-local', 'no device here has', _typed(
@@ -189,8 +189,10 @@ class TestEvpnExplained(explaining.Explaining, evpn_cloud.EvpnTestCase):
         wrong = {}
         for fault in OF_EXPLAIN:
             fault.breaks(self)
-            why = self.alone(self.address, fault)
-            (fault.repairs or (lambda case: None))(self)
+            try:
+                why = self.alone(self.address, fault)
+            finally:
+                (fault.repairs or (lambda case: None))(self)
             base.note(f'{fault.check}: {why}')
             if why:
                 wrong[fault.check] = why

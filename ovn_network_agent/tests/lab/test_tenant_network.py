@@ -170,9 +170,10 @@ class TestTenantNetwork(TenantTestCase):
             line)
         rule = f'priority {way[0]} from {self.prefix} iif {dev} lookup 200'
         mac = self.node.out('ip', 'neigh', 'show', via, 'dev', dev).split()[2]
-        neighbour = f'{via} lladdr {mac} dev {dev} nud permanent'
+        neighbour = f'{via} lladdr {mac} dev {dev} nud permanent {mark}'
         route = f'{self.prefix} via {via} dev {dev} onlink {mark}'
-        deny = f'seq 1 deny {self.prefix}'
+        # Not the prefix of the agent's entry, see test_explain.OF_FRR.
+        deny = f'seq 1 deny {self.prefix.supernet()} ge 24 le 24'
         self.agent.kill()
         self.addCleanup(self.started)
         self.assertEqual({}, self.shown(self.address, (

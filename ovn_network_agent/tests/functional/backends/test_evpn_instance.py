@@ -17,6 +17,7 @@ import dataclasses
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import evpn_instance
+from ovn_network_agent.diagnosis.readers import evpn as readers
 from ovn_network_agent.privileged import evpn_instances
 from ovn_network_agent.tests.functional.backends import vnis
 from ovn_network_agent.tests.unit import world as worlds
@@ -226,10 +227,11 @@ class TestUnderlay(vnis.EvpnTestCase):
             self.assertIn(f'"router bgp 65011" / "{EVPN}" / "{line}"', text)
 
     def test_states(self):
-        self.assertEqual([], evpn_instances.read_states())
+        """As explain and doctor read them."""
+        self.assertEqual({}, readers.read_states())
         self.apply(create=(WANTED,))
-        self.assertEqual([[1001, vnis.VRF, False, 'None']],
-                         evpn_instances.read_states())
+        self.assertEqual({1001: (1001, vnis.VRF, False, 'None')},
+                         readers.read_states())
 
 
 class TestManyTimes(vnis.EvpnTestCase):

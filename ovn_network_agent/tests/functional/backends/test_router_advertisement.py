@@ -129,6 +129,19 @@ class TestConfiguration(AdvertisementTestCase):
         self.assertEqual({}, self.apply(delete=(WANTED,)))
         self.assertEqual(self.before, self.frr.running())
 
+    def test_flags(self):
+        former = WANTED
+        for flags in ((True, False), (True, True), (False, True)):
+            new = resources.RouterAdvertisement(DEV, (NET,), *flags)
+            self.assertEqual({}, self.apply(update=((former, new),)))
+            self.assertEqual([new], self.read())
+            self.assertEqual(flags, tuple(
+                f'ipv6 nd {word}-config-flag' in self.block()
+                for word in ('managed', 'other')))
+            former = new
+        self.assertEqual({}, self.apply(delete=(former,)))
+        self.assertEqual(self.before, self.frr.running())
+
     def test_each_lost_line_is_seen_and_written_again(self):
         self.apply(create=(WANTED,))
         for change in (*map(undone, LINES), f'ipv6 nd prefix {NET}',
@@ -227,7 +240,7 @@ class TestSocket(AdvertisementTestCase):
     def test_a_reading_costs_no_process(self):
         self.apply(create=(WANTED,))
         self.path('/nonexistent')
-        self.assertEqual([[DEV, True, [NET, OTHER_NET]]],
+        self.assertEqual([[DEV, True, [NET, OTHER_NET], [False, False]]],
                          router_advertisements.read())
 
 

@@ -36,6 +36,8 @@ OF_POWER = 'bgp-hold-time'
 OF_NEXT_HOPS = 'bgp-next-hops'
 # See test_method.
 ADVICE = 'announce-method'
+# See unit.diagnosis.node.test_evpn, and lab.test_evpn_explained.
+OF_EVPN = {'evpn-instance', 'evpn-sessions', 'evpn-vnis'}
 # The neighbour sends nothing.
 HEALTHY = {**dict.fromkeys(ALL, doctor.OK), 'bgp-sessions': doctor.WARN}
 ADDRESSES = tuple(map(iptext.address, ('198.51.100.10', '198.51.100.11')))
@@ -239,6 +241,6 @@ class NamesTest(unittest.TestCase):
 
     def test_all_checks_of_frr_are_here(self):
         self.assertEqual({*ALL, *OF_OVN, OF_POWER, OF_NEXT_HOPS, ADVICE,
-                          *OF_IPV6}, {
+                          *OF_IPV6, *OF_EVPN}, {
             check.name for check in registry.CHECKS
             if check.layer in ('FRR', 'BGP')})

@@ -51,7 +51,7 @@ class VnisTest(test_view_vnis.TwoNetworks, test_subject.SubjectTestCase):
         self.assertIs(resources.VniRoute, type(red.announcement))
         self.assertEqual({4}, {flow.family for flow in red.wanted_of(
             resources.Flow)})
-        self.assertEqual({'169.254.169.254/32', '192.168.50.1/32'}, {
+        self.assertEqual({'192.168.50.1/32'}, {
             each.address for each in red.wanted_of(resources.Address)})
         # Its localnet port has no patch port.
         self.assertIsNone(blue.end)

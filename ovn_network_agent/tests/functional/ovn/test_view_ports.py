@@ -116,6 +116,40 @@ class PortsTest(base.OvsdbTestCase):
     def activated(chassis):
         return ovsdb.ovsdb_map(**{'additional-chassis-activated': chassis})
 
+    def test_a_virtual_ip_is_no_address_pair(self):
+        """Its own port says where it is, also on another chassis."""
+        self.add(port_security=ovsdb.ovsdb_set([f'{MAC} {ONE} {TWO}']))
+        self.add('vip', chassis=AWAY, kind='virtual', addresses=(TWO,),
+                 virtual_parent='vm-9')
+        eyes = self.eyes(provider_port__allowed_address_pairs=True)
+        self.become(eyes, ONE)
+        self.cloud.move_machine('vip', HERE)
+        self.assertEqual('vip', self.become(eyes, ONE, TWO)[TWO].port)
+        self.assertEqual('', self.claim(eyes, TWO))
+        self.cloud.move_machine('vip', None)
+        self.become(eyes, ONE)
+
+    def test_addresses_of_dhcp(self):
+        """Neutron has a row for each subnet with DHCP."""
+        self.add(addresses=(SIX,))
+        eyes = self.eyes()
+
+        def flags():
+            network, = eyes.look().networks.values()
+            return network.managed, network.other
+        self.become(eyes, SIX)
+        self.assertEqual((False, False), flags())
+        for cidr, options, wanted in (
+                ('198.51.100.0/24', {}, (False, False)),
+                ('2001:db8::/64', {'dhcpv6_stateless': 'true'},
+                 (False, True)),
+                ('2001:db8::/64', {'server_id': MAC}, (True, True))):
+            self.nb.transact(ovsdb.insert(
+                'DHCP_Options', cidr=cidr,
+                options=ovsdb.ovsdb_dict(options)))
+            self.eventually(lambda w=wanted: flags() == w, options)
+            self.become(eyes, SIX)
+
     def test_kinds_of_ports(self):
         for number, kind in enumerate(('virtual', 'external', 'localport',
                                        'vtep', 'l2gateway')):

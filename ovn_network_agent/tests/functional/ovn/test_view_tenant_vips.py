@@ -228,13 +228,15 @@ class AloneTest(TenantVipsTestCase):
                    for problem in each.problems))
 
     def test_many_in_one_row(self):
-        """They cost only themselves; a health check reads them once more."""
+        """They are all announced, and the row is named."""
         many = [f'10.1.{n // 250}.{n % 250 + 1}' for n in range(10000)]
         self.cloud.add_tenant('r1', 'wide', '10.1.255.254/16')
         self.translate(network='10.1.0.0/16')
         self.cloud.change_balancers('r1', *(f'{each}:80' for each in many))
         eyes = self.eyes(**BEHIND)
         self.become(eyes, *(f'{each}/32' for each in many))
+        problem, = eyes.router('r1').problems
+        self.assertIn('it has 10000 VIPs', problem)
 
     def test_a_loss_waits_for_the_server(self):
         """A replica that lost the row withdraws nothing."""

@@ -30,8 +30,7 @@ HARMLESS = {'netlink.port', 'frr_sockets.read_sockets', 'overlap.end',
             'overlap.standing', 'vtysh.read_daemons',
             'controller.read_state', 'prefix_lists.permit',
             'nft_version.read_version', 'router_advertisements.read',
-            'evpn_instances.read', 'evpn_instances.read_lacks',
-            'evpn_instances.read_states'}
+            'evpn_instances.read', 'evpn_instances.read_lacks'}
 # By name of the function: items that are refused one by one.
 ITEMS = {
     'kernel_routes.set_routes': [

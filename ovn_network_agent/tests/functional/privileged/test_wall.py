@@ -343,11 +343,14 @@ class WallTest(whole.WholeTestCase):
 
     def test_a_router_advertisement_elsewhere(self):
         """Likewise; FRR is not even asked what it has."""
-        adds = [[DEVICE, ['2001:db8::/64']], ['lo', []],
-                ['br-ex\nexit', []], *(
-                    ['br-ex', [prefix]] for prefix in (
+        none = [False, False]
+        adds = [[DEVICE, ['2001:db8::/64'], none], ['lo', [], none],
+                ['br-ex\nexit', [], none], *(
+                    ['br-ex', [prefix], none] for prefix in (
                         ZONE, '::/0', '2000::/3', '10.9.9.0/24', 'fe80::/64',
-                        '2001:db8::/64\nexit', None)), ['br-ex', 'x'], 7]
+                        '2001:db8::/64\nexit', None)),
+                ['br-ex', 'x', none], *(['br-ex', [], flags] for flags in (
+                    [], [True], [1, 0], ['x', 'y'], None)), 7]
         deletes = [['br-ex\nexit'], [None], 7]
         refused, said = entry_points.found()['router_advertisements.change'](
             adds, deletes)

@@ -176,7 +176,7 @@ def _privileged(data):
              lambda: prefix_lists.read(_LIST),
              lambda: list_monitor.read_digests(_LIST, True),
              router_advertisements.read,
-             evpn_instances.read, evpn_instances.read_states,
+             evpn_instances.read,
              lambda: vni_monitor.read_digests('', True),
              lambda: prefix_lists.change(
                  _LIST, [], [['198.51.100.0/24', 32, 32]]),

@@ -94,7 +94,7 @@ def case(address=test_evpn.ONE, network=None, binding=None, found=None,
                 ('br-ex', 'br-int') if each.inward else ('br-ex',),
                 () if each.inward else ('5',)), listed, end.name)
             for each in packets.for_address(
-                address, setup.client, segment, about.mac, end.port)),
+                address, setup.client, segment, about.mac, port=end.port)),
         kernel=kernel_of(about), filters=filters.Found(),
         path=(True, True, ()), vni=vni_of(about))
 

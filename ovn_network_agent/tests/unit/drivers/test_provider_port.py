@@ -171,6 +171,10 @@ class ProviderPortTest(base.BaseTestCase):
             return [each.prefixes for each in self.wanted(of, **options)
                     if each.kind == 'router_advertisement']
         self.assertEqual([('2001:db8::/64',)], sent(of))
+        flags, = ((each.managed, each.other) for each in self.wanted(
+            dataclasses.replace(of, managed=True))
+            if each.kind == 'router_advertisement')
+        self.assertEqual((True, False), flags)
         self.assertEqual([], sent(network()))
         self.assertEqual([], sent(dataclasses.replace(of, advertised=True)))
         self.assertEqual([], sent(

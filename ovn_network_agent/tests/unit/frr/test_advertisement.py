@@ -12,6 +12,7 @@
 
 """Lines of router advertisements, generated and read."""
 
+import itertools
 import re
 import unittest
 
@@ -25,6 +26,9 @@ NETS = ['2001:db8:1::/64', '2001:db8:2::/64']
 MARKS = ('ipv6 nd ra-lifetime 1844', 'ipv6 nd ra-interval msec 30044')
 PREFIXES = [f'ipv6 nd prefix {net} off-link no-autoconfig' for net in NETS]
 ON = 'no ipv6 nd suppress-ra'
+MANAGED, OTHER = (f'ipv6 nd {word}-config-flag' for word in (
+    'managed', 'other'))
+NO_FLAG = (False, False)
 CONFIGURATION = """
 frr version 8.4
 password secret
@@ -101,7 +105,8 @@ class LinesTest(unittest.TestCase):
 
     def test_marks_come_first_and_go_last(self):
         """So what FRR has taken of them has a mark, wherever it ends."""
-        added = advertisement.added(DEV, NETS, advertisement.NOTHING)
+        added = advertisement.added(DEV, NETS, NO_FLAG,
+                                    advertisement.NOTHING)
         self.assertEqual([f'interface {DEV}', *MARKS, *PREFIXES, ON, 'exit'],
                          added)
         self.assertEqual(
@@ -112,7 +117,7 @@ class LinesTest(unittest.TestCase):
 
     def test_a_prefix_that_is_no_longer_wanted(self):
         found = block(*MARKS, *PREFIXES, 'ipv6 nd prefix 2001:db8:9::/64', ON)
-        made = advertisement.added(DEV, NETS[1:], found)
+        made = advertisement.added(DEV, NETS[1:], NO_FLAG, found)
         self.assertEqual([f'no ipv6 nd prefix {NETS[0]}'],
                          [line for line in made
                           if line.startswith('no ipv6 nd prefix')])
@@ -124,10 +129,36 @@ class LinesTest(unittest.TestCase):
         self.assertEqual([f'interface {DEV}', f'no {MARKS[0]}', 'exit'],
                          advertisement.removed(DEV, found))
 
+    def test_flags(self):
+        """The interval says which of them the agent has written."""
+        intervals = set()
+        for flags in itertools.product((False, True), repeat=2):
+            lines = list(itertools.compress((MANAGED, OTHER), flags))
+            added = advertisement.added(DEV, NETS, flags,
+                                        advertisement.NOTHING)
+            self.assertEqual(lines, [line for line in added
+                                     if line.endswith('flag')])
+            found = block(*added[1:-1], MANAGED)
+            self.assertEqual((flags, True), (found.flags, found.complete))
+            self.assertEqual(
+                [f'no {line}' for line in lines],
+                [line for line in advertisement.removed(DEV, found)
+                 if line.endswith('flag')])
+            self.assertEqual(
+                [f'no {line}' for line in lines],
+                [line for line in advertisement.added(
+                    DEV, NETS, NO_FLAG, found) if line.endswith('flag')])
+            if lines:
+                self.assertFalse(block(*(
+                    line for line in added[1:-1]
+                    if line != lines[0])).complete)
+            intervals.add(added[2])
+        self.assertEqual(4, len(intervals))
+
     def test_in_the_way_of_the_operator(self):
         found = block('ipv6 nd prefix 2001:db8:9::/64', ON)
         with self.assertRaises(ValueError) as caught:
-            advertisement.added(DEV, NETS, found)
+            advertisement.added(DEV, NETS, NO_FLAG, found)
         for part in (DEV, f'"{ON}"', '"ipv6 nd suppress-ra"',
                      '"no ipv6 nd prefix 2001:db8:9::/64"'):
             self.assertIn(part, str(caught.exception))
@@ -135,7 +166,8 @@ class LinesTest(unittest.TestCase):
     @given(anything, st.lists(anything, max_size=3))
     def test_clean_lines_or_none(self, dev, prefixes):
         try:
-            made = advertisement.added(dev, prefixes, advertisement.NOTHING)
+            made = advertisement.added(dev, prefixes, NO_FLAG,
+                                        advertisement.NOTHING)
         except ValueError:
             return
         for line in made:

@@ -38,6 +38,10 @@ class LocalTest(base.JudgeTestCase):
                       'device of VRF vrf-provider', self.judge(
                           base.BROKEN, device='', vrf='vrf-provider'))
 
+    def test_the_device_is_down(self):
+        self.assertIn('"ip link set lo up"', self.judge(base.BROKEN,
+                                                        up=False))
+
     def test_a_device_of_another_vrf(self):
         self.assertIn('on lo in the default VRF, and the tunnels are in VRF '
                       'vrf-provider', self.judge(base.BROKEN,

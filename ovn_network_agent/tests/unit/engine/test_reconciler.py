@@ -216,3 +216,24 @@ class PlanTest(gateways.ReconcilerTestCase):
             {ANNOUNCEMENT, PROOF, stray.ref, resources.Ref(
                 'announcement', ('vrf-provider', '198.51.100.1/32'))},
             {ref for verb, ref in steps if verb == 'unknown'})
+
+
+class GuardTest(gateways.ReconcilerTestCase):
+
+    def test_what_keeps_packets_in_outlives_the_devices(self):
+        devices = resources.VniDevices(1001, 10_001_001, '06:6f:00:00:00:01',
+                                       '192.0.2.11', 4789, 1450)
+        rule = resources.VniRule(1100, resources.BLACKHOLE, iif='vrf-1001')
+        made = self.gateway()
+        world = made.world
+        world.put(devices)
+        world.put(rule)
+        world.refuses[devices.ref] = 'busy'
+        made.run()
+        self.assertEqual({rule.ref, devices.ref},
+                         world.objects.keys() & {rule.ref, devices.ref})
+        world.refuses.clear()
+        made.clock += 100
+        made.run()
+        self.assertEqual([devices.ref, rule.ref], [
+            ref for verb, ref in world.journal if verb == 'delete'])

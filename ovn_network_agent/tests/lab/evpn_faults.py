@@ -93,7 +93,7 @@ class Faults:
         tenant, node = self.green, self.cloud['gw1']
         vm, other = self.machines['green']
         name = evpn_names.vxlan(tenant.vni)
-        with self.nothing_lost(*self.each('red', 'blue')):
+        with self.nothing_lost():
             self.set_vnis((tenant, 0))
             self.wait_left('gw1', tenant.vni, tenant.network, False)
             node.batch(f'link add {name} type dummy\n')

@@ -153,7 +153,7 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
     def test_the_last_address(self):
         """All of the VNI goes with it, and comes with the next one."""
         tenant, vm = self.green, self.machines['green'][0]
-        with self.nothing_lost(*self.each('red', 'blue')):
+        with self.nothing_lost():
             self.cloud.unplug(vm, 'gw1')
             # OVN has taken the port off the node.
             binding = self.cloud.sb.find('Port_Binding',
@@ -184,7 +184,7 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
         """
         blue, green = self.blue, self.green
         vm = self.machines['blue'][0]
-        with self.nothing_lost(*self.each('red')):
+        with self.nothing_lost():
             self.set_vnis((green, 0))
             for name in self.cloud.gateways:
                 self.wait_left(name, green.vni, green.network, False)

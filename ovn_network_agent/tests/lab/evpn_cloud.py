@@ -134,17 +134,16 @@ class EvpnTestCase(base.LabTestCase):
         return str(self.cloud.nb.find('Logical_Switch',
                                       name=network.switch).uuid)
 
-    def wait_left(self, name, vni, network, there):
-        """Wait until all of a VNI is gone, or something is there.
+    def wait_none_left(self, name, vni, network=None, within=base.SETTLE):
+        """Wait until a node has nothing of a VNI.
 
         :returns: seconds
         """
         began = time.monotonic()
         nodes.wait_until(
-            lambda: f'{name}: VNI {vni} is {"there" if there else "gone"}: '
+            lambda: f'{name} has nothing of VNI {vni}: '
                     f'{self.left(name, vni, network)}',
-            lambda: bool(self.left(name, vni, network)) == there,
-            base.SETTLE if there else SOON)
+            lambda: not self.left(name, vni, network), within)
         return time.monotonic() - began
 
     def veth(self, tenant):

@@ -37,7 +37,7 @@ class Faults:
             since = self.mark('gw1')
             agent.start()
             agent.wait_ready()
-            self.wait_left('gw1', self.green.vni, self.green.network, False)
+            self.wait_none_left('gw1', self.green.vni, self.green.network)
             changes = self.changes('gw1', since)
             self.cloud.replug(vm, 'gw1')
             self.settled()
@@ -95,7 +95,7 @@ class Faults:
         name = evpn_names.vxlan(tenant.vni)
         with self.nothing_lost():
             self.set_vnis((tenant, 0))
-            self.wait_left('gw1', tenant.vni, tenant.network, False)
+            self.wait_none_left('gw1', tenant.vni, tenant.network)
             node.batch(f'link add {name} type dummy\n')
             before = node.out('ip', '-d', 'link', 'show', name)
             since = self.mark('gw1')

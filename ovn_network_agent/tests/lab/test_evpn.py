@@ -114,14 +114,16 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
     def test_router_advertisements(self):
         """zebra knows the link-local address that it sends them from.
 
-        Without it, it answers the first solicitation, and no more.
+        Otherwise it answers the first solicitation, and sends no more.
         """
-        for name in self.cloud.gateways:
-            for tenant in self.tenants:
-                shown = frr.ask(self.cloud[name], 'zebra',
-                                f'show interface {self.veth(tenant)}')
-                self.assertIn(f'inet6 {ownership.SEGMENT_LINK_LOCAL}/64',
-                              shown)
+        address = f'inet6 {ownership.SEGMENT_LINK_LOCAL}/64'
+        for name, tenant in itertools.product(self.cloud.gateways,
+                                              self.tenants):
+            nodes.wait_until(
+                f'{name}: zebra has the address of {tenant.name}',
+                lambda n=name, device=self.veth(tenant): address in frr.ask(
+                    self.cloud[n], 'zebra', f'show interface {device}'),
+                base.SETTLE)
 
     # -- machines and networks that change --------------------------------
 
@@ -159,7 +161,8 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
             binding = self.cloud.sb.find('Port_Binding',
                                          logical_port=vm.port.uuid)
             nodes.wait_until('the port is down', lambda: not binding.chassis)
-            took = self.wait_left('gw1', tenant.vni, tenant.network, False)
+            took = self.wait_none_left('gw1', tenant.vni, tenant.network,
+                                       evpn_cloud.SOON)
             base.note(f'all of a VNI is gone after {took:.2f} s')
             self.cloud.replug(vm, 'gw1')
             self.settled()
@@ -187,10 +190,10 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
         with self.nothing_lost():
             self.set_vnis((green, 0))
             for name in self.cloud.gateways:
-                self.wait_left(name, green.vni, green.network, False)
+                self.wait_none_left(name, green.vni, green.network)
             self.set_vnis((blue, green.vni))
             for name in self.cloud.gateways:
-                self.wait_left(name, blue.vni, None, False)
+                self.wait_none_left(name, blue.vni)
             self.reach(green.host, 'tcp', vm.port.address, port=blue.port)
             self.assertTrue(probe.unreachable(blue.host, 'icmp',
                                               vm.port.address))
@@ -211,6 +214,7 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
                             for tenant in self.tenants))
             for tenant in self.tenants:
                 self.reach_pair(tenant)
+            self.test_router_advertisements()
         self.set_vnis(*((tenant, tenant.vni) for tenant in self.tenants))
         self.settled()
         for tenant, vm in self.each():
@@ -218,7 +222,7 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
         self.assertEqual(pids, self.bgpd())
         for number in range(2001, next(numbers)):
             for name in self.cloud.gateways:
-                self.wait_left(name, number, None, False)
+                self.wait_none_left(name, number)
 
     def bgpd(self):
         """Process ids of bgpd on the nodes, None for a dead one."""

@@ -54,8 +54,7 @@ class Faults:
             self.wait_served(self.red.vni, there.port.address)
             frr.start(node, node.read('/etc/frr/frr.conf'))
             self.settled()
-        for tenant, vm in self.each():
-            self.reach_own(tenant, vm)
+        self.reach_hosts()
 
     # -- what somebody deletes or has -------------------------------------
 
@@ -86,7 +85,7 @@ class Faults:
             base.note(f'{" ".join(argv)}: undone after '
                       f'{time.monotonic() - began:.2f} s')
             self.settled()
-            self.reach_own(tenant, vm)
+            self.reach_hosts((tenant, vm))
 
     def test_a_device_of_the_operator(self):
         """It has the name of ours: it stays, and is named."""
@@ -106,7 +105,7 @@ class Faults:
                              node.out('ip', '-d', 'link', 'show', name))
             node.batch(f'link del {name}\n')
             self.settled()
-        self.reach_own(tenant, vm)
+        self.reach_hosts((tenant, vm))
 
     def test_a_stop_leaves_nothing(self):
         """No object, and the running configuration as before; all comes back.
@@ -125,8 +124,7 @@ class Faults:
             agent.start()
             agent.wait_ready()
         self.settled()
-        for tenant, vm in self.each():
-            self.reach_own(tenant, vm)
+        self.reach_hosts()
 
 
 def vtysh(*lines):

@@ -31,8 +31,8 @@ from ovn_network_agent.tests.lab import evpn_faults
 
 # Milliseconds lost in a live migration.  FRR alone takes up to 300 from the
 # withdrawal at the former node until the PE and that node use the new one,
-# and OVN up to 100.
-MIGRATION_MS = 500
+# and OVN up to 100; 200 to 340 were measured, and more on a busy processor.
+MIGRATION_MS = 600
 # Changes of all VNIs in turn: 21 new VNIs.
 ROUNDS = 7
 # Addresses that no VRF knows, by family.
@@ -79,7 +79,8 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
                 f'{self.red.vni:d}\n', family.option)
             with captured.Captured(self.cloud['gw1'], 'eth0', 'eth1') as taken:
                 for node in (vm.node, self.red.host):
-                    self.assertTrue(probe.unreachable(node, 'udp', address))
+                    self.assertTrue(probe.unreachable(node, 'udp', address, 3,
+                                                      limit=0.3))
                 self.reach(vm.node, 'udp', family.client, port=self.red.port)
                 packets = taken.packets()
             # That of the host has come, and what the VRF knows leaves.

@@ -108,7 +108,7 @@ class EvpnDriver(base.Driver):
                             if number <= _LARGEST else '')
             yield resources.EvpnInstance(
                 number, chosen.bgp_as, chosen.local_ip, rd, vni.imports,
-                vni.exports, requires=(devices.ref,))
+                vni.exports)
 
     def _device(self, network: model.ProviderNetwork,
                 port: evpn.VniPort) -> Iterator[base.Resource]:

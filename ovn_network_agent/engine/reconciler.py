@@ -310,9 +310,16 @@ class Reconciler:
                     break
                 unwanted = [r for r in self.tracker.delta(kinds).delete
                             if bool(r.leaves_early) is early and only(r)]
-                if unwanted:
+                if unwanted and not (stage is resources.Stage.GUARD and
+                                     self._unwanted_devices()):
                     self._apply(backend, resources.Delta(delete=tuple(
                         self._removals.permitted(unwanted))))
+
+    def _unwanted_devices(self) -> bool:
+        """Whether a device has still to go, as while FRR needs it."""
+        return any(self.tracker.delta(kinds).delete
+                   for stage, _backend, kinds in self.backends.order
+                   if stage is resources.Stage.LINK)
 
     # -- one change -------------------------------------------------------
 

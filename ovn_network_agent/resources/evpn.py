@@ -75,7 +75,9 @@ class EvpnInstance(base.Resource):
     """FRR's part of a VNI: the BGP instance of its VRF, and the VNI's line.
 
     The instance redistributes kernel routes of both families, and advertises
-    them as type 5 routes (RFC 9136).
+    them as type 5 routes (RFC 9136).  It needs the devices also when nobody
+    wants it: bgpd 8.4 never hears that a VNI has gone whose VRF went first,
+    and refuses to remove the instance, and routes of the VNI later on.
     """
 
     vni: int
@@ -96,6 +98,8 @@ class EvpnInstance(base.Resource):
         for name in ('imports', 'exports'):
             object.__setattr__(self, name,
                                tuple(sorted(set(getattr(self, name)))))
+        object.__setattr__(self, 'requires', (
+            base.Ref(VniDevices.kind, (self.vni,)),))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ that a packet came to the right one of those with its address.
 """
 
 import contextlib
+import itertools
 import json
 import time
 
@@ -134,17 +135,16 @@ class EvpnTestCase(base.LabTestCase):
         return str(self.cloud.nb.find('Logical_Switch',
                                       name=network.switch).uuid)
 
-    def wait_left(self, name, vni, network, there):
-        """Wait until all of a VNI is gone, or something is there.
+    def wait_none_left(self, name, vni, network=None, within=base.SETTLE):
+        """Wait until a node has nothing of a VNI.
 
         :returns: seconds
         """
         began = time.monotonic()
         nodes.wait_until(
-            lambda: f'{name}: VNI {vni} is {"there" if there else "gone"}: '
+            lambda: f'{name} has nothing of VNI {vni}: '
                     f'{self.left(name, vni, network)}',
-            lambda: bool(self.left(name, vni, network)) == there,
-            base.SETTLE if there else SOON)
+            lambda: not self.left(name, vni, network), within)
         return time.monotonic() - began
 
     def veth(self, tenant):
@@ -153,29 +153,51 @@ class EvpnTestCase(base.LabTestCase):
 
     # -- traffic ----------------------------------------------------------
 
-    def reach_own(self, tenant, vm, patience=base.SETTLE):
-        """The tenant's host and a machine reach each other, both families."""
-        for address, outside in zip(evpn.addresses(vm), (plan.CLIENT,
-                                                    plan.CLIENT6)):
-            for node, target, source in ((tenant.host, address, outside),
-                                         (vm.node, outside, address)):
-                report = self.reach(node, 'tcp', target, port=tenant.port,
-                                    patience=patience)
-                self.assertEqual({source}, report.seen_sources)
+    def reach_hosts(self, *pairs):
+        """Machines and their tenants' hosts reach each other, both families.
 
-    def reach_pair(self, tenant):
-        """The machines of a tenant on two nodes, both families."""
-        one, other = self.machines[tenant.name]
-        for source, target in zip(evpn.addresses(one), evpn.addresses(other)):
-            report = self.reach(one.node, 'tcp', target, port=tenant.port)
-            self.assertEqual({source}, report.seen_sources)
+        :param pairs: (tenant, machine), all by default
+        """
+        self._reach([
+            (*ends, tenant.port) for tenant, vm in pairs or self.each()
+            for address, outside in zip(evpn.addresses(vm),
+                                        (plan.CLIENT, plan.CLIENT6))
+            for ends in ((tenant.host, outside, address),
+                         (vm.node, address, outside))])
+
+    def reach_far_machines(self):
+        """The machines of each tenant reach each other, both families."""
+        self._reach([
+            (one.node, source, target, tenant.port)
+            for tenant in self.tenants
+            for one, other in itertools.permutations(
+                self.machines[tenant.name])
+            for source, target in zip(evpn.addresses(one),
+                                      evpn.addresses(other))])
+
+    def _reach(self, ways):
+        """Probe at once, because each program takes long to start.
+
+        :param ways: list of (Node, its address, target, port)
+        """
+        with contextlib.ExitStack() as stack:
+            running = [(source, stack.enter_context(probe.Probe(
+                node, 'tcp', target, 0.1, port)))
+                for node, source, target, port in ways]
+            for _source, each in running:
+                each.wait_answered(base.SETTLE, steady=probe.STEADY)
+                each.halt()
+            for source, each in running:
+                self.assertEqual({source}, each.stop().seen_sources)
 
     @contextlib.contextmanager
     def nothing_lost(self, *pairs):
         """Probes from the hosts to machines: none may be lost.
 
-        :param pairs: (tenant, machine)
+        :param pairs: (tenant, machine), by default red on gw1; a busy
+            processor makes all slower that is measured beside
         """
+        pairs = pairs or ((self.red, self.machines['red'][0]),)
         with contextlib.ExitStack() as stack:
             running = [
                 stack.enter_context(self.probing(

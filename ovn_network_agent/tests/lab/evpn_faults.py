@@ -38,7 +38,7 @@ class Faults:
             since = self.mark('gw1')
             agent.start()
             agent.wait_ready()
-            self.wait_left('gw1', self.green.vni, self.green.network, False)
+            self.wait_none_left('gw1', self.green.vni, self.green.network)
             changes = self.changes('gw1', since)
             self.cloud.replug(vm, 'gw1')
             self.settled()
@@ -55,8 +55,7 @@ class Faults:
             self.wait_served(self.red.vni, there.port.address)
             frr.start(node, node.read('/etc/frr/frr.conf'))
             self.settled()
-        for tenant, vm in self.each():
-            self.reach_own(tenant, vm)
+        self.reach_hosts()
 
     # -- what somebody deletes or has -------------------------------------
 
@@ -87,16 +86,16 @@ class Faults:
             base.note(f'{" ".join(argv)}: undone after '
                       f'{time.monotonic() - began:.2f} s')
             self.settled()
-            self.reach_own(tenant, vm)
+            self.reach_hosts((tenant, vm))
 
     def test_a_device_of_the_operator(self):
         """It has the name of ours: it stays, and is named."""
         tenant, node = self.green, self.cloud['gw1']
         vm, other = self.machines['green']
         name = evpn_names.vxlan(tenant.vni)
-        with self.nothing_lost(*self.each('red', 'blue')):
+        with self.nothing_lost():
             self.set_vnis((tenant, 0))
-            self.wait_left('gw1', tenant.vni, tenant.network, False)
+            self.wait_none_left('gw1', tenant.vni, tenant.network)
             node.batch(f'link add {name} type dummy\n')
             before = node.out('ip', '-d', 'link', 'show', name)
             since = self.mark('gw1')
@@ -107,7 +106,7 @@ class Faults:
                              node.out('ip', '-d', 'link', 'show', name))
             node.batch(f'link del {name}\n')
             self.settled()
-        self.reach_own(tenant, vm)
+        self.reach_hosts((tenant, vm))
 
     def test_a_stop_leaves_nothing(self):
         """No object, and the running configuration as before; all comes back.
@@ -126,8 +125,7 @@ class Faults:
             agent.start()
             agent.wait_ready()
         self.settled()
-        for tenant, vm in self.each():
-            self.reach_own(tenant, vm)
+        self.reach_hosts()
 
     def test_an_agent_without_the_driver(self):
         """One that was killed leaves all; the next one has no VNIs."""

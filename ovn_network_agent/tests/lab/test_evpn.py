@@ -30,8 +30,9 @@ from ovn_network_agent.tests.lab import evpn_cloud
 from ovn_network_agent.tests.lab import evpn_faults
 
 # Milliseconds lost in a live migration.  FRR alone takes up to 300 from the
-# withdrawal at the former node until the PE and that node use the new one.
-MIGRATION_MS = 400
+# withdrawal at the former node until the PE and that node use the new one,
+# and OVN up to 100; 200 to 340 were measured, and more on a busy processor.
+MIGRATION_MS = 600
 # Changes of all VNIs in turn: 21 new VNIs.
 ROUNDS = 7
 # Addresses that no VRF knows, by family.
@@ -47,14 +48,13 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
 
     def test_each_its_own(self):
         """From and to the host behind the PE, and from node to node."""
-        for tenant, vm in self.each():
-            self.reach_own(tenant, vm)
-        for tenant in self.tenants:
-            self.reach_pair(tenant)
+        self.reach_hosts()
+        self.reach_far_machines()
 
     def test_never_anothers(self):
         """The addresses answer, but not on the port of another tenant."""
-        for tenant, other in itertools.permutations(self.tenants, 2):
+        others = (*self.tenants[1:], self.tenants[0])
+        for tenant, other in zip(self.tenants, others):
             one, two = self.machines[tenant.name]
             for node, targets in (
                     (tenant.host, evpn.addresses(one)),
@@ -79,7 +79,8 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
                 f'{self.red.vni:d}\n', family.option)
             with captured.Captured(self.cloud['gw1'], 'eth0', 'eth1') as taken:
                 for node in (vm.node, self.red.host):
-                    self.assertTrue(probe.unreachable(node, 'udp', address))
+                    self.assertTrue(probe.unreachable(node, 'udp', address, 3,
+                                                      limit=0.3))
                 self.reach(vm.node, 'udp', family.client, port=self.red.port)
                 packets = taken.packets()
             # That of the host has come, and what the VRF knows leaves.
@@ -114,14 +115,16 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
     def test_router_advertisements(self):
         """zebra knows the link-local address that it sends them from.
 
-        Without it, it answers the first solicitation, and no more.
+        Otherwise it answers the first solicitation, and sends no more.
         """
-        for name in self.cloud.gateways:
-            for tenant in self.tenants:
-                shown = frr.ask(self.cloud[name], 'zebra',
-                                f'show interface {self.veth(tenant)}')
-                self.assertIn(f'inet6 {ownership.SEGMENT_LINK_LOCAL}/64',
-                              shown)
+        address = f'inet6 {ownership.SEGMENT_LINK_LOCAL}/64'
+        for name, tenant in itertools.product(self.cloud.gateways,
+                                              self.tenants):
+            nodes.wait_until(
+                f'{name}: zebra has the address of {tenant.name}',
+                lambda n=name, device=self.veth(tenant): address in frr.ask(
+                    self.cloud[n], 'zebra', f'show interface {device}'),
+                base.SETTLE)
 
     # -- machines and networks that change --------------------------------
 
@@ -146,24 +149,25 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
                     each.wait_answered(base.SETTLE, after=time.monotonic())
                     reports.append(each.stop())
             base.note(f'{former} to {new}: {reports[-2]}; {reports[-1]}')
-        self.reach_own(tenant, vm)
+        self.reach_hosts((tenant, vm))
         for report in reports:
             self.assertLessEqual(report.longest_gap_ms, MIGRATION_MS)
 
     def test_the_last_address(self):
         """All of the VNI goes with it, and comes with the next one."""
         tenant, vm = self.green, self.machines['green'][0]
-        with self.nothing_lost(*self.each('red', 'blue')):
+        with self.nothing_lost():
             self.cloud.unplug(vm, 'gw1')
             # OVN has taken the port off the node.
             binding = self.cloud.sb.find('Port_Binding',
                                          logical_port=vm.port.uuid)
             nodes.wait_until('the port is down', lambda: not binding.chassis)
-            took = self.wait_left('gw1', tenant.vni, tenant.network, False)
+            took = self.wait_none_left('gw1', tenant.vni, tenant.network,
+                                       evpn_cloud.SOON)
             base.note(f'all of a VNI is gone after {took:.2f} s')
             self.cloud.replug(vm, 'gw1')
             self.settled()
-        self.reach_own(tenant, vm)
+        self.reach_hosts((tenant, vm))
 
     def test_the_last_ipv4_address(self):
         """IPv6 of the VNI goes on, on both sides."""
@@ -177,27 +181,26 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
             self.cloud.neutron.set_addresses(vm.port, four, six)
             self.settled()
             self.lossless(running)
-        self.reach_own(tenant, vm)
+        self.reach_hosts((tenant, vm))
 
     def test_another_vni(self):
         """The network has the PE's VRF of that VNI, and no longer the former.
         """
         blue, green = self.blue, self.green
         vm = self.machines['blue'][0]
-        with self.nothing_lost(*self.each('red')):
+        with self.nothing_lost():
             self.set_vnis((green, 0))
             for name in self.cloud.gateways:
-                self.wait_left(name, green.vni, green.network, False)
+                self.wait_none_left(name, green.vni, green.network)
             self.set_vnis((blue, green.vni))
             for name in self.cloud.gateways:
-                self.wait_left(name, blue.vni, None, False)
+                self.wait_none_left(name, blue.vni)
             self.reach(green.host, 'tcp', vm.port.address, port=blue.port)
             self.assertTrue(probe.unreachable(blue.host, 'icmp',
                                               vm.port.address))
             self.set_vnis((green, green.vni), (blue, blue.vni))
             self.settled()
-        for tenant, vm in self.each('blue', 'green'):
-            self.reach_own(tenant, vm)
+        self.reach_hosts(*self.each('blue', 'green'))
 
     def test_many_vnis_in_turn(self):
         """All networks have new VNIs again and again: none is a black hole.
@@ -209,16 +212,15 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
         for _round in range(ROUNDS):
             self.set_vnis(*((tenant, next(numbers))
                             for tenant in self.tenants))
-            for tenant in self.tenants:
-                self.reach_pair(tenant)
+            self.reach_far_machines()
+            self.test_router_advertisements()
         self.set_vnis(*((tenant, tenant.vni) for tenant in self.tenants))
         self.settled()
-        for tenant, vm in self.each():
-            self.reach_own(tenant, vm)
+        self.reach_hosts()
         self.assertEqual(pids, self.bgpd())
         for number in range(2001, next(numbers)):
             for name in self.cloud.gateways:
-                self.wait_left(name, number, None, False)
+                self.wait_none_left(name, number)
 
     def bgpd(self):
         """Process ids of bgpd on the nodes, None for a dead one."""

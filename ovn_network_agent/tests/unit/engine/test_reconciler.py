@@ -12,8 +12,11 @@
 
 """Phases of the agent, and the plan of a pass."""
 
+import threading
+
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.engine import executor
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -216,3 +219,46 @@ class PlanTest(gateways.ReconcilerTestCase):
             {ANNOUNCEMENT, PROOF, stray.ref, resources.Ref(
                 'announcement', ('vrf-provider', '198.51.100.1/32'))},
             {ref for verb, ref in steps if verb == 'unknown'})
+
+
+class VniTest(gateways.ReconcilerTestCase):
+    """What is there of a VNI that nothing wants, as after a restart."""
+
+    def setUp(self):
+        super().setUp()
+        self.devices = resources.VniDevices(
+            1001, 10_001_001, '06:6f:00:00:00:01', '192.0.2.11', 4789, 1450)
+        self.rule = resources.VniRule(1100, resources.BLACKHOLE,
+                                      iif='vrf-1001')
+        self.instance = resources.EvpnInstance(1001, 0, '192.0.2.11')
+        self.made = self.gateway(
+            beside=lambda wake: executor.Beside(wake, 0.05))
+        self.world = self.made.world
+
+    def deleted(self):
+        return [ref for verb, ref in self.world.journal if verb == 'delete']
+
+    def test_what_keeps_packets_in_outlives_the_devices(self):
+        self.world.put(self.devices, self.rule)
+        self.world.refuses[self.devices.ref] = 'busy'
+        self.made.run()
+        self.assertEqual([], self.deleted())
+        self.world.refuses.clear()
+        self.made.clock += 100
+        self.made.run()
+        self.assertEqual([self.devices.ref, self.rule.ref], self.deleted())
+
+    def test_the_devices_outlive_the_instance(self):
+        self.world.put(self.devices, self.instance)
+        backend, gate = self.made.backend('evpn_instance'), threading.Event()
+        self.addCleanup(gate.set)
+        apply, backend.system = backend.apply, 'FRR'
+        backend.apply = lambda delta: gate.wait(10) and apply(delta)
+        self.made.run()
+        self.made.run()
+        self.assertEqual([], self.deleted())
+        gate.set()
+        self.assertTrue(self.made.reconciler.wait_beside(10))
+        self.made.run()
+        self.assertEqual([self.instance.ref, self.devices.ref],
+                         self.deleted())

@@ -278,13 +278,17 @@ def running(routers, debug=False, **options):
         host.close()
 
 
-def patch(localnet):
-    """Make the patch ports of a localnet port, as ovn-controller does."""
-    ends = f'patch-{localnet}-to-br-int', f'patch-br-int-to-{localnet}'
-    for bridge, name, peer in ((BRIDGE, *ends), ('br-int', *ends[::-1])):
-        _vsctl('add-port', bridge, name, '--', 'set', 'interface', name,
-               'type=patch', 'options:peer=' + peer, '--', 'set', 'port',
-               name, 'external_ids:ovn-localnet-port=' + localnet)
+def patch(*localnets):
+    """Make the patch ports of localnet ports, as ovn-controller does."""
+    words = []
+    for localnet in localnets:
+        ends = f'patch-{localnet}-to-br-int', f'patch-br-int-to-{localnet}'
+        for bridge, name, peer in ((BRIDGE, *ends), ('br-int', *ends[::-1])):
+            words += ['--', 'add-port', bridge, name, '--', 'set', 'interface',
+                      name, 'type=patch', 'options:peer=' + peer, '--', 'set',
+                      'port', name, 'external_ids:ovn-localnet-port=' +
+                      localnet]
+    _vsctl(*words)
 
 
 def _vsctl(*args):

@@ -31,6 +31,7 @@ from tools.bench import observe
 from tools.bench import processes
 from tools.bench import programs
 from tools.bench import routing
+from tools.bench import worlds
 
 _FIRST = 1001
 _CIDR = '192.168.50.{:d}'
@@ -48,8 +49,8 @@ class Host(hosts.Host):
 
     driver = 'evpn'
 
-    def __init__(self):
-        super().__init__(0)
+    def __init__(self, debug):
+        super().__init__(0, debug)
         self._datapaths = {}
         for number, socket, activated in (
                 (65001, '/run/frr', ['neighbor 10.0.0.2 activate',
@@ -67,21 +68,21 @@ class Host(hosts.Host):
         return super()._configuration(method) + (
             f'[evpn]\nlocal_ip = {routing.HERE}\n')
 
-    def add_network(self, vni):
-        """A network with a VNI, and its wiring as ovn-controller makes it."""
-        if vni in self._datapaths:
-            return
-        localnet = f'provnet-{vni:d}'
-        datapath = self._datapaths[vni] = self.cloud.add_network()
-        self.sb.transact(ovsdb.insert(
-            'Port_Binding', logical_port=localnet, type='localnet',
-            datapath=datapath, tunnel_key=1, tag=vni - _FIRST + 1,
-            options=ovsdb.ovsdb_dict({'network_name': 'physnet1'})))
-        name = f'tenant-{vni:d}'
-        self.cloud.add_switch(name, datapath)
-        self.cloud.say('Logical_Switch', {'name': 'neutron-' + name},
-                       external_ids={ownership.EXT_ID_VNI: f'{vni:d}'})
-        hosts.patch(localnet)
+    def add_networks(self, vnis):
+        """Networks with a VNI, and their wiring."""
+        for vni in vnis:
+            datapath = self._datapaths[vni] = self.cloud.add_network()
+            self.sb.transact(ovsdb.insert(
+                'Port_Binding', logical_port=_localnet(vni), type='localnet',
+                datapath=datapath, tunnel_key=1, tag=vni - _FIRST + 1,
+                options=ovsdb.ovsdb_dict({'network_name': 'physnet1'})))
+            self.cloud.add_switch(f'tenant-{vni:d}', datapath)
+            self.cloud.say(
+                'Logical_Switch', {'name': f'neutron-tenant-{vni:d}'},
+                external_ids={ownership.EXT_ID_VNI: f'{vni:d}'})
+        hosts.patch(*map(_localnet, vnis))
+        # ovs-vswitchd goes on with them.
+        worlds.calm()
 
     def add_machines(self, vni, numbers):
         """Machines with a claimed port, in one transaction.
@@ -112,6 +113,10 @@ class Host(hosts.Host):
         return started
 
 
+def _localnet(vni):
+    return f'provnet-{vni:d}'
+
+
 def _port(vni, number):
     return f'port-{vni:d}-{number:d}'
 
@@ -122,17 +127,24 @@ def main():
     parser.add_argument('--vnis', type=int, nargs='+', default=[20, 200])
     parser.add_argument('--addresses', type=int, default=10)
     parser.add_argument('--repeat', type=int, default=3)
+    parser.add_argument('--debug', action='store_true',
+                        help="print the agent's log at the end")
     args = parser.parse_args()
     hosts.enter()
     there = range(2, 2 + args.addresses)
-    with contextlib.closing(Host()) as host:
-        vni = _FIRST
+    with contextlib.closing(Host(args.debug)) as host:
+        present = _FIRST
         for count in sorted(args.vnis):
-            while vni < _FIRST + count:
-                host.add_network(vni)
+            # One more network, whose VNI comes and goes.
+            vnis = range(present, _FIRST + count)
+            host.add_networks(range(present + (present > _FIRST),
+                                    _FIRST + count + 1))
+            for vni in vnis:
                 host.add_machines(vni, there)
-                vni += 1
+            present = _FIRST + count
             _measure(_Node(host, count), there, args.repeat)
+        if args.debug:
+            print(host.log('agent'))
 
 
 def _measure(node, there, repeat):
@@ -141,7 +153,6 @@ def _measure(node, there, repeat):
     node.play('start', lambda: host.start_agent('kernel'),
               node.count * (len(there) + _ANCHORS))
     last = there[-1] + 1
-    host.add_network(new)
     for _n in range(repeat):
         for what, vni, anchors in (('address', _FIRST, 0),
                                    ('VNI', new, _ANCHORS)):

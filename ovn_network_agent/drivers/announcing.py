@@ -65,7 +65,8 @@ def machine_watches() -> tuple[base.Watch, ...]:
             *(base.Watch(
                 'sb', 'Port_Binding',
                 ('type', 'mac', 'port_security', 'virtual_parent',
-                 'additional_chassis', 'options', 'external_ids'),
+                 'additional_chassis', 'requested_chassis', 'options',
+                 'external_ids'),
                 conditions=(('type', '=', kind),), urgent=True)
               for kind in ('', 'virtual')))
 

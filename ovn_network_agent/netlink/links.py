@@ -14,6 +14,7 @@
 
 import errno
 import functools
+import re
 import socket
 import struct
 import sys
@@ -36,6 +37,10 @@ RTM_GETLINK = rtnl.RTM_GETLINK
 
 # Without statistics, a link message has only a quarter of its size.
 RTEXT_FILTER_SKIP_STATS = 8
+
+# TAP_DEVICE_PREFIX of neutron_lib.constants, and 11 characters of the UUID of
+# a port; or of a network, for its metadata.
+_OF_MACHINE = re.compile(r'tap[0-9a-f]{8}-[0-9a-f]{2}')
 
 # linux/if_ether.h.
 ETH_P_8021Q = 0x8100
@@ -256,6 +261,11 @@ def read_all():
         return read(kernel)
 
 
+def is_of_machine(name):
+    """Whether Neutron names the port of a machine so."""
+    return _OF_MACHINE.fullmatch(name) is not None
+
+
 def peers(links, name, peer):
     """Whether two devices are the two ends of one veth pair.
 
@@ -270,14 +280,17 @@ def peers(links, name, peer):
 
 
 def read_devices():
-    """The devices of this node, for the snapshot.
+    """The devices of this node, for the snapshot, but those of machines.
+
+    These come and go, and each would make another node of this one.
 
     :returns: tuple of :class:`model.Device`, sorted by name
     :raises OSError: when the devices cannot be read
     """
     with connection.Connection() as kernel:
         found = read(kernel)
-        return tuple(device(kernel, name, found) for name in sorted(found))
+        return tuple(device(kernel, name, found) for name in sorted(found)
+                     if not is_of_machine(name))
 
 
 def _default_route(kernel, link, family):

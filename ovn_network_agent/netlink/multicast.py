@@ -12,6 +12,8 @@
 
 """Multicast groups of notifications, and membership in them."""
 
+import struct
+
 from pyroute2 import netlink
 from pyroute2.netlink import nfnetlink
 from pyroute2.netlink import rtnl
@@ -29,6 +31,23 @@ KERNEL = (
     rtnl.RTNLGRP_IPV6_NETCONF)
 #: groups of NETLINK_NETFILTER
 NFTABLES = (nfnetlink.NFNLGRP_NFTABLES,)
+
+
+# struct netconfmsg, and the first attribute, NETCONFA_IFINDEX.
+_NETCONF = struct.Struct('=4x2xHi')
+_IFINDEX = 1
+
+
+def device_of_sysctls(data, start, end):
+    """ifindex in the body of RTM_NEWNETCONF (linux/netconf.h), 0 without one.
+
+    The index of the values for all devices, or new ones, is negative.
+    """
+    # struct netconfmsg has one byte, and attributes are aligned to four.
+    if end - start < _NETCONF.size:
+        return 0
+    kind, index = _NETCONF.unpack_from(data, start)
+    return max(index, 0) if kind == _IFINDEX else 0
 
 
 def join(sock, groups):

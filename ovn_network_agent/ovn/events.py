@@ -222,7 +222,8 @@ def bound_to(chassis: columns.Uuid) -> list[list[Any]]:
     :returns: see :meth:`ovsdb.connection.Database.also`
     """
     own = ['uuid', str(chassis)]
-    return [['chassis', '==', own], ['additional_chassis', 'includes', own]]
+    return [['chassis', '==', own], ['additional_chassis', 'includes', own],
+            ['requested_chassis', '==', own]]
 
 
 def at(datapaths: Iterable[columns.Uuid]) -> list[list[Any]]:

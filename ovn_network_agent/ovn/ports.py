@@ -29,6 +29,8 @@ from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
 _BINDING = 'Port_Binding'
+# Seconds in which the target of a live migration takes a port over.
+BETWEEN = 1.0
 # The rows of routers that have an address before a machine has it, and what a
 # person calls them.
 _CLAIMS = {'NAT': 'a NAT row of a router', 'Logical_Router_Port':
@@ -62,6 +64,8 @@ class Ports:
         # By row of Port_Binding, and those with problems.
         self._present: dict[Uuid, _Machine] = {}
         self._faulty: dict[Uuid, _Machine] = {}
+        # Until when those stay that no chassis has, monotonic seconds.
+        self._between: dict[Uuid, float] = {}
         self._forgotten = True
         self.networks: dict[str, model.ProviderNetwork] = {}
         self.machines: dict[str, buckets.Buckets[model.PortAddress]] = {}
@@ -76,15 +80,22 @@ class Ports:
         """Have all rows looked at by the next update."""
         self._forgotten = True
 
-    def update(self, changed: Iterable[Uuid]) -> None:
+    def due_in(self, now: float) -> float | None:
+        """Seconds until a port may go by time alone, or None."""
+        return (max(0.0, min(self._between.values()) - now)
+                if self._between else None)
+
+    def update(self, changed: Iterable[Uuid], now: float = 0.0) -> None:
         """Look at the ports whose rows, or anything about them, may differ.
 
         :param changed: rows of Port_Binding
+        :param now: monotonic seconds
         """
         chassis = self._inputs.wiring.chassis
         on = self._rows.index('sb', _BINDING, 'machine on')
         outdated = {*changed, *(
             uuid for (uuid,) in self._rows.outdated(self._machine))}
+        outdated.update(self._between)
         if self._forgotten:
             outdated |= {*self._present, *on.find(chassis)}
             self._forgotten = False
@@ -93,26 +104,34 @@ class Ports:
         for uuid in outdated:
             if chassis in on.keys_of(uuid):
                 self._present[uuid] = self._rows.ask(self._machine, uuid)
-            elif uuid in before and not self._is_held(before[uuid]):
+                self._between.pop(uuid, None)
+            elif uuid in before and not self._stays(uuid, now):
                 self._rows.drop(self._machine, uuid)
                 del self._present[uuid]
-        now = {uuid: self._present[uuid] for uuid in outdated
-               if uuid in self._present}
+                self._between.pop(uuid, None)
+        after = {uuid: self._present[uuid] for uuid in outdated
+                 if uuid in self._present}
         self._faulty = {uuid: each for uuid, each in {
-            **self._faulty, **before, **now}.items()
+            **self._faulty, **before, **after}.items()
             if each.problems and uuid in self._present}
         self._replace(
             [each for uuid, known in before.items()
-             if known is not now.get(uuid) for each in known.addresses],
-            [each for uuid, known in now.items()
+             if known is not after.get(uuid) for each in known.addresses],
+            [each for uuid, known in after.items()
              if known is not before.get(uuid) for each in known.addresses])
 
-    def _is_held(self, known: _Machine) -> bool:
-        """Whether a port stays here that no row has.
+    def _stays(self, uuid: Uuid, now: float) -> bool:
+        """Whether a port stays here although its row does not say so.
 
-        This chassis had it when SB lost the row of this chassis.
+        This chassis had it when SB lost the row of this chassis.  Or no
+        chassis has it for a moment, at the end of a live migration.
         """
-        return known.name in self._inputs.wiring.held
+        if self._present[uuid].name in self._inputs.wiring.held:
+            return True
+        row = self._rows.present('sb', _BINDING, uuid)
+        return row is not None and rows.is_between(
+            row, self._inputs.wiring.chassis) and (
+                now < self._between.setdefault(uuid, now + BETWEEN))
 
     def _replace(self, former: Iterable[model.PortAddress],
                  present: Iterable[model.PortAddress]) -> None:

@@ -86,6 +86,17 @@ def machine_chassis(row: Row) -> Iterator[str]:
         yield str(columns.atom(chassis, 'name'))
 
 
+def is_between(row: Row, chassis: str) -> bool:
+    """Whether no chassis has a port that is requested on one.
+
+    So at the end of a live migration, until the target has the port; and
+    while a machine that belongs there is off.
+    """
+    return not columns.rows(row, 'chassis') and any(
+        columns.atom(each, 'name') == chassis
+        for each in columns.rows(row, 'requested_chassis'))
+
+
 def runs_on(row: Row, chassis: str) -> bool:
     """Whether the machine of a port runs on a chassis that has the port.
 

@@ -46,6 +46,7 @@ _OPTIONAL_COLUMNS = {
     ('NAT', 'external_ids'), ('NAT', 'external_mac'),
     ('NAT', 'gateway_port'), ('NAT', 'logical_port'), ('NAT', 'options'),
     ('Port_Binding', 'additional_chassis'), ('Port_Binding', 'port_security'),
+    ('Port_Binding', 'requested_chassis'),
     ('Port_Binding', 'tag'),
     ('Port_Binding', 'up'),
 }

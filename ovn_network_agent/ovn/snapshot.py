@@ -105,6 +105,10 @@ class Builder:
         """What the options choose."""
         return self._inputs.chosen
 
+    def due_in(self, now: float) -> float | None:
+        """Seconds until a view changes by time alone, or None."""
+        return self._ports.due_in(now)
+
     def choose(self, chosen: inputs.Choice) -> None:
         """Let another choice decide, from the next full view on."""
         self._inputs.chosen = chosen
@@ -124,7 +128,7 @@ class Builder:
               phase: model.Phase, full: bool = False,
               also: frozenset[str] = frozenset(),
               again: pieces.Piece | None = None,
-              former: str = '') -> model.Snapshot:
+              former: str = '', now: float = 0.0) -> model.Snapshot:
         """Bring the view up to date, but for the addresses of routers.
 
         :param full: build everything anew
@@ -133,6 +137,7 @@ class Builder:
         :param again: rows, which are in DIRTY, that may be the same; what
             comes of them is built anew nevertheless
         :param former: name of this chassis until now, '' if nobody knows
+        :param now: monotonic seconds
         :returns: a view in which an unchanged router is the same object as
             last time; see :meth:`complete`
         :raises own_chassis.Unknown: when SB does not say which chassis this
@@ -165,7 +170,7 @@ class Builder:
             self._every = every
         problems = wiring.problems
         if self._inputs.chosen.machines is not None:
-            self._ports.update(dirty.get(('sb', 'Port_Binding'), ()))
+            self._ports.update(dirty.get(('sb', 'Port_Binding'), ()), now)
             problems = *problems, *self._ports.problems
         if self._inputs.chosen.tenants is not None:
             self._look_at_tenants()

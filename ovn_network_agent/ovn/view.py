@@ -194,7 +194,8 @@ class View:
                                     self._tunnels.due_in(),
                                     self._absent.absence.due_in(),
                                     self._absent.silence.due_in(),
-                                    late or None, self._held.due_in())
+                                    late or None, self._held.due_in(),
+                                    self._builder.due_in(time.monotonic()))
                     if due is not None), default=None)
 
     def pieces(self) -> list[comparing.Piece]:
@@ -294,7 +295,7 @@ class View:
             self._builder.choose(chosen)
         now = self._builder.build(
             nb, sb, wiring, self._dirty, phase, full,
-            self._handovers.routers, again, self.chassis)
+            self._handovers.routers, again, self.chassis, time.monotonic())
         if self._sources is not None:
             subjects = self._sources.update(
                 {'nb': nb, 'sb': sb}, self._dirty, self._builder.whole)

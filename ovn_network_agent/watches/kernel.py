@@ -16,8 +16,9 @@ A notice carries no data, only a kind; its receiver reads the state anew.  So
 nothing depends on the order or the completeness of notifications.  When the
 socket's buffer overflows (ENOBUFS), the watch reports all kinds.
 
-The watch reports any change of links, addresses, rules and sysctls.  Routes
-change all the time on a node with BGP.  So a filter in the kernel
+The watch reports any change of links, addresses, rules and sysctls, but not of
+the devices of machines, which come and go.  Routes change all the time on a
+node with BGP.  So a filter in the kernel
 (:mod:`netlink.bpf`) passes only deletions of the agent's routes and of static
 routes of FRR, routes of other programs that replace another route, and default
 routes.  Without a default route in the VRF the agent is degraded.
@@ -134,19 +135,16 @@ class LinkWatch(notifications.Watch):
                 continue
             if name == NEIGHBOUR and not self._neighbour(data, start, end):
                 continue
+            if _is_of_machine(name, data, start, end):
+                continue
             if name in (ROUTE, STATIC):
                 yield from self._route(kind, flags, port, data, start, end)
             else:
                 yield name, f'a {name} was changed', port
 
     def _neighbour(self, data, start, end):
-        index = messages.decode(
-            neighbours.MESSAGE, data, start, end)['ifindex']
-        try:
-            name = socket.if_indextoname(index)
-        except (OSError, OverflowError):
-            # The device is gone, which is reported as LINK.
-            return False
+        name = _name(messages.decode(neighbours.MESSAGE, data, start,
+                                     end)['ifindex'])
         return name in self._neighbour_devices or (
             evpn_names.is_vrf_end(name))
 
@@ -166,6 +164,34 @@ class LinkWatch(notifications.Watch):
                      or self._owned(route.table, route.dst))):
             yield (ROUTE, f'{what} replaced with protocol {route.protocol}',
                    port)
+
+
+def _is_of_machine(kind, *message):
+    """Whether news is of a machine's device, or of one that is gone.
+
+    LINK reports that a device is gone.
+
+    :param kind: one of :data:`KINDS`
+    :param message: of the kernel: datagram, begin and end of its body
+    """
+    if kind == LINK:
+        return links.is_of_machine(links.decode(*message).name)
+    if kind == ADDRESS:
+        index = messages.decode(addresses.MESSAGE, *message)['index']
+    else:
+        index = kind == SYSCTL and multicast.device_of_sysctls(*message)
+    if not index:
+        return False
+    name = _name(index)
+    return not name or links.is_of_machine(name)
+
+
+def _name(index):
+    """Name of a device, '' for one that is gone."""
+    try:
+        return socket.if_indextoname(index)
+    except (OSError, OverflowError):
+        return ''
 
 
 def _kind_of_route(kind, data, start):

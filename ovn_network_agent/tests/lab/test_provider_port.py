@@ -153,7 +153,7 @@ class ProviderPorts:
         OVN alone takes the machine of the floating IP along, since its router
         stays.  The other machine takes the MAC of its gateway along.
         """
-        vm = self.tagged if self.VRF else self.one
+        vm = self.tagged if self.FAMILY == 4 else self.one
         known = (f'neigh replace {vm.port.network.gateway} lladdr '
                  f'{self.mac("gw1")} dev eth0 nud permanent\n')
         self.addCleanup(vm.node.batch, known.replace('permanent', 'stale'))
@@ -333,8 +333,9 @@ class ProviderPorts:
 
 
 class TestProviderPortStatic(ProviderPorts, base.LabTestCase):
-    """With static routes of FRR, IPv4, and address pairs."""
+    """With static routes of FRR, IPv4, and address pairs; no VRF."""
 
+    VRF = False
     PAIRS = True
     CONFIG = {**ProviderPorts.CONFIG,
               'provider_port': {'allowed_address_pairs': 'true'}}
@@ -354,11 +355,10 @@ class TestProviderPortStatic(ProviderPorts, base.LabTestCase):
 
 
 class TestProviderPortKernel(ProviderPorts, base.LabTestCase):
-    """With kernel routes that FRR redistributes, and IPv6; no VRF."""
+    """With kernel routes that FRR redistributes, and IPv6."""
 
     METHOD = 'kernel'
     FAMILY = 6
-    VRF = False
 
     def test_a_machine_learns_its_default_route(self):
         """From FRR, on each segment; and no network comes with it."""
@@ -375,11 +375,11 @@ class TestProviderPortKernel(ProviderPorts, base.LabTestCase):
         """With graceful restart, nothing is lost, as the page has it."""
         node, peer = self.cloud['gw2'], plan.uplink6('gw2')[1]
         # This saves the prefix list of the agent, too.
-        frr.add(node, f'router bgp {plan.GATEWAY_AS["gw2"]:d}\n'
+        frr.add(node, f'router bgp {plan.GATEWAY_AS["gw2"]:d} vrf {plan.VRF}\n'
                       ' bgp graceful-restart\n'
                       ' bgp graceful-restart preserve-fw-state\nexit\n')
         # The sessions take it at their start.
-        node.run(['vtysh', '-c', 'clear bgp *'])
+        node.run(['vtysh', '-c', f'clear bgp vrf {plan.VRF} *'])
         nodes.wait_until('the restart of the session is over', lambda: (
             'End-of-RIB received: Yes' in frr.ask(
                 self.cloud['spine'], 'bgpd',

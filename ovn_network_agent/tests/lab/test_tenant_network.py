@@ -121,9 +121,8 @@ class TenantTestCase(explaining.Explaining, leaving.LeavingTestCase):
 
 
 class TestTenantNetwork(TenantTestCase):
-    """Subnets, by static routes of FRR; no VRF."""
+    """Subnets, by static routes of FRR."""
 
-    VRF = False
     CONFIG = {**TenantTestCase.CONFIG,
               'tenant_network': {'extra_routes': 'true'}}
 
@@ -288,6 +287,7 @@ class TestTenantHosts(TenantTestCase):
     """The addresses of machines of IPv6, by routes of the kernel."""
 
     METHOD = 'kernel'
+    VRF = False
     SEGMENT = 'vlan'
     FAMILY = 6
     CONFIG = {**TenantTestCase.CONFIG, 'tenant_network': {

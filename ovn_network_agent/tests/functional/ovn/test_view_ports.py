@@ -150,6 +150,28 @@ class PortsTest(base.OvsdbTestCase):
             self.eventually(lambda w=wanted: flags() == w, options)
             self.become(eyes, SIX)
 
+    def test_the_end_of_a_migration(self):
+        """For a moment, no chassis has the port."""
+        self.add()
+        self.add('vm-2', addresses=(TWO,))
+        eyes = self.eyes()
+        self.become(eyes, ONE, TWO)
+        nobody = self.cloud._chassis(None)
+        self.cloud.move_machine('vm-1', None, up=False,
+                                requested_chassis=self.cloud._chassis(HERE))
+        self.cloud.move_machine('vm-2', None, requested_chassis=nobody)
+        self.eventually(lambda: self.found(eyes).keys() == {ONE},
+                        lambda: f'{self.found(eyes)}: the other one goes')
+        found = self.found(eyes)[ONE]
+        self.assertEqual((True, True), (found.bound, found.announced))
+        self.cloud.move_machine('vm-1', HERE, up=True)
+        self.become(eyes, ONE)
+        self.assertIsNone(eyes.view.due_in())
+        # A machine that is off has such a row, too.
+        self.cloud.move_machine('vm-1', None)
+        self.eventually(lambda: eyes.look() and eyes.view.due_in(), 'due')
+        self.become(eyes)
+
     def test_kinds_of_ports(self):
         for number, kind in enumerate(('virtual', 'external', 'localport',
                                        'vtep', 'l2gateway')):

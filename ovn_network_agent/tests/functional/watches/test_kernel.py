@@ -111,6 +111,21 @@ class WatchTest(base.KernelTestCase):
                 self.ip(command)
                 self.expect(kind)
 
+    def test_devices_of_machines(self):
+        """A machine that starts costs no reading."""
+        tap = 'tap1a2b3c4d-5e'
+        self.watch()
+        self.ip(f'link add {tap} type veth peer name tap1a2b3c4d-51')
+        self.ip(f'link set {tap} up')
+        self.ip(f'address add 203.0.113.1/24 dev {tap}')
+        with open(f'/proc/sys/net/ipv4/conf/{tap}/proxy_arp', 'w') as opened:
+            opened.write('1')
+        self.quiet()
+        self.ip(f'link del {tap}')
+        self.quiet()
+        self.ip('link add tap1 type veth peer name tap2')
+        self.expect(kernel.LINK)
+
     def test_sysctl(self):
         self.watch()
         for path in ('ipv4/conf/br-ex/proxy_arp', 'ipv6/conf/br-ex/proxy_ndp'):

@@ -143,5 +143,6 @@ TARGETS = (
             'netlink.raw'),
     _target('answers', _answers, 'netlink.connection',
             errors=(ValueError, OSError)),
-    _target('news', _news, 'watches.kernel', errors=(ValueError, OSError)),
+    _target('news', _news, 'watches.kernel', 'netlink.multicast',
+            errors=(ValueError, OSError)),
 )

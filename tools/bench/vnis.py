@@ -12,8 +12,8 @@
 """Many VNIs: python3 -m lab run -- .venv/bin/python -m tools.bench.vnis
 
 The same node as in tools.bench.endtoend, inside the lab's machine, whose
-kernel has VRFs.  Each VNI has a network of its own, and all have the same addresses.
-The neighbour counts the type 5 routes that it has from this node.
+kernel has VRFs.  Each VNI has a network of its own, and all have the same
+addresses.  The neighbour counts the type 5 routes that it has from this node.
 """
 
 import argparse
@@ -208,7 +208,7 @@ class _Node:
         used = processes.load(self.host.processes()).since(before)
         print(f'{self.count:d} VNIs: {what:<17}', ', '.join(
             f'{place} {when - started:.2f} s'
-            for place, when in found.items()),
+            for place, when in found.items()) + ',',
             f'processor {used.processor / 1000:.2f} s', flush=True)
 
 

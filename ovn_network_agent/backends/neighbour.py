@@ -75,7 +75,8 @@ class NeighbourBackend(kernel.KernelBackend):
         return failed
 
     def _write(self, wanted):
-        found = kernel.reading('devices', links.read_all)
+        found = kernel.reading('devices', links.read_all) if any(
+            r.lladdr_of for r in wanted) else {}
         failed = {}
         ready = []
         for resource in wanted:

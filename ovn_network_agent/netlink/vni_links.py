@@ -188,12 +188,8 @@ def read(kernel):
     :raises OSError: when the devices cannot be read
     """
     found, details = {}, {}
-    for data, start, end in kernel.dump(links.RTM_GETLINK,
-                                        links.everything()):
-        link = links.decode(data, start, end)
-        found[link.name] = link
-        if evpn_names.is_device(link.name):
-            details[link.name] = decode(_body(data, start, end))
+    for message in kernel.dump(links.RTM_GETLINK, links.everything()):
+        _take(message, found, details)
     return found, details
 
 
@@ -207,6 +203,28 @@ def inside(kernel):
     vrfs = {link.index for name, link in found.items()
             if link.kind == 'vrf' and evpn_names.vni_of_vrf(name)}
     return {name for name, link in found.items() if link.master in vrfs}
+
+
+def read_again(kernel, names, found, details):
+    """Read some devices again, by one question for each.
+
+    :param kernel: :class:`connection.Connection`
+    :param names: of devices that are there
+    :param found: dicts of :func:`read`, which are changed; likewise details
+    :raises OSError: when a device is missing, or the kernel does not answer
+    """
+    for name in names:
+        _take(kernel.ask(links.RTM_GETLINK, messages.encode(
+            links.MESSAGE, [
+                ('IFLA_EXT_MASK', links.RTEXT_FILTER_SKIP_STATS),
+                ('IFLA_IFNAME', name)])), found, details)
+
+
+def _take(message, found, details):
+    link = links.decode(*message)
+    found[link.name] = link
+    if evpn_names.is_device(link.name):
+        details[link.name] = decode(_body(*message))
 
 
 def read_mtu(kernel, name):

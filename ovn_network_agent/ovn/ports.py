@@ -60,6 +60,7 @@ class Ports:
         self._places = provider_networks.ProviderNetworks(found, known,
                                                           located)
         found.read_by_many(self._places.network)
+        found.read_by_many(self._holders)
         # By row of Port_Binding, and those with problems.
         self._present: dict[Uuid, _Machine] = {}
         self._faulty: dict[Uuid, _Machine] = {}
@@ -217,17 +218,30 @@ class Ports:
         for table, called in _CLAIMS.items():
             if self._segments.has(datapath, table, address):
                 return called
-        for other in sorted(self._rows.find('sb', _BINDING,
-                                            'ip').find(address)):
-            if other == of.uuid:
-                break
-            row = self._rows.row('sb', _BINDING, other)
+        others = self._rows.find('sb', _BINDING, 'ip').find(address)
+        if {*others} <= {of.uuid}:
+            return ''
+        first, name = self._rows.ask(self._holders, address).get(
+            network.domain, (of.uuid, ''))
+        return '' if first == of.uuid else f'port {name}'
+
+    def _holders(self, address: str) -> dict[int, tuple[Uuid, str]]:
+        """The ports that have an address, the first one of each domain.
+
+        Tenants may all have the same addresses, so no port looks at the
+        others one by one.
+        """
+        found: dict[int, tuple[Uuid, str]] = {}
+        for uuid in sorted(self._rows.find('sb', _BINDING,
+                                           'ip').find(address)):
+            row = self._rows.row('sb', _BINDING, uuid)
             if row is None or address not in self._found(row)[0]:
                 continue
             place = self._of(row)
-            if place is not None and place.network.domain == network.domain:
-                return f'port {columns.atom(row, "logical_port")}'
-        return ''
+            if place is not None:
+                found.setdefault(place.network.domain, (
+                    uuid, str(columns.atom(row, 'logical_port'))))
+        return found
 
     def _of(self, row: columns.Row) -> provider_networks.Network | None:
         """The provider network of a port, None if the port has no other one.

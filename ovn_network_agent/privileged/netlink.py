@@ -20,6 +20,7 @@ create an object without the mark nor delete an object of others.
 """
 
 import errno
+import functools
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
@@ -281,7 +282,7 @@ def set_neighbours(items):
             body = neighbours.encode(index, checks.address(dst),
                                      checks.mac(mac),
                                      ownership.NEIGHBOUR_PROTOCOL)
-            theirs = present.get((index, _canonical(dst)))
+            theirs = present(index).get(_canonical(dst))
             if theirs is not None and not _is_ours(dev, theirs):
                 raise OSError(
                     errno.EEXIST, f'a permanent neighbour {dst} on {dev} is '
@@ -303,7 +304,7 @@ def delete_neighbours(items):
         def encode(dev, dst):
             index = checks.index(dev)
             body = neighbours.encode(index, checks.address(dst))
-            entry = present.get((index, _canonical(dst)))
+            entry = present(index).get(_canonical(dst))
             if entry is None or not _is_ours(dev, entry):
                 raise OSError(errno.ENOENT, 'not ours')
             return neighbours.RTM_DELNEIGH, 0, body
@@ -313,9 +314,10 @@ def delete_neighbours(items):
 
 
 def _permanent(kernel):
-    """Permanent neighbours by (ifindex, address)."""
-    return {(entry.index, entry.dst): entry
-            for entry in neighbours.read(kernel, permanent=True)}
+    """A function of ifindex that returns permanent neighbours by address."""
+    return functools.cache(lambda index: {
+        entry.dst: entry
+        for entry in neighbours.read(kernel, index, permanent=True)})
 
 
 def _canonical(address):

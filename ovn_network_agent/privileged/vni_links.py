@@ -46,7 +46,9 @@ def set_devices(items):
     :returns: list of (index, errno, text)
     """
     with channel.kernel() as kernel:
-        return links.each(items, lambda *item: _set_devices(kernel, *item))
+        seen = vni_links.read(kernel)
+        return links.each(
+            items, lambda *item: _set_devices(kernel, *seen, *item))
 
 
 @privileged.kernel.change
@@ -58,7 +60,6 @@ def delete_devices(vnis):
     """
     def delete(vni):
         checks.integer(vni, 'VNI')
-        found, _details = vni_links.read(kernel)
         vrf = found.get(evpn_names.vrf(vni))
         if vrf is not None and _is_ours(vrf, 'vrf'):
             # Outside of the VRF, a machine's packets would find the main
@@ -66,13 +67,14 @@ def delete_devices(vnis):
             _send(kernel, [
                 (0, vni_links.encode_flags(name, False))
                 for name, link in found.items()
-                if evpn_names.is_vrf_end(name) and link.up and
-                link.master == vrf.index and _is_ours(link, 'veth')])
+                if link.master == vrf.index and link.up and
+                evpn_names.is_vrf_end(name) and _is_ours(link, 'veth')])
         for name, kind in reversed(_names(vni)):
             if name in found and _is_ours(found[name], kind):
                 _delete(kernel, found[name])
 
     with channel.kernel() as kernel:
+        found, _details = vni_links.read(kernel)
         return links.each([[vni] for vni in checks.sequence(vnis)], delete)
 
 
@@ -85,7 +87,8 @@ def set_ports(items):
     :returns: list of (index, errno, text)
     """
     with channel.kernel() as kernel:
-        return links.each(items, lambda *item: _set_port(kernel, *item))
+        seen = vni_links.read(kernel)
+        return links.each(items, lambda *item: _set_port(kernel, *seen, *item))
 
 
 @privileged.kernel.change
@@ -121,10 +124,15 @@ class _Wanted(typing.NamedTuple):
     tunnel: vni_links.Tunnel
 
 
-def _set_devices(kernel, vni, table, mac, local, port, mtu, underlay):
+def _set_devices(kernel, found, details, vni, table, mac, local, port, mtu,
+                 underlay):
+    """Make the devices of a VNI, or repair them.
+
+    :param found: all devices, which are kept as they are after this; likewise
+        details
+    """
     limits.current().evpn.check_devices(vni, table, local, port, mtu, underlay)
     checks.mac(mac)
-    found, details = vni_links.read(kernel)
     for name, kind in _names(vni):
         _check_ours(found, name, kind)
     _check_table(found, vni, table)
@@ -134,7 +142,9 @@ def _set_devices(kernel, vni, table, mac, local, port, mtu, underlay):
     missing = {name for name, _kind in _names(vni)} - found.keys()
     if missing:
         _send(kernel, _creations(vni, wanted, missing), vni)
-        found, details = vni_links.read(kernel)
+        # A VRF that was deleted has let go the others, too.
+        vni_links.read_again(kernel, (name for name, _kind in _names(vni)),
+                             found, details)
     _send(kernel, list(_repairs(found, details, vni, wanted)), vni)
 
 
@@ -221,10 +231,9 @@ def _unless(right, encode, *args):
 
 # -- veth pairs ---------------------------------------------------------------
 
-def _set_port(kernel, name, vni, mac, bridge):
+def _set_port(kernel, found, details, name, vni, mac, bridge):
     limits.current().evpn.check_port(name, vni, bridge)
     checks.mac(mac)
-    found, details = vni_links.read(kernel)
     vrf, peer = evpn_names.vrf(vni), evpn_names.bridge_end(name)
     if vrf not in found or not _is_ours(found[vrf], 'vrf'):
         raise OSError(errno.ENODEV, f'VRF {vrf} of the agent does not exist')
@@ -232,7 +241,7 @@ def _set_port(kernel, name, vni, mac, bridge):
         _check_ours(found, end, 'veth')
     if not plain.peers(found, name, peer):
         _make_pair(kernel, found, name, mac, bridge)
-        found, details = vni_links.read(kernel)
+        vni_links.read_again(kernel, (name, peer), found, details)
     end = found[name]
     # The VRF comes before the device is up: the kernel takes a device down
     # and up to enslave it, and its routes and neighbours would be lost.

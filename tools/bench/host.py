@@ -264,12 +264,7 @@ veth_leak_enabled = false
         for bridge in (BRIDGE, 'br-int'):
             _vsctl('add-br', bridge, '--', 'set', 'bridge', bridge,
                    'datapath_type=netdev')
-        # As ovn-controller makes them.
-        ends = ('patch-provnet-1-to-br-int', 'patch-br-int-to-provnet-1')
-        for bridge, name, peer in ((BRIDGE, *ends), ('br-int', *ends[::-1])):
-            _vsctl('add-port', bridge, name, '--', 'set', 'interface', name,
-                   'type=patch', 'options:peer=' + peer, '--', 'set', 'port',
-                   name, 'external_ids:ovn-localnet-port=provnet-1')
+        patch('provnet-1')
         programs.run('ip', 'link', 'set', BRIDGE, 'up')
 
 
@@ -281,6 +276,19 @@ def running(routers, debug=False, **options):
         yield host
     finally:
         host.close()
+
+
+def patch(*localnets):
+    """Make the patch ports of localnet ports, as ovn-controller does."""
+    words = []
+    for localnet in localnets:
+        ends = f'patch-{localnet}-to-br-int', f'patch-br-int-to-{localnet}'
+        for bridge, name, peer in ((BRIDGE, *ends), ('br-int', *ends[::-1])):
+            words += ['--', 'add-port', bridge, name, '--', 'set', 'interface',
+                      name, 'type=patch', 'options:peer=' + peer, '--', 'set',
+                      'port', name, 'external_ids:ovn-localnet-port=' +
+                      localnet]
+    _vsctl(*words)
 
 
 def _vsctl(*args):

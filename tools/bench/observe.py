@@ -33,7 +33,7 @@ import time
 # linux/rtnetlink.h
 _RTMGRP_IPV4_ROUTE = 0x40
 _RTM_NEWROUTE, _RTM_DELROUTE = 24, 25
-_RTA_DST = 1
+_RTA_DST, _RTA_TABLE = 1, 15
 _MAIN = 254
 _EVENT = re.compile(r'event=(\w+).*cookie=0x998 .*nw_dst=([\d.]+)')
 # Commands on their way to a daemon, whose answers have to fit the socket, and
@@ -261,12 +261,14 @@ class Vty:
 def _destination(route, wanted):
     """The destination of a host route in a table, '' for other routes."""
     _family, length, _source, _tos, table = route[:5]
-    if length != 32 or table != wanted:
+    if length != 32:
         return ''
-    at = 12
+    at, destination = 12, ''
     while at + 4 <= len(route):
         length, kind = struct.unpack_from('=HH', route, at)
         if kind == _RTA_DST:
-            return socket.inet_ntoa(route[at + 4:at + 8])
+            destination = socket.inet_ntoa(route[at + 4:at + 8])
+        elif kind == _RTA_TABLE:
+            table, = struct.unpack_from('=I', route, at + 4)
         at += (length + 3) & ~3
-    return ''
+    return destination if table == wanted else ''

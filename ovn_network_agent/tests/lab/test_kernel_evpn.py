@@ -213,7 +213,9 @@ class VniDevicesTest(EvpnCase):
                 for vni in (1, 77, 1001, 16_777_215)]
         self.assertCountEqual(many, self.create(self.backend, *many))
         self.ip('link delete vxlan-77')
-        self.assertCountEqual([many[0], *many[2:]], [
+        self.ip('link delete vrf-1')
+        self.assertCountEqual(many[2:], [
             each for each in self.read() if each.mtu])
+        self.assertCountEqual(many, self.create(self.backend, *many))
         self.assertEqual([], self.change(self.backend, delete=tuple(many)))
         self.assertEqual(self.before, self.names())

@@ -241,7 +241,7 @@ class TestManyTimes(vnis.EvpnTestCase):
         many = [dataclasses.replace(
             WANTED, vni=vni, rd=f'{ID}:{vni:d}',
             imports=(f'64999:{vni:d}',), exports=(f'64999:{vni:d}',))
-            for vni in range(2000, 2020)]
+            for vni in range(2000, 2030)]
         for wanted in many:
             self.assertEqual({}, self.apply(create=(wanted,)))
             self.assertEqual({}, self.apply(delete=(wanted,)))

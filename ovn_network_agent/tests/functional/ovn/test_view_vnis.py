@@ -79,6 +79,24 @@ class VnisTest(TwoNetworks, base.OvsdbTestCase):
         self.say('red', **{VNI: None})
         self.become(eyes, {'blue': 1002})
 
+    def test_the_same_address_twice_in_a_vni(self):
+        eyes = self.eyes(drivers=['evpn'])
+        self.say('red', **{VNI: '1001'})
+
+        def claims():
+            return sorted(each.claimed for known
+                          in eyes.look().machines.values()
+                          for each in known.values())
+        for number, first in (('1002', ''), ('1001', 'port vm-'),
+                              ('1002', '')):
+            self.say('blue', **{VNI: number})
+            self.eventually(
+                lambda first=first: len(claims()) == 2 and (
+                    claims()[1].startswith(first) and
+                    bool(claims()[1]) is bool(first)), claims)
+            self.assertEqual(views.timeless(views.fresh(eyes)),
+                             views.timeless(eyes.look()))
+
     def test_beside_networks_without_one(self):
         self.say('red', **{VNI: '1001'})
         eyes = self.eyes(drivers=['provider_port', 'evpn'])

@@ -25,6 +25,7 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent import vlans
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import evpn as options
 from ovn_network_agent.conf import plugins
@@ -195,7 +196,9 @@ class EvpnDriver(base.Driver):
     def _port(self, network: model.ProviderNetwork, vni: model.Vni,
               node: model.Node) -> evpn.VniPort:
         segment = network.segment
-        tag = segment.vlan if segment else 0
+        # One that no device can have is an objection.
+        tag = (segment.vlan if segment and segment.vlan in vlans.TAGS
+               else 0)
         name = evpn_names.vrf_end(network.uuid)
         return resources.VniPort(
             name, vni.number,

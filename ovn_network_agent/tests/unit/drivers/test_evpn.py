@@ -181,6 +181,14 @@ class EvpnTest(base.BaseTestCase):
         self.assertIn('no localnet port', problem.text)
         self.assertEqual(made, {each.of for each in kept})
 
+    def test_a_vlan_that_no_device_can_have(self):
+        for tag in (-1, 4095, 1 << 40):
+            problem, *kept = self.wanted(network(segment=world.segment(
+                vlan=tag, device=f'br-ex.{tag}')))
+            self.assertIn(f'its network is VLAN {tag}', problem.text)
+            self.assertIn(resources.Ref('vni_port', (END,)),
+                          [each.of for each in kept])
+
     def test_other_drivers_leave_the_network_alone(self):
         options = world.conf(drivers=['provider_port', 'veth_leak'])
         for name in ('provider_port', 'veth_leak'):

@@ -223,6 +223,11 @@ class Tracker:
             want = self._desired[kind].get(resource.key)
             if want is not None and want is not resource and want == resource:
                 found[place] = resource = want
+            before = self._actual[kind].get(resource.key)
+            if want is None and before == resource and before.requires:
+                # What is read lacks its prerequisites, which go after it.
+                found[place] = resource = dataclasses.replace(
+                    resource, requires=before.requires)
             fresh[kind][resource.ref.key] = resource
         lost = []
         for kind, actual in fresh.items():

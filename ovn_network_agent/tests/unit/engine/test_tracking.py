@@ -107,6 +107,17 @@ class TrackerTest(base.BaseTestCase):
         self.assertEqual(((), ((MOVED, ROUTE),), ()), self.delta())
         self.assertIsNone(self.tracker.existing(RULE.ref))
 
+    def test_what_goes_keeps_its_prerequisites(self):
+        """They go after it, also if it is read again meanwhile."""
+        route = dataclasses.replace(ROUTE, requires=(RULE.ref,))
+        self.tracker.want(route)
+        self.tracker.found(route)
+        self.tracker.unwant(route.ref)
+        self.tracker.resync([ROUTE.kind], [dataclasses.replace(
+            ROUTE, requires=())])
+        self.assertEqual((RULE.ref,),
+                         self.tracker.existing(ROUTE.ref).requires)
+
     def test_resync_leaves_other_kinds_alone(self):
         self.tracker.found(RULE)
         self.tracker.resync(['kernel_route'], [])

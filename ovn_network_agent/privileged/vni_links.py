@@ -21,6 +21,7 @@ mark is left when the agent is killed.
 """
 
 import errno
+import time
 import typing
 
 from ovn_network_agent import evpn_names
@@ -35,6 +36,9 @@ from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import links
 
 _CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
+# Seconds for which a bridge is down before it is up again.  After 0.05 s,
+# zebra 8.4 may make its neighbours anew first, and then remove them.
+_DOWN = 1.0
 
 
 @privileged.kernel.change
@@ -145,7 +149,14 @@ def _set_devices(kernel, found, details, vni, table, mac, local, port, mtu,
         # A VRF that was deleted has let go the others, too.
         vni_links.read_again(kernel, (name for name, _kind in _names(vni)),
                              found, details)
-    _send(kernel, list(_repairs(found, details, vni, wanted)), vni)
+    requests = list(_repairs(found, details, vni, wanted))
+    again = 0, vni_links.encode_flags(evpn_names.bridge(vni), True)
+    if evpn_names.bridge(vni) not in missing and again in requests:
+        first = requests.index(again)
+        _send(kernel, requests[:first], vni)
+        time.sleep(_DOWN)
+        del requests[:first]
+    _send(kernel, requests, vni)
 
 
 def _names(vni):

@@ -137,7 +137,7 @@ class Faults:
             agent.start()
             agent.wait_ready()
             for tenant in self.tenants:
-                self.wait_left('gw1', tenant.vni, tenant.network, False)
+                self.wait_none_left('gw1', tenant.vni, tenant.network)
             self.assertEqual(self.frr_before, self.running('gw1'))
         finally:
             agent.stop()
@@ -145,8 +145,7 @@ class Faults:
             agent.start()
             agent.wait_ready()
         self.settled()
-        for tenant, vm in self.each():
-            self.reach_own(tenant, vm)
+        self.reach_hosts()
 
     def test_another_range_of_tables(self):
         """The tables of the former one are empty."""
@@ -159,8 +158,7 @@ class Faults:
             agent.start()
             agent.wait_ready()
             self.settled()
-            for tenant, vm in self.each():
-                self.reach_own(tenant, vm)
+            self.reach_hosts()
             for family in '-4', '-6':
                 self.assertNotIn(f'table {former:d} ', node.out(
                     'ip', family, 'route', 'show', 'table', 'all') + ' ')

@@ -19,6 +19,7 @@ its address on a device, or by a static route.
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+import dataclasses
 import ipaddress
 import typing
 
@@ -170,10 +171,15 @@ class PortForwardDriver(base.Driver):
                 forwards: port_forwards.Forwards,
                 node: model.Node) -> base.Wanted:
         own = self.settings.port_forward
-        way = [*self._way_back(version), nft_table.wanted(
+        way = [*self._way_back(version)]
+        # Without the rules, a marked answer would leave by the main table, so
+        # these go after the table.
+        way.append(dataclasses.replace(nft_table.wanted(
             version, vips, nft_table.Manner(
                 own.port_forward_ct_zone, own.balance.lower(),
-                bool(self.settings.frr.vrf_name)))]
+                bool(self.settings.frr.vrf_name))),
+            requires=tuple(each.ref for each in way
+                           if isinstance(each, resources.Rule))))
         yield from way
         requires = tuple(resource.ref for resource in way)
         for vip in vips:

@@ -108,6 +108,10 @@ class PortForwardTest(base.BaseTestCase):
             self.assertIn(resource, wanted)
         table, = self.only(resources.NftTable, wanted)
         self.assertIn('ct zone set 4711', golden.rendered(table))
+        # The rules of marked answers go after the table that marks them.
+        self.assertEqual({rule.ref for rule in wanted
+                          if isinstance(rule, resources.Rule) and rule.fwmark},
+                         {*table.requires})
 
     def test_no_prefix_list_where_none_is_managed(self):
         self.assertEqual([], self.only(

@@ -34,8 +34,6 @@ from ovn_network_agent.tests.lab import base
 TENANTS = {'red': (1001, plan.PHYSICAL_NETWORK, 201),
            'blue': (1002, plan.PHYSICAL_NETWORK, 202),
            'green': (1003, plan.FURTHER_NETWORK, 0)}
-# Seconds for what is deleted to be back, and for all of a VNI to be gone.
-SOON = 2
 
 
 class EvpnTestCase(base.LabTestCase):

@@ -21,7 +21,6 @@ from lab import plan
 from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
-from ovn_network_agent.tests.lab import evpn_cloud
 
 
 class Faults:
@@ -82,7 +81,7 @@ class Faults:
             self.assertTrue(there(), argv)
             node.run(argv)
             began = time.monotonic()
-            nodes.wait_until(f'{argv} is undone', there, evpn_cloud.SOON)
+            nodes.wait_until(f'{argv} is undone', there, base.SETTLE)
             base.note(f'{" ".join(argv)}: undone after '
                       f'{time.monotonic() - began:.2f} s')
             self.settled()

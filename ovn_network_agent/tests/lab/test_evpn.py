@@ -162,8 +162,7 @@ class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
             binding = self.cloud.sb.find('Port_Binding',
                                          logical_port=vm.port.uuid)
             nodes.wait_until('the port is down', lambda: not binding.chassis)
-            took = self.wait_none_left('gw1', tenant.vni, tenant.network,
-                                       evpn_cloud.SOON)
+            took = self.wait_none_left('gw1', tenant.vni, tenant.network)
             base.note(f'all of a VNI is gone after {took:.2f} s')
             self.cloud.replug(vm, 'gw1')
             self.settled()

@@ -324,8 +324,9 @@ def _hops(facts):
 
 def heal(bridge):
     """The remedy for a VNI whose neighbours zebra has lost."""
-    return (f'"ip link set {bridge} down", then "ip link set {bridge} up": '
-            'zebra makes them again; for about 2 s, this node announces '
+    # After 0.05 s, zebra 8.4 may make them first, and then remove them.
+    return (f'"ip link set {bridge} down", "sleep 1", "ip link set {bridge} '
+            'up": zebra makes them again; for about 2 s, this node announces '
             'nothing in the VNI')
 
 

@@ -35,7 +35,7 @@ _CHANGES = re.compile(
     r'sysctl -w |ip link (set|add) |ip (-6 )?rule (add|del) |ip neigh flush |'
     r'ovs-vsctl (set|add-br) |ovs-ofctl --strict del-flows |ovn-appctl |'
     r'ovn-nbctl clear |ovn-network-agent-ctl |no ip(v6)? prefix-list |'
-    r'router bgp |route-map ')
+    r'router bgp |route-map |sleep ')
 # What stands for a value that only the operator knows.
 _BLANK = re.compile(
     r'\b(ADDRESS|ASN|DEVICE|ID|LIST|NAME|NUMBER|PHYSICAL-NETWORK)\b')

@@ -92,7 +92,7 @@ OF_DOCTOR = (
     Fault('evpn-vnis', 'VNI 1001: zebra does not have it',
           _routing('vrf vrf-1001', 'no vni 1001'), lambda case: None),
     Fault('evpn-next-hops', 'VNI 1001: packets to', _typed(*_OUT_AND_IN),
-          lambda case: case.typed('ip link set br-1001 down',
+          lambda case: case.typed('ip link set br-1001 down', 'sleep 1',
                                   'ip link set br-1001 up')),
 )
 

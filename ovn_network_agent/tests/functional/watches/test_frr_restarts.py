@@ -52,7 +52,8 @@ class TestWatch(base.FrrTestCase):
         """The next wake-up for a restart within 3 s."""
         wake = self.trigger.wait(3)
         self.assertIsNotNone(wake, 'nothing was noticed within 3 s')
-        written = {'frr_static', 'frr_prefix_list', 'router_advertisement'}
+        written = {'frr_static', 'frr_prefix_list', 'router_advertisement',
+                   'evpn_instance'}
         self.assertEqual(written, worlds.doubted(wake))
         self.assertEqual(written, worlds.revived(wake))
         return wake

@@ -100,7 +100,8 @@ class TestVerification(VerificationTestCase):
         self.lose_bridge()
         # Once it may be that zebra is not through yet.
         self.assertEqual((), self.look(1))
-        self.assertEqual({'frr_static', 'router_advertisement'}, self.stale())
+        self.assertEqual({'frr_static', 'router_advertisement',
+                          'evpn_instance'}, self.stale())
         text, = self.look(1)
         self.assertIn('198.51.100.1/32 is inactive', text)
         self.frr.ip('link', 'set', base.BRIDGE, 'up')
@@ -196,7 +197,8 @@ class TestVerification(VerificationTestCase):
         base.wait_until(lambda: not json.loads(self.frr.vtysh(
             'show ip route 198.51.100.1/32 json')), 'gone')
         self.look(1)
-        self.assertEqual({'frr_static', 'router_advertisement'}, self.stale())
+        self.assertEqual({'frr_static', 'router_advertisement',
+                          'evpn_instance'}, self.stale())
 
     def test_many(self):
         routes = [route(n % 250, f'11.0.{n // 250}') for n in range(1200)]

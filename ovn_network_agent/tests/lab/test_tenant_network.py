@@ -210,7 +210,8 @@ class TestTenantNetwork(TenantTestCase):
         self.assertEqual([], self.paths('10.98.0.0/24'))
         neutron.remove_extra_route(self.alpha, behind)
         self.wait_paths(behind)
-        self.assertEqual([], self.left('gw1', behind))
+        nodes.wait_until('gw1 has nothing of it', lambda: not self.left(
+            'gw1', behind), base.SETTLE)
 
     def test_kill_and_restart_of_the_agent(self):
         """Nothing is lost, and nothing changes."""

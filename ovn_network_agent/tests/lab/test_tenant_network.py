@@ -288,7 +288,6 @@ class TestTenantHosts(TenantTestCase):
     """The addresses of machines of IPv6, by routes of the kernel."""
 
     METHOD = 'kernel'
-    VRF = False
     SEGMENT = 'vlan'
     FAMILY = 6
     CONFIG = {**TenantTestCase.CONFIG, 'tenant_network': {

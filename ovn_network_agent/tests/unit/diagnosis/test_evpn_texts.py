@@ -123,10 +123,14 @@ class TextsTest(base.BaseTestCase):
         # Without a neighbour that is activated.
         self.assertEqual((), self.parsed(evpn.sessions, '{}'))
 
+    def read(self, function, text):
+        with frr.readable():
+            return self.parsed(function, text)
+
     def test_another_format(self):
         for function in evpn.rds, evpn.routes, evpn.sessions:
-            with self.assertRaises(readers.Unread), frr.readable():
-                self.parsed(function, '{"a": {"b": {}}, "peers": []}')
+            self.assertRaises(readers.Unread, self.read, function,
+                              '{"a": {"b": {}}, "peers": []}')
 
     def test_a_route_distinguisher_is_checked(self):
         """It becomes a part of a command."""

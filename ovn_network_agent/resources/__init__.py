@@ -68,6 +68,9 @@ from ovn_network_agent.resources.northbound import DefaultRoute as DefaultRoute
 from ovn_network_agent.resources.northbound import MacBinding as MacBinding
 from ovn_network_agent.resources.northbound import OnLinkRoute as OnLinkRoute
 from ovn_network_agent.resources.northbound import StaleRoute as StaleRoute
+from ovn_network_agent.resources.peering import Peering as Peering
+from ovn_network_agent.resources.peering import PeerPolicy as PeerPolicy
+from ovn_network_agent.resources.peering import PeerSide as PeerSide
 from ovn_network_agent.resources.switch import LOCAL as LOCAL
 from ovn_network_agent.resources.switch import Flow as Flow
 from ovn_network_agent.resources.switch import RelayPort as RelayPort

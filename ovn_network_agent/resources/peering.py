@@ -1,0 +1,62 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""All rows of OVN NB by which two routers peer."""
+
+import dataclasses
+
+from ovn_network_agent.resources import base
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class PeerPolicy:
+    """A row of Logical_Router_Policy; its action is 'allow' or 'drop'."""
+
+    priority: int
+    match: str
+    action: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PeerSide:
+    """The rows of one router.  All tuples are sorted."""
+
+    # UUID of the Logical_Router row.
+    router: str
+    # The port that leads to the other router: its name, MAC and networks, as
+    # '10.0.1.1/32'.
+    port: str
+    mac: str
+    networks: tuple[str, ...]
+    # (prefix, next hop), all by the port.
+    routes: tuple[tuple[str, str], ...]
+    policies: tuple[PeerPolicy, ...]
+    # Rows of Address_Set: (name, addresses).
+    address_sets: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Peering(base.Resource):
+    """A link between two routers, whose rows only work together.
+
+    The rows are made, changed and removed in one transaction.
+    """
+
+    # '<UUID of a router>~<UUID of a router>', the lower one first.
+    pair: str
+    # In the order of the pair.
+    sides: tuple[PeerSide, PeerSide]
+
+    kind = 'peering'
+    key_fields = ('pair',)
+    stage = base.Stage.NORTHBOUND

@@ -73,7 +73,7 @@ def _intent(external_ids: Mapping[str, str], name: str) -> Intent:
         except ValueError as error:
             return Intent(target, problem=printable.line(
                 f'{prefix}{name}: {error}'))
-    return Intent(target, *filters)
+    return Intent(target, filters[0], filters[1])
 
 
 def name_objection(name: str) -> str:

@@ -23,7 +23,6 @@ from ovn_network_agent import resources
 from ovn_network_agent.conf import network_peer as options
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base
-from ovn_network_agent.ovn import peerings
 from ovn_network_agent.resources import peering as rows
 
 _FAMILIES = {4: 'ip4', 6: 'ip6'}
@@ -34,7 +33,6 @@ class NetworkPeerDriver(base.Driver):
 
     CONFIG_OPTS = options.OPTS
     SUBJECTS = (model.Peering,)
-    SOURCES = (peerings.Peerings,)
     ASKS = (plugins.STATIC_ROUTES,)
 
     def events(self) -> tuple[base.Watch, ...]:

@@ -283,6 +283,8 @@ EXT_ID_PEER_IMPORT = 'ovn-network-agent:peer-import:'
 # external_ids of all rows of a peering, beside EXT_ID_MANAGED: the UUIDs of
 # both routers, see peer_pair.
 EXT_ID_PEER = 'ovn-network-agent-peer'
+# Of rows that no router refers to: the UUID of the router whose side they are.
+EXT_ID_PEER_SIDE = 'ovn-network-agent-peer-side'
 
 # The tags that routes of the agent may have in FRR.  A static route with such
 # a tag and with the next hop of the agent is the agent's.  FRR takes the lower

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 import json
 
 from ovn_network_agent import model
+from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.conf import network_peer as options
 from ovn_network_agent.conf import plugins
@@ -37,7 +38,10 @@ class NetworkPeerDriver(base.Driver):
 
     def events(self) -> tuple[base.Watch, ...]:
         """What the view of the agent does not have of routers and ports."""
-        return (base.Watch('nb', 'Logical_Router_Port', ('peer',)),)
+        return (base.Watch('nb', 'Logical_Router', ('policies',)),
+                *(base.Watch('nb', table, (*columns, 'external_ids'),
+                             stale=(notices.PEERINGS,))
+                  for table, columns in rows.COLUMNS.items()))
 
     def resources(self, subject: model.Peering,
                   node: model.Node) -> base.Wanted:

@@ -106,7 +106,9 @@ class Application:
             self._backends.doubt([backend.name])
         for ref, reason in answer.items():
             # Each attempt is refused for the same reason, perhaps for days.
-            LOG.log(logging.DEBUG if not self._ledger.refused(ref, reason) else
+            known = not self._ledger.refused(ref, reason)
+            LOG.log(logging.DEBUG if known or isinstance(
+                        reason, base.LeftToAnother) else
                     logging.INFO if isinstance(reason, notyet.Reason) else
                     logging.WARNING, '%s %s%s: %s', ref.kind,
                     outcome.brief(ref.key),

@@ -43,7 +43,8 @@ class State(enum.Enum):
     UNREACHABLE = 'unreachable'
     #: the backend could not make or remove the resource, for a reason
     REFUSED = 'refused'
-    #: the resource stays in place on purpose, though no driver wants it
+    #: the resource stays as it is on purpose, though the drivers want it
+    #: otherwise
     KEPT = 'kept'
     #: the withdrawal guard does not let the resource go
     HELD = 'held'
@@ -188,7 +189,7 @@ class Ledger:
         return True
 
     def still_kept(self, ref: resources.Ref) -> bool:
-        """Whether a resource stays on purpose and no attempt is due."""
+        """Whether a resource stays as it is, and no attempt is due."""
         return self._retries.waiting(ref)
 
     def forget(self, names: Container[str | None] | None = None) -> None:

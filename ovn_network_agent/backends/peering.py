@@ -28,7 +28,7 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock
 
 DRIVER = 'network_peer'
-LOCK = f'ovn-network-agent:{DRIVER}'
+LOCK = f'ovn_network_agent_{DRIVER}'
 _PATIENCE = 3.0
 _COMMANDS = {'set': peering_commands.SetPeering,
              'remove': peering_commands.RemovePeering}

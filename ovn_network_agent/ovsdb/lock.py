@@ -62,7 +62,8 @@ class Lock:
 
     :param database: 'nb' or 'sb'
     :param remotes: comma-separated list of remotes
-    :param name: of the lock; one for each driver
+    :param name: of the lock, one for each driver: letters, digits and
+        underscores, as the protocol wants it
     :param probe_interval: milliseconds
     :param held: function without arguments, called on the thread of the lock
         each time that the lock comes
@@ -95,7 +96,7 @@ class Lock:
             return ''
         why = self._why or streams.last_reasons(
             idlutils.parse_connection(self._remotes)) or (
-            'no leader has answered yet')
+            f'no leader has answered at {self._remotes}')
         return f'the lock {self.name} of {self._database}: {why}'
 
     def ask(self, timeout):
@@ -118,7 +119,7 @@ class Lock:
 
     def close(self):
         """Give the lock back, or no longer wait for it."""
-        if self.started:
+        if self.started and not self._stopping:
             self._stopping = True
             self._other.send(b'.')
             self._thread.join(_CLOSE_TIMEOUT)

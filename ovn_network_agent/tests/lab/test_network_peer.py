@@ -30,7 +30,8 @@ KINDS = ('icmp', 'tcp', 'udp')
 class TestNetworkPeer(base.LabTestCase):
     """Routers alpha and beta with SNAT, and a machine of each."""
 
-    CONFIG = {'DEFAULT': {'drivers': DRIVERS}}
+    CONFIG = {'DEFAULT': {'drivers': DRIVERS},
+              'gateway_drain': {'drain_on_shutdown': 'false'}}
 
     @classmethod
     def build(cls):
@@ -185,3 +186,40 @@ class TestNetworkPeer(base.LabTestCase):
         for agent in self.cloud.agents.values():
             agent.wait_ready()
         self.assertEqual(before, self.rows())
+
+    def test_spoofed_sources(self):
+        """A source of nobody's passes only without the policies."""
+        self.peer()
+        self.reachable()
+        spoofed = '10.77.0.5'
+        self.there.node.run(['ip', 'addr', 'add', spoofed + '/32', 'dev',
+                             'eth0'])
+        self.addCleanup(self.there.node.run, [
+            'ip', 'addr', 'del', spoofed + '/32', 'dev', 'eth0'])
+        port = self.there.port
+        self.cloud.neutron.set_addresses(port, port.address, pairs=[spoofed])
+        self.addCleanup(self.cloud.neutron.set_addresses, port, port.address)
+        self.nbctl('--wait=hv', 'sync')
+        self.assertEqual(0, self.arrived(spoofed))
+        for agent in self.cloud.agents.values():
+            agent.freeze()
+            self.addCleanup(agent.thaw)
+        for router in (self.alpha, self.beta):
+            self.nbctl('--wait=hv', 'lr-policy-del', router.row_name)
+        self.assertEqual(5, self.arrived(spoofed))
+
+    def arrived(self, source):
+        """How many of five pings with a source reach the other machine."""
+        before = self.asked()
+        self.there.node.run(
+            ['ping', '-c', '5', '-i', '0.2', '-W', '1', '-I', source,
+             self.here.port.address], check=False)
+        return self.asked() - before
+
+    def asked(self):
+        """How many questions of ping the machine has got."""
+        names, values = (
+            line.split() for line in self.here.node.out(
+                'cat', '/proc/net/snmp').splitlines()
+            if line.startswith('Icmp:'))
+        return int(dict(zip(names, values, strict=True))['InEchos'])

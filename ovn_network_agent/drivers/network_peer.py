@@ -24,8 +24,6 @@ from ovn_network_agent import resources
 from ovn_network_agent.conf import network_peer as options
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base
-from ovn_network_agent.ovn import peering_rows
-from ovn_network_agent.ovn import peerings
 from ovn_network_agent.resources import peering as rows
 
 _FAMILIES = {4: 'ip4', 6: 'ip6'}
@@ -36,7 +34,6 @@ class NetworkPeerDriver(base.Driver):
 
     CONFIG_OPTS = options.OPTS
     SUBJECTS = (model.Peering,)
-    SOURCES = (peerings.Peerings,)
     ASKS = (plugins.STATIC_ROUTES,)
 
     def events(self) -> tuple[base.Watch, ...]:
@@ -44,7 +41,7 @@ class NetworkPeerDriver(base.Driver):
         return (base.Watch('nb', 'Logical_Router', ('policies',)),
                 *(base.Watch('nb', table, (*columns, 'external_ids'),
                              stale=(notices.PEERINGS,))
-                  for table, columns in peering_rows.COLUMNS.items()))
+                  for table, columns in rows.COLUMNS.items()))
 
     def resources(self, subject: model.Peering,
                   node: model.Node) -> base.Wanted:

@@ -30,20 +30,11 @@ from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Rows
 from ovn_network_agent.ovsdb.columns import Tables
+from ovn_network_agent.resources import peering as peering_values
 
-PORT = 'Logical_Router_Port'
-ROUTE = 'Logical_Router_Static_Route'
-POLICY = 'Logical_Router_Policy'
-SET = 'Address_Set'
+PORT, ROUTE, POLICY, SET = COLUMNS = peering_values.COLUMNS
 #: the columns of a router that refer to its rows
 REFERENCES = {PORT: 'ports', ROUTE: 'static_routes', POLICY: 'policies'}
-#: the first column of each table says which row is changed, if its values are
-#: not as desired
-COLUMNS = {PORT: ('name', 'mac', 'networks', 'peer', 'enabled'),
-           ROUTE: ('ip_prefix', 'nexthop', 'output_port', 'policy',
-                   'route_table'),
-           POLICY: ('match', 'priority', 'action'),
-           SET: ('name', 'addresses')}
 #: Of one column, sorted.
 Atoms = tuple[Any, ...]
 
@@ -141,8 +132,9 @@ def _read(pair: str, there: list[Values]) -> resources.Peering:
         return peering
     # A row is missing, doubled, or has what no value has: no port is without
     # a MAC.
-    return dataclasses.replace(peering, sides=tuple(
-        dataclasses.replace(side, mac='') for side in peering.sides))
+    left, right = (dataclasses.replace(side, mac='')
+                   for side in peering.sides)
+    return dataclasses.replace(peering, sides=(left, right))
 
 
 def _of_side(side: resources.PeerSide,

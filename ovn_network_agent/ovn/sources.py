@@ -21,8 +21,11 @@ from typing import TypeVar
 
 from oslo_log import log as logging
 
+from ovn_network_agent import model
+from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import source as drivers
 from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import queries
 
 LOG = logging.getLogger(__name__)
@@ -32,6 +35,18 @@ LOG = logging.getLogger(__name__)
 Subjects = Mapping[str, Mapping[str, object]]
 
 _Result = TypeVar('_Result')
+
+#: The sources of kinds of the model, which the core makes only if a driver
+#: asks about these.
+OF_MODEL: Mapping[type, type[drivers.Source]] = {
+    model.Peering: peerings.Peerings}
+
+
+def of_drivers(loaded: Iterable[base.Driver]) -> list[drivers.Source]:
+    """The sources of all subjects that some drivers ask about."""
+    return [made() for made in dict.fromkeys(
+        made for driver in loaded for made in (*driver.SOURCES, *(
+            OF_MODEL[kind] for kind in driver.SUBJECTS if kind in OF_MODEL)))]
 
 
 class Sources:

@@ -24,6 +24,7 @@ from ovn_network_agent import trigger
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovn import schema
+from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
@@ -114,8 +115,8 @@ class Eyes:
         for name, (table, column) in MARKS.items():
             self.databases[name].require(table, (column,))
         self.view = view.View(
-            conf, self.databases, observers=[self], made_of_rows=[
-                made() for driver in drivers for made in driver.SOURCES])
+            conf, self.databases, observers=[self],
+            made_of_rows=sources.of_drivers(drivers))
 
     def start(self):
         """Load all databases."""

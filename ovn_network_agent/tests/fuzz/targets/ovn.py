@@ -39,9 +39,11 @@ from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import own_chassis
+from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
+from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovs import drains
 from ovn_network_agent.ovs import relay
 from ovn_network_agent.ovs import wiring
@@ -68,6 +70,7 @@ _SCHEMA = {
         'Logical_Router_Port': {
             'name': _TEXT, 'mac': _TEXT, 'networks': _TEXTS, **_IDS,
             'options': _MAP, 'gateway_chassis': ('Gateway_Chassis',),
+            'peer': _MAYBE,
             'ha_chassis_group': ('HA_Chassis_Group',)},
         'NAT': {'type': _TEXT, 'external_ip': _TEXT, 'logical_ip': _TEXT,
                 'logical_port': _MAYBE, 'external_mac': _MAYBE, **_IDS,
@@ -335,6 +338,24 @@ def _configured(**values):
 _CONFIGURED = [_configured(), _configured(frr__vrf_name='vrf-provider')]
 
 
+def _peerings(data):
+    """From intents to the rows of peerings, twice, and equal at both ends."""
+    nb, _sb, _ovs = _databases(data)
+    found = sources.Sources([peerings.Peerings()])
+    subjects = found.update({'nb': nb}, {}, True)
+    again = found.update({'nb': nb}, {
+        ('nb', table): set(known) for table, known in nb.items()}, False)
+    assert not found.problems and again == subjects
+    conf = world.conf()
+    driver = world.driver('network_peer', conf)
+    wanted = {}
+    for alone in subjects[model.Peering].values():
+        assert alone[''].why.isprintable() and alone[''].name.isprintable()
+        for each in driver.resources(alone[''], world.node()):
+            if isinstance(each, resources.Peering):
+                assert wanted.setdefault(each.pair, each) == each
+
+
 def _rows(data):
     """Each parser of one row, by itself."""
     nb, sb, ovs = _databases(data)
@@ -444,6 +465,10 @@ TARGETS = (
            values=('dnat_and_snat', 'snat', 'chassisredirect', 'patch',
                    'localnet', 'cr-lrp', '198.51.100.1/24', '0.0.0.0/0',
                    'is_chassis_resident("cr-lrp")')),
+    Target('ovn.peerings', _peerings, (NoInput,),
+           ('ovn.peerings', 'ovn.peer_intents'), json=True,
+           values=('ovn-network-agent:peer:a', '10.0.0.0/8',
+                   'ovn-network-agent:peer-export:a')),
     Target('ovn.rows', _rows, (NoInput,),
            ('ovn.rows', 'ovn.addresses', 'ovn.bfd', 'ovn.marks',
             'ovn.directory'),

@@ -86,9 +86,9 @@ class Plain:
 
     def lowest(self, router, other):
         """The next hops of another router."""
-        return {min((ipaddress.ip_interface(text).ip
+        return {min(ipaddress.ip_interface(text).ip
                      for text in self.ports[other]
-                     if ipaddress.ip_interface(text).version == version))
+                     if ipaddress.ip_interface(text).version == version)
                 for version in self.families(router) & self.families(other)}
 
     def overlaps(self, router, other):
@@ -165,8 +165,8 @@ class History(stateful.RuleBasedStateMachine):
             self.router(number, {port}, '')
         for one, other in sorted(agreed):
             for router, of in ((one, other), (other, one)):
-                name = next((name for name in NAMES[:3] if peers.TARGET + name
-                             not in self.words[router]))
+                name = next(name for name in NAMES[:3] if peers.TARGET + name
+                             not in self.words[router])
                 self.say(router, peers.TARGET + name, str(peers.key(of)))
 
     @stateful.rule(number=strategies.sampled_from(ROUTERS),

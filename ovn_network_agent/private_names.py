@@ -63,8 +63,7 @@ NAMES = (
         'ovs.db.idl:Idl', '_last_seqno', ('ovsdb.lock', 'ovsdb.replica'),
         'whether the content is of this connection or of the former one'),
     PrivateName(
-        'ovs.db.idl:Idl', '_db',
-        ('ovsdb.lock', 'ovsdb.question', 'ovsdb.replica'),
+        'ovs.db.idl:Idl', '_db', ('ovsdb.question', 'ovsdb.replica'),
         'the name of the database, for the log and for questions'),
     PrivateName(
         'ovs.db.idl:Idl', '__row_update', ('ovsdb.replica',),

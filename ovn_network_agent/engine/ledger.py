@@ -195,10 +195,13 @@ class Ledger:
     def forget(self, names: Container[str | None] | None = None) -> None:
         """Let refused and kept resources be tried again.
 
-        :param names: names of backends, None for all
+        :param names: names of backends, None for all; what was left to another
+            agent is then still left to it, so that a stop has an end
         """
         for ref, former in self.lasting.items():
-            if names is not None and self._owners.get(ref.kind) not in names:
+            if (isinstance(former.entry.reason, base.LeftToAnother)
+                    if names is None else
+                    self._owners.get(ref.kind) not in names):
                 continue
             if former.entry.state is State.REFUSED:
                 self._lapse(ref)

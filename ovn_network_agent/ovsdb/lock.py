@@ -22,7 +22,7 @@ the lock until the server gives up the connection: after two probe intervals of
 the server, which are 5 seconds each by default.
 
 Locks are not part of the database.  Each server of a cluster has locks of its
-own, so the lock is asked for at the leader only.
+own, and so has a relay, so the lock is asked for at the leader only.
 """
 
 import contextlib
@@ -43,8 +43,6 @@ from ovn_network_agent.ovsdb import streams
 LOG = logging.getLogger(__name__)
 
 _CLOSE_TIMEOUT = 5
-_RELAY = ('it is a relay, whose locks no other server knows; the option has '
-          'to name the servers of the database')
 
 
 class State(enum.Enum):
@@ -78,7 +76,6 @@ class Lock:
         self._remotes = remotes
         self._probe_interval = probe_interval
         self._held = held
-        self._why = ''
         # Set while the server has answered.
         self._known = threading.Event()
         self._stopping = False
@@ -94,7 +91,7 @@ class Lock:
         """The reason why the lock cannot be asked for, or ''."""
         if self.state is not State.NOT_CONNECTED:
             return ''
-        why = self._why or streams.last_reasons(
+        why = streams.last_reasons(
             idlutils.parse_connection(self._remotes)) or (
             f'no leader has answered at {self._remotes}')
         return f'the lock {self.name} of {self._database}: {why}'
@@ -146,8 +143,7 @@ class Lock:
         self._other.close()
 
     def _note(self, idl):
-        self._why = _RELAY if idl.relayed else ''
-        state = State.NOT_CONNECTED if self._why else idl.lock_state
+        state = idl.lock_state
         if state is self.state:
             return
         self.state = state
@@ -182,14 +178,6 @@ class _Idl(ovs_idl.Idl):
         return (self.state == self.IDL_S_MONITORING and
                 self._session.is_connected() and
                 self._session.get_seqno() == self._last_seqno)
-
-    @property
-    def relayed(self):
-        """Whether the server is a relay; python-ovs takes it for a leader."""
-        return self._follows and any(
-            row.model == 'relay' and row.name == self._db.name
-            for table in (self.server_tables or {}).values()
-            for row in table.rows.values())
 
     @property
     def lock_state(self):

@@ -92,6 +92,10 @@ class PeeringBackend(nb_writer.Writer):
             'the agent that has the lock of OVN_Northbound writes it')
         return {resource.ref: why for _verb, resource in delta.steps}
 
+    def taken_over(self, lost):
+        """See :meth:`base.Backend.taken_over`: the writer restores it."""
+        return set() if self.lock.is_held else set(lost)
+
     def close(self):
         """Give the lock back."""
         self.lock.close()

@@ -87,6 +87,11 @@ class Lock:
         return self._thread is not None
 
     @property
+    def is_held(self):
+        """Whether this agent has the lock."""
+        return self.state is State.HELD
+
+    @property
     def trouble(self):
         """The reason why the lock cannot be asked for, or ''."""
         if self.state is not State.NOT_CONNECTED:

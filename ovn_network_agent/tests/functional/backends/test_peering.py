@@ -303,6 +303,9 @@ class LockTest(peerings.PeeringTestCase):
         self.assertEqual([wanted.ref], [*answer])
         self.assertIsInstance(answer[wanted.ref], backends.LeftToAnother)
         self.assertFalse(woken.is_set())
+        # What is lost meanwhile is repaired by the writer.
+        self.assertEqual((set(), {wanted.ref}), tuple(
+            each.taken_over([wanted.ref]) for each in (self.backend, other)))
         self.backend.close()
         self.assertTrue(woken.wait(1))
         self.assertEqual({}, self.delete(wanted, backend=other))

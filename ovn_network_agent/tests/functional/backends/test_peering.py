@@ -215,6 +215,29 @@ class TroubleTest(peerings.PeeringTestCase):
         self.assertEqual({}, self.delete(wanted))
         self.assertEqual({}, self.ours())
 
+    def test_marks_that_name_no_pair(self):
+        """Rows with our marks go, whatever somebody has made of these."""
+        self.nb.transact(
+            *(ovsdb.insert(POLICY, f'p{n}', priority=n, match='1',
+                           action='drop', external_ids=self.marks(pair))
+              for n, pair in enumerate(('odd', '~', 'a~b~c'))),
+            *(ovsdb.mutate('Logical_Router', {'name': 'neutron-r3'},
+                           'policies', 'insert', ['named-uuid', f'p{n}'])
+              for n in range(3)),
+            ovsdb.insert(SET, name='odd', external_ids=self.marks('odd')))
+        self.synchronise(self.eyes_)
+        found = self.backend.read(frozenset())
+        self.assertEqual({'odd', '~', 'a~b~c'}, {each.pair for each in found})
+        self.assertEqual({}, self.delete(*found))
+        self.assertEqual({}, self.ours())
+        self.read_until()
+
+    @staticmethod
+    def marks(pair):
+        return ovsdb.ovsdb_dict({
+            ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+            peerings.PEER: pair})
+
     def test_names_of_others(self):
         """One peering fails, with the row; the row stays, the others come."""
         self.nb.transact(

@@ -85,7 +85,12 @@ class PeeringBackend(nb_writer.Writer):
         """
         state = self.lock.ask(_PATIENCE)
         if state is lock.State.HELD:
-            return super().apply(delta)
+            try:
+                return super().apply(delta)
+            except base.BackendError:
+                # Another agent may reach a server that this one does not.
+                self.lock.pass_on()
+                raise
         if state is lock.State.NOT_CONNECTED:
             raise base.BackendError(self.lock.trouble)
         why = base.LeftToAnother(

@@ -334,6 +334,23 @@ class LockTest(peerings.PeeringTestCase):
         self.assertEqual({}, self.delete(wanted, backend=other))
         self.assertEqual({}, self.ours())
 
+    def test_a_writer_that_cannot_write_passes_the_lock_on(self):
+        eyes = self.eyes(drivers=['network_peer'])
+        first = self.agent(eyes)
+        wanted = self.peering()
+        self.assertEqual({}, self.create(wanted, backend=first))
+        self.read_until(wanted)
+        woken = threading.Event()
+        other = self.agent(wake=lambda reason, revived=(): woken.set())
+        self.assertEqual([wanted.ref], [*self.delete(wanted, backend=other)])
+        eyes.databases['nb'].stop()
+        self.assertRaises(backends.BackendError, self.delete, wanted,
+                          backend=first)
+        self.assertTrue(woken.wait(1))
+        self.assertEqual({}, self.delete(wanted, backend=other))
+        self.eventually(lambda: first.lock.state is lock.State.WAITING,
+                        'it is the last in the queue')
+
     def test_reading_asks_for_no_lock(self):
         self.backend.read(frozenset())
         self.assertFalse(self.backend.lock.started)

@@ -85,12 +85,21 @@ class PeeringBackend(nb_writer.Writer):
         """
         state = self.lock.ask(_PATIENCE)
         if state is lock.State.HELD:
-            return super().apply(delta)
+            try:
+                return super().apply(delta)
+            except base.BackendError:
+                # Another agent may reach a server that this one does not.
+                self.lock.pass_on()
+                raise
         if state is lock.State.NOT_CONNECTED:
             raise base.BackendError(self.lock.trouble)
         why = base.LeftToAnother(
             'the agent that has the lock of OVN_Northbound writes it')
         return {resource.ref: why for _verb, resource in delta.steps}
+
+    def taken_over(self, lost):
+        """See :meth:`base.Backend.taken_over`: the writer restores it."""
+        return set() if self.lock.is_held else set(lost)
 
     def close(self):
         """Give the lock back."""

@@ -32,7 +32,8 @@ OPTS = [
              '"load_balancer", for virtual IPs, "evpn", for VNIs, and '
              '"network_peer", for peerings of routers. When a driver is '
              'removed from this list, the next start removes everything that '
-             'the driver made. An unknown, failing or doubly named driver '
+             'the driver made, but for peerings, which the other agents '
+             'want. An unknown, failing or doubly named driver '
              'prevents the start.'),
     cfg.Opt(
         'bridge_dev', type=types.InterfaceName(), default='br-ex',

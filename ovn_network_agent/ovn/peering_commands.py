@@ -48,7 +48,7 @@ class _PeeringCommand(commands.ResourceCommand[resources.Peering]):
         each.row.verify('external_ids')
         if each.router is not None:
             each.router.delvalue(
-                peering_rows.REFERENCES[each.values.table], each.row)
+                peering_rows.REFERENCES[each.table], each.row)
         each.row.delete()
 
 
@@ -75,7 +75,7 @@ class SetPeering(_PeeringCommand):
                 command.verify(txn, router, column)
         for values, row in holders:
             # The router has another peer by this name now.
-            self.remove(txn, Found(values, row, None))
+            self.remove(txn, Found(values.table, row))
         missing, left = _without_common(
             peering_rows.wanted(self.resource), there)
         for values in missing:
@@ -145,8 +145,9 @@ def _without_common(wanted: list[Values], there: list[Found]
     lacking = collections.Counter(wanted)
     left = collections.defaultdict(list)
     for each in there:
-        if lacking[each.values]:
-            lacking[each.values] -= 1
+        values = each.values
+        if lacking[values]:
+            lacking[values] -= 1
         else:
-            left[each.values.key].append(each)
+            left[values.key].append(each)
     return list(lacking.elements()), left

@@ -59,10 +59,20 @@ class Values:
 class Found:
     """A row with the mark of a peering."""
 
-    values: Values
+    table: str
     row: Row
     # None for rows that no router refers to.
-    router: Row | None
+    router: Row | None = None
+
+    @property
+    def values(self) -> Values:
+        """What the row has, computed anew each time."""
+        side = (columns.entry(self.row, 'external_ids',
+                              ownership.EXT_ID_PEER_SIDE) or ''
+                if self.router is None else str(self.router.uuid))
+        return Values(self.table, side, tuple(
+            atoms_of(columns.atoms(self.row, column))
+            for column in COLUMNS[self.table]))
 
 
 def marks(pair: str, values: Values) -> dict[str, str]:
@@ -88,14 +98,11 @@ def found(nb: Tables) -> dict[str, list[Found]]:
             for row in columns.rows(router, column):
                 pair = pair_of(row)
                 if pair:
-                    there[pair].append(Found(_values(
-                        table, str(router.uuid), row), row, router))
+                    there[pair].append(Found(table, row, router))
     for row in nb.get(SET, {}).values():
         pair = pair_of(row)
         if pair:
-            side = columns.entry(row, 'external_ids',
-                                 ownership.EXT_ID_PEER_SIDE) or ''
-            there[pair].append(Found(_values(SET, side, row), row, None))
+            there[pair].append(Found(SET, row))
     return dict(there)
 
 
@@ -120,8 +127,8 @@ def names(rows: Rows) -> dict[str, uuid.UUID]:
 
 def atoms_of(value: Any) -> Atoms:
     """The value of a column, sorted; an empty text is like no value."""
-    return tuple(sorted(each for each in (
-        [value] if isinstance(value, (str, int)) else value) if each != ''))
+    atoms = [value] if isinstance(value, (str, int)) else value
+    return tuple(sorted(each for each in atoms if each != ''))
 
 
 def _read(pair: str, there: list[Values]) -> resources.Peering:
@@ -149,11 +156,6 @@ def _of_side(side: resources.PeerSide,
         yield row(POLICY, [policy.match], [policy.priority], [policy.action])
     for name, addresses in side.address_sets:
         yield row(SET, [name], addresses)
-
-
-def _values(table: str, router: str, row: Row) -> Values:
-    return Values(table, router, tuple(
-        atoms_of(columns.atoms(row, column)) for column in COLUMNS[table]))
 
 
 def _side(router: str, there: list[Values]) -> resources.PeerSide:

@@ -82,6 +82,7 @@ class Lock:
         self._held = held
         # Set while the server has answered.
         self._known = threading.Event()
+        self._passing = False
         self._stopping = False
         self._thread = None
 
@@ -89,6 +90,11 @@ class Lock:
     def started(self):
         """Whether the lock has been asked for."""
         return self._thread is not None
+
+    @property
+    def is_held(self):
+        """Whether this agent has the lock."""
+        return self.state is State.HELD
 
     @property
     def trouble(self):
@@ -114,9 +120,19 @@ class Lock:
     def start(self):
         """Ask for the lock, now and after each loss of the connection."""
         self._own, self._other = socket.socketpair()
+        self._own.setblocking(False)
         self._thread = threading.Thread(
             target=self._run, daemon=True, name=f'lock-{self.name}')
         self._thread.start()
+
+    def pass_on(self):
+        """Let the next one have the lock, and ask for it again after that.
+
+        A holder that cannot write the database would keep all others from it.
+        """
+        if not self._stopping:
+            self._passing = True
+            self._other.send(b'.')
 
     def close(self):
         """Give the lock back, or no longer wait for it."""
@@ -142,9 +158,19 @@ class Lock:
                 waiting.fd_wait(self._own, poller.POLLIN)
                 idl.wait(waiting)
                 waiting.block()
+                if self._told() and self._passing:
+                    self._passing = False
+                    idl.force_reconnect()
         self.state = State.NOT_CONNECTED
         self._own.close()
         self._other.close()
+
+    def _told(self):
+        """Whether another thread has woken this one."""
+        try:
+            return bool(self._own.recv(64))
+        except BlockingIOError:
+            return False
 
     def _note(self, idl):
         state = idl.lock_state

@@ -215,6 +215,29 @@ class TroubleTest(peerings.PeeringTestCase):
         self.assertEqual({}, self.delete(wanted))
         self.assertEqual({}, self.ours())
 
+    def test_marks_that_name_no_pair(self):
+        """Rows with our marks go, whatever somebody has made of these."""
+        self.nb.transact(
+            *(ovsdb.insert(POLICY, f'p{n}', priority=n, match='1',
+                           action='drop', external_ids=self.marks(pair))
+              for n, pair in enumerate(('odd', '~', 'a~b~c'))),
+            *(ovsdb.mutate('Logical_Router', {'name': 'neutron-r3'},
+                           'policies', 'insert', ['named-uuid', f'p{n}'])
+              for n in range(3)),
+            ovsdb.insert(SET, name='odd', external_ids=self.marks('odd')))
+        self.synchronise(self.eyes_)
+        found = self.backend.read(frozenset())
+        self.assertEqual({'odd', '~', 'a~b~c'}, {each.pair for each in found})
+        self.assertEqual({}, self.delete(*found))
+        self.assertEqual({}, self.ours())
+        self.read_until()
+
+    @staticmethod
+    def marks(pair):
+        return ovsdb.ovsdb_dict({
+            ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+            peerings.PEER: pair})
+
     def test_names_of_others(self):
         """One peering fails, with the row; the row stays, the others come."""
         self.nb.transact(
@@ -303,10 +326,30 @@ class LockTest(peerings.PeeringTestCase):
         self.assertEqual([wanted.ref], [*answer])
         self.assertIsInstance(answer[wanted.ref], backends.LeftToAnother)
         self.assertFalse(woken.is_set())
+        # What is lost meanwhile is repaired by the writer.
+        self.assertEqual((set(), {wanted.ref}), tuple(
+            each.taken_over([wanted.ref]) for each in (self.backend, other)))
         self.backend.close()
         self.assertTrue(woken.wait(1))
         self.assertEqual({}, self.delete(wanted, backend=other))
         self.assertEqual({}, self.ours())
+
+    def test_a_writer_that_cannot_write_passes_the_lock_on(self):
+        eyes = self.eyes(drivers=['network_peer'])
+        first = self.agent(eyes)
+        wanted = self.peering()
+        self.assertEqual({}, self.create(wanted, backend=first))
+        self.read_until(wanted)
+        woken = threading.Event()
+        other = self.agent(wake=lambda reason, revived=(): woken.set())
+        self.assertEqual([wanted.ref], [*self.delete(wanted, backend=other)])
+        eyes.databases['nb'].stop()
+        self.assertRaises(backends.BackendError, self.delete, wanted,
+                          backend=first)
+        self.assertTrue(woken.wait(1))
+        self.assertEqual({}, self.delete(wanted, backend=other))
+        self.eventually(lambda: first.lock.state is lock.State.WAITING,
+                        'it is the last in the queue')
 
     def test_reading_asks_for_no_lock(self):
         self.backend.read(frozenset())

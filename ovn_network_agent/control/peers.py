@@ -29,6 +29,7 @@ from ovn_network_agent.ovsdb import writing
 
 LOG = logging.getLogger(__name__)
 
+DRIVER = 'network_peer'
 _KIND = resources.Peering.kind
 _NEUTRON = 'neutron:router_name'
 _FORGOTTEN = ('Neutron replaces external_ids of its routers at each update of '
@@ -68,7 +69,8 @@ class Peers:
         snapshot, table = self._ask(lambda: (
             self._snapshot(), self._inside.reconciler.table()))
         return json.dumps({
-            'lock': self._lock_state(),
+            'lock': state_of_lock(writer(
+                self._inside.reconciler.backends.all)),
             'peerings': [self._build(each, table) for each in sorted(
                 of_view(snapshot), key=lambda each: (
                     each.called, each.router, each.name))]})
@@ -119,14 +121,6 @@ class Peers:
 
     # -- the parts --------------------------------------------------------
 
-    @property
-    def _backend(self):
-        return next((each for each in self._inside.reconciler.backends.all
-                     if resources.Peering in each.kinds), None)
-
-    def _lock_state(self):
-        return state_of_lock(self._backend)
-
     def _build(self, peering, table):
         """One intent, with the keys that the reference documents."""
         row = table.row(resources.Ref(_KIND, (peering.pair,))
@@ -136,9 +130,9 @@ class Peers:
                 'rows_why': row.reason if row else ''}
 
     def _need_the_driver(self):
-        if 'network_peer' not in self._conf.drivers:
+        if DRIVER not in self._conf.drivers:
             raise commands.Refused(
-                'this agent has no driver network_peer, which knows of '
+                f'this agent has no driver {DRIVER}, which knows of '
                 'peerings; ask an agent that has it in [DEFAULT] drivers')
 
     def _may_write(self):
@@ -170,6 +164,15 @@ def of_view(snapshot):
     return [each for alone in (snapshot.subjects.get(
         model.Peering, {}) if snapshot else {}).values()
         for each in alone.values()]
+
+
+def writer(backends):
+    """The backend of peerings, None without one.
+
+    :param backends: iterable of :class:`backends.base.Backend`
+    """
+    return next((each for each in backends
+                 if resources.Peering in each.kinds), None)
 
 
 def state_of_lock(backend):

@@ -16,12 +16,17 @@ import json
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import peering
+from ovn_network_agent.diagnosis.address import explanation
+from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.drivers import network_peer
 from ovn_network_agent.tests.functional.backends import peerings
 from ovn_network_agent.tests.functional.control import base
+from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.ovsdb import test_lock
 
+Outcome = explanation.Outcome
 TARGET, EXPORT = ownership.EXT_ID_PEER_TARGET, ownership.EXT_ID_PEER_EXPORT
 
 
@@ -45,7 +50,7 @@ class PeersTestCase(base.CtlTestCase):
             'drivers': [*base.DRIVERS, 'network_peer'], **options})
 
     def start(self, **options):
-        return self.ready('lrp-r1', 'lrp-r2', 'lrp-r3', **options)
+        self.started = self.ready('lrp-r1', 'lrp-r2', 'lrp-r3', **options)
 
     def peers(self):
         found = json.loads(self.ends(0, self.ctl('peers', '--json')).stdout)
@@ -188,6 +193,91 @@ class PeersTest(PeersTestCase):
                     r2_web=('created', 'in place'))
         said = self.ends(0, self.ctl('drain', '--force')).stdout
         self.assertIn('nothing to do for 1 peerings of routers', said)
+
+
+class LooksTest(PeersTestCase, doctor.Looks):
+    """What explain and doctor find, beside the agent."""
+
+    def setUp(self):
+        super().setUp()
+        self.start()
+        self.conf = self.of_databases(
+            drivers=[*base.DRIVERS, 'network_peer'],
+            control_socket=self.socket)
+
+    def explained(self, address, client='192.0.2.1'):
+        """(outcome, dict of check to finding)."""
+        found, = gathering.gather(self.conf, address, client, self.socket)
+        said = explanation.explain(found)
+        return said.outcome, {each.check: each for each in said.findings}
+
+    def agree(self):
+        self.add('r1', 'db', 'r2')
+        self.add('r2', 'web', 'r1')
+        self.become(r1_db=('created', 'in place'),
+                    r2_web=('created', 'in place'))
+
+    def test_explain(self):
+        outcome, found = self.explained('10.0.2.9')
+        self.assertEqual((Outcome.NOBODY, ['nat-row']),
+                         (outcome, [*found]))
+        self.add('r2', 'web', 'r1')
+        outcome, found = self.explained('10.0.2.9')
+        self.assertIs(doctor.WARN, found['peering'].verdict)
+        self.assertIn('gives it to nobody by its peering web',
+                      found['peering'].evidence)
+        self.add('r1', 'db', 'r2')
+        self.become(r1_db=('created', 'in place'),
+                    r2_web=('created', 'in place'))
+        outcome, found = self.explained('10.0.2.9', '10.0.1.9')
+        self.assertEqual(
+            (Outcome.OK, {doctor.OK}, {
+                'agent', 'peering', 'peering-rows', 'peering-policies',
+                'peering-writer'}),
+            (outcome, {each.verdict for each in found.values()}, {*found}),
+            found)
+        self.assertIn('router r1 (neutron-r1) reaches 10.0.2.0/24',
+                      found['peering'].evidence)
+        self.assertIn('this agent has the lock',
+                      found['peering-writer'].evidence)
+
+    def test_explain_rows(self):
+        """Nobody repairs them."""
+        self.agree()
+        self.stop(self.started)
+        self.started.close()
+        self.assertIs(doctor.OK, self.explained('10.0.2.9')[1][
+            'peering-rows'].verdict)
+        self.nb.transact(
+            {'op': 'update', 'table': 'Logical_Router_Policy', 'where': [
+                ['action', '==', 'drop']], 'row': {'action': 'allow'}},
+            {'op': 'insert', 'table': 'Logical_Router_Policy',
+             'uuid-name': 'policy', 'row': {
+                 'priority': 900, 'match': 'ip4', 'action': 'drop'}},
+            ovsdb.mutate('Logical_Router', {'name': 'neutron-r2'}, 'policies',
+                         'insert', ['named-uuid', 'policy']))
+        outcome, found = self.explained('10.0.2.9')
+        self.assertEqual(
+            (Outcome.BROKEN, doctor.BROKEN, doctor.WARN),
+            (outcome, found['peering-rows'].verdict,
+             found['peering-policies'].verdict))
+        self.assertIn('such as Logical_Router_Policy',
+                      found['peering-rows'].evidence)
+        self.assertIn('900 drop "ip4"', found['peering-policies'].evidence)
+
+    def test_doctor(self):
+        self.in_this_process()
+        self.agree()
+        self.assertIn('2 created, 0 pending; lock of the writer: held',
+                      self.looked('peerings', doctor.OK))
+        self.cloud.add_tenant('r1', 'more', '10.0.2.129/25')
+        self.become(r1_db=('conflict', ''), r2_web=('conflict', ''))
+        self.assertIn('web of router r2', self.looked('peerings',
+                                                      doctor.WARN))
+        self.conf = self.of_databases(drivers=base.DRIVERS,
+                                      control_socket=self.socket)
+        self.assertIn('has no network_peer', self.looked(
+            'peerings', doctor.NOT_CHECKED))
 
 
 class WaitTest(PeersTestCase):

@@ -69,8 +69,7 @@ class Peers:
         snapshot, table = self._ask(lambda: (
             self._snapshot(), self._inside.reconciler.table()))
         return json.dumps({
-            'lock': state_of_lock(writer(
-                self._inside.reconciler.backends.all)),
+            'lock': self._lock_state(),
             'peerings': [self._build(each, table) for each in sorted(
                 of_view(snapshot), key=lambda each: (
                     each.called, each.router, each.name))]})
@@ -121,6 +120,14 @@ class Peers:
 
     # -- the parts --------------------------------------------------------
 
+    def _lock_state(self):
+        """A value of :class:`lock.State`, or 'not asked' so far."""
+        found = next((
+            each.lock for each in self._inside.reconciler.backends.all
+            if resources.Peering in each.kinds), None)
+        return (found.state.value if found and found.started else
+                lock.NOT_ASKED)
+
     def _build(self, peering, table):
         """One intent, with the keys that the reference documents."""
         row = table.row(resources.Ref(_KIND, (peering.pair,))
@@ -164,26 +171,6 @@ def of_view(snapshot):
     return [each for alone in (snapshot.subjects.get(
         model.Peering, {}) if snapshot else {}).values()
         for each in alone.values()]
-
-
-def writer(backends):
-    """The backend of peerings, None without one.
-
-    :param backends: iterable of :class:`backends.base.Backend`
-    """
-    return next((each for each in backends
-                 if resources.Peering in each.kinds), None)
-
-
-def state_of_lock(backend):
-    """The state of a backend's lock.
-
-    :param backend: :class:`backends.base.Backend`, or None
-    :returns: value of :class:`ovsdb.lock.State`; 'not asked' without a
-        backend, and before the first change
-    """
-    found = backend.lock if backend else None
-    return found.state.value if found and found.started else lock.NOT_ASKED
 
 
 def _intent(peering):

@@ -52,7 +52,8 @@ def add(commands):
     peer = commands.add_parser(
         'peer', allow_abbrev=False, help='have a router name another one as '
         'its peer, or no longer; both have to name each other')
-    peer.add_argument('action', choices=_ACTIONS)
+    peer.add_argument('action', choices=_ACTIONS,
+                      help='write the intent, or remove all of it')
     peer.add_argument('router', metavar='ROUTER',
                       help='its UUID or its name, in Neutron or in OVN')
     peer.add_argument('name', metavar='NAME',

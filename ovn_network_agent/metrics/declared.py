@@ -94,7 +94,6 @@ DIRECTIONS = ('received', 'sent')
 FAMILIES = ('ipv4', 'ipv6')
 PARTS = ('devices', 'frr')
 PEERINGS = ('pending', 'created', 'conflict', 'error')
-LOCKS = ('held', 'waiting', 'not connected', 'not asked')
 
 _PASS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _ANNOUNCE = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10)
@@ -316,11 +315,6 @@ _PEERS = (
            'all of them. Missing without this driver, and before OVN has been '
            'seen.',
            state=PEERINGS),
-    _gauge('network_peer_lock',
-           '1 for the state of the lock that makes an agent the one that '
-           'writes peerings, else 0. "not connected": no leader of '
-           'OVN_Northbound answers; "not asked": nothing was to be written. '
-           'Missing without the driver network_peer.', state=LOCKS),
 )
 
 # In the order of the page, with the title of each part.

@@ -74,7 +74,6 @@ class Endpoint(base.Serving):
         super().__init__('metrics')
         self._conf = conf
         self._locks = [each.lock for each in backends if each.lock]
-        self._backends = tuple(backends)
         self._observers = observers
         self._state = state
         self.record = record.Record()
@@ -121,7 +120,6 @@ class Endpoint(base.Serving):
             **dict.fromkeys(_OBSERVED, 0),
             **self._counts.gauges,
             **present.of_view(snapshot, self._conf),
-            **present.of_peerings(snapshot, self._conf, self._backends),
             **present.of_databases(self._state.databases)}
         if snapshot is None or snapshot.node.phase is not model.Phase.STOPPED:
             found.update(present.of_vips(self._state.standings()))

@@ -22,7 +22,6 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent.control import peers
 from ovn_network_agent.forward import standing
-from ovn_network_agent.metrics import declared
 from ovn_network_agent.netlink import neighbour_table
 
 
@@ -49,10 +48,20 @@ def of_view(snapshot, conf):
         'localnet_segments': len({
             port.segment.datapath for port in ports if port.segment}),
         'drains_requested': len(snapshot.node.drains),
+        'network_peer_intents': _peerings(snapshot, conf),
         'gateway_groups': _groups(snapshot),
         'gateway_port_served': _served(snapshot),
         'vrf_default_route_present': _default_route(
             snapshot, conf.frr.vrf_name)}
+
+
+def _peerings(snapshot, conf):
+    """The intents of routers to peer, by state; None without the driver."""
+    if peers.DRIVER not in conf.drivers:
+        return None
+    states = collections.Counter(
+        each.state for each in peers.of_view(snapshot))
+    return {(state.value,): states[state] for state in model.PeerState}
 
 
 def of_neighbours():
@@ -118,25 +127,6 @@ def of_vips(standings):
             (found.vip.address,): int(found.state is standing.State.ANNOUNCED)
             for found in standings},
         'vip_backends': backends, 'vip_backends_alive': alive}
-
-
-def of_peerings(snapshot, conf, backends):
-    """The gauges of routers that peer inside OVN.
-
-    :param snapshot: see :func:`of_view`, likewise conf
-    :param backends: iterable of :class:`backends.base.Backend`
-    :returns: as :func:`of_view`
-    """
-    if peers.DRIVER not in conf.drivers:
-        return {}
-    states = collections.Counter(
-        each.state for each in peers.of_view(snapshot))
-    lock = peers.state_of_lock(peers.writer(backends))
-    return {
-        'network_peer_intents': {} if snapshot is None else {
-            (state.value,): states[state] for state in model.PeerState},
-        'network_peer_lock': {(state,): int(state == lock)
-                              for state in declared.LOCKS}}
 
 
 def of_databases(databases):

@@ -60,15 +60,15 @@ class _Change(commands.NorthboundCommand):
             self.refused = f'router {self._uuid} is gone'
             return
         row.verify(_COLUMN)
-        self.refused = self.objection(row)
+        self.refused = self._objection(row)
         if not self.refused:
-            self.change(row)
+            self._change(row)
 
-    def objection(self, row: columns.Row) -> str:
+    def _objection(self, row: columns.Row) -> str:
         """Why the row is not to be changed, or ''."""
         raise NotImplementedError
 
-    def change(self, row: columns.Row) -> None:
+    def _change(self, row: columns.Row) -> None:
         """Change the row."""
         raise NotImplementedError
 
@@ -80,10 +80,10 @@ class AddIntent(_Change):
         super().__init__(api, router, name)
         self._target = target
 
-    def objection(self, row: columns.Row) -> str:
+    def _objection(self, row: columns.Row) -> str:
         return there_already(row, self._name)
 
-    def change(self, row: columns.Row) -> None:
+    def _change(self, row: columns.Row) -> None:
         row.setkey(_COLUMN, ownership.EXT_ID_PEER_TARGET + self._name,
                    self._target)
 
@@ -91,10 +91,10 @@ class AddIntent(_Change):
 class RemoveIntent(_Change):
     """Remove all that a router says of a peering, its filters, too."""
 
-    def objection(self, row: columns.Row) -> str:
+    def _objection(self, row: columns.Row) -> str:
         return unknown(row, self._name)
 
-    def change(self, row: columns.Row) -> None:
+    def _change(self, row: columns.Row) -> None:
         for key in intents.keys(self._name):
             if key in row.external_ids:
                 row.delkey(_COLUMN, key)

@@ -281,12 +281,15 @@ class LooksTest(PeersTestCase, doctor.Looks):
 
 
 class WaitTest(PeersTestCase):
-    """Another process has the lock."""
+    """Another process has the lock, and writes nothing."""
 
-    def test_it_is_told(self):
+    def setUp(self):
+        super().setUp()
         holder = test_lock.Holder(self, self.nb.remote, peering.LOCK)
         self.assertEqual('held', holder.state)
         self.start()
+
+    def test_it_is_told(self):
         self.assertEqual('not asked', self.peers()[0])
         self.add('r1', 'db', 'r2')
         self.add('r2', 'web', 'r1')
@@ -295,3 +298,14 @@ class WaitTest(PeersTestCase):
             'r1', 'db']['rows_why'], self.peers)
         self.assertIn('another agent writes the rows', self.ctl(
             'peers').stdout)
+
+    def test_a_plan_has_the_rows_and_writes_none(self):
+        self.add('r1', 'db', 'r2')
+        self.add('r2', 'web', 'r1')
+        self.eventually(lambda: self.peers()[0] == 'waiting', self.peers)
+        before = self.nb.content()
+        shown = self.ends(2, self.ctl('plan')).stdout
+        print(shown)
+        for text in ('peering:', '+ peering', '10.0.2.0/24', 'inport == '):
+            self.assertIn(text, shown)
+        self.assertEqual(before, self.nb.content())

@@ -16,7 +16,7 @@ import io
 from oslotest import base
 
 from ovn_network_agent.ctl import peers
-from ovn_network_agent.metrics import declared
+from ovn_network_agent.ovsdb import lock
 
 PEER = {'router': 'u', 'router_name': 'web', 'name': 'db', 'target': 'u2',
         'state': 'created', 'why': '', 'gives': ['10.0.1.0/24'],
@@ -28,9 +28,9 @@ PENDING = {**PEER, 'name': 'x', 'state': 'pending', 'why': 'not yet',
 
 class TextTest(base.BaseTestCase):
 
-    def text(self, *peerings, lock='held'):
-        return peers.text({'lock': lock, 'peerings': list(peerings)},
-                          io.StringIO())
+    def text(self, *peerings, **values):
+        return peers.text({'lock': 'held', 'peerings': list(peerings),
+                           **values}, io.StringIO())
 
     def test_no_peerings(self):
         self.assertEqual('no peerings\n', self.text())
@@ -52,8 +52,9 @@ class TextTest(base.BaseTestCase):
             {**PEER, 'rows': 'waits', 'rows_why': 'the other one'}))
 
     def test_all_states_of_the_lock(self):
-        self.assertEqual(len(declared.LOCKS), len({
-            self.text(PEER, lock=lock) for lock in declared.LOCKS}))
+        known = [*(each.value for each in lock.State), lock.NOT_ASKED]
+        self.assertEqual(len(known), len({
+            self.text(PEER, lock=each) for each in known}))
 
 
 class ChangeTest(base.BaseTestCase):

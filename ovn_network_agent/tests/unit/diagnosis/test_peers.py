@@ -95,8 +95,9 @@ class PeersTest(explained.AddressTestCase):
         for way in ({'missing': tuple(values)}, {'others': (values[0],)}):
             found = self.case(peerings.Way(self.peering, self.wanted, **way))
             self.assert_broken('peering-rows', found)
-            self.assertIn('such as Logical_Router_Port ona-peer-' +
-                          str(peers.key(1)), self.evidence(found, 'peering-rows'))
+            self.assertIn(
+                f'such as Logical_Router_Port ona-peer-{peers.key(1)}',
+                self.evidence(found, 'peering-rows'))
             self.assertIs(Outcome.BROKEN, self.outcome(found))
 
     def test_intents_without_rows(self):

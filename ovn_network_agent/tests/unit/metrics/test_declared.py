@@ -21,7 +21,6 @@ from ovn_network_agent import model
 from ovn_network_agent.forward import standing
 from ovn_network_agent.gateways import drain
 from ovn_network_agent.metrics import declared
-from ovn_network_agent.ovsdb import lock
 from ovn_network_agent.tests import tools
 
 page = tools.load('metrics')
@@ -57,8 +56,6 @@ class DeclaredTest(base.BaseTestCase):
                 (declared.PEERINGS, model.PeerState)):
             self.assertEqual({member.value for member in enumeration},
                              set(values))
-        self.assertEqual({*(member.value for member in lock.State),
-                          lock.NOT_ASKED}, set(declared.LOCKS))
 
     def test_the_page_is_up_to_date(self):
         self.assertEqual(page.PAGE.read_text(), page.text(),

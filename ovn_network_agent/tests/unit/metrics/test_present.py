@@ -18,45 +18,9 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import port_forwards
-from ovn_network_agent import resources
 from ovn_network_agent.forward import standing
 from ovn_network_agent.metrics import present
-from ovn_network_agent.ovsdb import lock
 from ovn_network_agent.tests.unit import world
-
-
-class PeeringsTest(base.BaseTestCase):
-
-    class Backend:
-        kinds = (resources.Peering,)
-
-        class lock:
-            started = True
-            state = lock.State.WAITING
-
-    def seen(self, *states, drivers=('network_peer',)):
-        view = dataclasses.replace(world.snapshot(), subjects={model.Peering: {
-            str(number): {'': model.Peering('r', 'r', 'x', state)}
-            for number, state in enumerate(states)}})
-        return present.of_peerings(view, world.conf(drivers=[*drivers]),
-                                   [self.Backend])
-
-    def test_states_and_lock(self):
-        state = model.PeerState
-        found = self.seen(state.CREATED, state.CREATED, state.CONFLICT)
-        self.assertEqual(
-            {('pending',): 0, ('created',): 2, ('conflict',): 1,
-             ('error',): 0}, found['network_peer_intents'])
-        self.assertEqual(
-            {('held',): 0, ('waiting',): 1, ('not connected',): 0,
-             ('not asked',): 0}, found['network_peer_lock'])
-
-    def test_what_is_missing(self):
-        self.assertEqual({}, self.seen(drivers=['fip_route']))
-        found = present.of_peerings(
-            None, world.conf(drivers=['network_peer']), ())
-        self.assertEqual({}, found['network_peer_intents'])
-        self.assertEqual(1, found['network_peer_lock']['not asked',])
 
 
 class ViewTest(base.BaseTestCase):
@@ -88,6 +52,18 @@ class ViewTest(base.BaseTestCase):
         self.assertEqual({('lrp-1',): 1, ('lrp-2',): 1, ('lrp-3',): 0},
                          found['gateway_port_served'])
         self.assertEqual(3, found['gateway_groups']['undecided',])
+
+    def test_intents_to_peer(self):
+        self.assertIsNone(self.present()['network_peer_intents'])
+        state = model.PeerState
+        view = dataclasses.replace(world.snapshot(), subjects={
+            model.Peering: {str(number): {'': model.Peering(
+                'r', 'r', 'x', each)} for number, each in enumerate((
+                    state.CREATED, state.CREATED, state.CONFLICT))}})
+        self.assertEqual(
+            {('pending',): 0, ('created',): 2, ('conflict',): 1,
+             ('error',): 0}, present.of_view(view, world.conf(
+                 drivers=['network_peer']))['network_peer_intents'])
 
     def test_no_router(self):
         found = self.present()

@@ -27,6 +27,7 @@ import typing
 from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
+from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import links as plain
 from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.netlink import wire
@@ -51,8 +52,10 @@ def set_devices(items):
     """
     with channel.kernel() as kernel:
         seen = vni_links.read(kernel)
+        device = limits.current().evpn.device
+        source = addresses.read_first(device) if device else ''
         return links.each(
-            items, lambda *item: _set_devices(kernel, *seen, *item))
+            items, lambda *item: _set_devices(kernel, *seen, source, *item))
 
 
 @privileged.kernel.change
@@ -128,14 +131,16 @@ class _Wanted(typing.NamedTuple):
     tunnel: vni_links.Tunnel
 
 
-def _set_devices(kernel, found, details, vni, table, mac, local, port, mtu,
-                 underlay):
+def _set_devices(kernel, found, details, source, vni, table, mac, local, port,
+                 mtu, underlay):
     """Make the devices of a VNI, or repair them.
 
     :param found: all devices, which are kept as they are after this; likewise
         details
+    :param source: the address of [evpn] local_device, '' without one
     """
-    limits.current().evpn.check_devices(vni, table, local, port, mtu, underlay)
+    limits.current().evpn.check_devices(vni, table, local, port, mtu, underlay,
+                                        source)
     checks.mac(mac)
     for name, kind in _names(vni):
         _check_ours(found, name, kind)

@@ -22,6 +22,9 @@ from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 
+# One more address of a node, which the fabric has no route to.
+OTHER = '192.0.2.99'
+
 
 class Faults:
     """Mix-in for :class:`evpn_cloud.EvpnTestCase`."""
@@ -55,6 +58,33 @@ class Faults:
             frr.start(node, node.read('/etc/frr/frr.conf'))
             self.settled()
         self.reach_hosts()
+
+    # -- the address of the tunnels ---------------------------------------
+
+    def test_the_address_of_the_tunnels(self):
+        """Without one, all stays as it is; another one counts."""
+        node, vni = self.cloud['gw2'], self.red.vni
+        first = plan.LOOPBACKS['gw2']
+        former = node.out('ip', '-d', 'link', 'show', evpn_names.vxlan(vni))
+        whole = self.running('gw2')
+        since = self.mark('gw2')
+        node.batch(f'addr del {first}/32 dev loopback1\n')
+        self.cloud.agents['gw2'].ctl('resync')
+        self.assertEqual(former, node.out('ip', '-d', 'link', 'show',
+                                          evpn_names.vxlan(vni)))
+        self.assertEqual([], self.changes('gw2', since))
+        node.batch(f'addr add {OTHER}/32 dev loopback1\n')
+        nodes.wait_until('the tunnels come from the new address', lambda: (
+            f'local {OTHER} ' in node.out('ip', '-d', 'link', 'show',
+                                          evpn_names.vxlan(vni)) and
+            f'rd {OTHER}:{vni}' in self.running('gw2')), base.SETTLE)
+        node.batch(f'addr del {OTHER}/32 dev loopback1\n'
+                   f'addr add {first}/32 dev loopback1\n')
+        nodes.wait_until('all is as before', lambda: (
+            self.running('gw2') == whole), base.SETTLE)
+        self.settled()
+        self.reach_hosts()
+        self.reach_far_machines()
 
     # -- what somebody deletes or has -------------------------------------
 

@@ -156,6 +156,15 @@ class VniDevicesTest(EvpnCase):
                                  self.names() - self.before)
             old = new
 
+    def test_the_address_of_a_device(self):
+        """The privileged side has the tunnels come from no other one."""
+        self.options = {'local_device': 'lo'}
+        self.configure()
+        self.create(self.backend, DEVICES)
+        self.assertIn("tunnel of '192.0.2.12'", self.refused(
+            dataclasses.replace(DEVICES, local='192.0.2.12')))
+        self.assertEqual([DEVICES], self.read())
+
     def test_a_bridge_that_comes_back_was_down(self):
         """Then FRR writes its neighbours again."""
         self.create(self.backend, DEVICES)

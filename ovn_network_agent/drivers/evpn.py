@@ -234,7 +234,8 @@ def _guard(dev: str) -> Iterator[resources.Rule]:
 
     The kernel sees the packets of IPv4 come from the device, and those of IPv6
     from the VRF (6.12); with both, its version makes no difference.  The
-    device requires them, so they stay until it has gone.
+    device requires them, so it is not there without them; the engine has them
+    stay until all devices have gone.
     """
     for ipv6 in (None, True):
         yield resources.VniRule(ownership.EVPN_RULE_PRIORITY,

@@ -148,7 +148,7 @@ def first(found, index):
     return ''
 
 
-def read_first(name):
+def read_first(name: str) -> str:
     """As :func:`first`, of the device with a name, on a new connection.
 
     :returns: '' also when there is no such device

@@ -84,7 +84,7 @@ class EvpnTest(base.BaseTestCase):
         self.assertEqual({resources.BLACKHOLE},
                          {rule.table for rule in rules})
         self.assertLess(resources.VniRule.stage, resources.Stage.LINK)
-        # They stay while the removal of a device takes its time.
+        # There is no device without them.
         needed = {ref for kind in (resources.VniDevices, resources.VniPort)
                   for each in self.of(kind, network())
                   for ref in each.requires}

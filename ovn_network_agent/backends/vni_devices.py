@@ -16,6 +16,9 @@ The devices have the agent's alias.  A device of another program with the name
 of one of them stays as found, and the VNI is then reported as failed.
 """
 
+import errno
+import time
+
 from ovn_network_agent import evpn_names
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
@@ -25,6 +28,9 @@ from ovn_network_agent.backends import kernel
 from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.privileged import vni_links as privileged
 
+# Seconds for which a bridge is down before it is up again.  After 0.05 s,
+# zebra 8.4 may make its neighbours anew first, and then remove them.
+_DOWN = 1.0
 _NO_TUNNEL = vni_links.Tunnel(0, '', 0)
 
 
@@ -35,6 +41,8 @@ class VniDevicesBackend(base.Backend):
     kinds = (resources.VniDevices,)
     doubted_by = (notices.kernel('link'),)
     uses_known = False
+    # For the time that a bridge is down.
+    concurrent = True
     # What is in the VRF leaves it with the VRF.
     invalidates = ('vni_port', 'sysctl', 'address', 'neighbour',
                    'neighbour_proxy', 'route', 'rule')
@@ -57,14 +65,27 @@ class VniDevicesBackend(base.Backend):
 
     def apply(self, delta):
         """Make, repair or delete devices; see :meth:`base.Backend.apply`."""
-        wanted = delta.wanted
-        return {
-            **kernel.refused(
-                privileged.set_devices, wanted,
-                [[r.vni, r.table, r.mac, r.local, r.port, r.mtu, r.underlay]
-                 for r in wanted]),
-            **kernel.refused(privileged.delete_devices, delta.delete,
-                             [r.vni for r in delta.delete])}
+        failed = _set(delta.wanted, False, (errno.EAGAIN,))
+        failed |= kernel.refused(privileged.delete_devices, delta.delete,
+                                 [r.vni for r in delta.delete])
+        down = [r for r in delta.wanted
+                if isinstance(failed.get(r.ref), base.Kept)]
+        if not down:
+            return failed
+        time.sleep(_DOWN)
+        return {ref: why for ref, why in failed.items()
+                if not isinstance(why, base.Kept)} | _set(down, True)
+
+
+def _set(wanted, rested, kept=()):
+    """Make devices or repair them; see :func:`kernel.refused`."""
+    def set_devices(items):
+        return privileged.set_devices(items, rested)
+
+    return kernel.refused(
+        set_devices, wanted,
+        [[r.vni, r.table, r.mac, r.local, r.port, r.mtu, r.underlay]
+         for r in wanted], kept)
 
 
 def _resource(vni, ours, details, names):

@@ -21,7 +21,6 @@ mark is left when the agent is killed.
 """
 
 import errno
-import time
 import typing
 
 from ovn_network_agent import evpn_names
@@ -37,25 +36,25 @@ from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import links
 
 _CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
-# Seconds for which a bridge is down before it is up again.  After 0.05 s,
-# zebra 8.4 may make its neighbours anew first, and then remove them.
-_DOWN = 1.0
 
 
 @privileged.kernel.change
-def set_devices(items):
+def set_devices(items, rested=False):
     """Make the devices of VNIs, or repair them.
 
     :param items: list of [vni, table, mac, local, port, mtu, underlay], see
         :class:`resources.VniDevices`
-    :returns: list of (index, errno, text)
+    :param rested: whether bridges that are down were so for long enough
+    :returns: list of (index, errno, text); EAGAIN for devices that are right
+        but for the bridge, which is down: to be called again after a moment
     """
     with channel.kernel() as kernel:
         seen = vni_links.read(kernel)
         device = limits.current().evpn.device
         source = addresses.read_first(device) if device else ''
         return links.each(
-            items, lambda *item: _set_devices(kernel, *seen, source, *item))
+            items, lambda *item: _set_devices(kernel, *seen, source, rested,
+                                              *item))
 
 
 @privileged.kernel.change
@@ -131,8 +130,8 @@ class _Wanted(typing.NamedTuple):
     tunnel: vni_links.Tunnel
 
 
-def _set_devices(kernel, found, details, source, vni, table, mac, local, port,
-                 mtu, underlay):
+def _set_devices(kernel, found, details, source, rested, vni, table, mac,
+                 local, port, mtu, underlay):
     """Make the devices of a VNI, or repair them.
 
     :param found: all devices, which are kept as they are after this; likewise
@@ -155,13 +154,17 @@ def _set_devices(kernel, found, details, source, vni, table, mac, local, port,
         vni_links.read_again(kernel, (name for name, _kind in _names(vni)),
                              found, details)
     requests = list(_repairs(found, details, vni, wanted))
-    again = 0, vni_links.encode_flags(evpn_names.bridge(vni), True)
-    if evpn_names.bridge(vni) not in missing and again in requests:
-        first = requests.index(again)
-        _send(kernel, requests[:first], vni)
-        time.sleep(_DOWN)
-        del requests[:first]
+    down, up = ((0, vni_links.encode_flags(evpn_names.bridge(vni), up))
+                for up in (False, True))
+    rests = up in requests and evpn_names.bridge(vni) not in missing and (
+        down in requests or not rested)
+    if rests:
+        requests.remove(up)
     _send(kernel, requests, vni)
+    if rests:
+        # This daemon has other changes to make meanwhile.
+        raise OSError(errno.EAGAIN, f'{evpn_names.bridge(vni)} is down for a '
+                      'moment, so that FRR makes its neighbours anew')
 
 
 def _names(vni):

@@ -64,19 +64,21 @@ class Faults:
     def test_the_address_of_the_tunnels(self):
         """Without one, all stays as it is; another one counts."""
         node, vni = self.cloud['gw2'], self.red.vni
-        first = plan.LOOPBACKS['gw2']
-        former = node.out('ip', '-d', 'link', 'show', evpn_names.vxlan(vni))
-        whole = self.running('gw2')
-        since = self.mark('gw2')
+        first, whole = plan.LOOPBACKS['gw2'], self.running('gw2')
+
+        def tunnel():
+            return node.out('ip', '-d', 'link', 'show', evpn_names.vxlan(vni))
+
+        self.addCleanup(node.batch,
+                        f'addr replace {first}/32 dev loopback1\n')
+        index, since = tunnel().partition(':')[0], self.mark('gw2')
         node.batch(f'addr del {first}/32 dev loopback1\n')
         self.cloud.agents['gw2'].ctl('resync')
-        self.assertEqual(former, node.out('ip', '-d', 'link', 'show',
-                                          evpn_names.vxlan(vni)))
+        self.assertEqual(index, tunnel().partition(':')[0])
         self.assertEqual([], self.changes('gw2', since))
         node.batch(f'addr add {OTHER}/32 dev loopback1\n')
         nodes.wait_until('the tunnels come from the new address', lambda: (
-            f'local {OTHER} ' in node.out('ip', '-d', 'link', 'show',
-                                          evpn_names.vxlan(vni)) and
+            f'local {OTHER} ' in tunnel() and
             f'rd {OTHER}:{vni}' in self.running('gw2')), base.SETTLE)
         node.batch(f'addr del {OTHER}/32 dev loopback1\n'
                    f'addr add {first}/32 dev loopback1\n')

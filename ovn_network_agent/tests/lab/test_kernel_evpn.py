@@ -16,12 +16,14 @@ Needs nothing of the lab but its kernel, and Open vSwitch.
 """
 
 import dataclasses
+import errno
 import socket
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import vni_devices
+from ovn_network_agent.privileged import vni_links
 from ovn_network_agent.tests.functional.netlink import base
 
 VNI, TABLE = 1001, 10_001_001
@@ -175,6 +177,22 @@ class VniDevicesTest(EvpnCase):
         found, = self.read()
         self.change(self.backend, update=((found, DEVICES),))
         self.assertNotIn('198.51.100.0/24', self.routes(TABLE))
+
+    def test_the_daemon_does_not_wait_for_a_bridge(self):
+        """It leaves the bridge down, and a later call brings it up."""
+        self.create(self.backend, DEVICES)
+        self.ip(f'link set {BRIDGE} nomaster')
+        item = [VNI, TABLE, DEVICES.mac, LOCAL, 4789, 1450, '']
+        (index, number, text), = vni_links.set_devices([item])
+        self.assertEqual((0, errno.EAGAIN), (index, number))
+        self.assertIn(f'{BRIDGE} is down', text)
+        found = self.link(BRIDGE)
+        self.assertEqual((VRF, False), (found['master'],
+                                        'UP' in found['flags']))
+        (_index, number, _text), = vni_links.set_devices([item])
+        self.assertEqual(errno.EAGAIN, number)
+        self.assertEqual([], vni_links.set_devices([item], True))
+        self.assertEqual([DEVICES], self.read())
 
     def test_devices_of_others_stay_and_are_named(self):
         for name, theirs in ((VRF, 'dummy'), (BRIDGE, 'bridge'),

@@ -131,6 +131,9 @@ EVPN_RULE_PRIORITY = RULE_PRIORITIES.claim(1100, 'evpn')
 EVPN_TIMERS = (ROUTE_PROTOCOL, 3 * ROUTE_PROTOCOL)
 # Likewise, milliseconds until updates to several neighbours are joined.
 EVPN_COALESCE = 44132
+# The kernel's device group of all devices of VNIs, by which nftables knows
+# the packets of tenants.
+EVPN_GROUP = 44132
 
 # OVS flow cookies on the provider bridge.
 COOKIE_MAC_TWEAK = COOKIES.claim(0x999, 'fip_route: MAC-tweak')

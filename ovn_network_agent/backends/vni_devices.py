@@ -103,6 +103,8 @@ def _resource(vni, ours, details, names):
     if (vrf and bridge and vxlan and vrf.up and tunnel.vni == vni and
             bridge.kind == 'bridge' and
             not tunnel.learning and details[vxlan.name].settled and all(
+                details[each.name].grouped for each in (vrf, bridge, vxlan))
+            and all(
                 each.up and each.master == master.index and
                 details[each.name].silent for each, master in (
                     (bridge, vrf), (vxlan, bridge)))):

@@ -218,6 +218,8 @@ def _mark(name):
 def _repairs(found, details, vni, wanted):
     """The requests that make devices right, which are all there."""
     vrf, bridge, vxlan = (name for name, _kind in _names(vni))
+    for name in vrf, bridge, vxlan:
+        yield from _unless(details[name].grouped, vni_links.encode_group, name)
     if not found[vrf].up:
         yield 0, vni_links.encode_flags(vrf, True)
     # After the bridge was out of the VRF, or had another MAC, FRR has its
@@ -265,6 +267,7 @@ def _set_port(kernel, found, details, name, vni, mac, bridge):
     # The VRF comes before the device is up: the kernel takes a device down
     # and up to enslave it, and its routes and neighbours would be lost.
     _send(kernel, [
+        *_unless(details[name].grouped, vni_links.encode_group, name),
         *_unless(details[name].silent, vni_links.encode_silent, name),
         *_unless(end.mac == mac, vni_links.encode_mac, name, mac),
         *_unless(end.master == found[vrf].index, vni_links.encode_master,

@@ -269,12 +269,13 @@ SILENT = {
         [254, '10.9.8.0/24'], [254, '0.0.0.0/0']]}
 # What a table with one VIP is to the wall, and what no table is.
 TABLE = ('ip', 64000, True, (('192.0.2.53', False, False, (
-    ('tcp', 53, 53, False, (('10.0.0.5', True),), ((0, 1),)),)),))
+    ('tcp', 53, 53, False, (('10.0.0.5', True),), ((0, 1),)),)),), False)
 BAD_TABLES = (
     '}\nflush ruleset\n', 'include "/etc/passwd"', '', None, (), list(TABLE),
     ('inet', *TABLE[1:]), ('ip6', *TABLE[1:]),
     # Of the configuration are another zone, and a VRF.
-    ('ip', 1, *TABLE[2:]), ('ip', 64000, False, TABLE[3]),
+    ('ip', 1, *TABLE[2:]), ('ip', 64000, False, *TABLE[3:]),
+    (*TABLE[:4], 1), TABLE[:4],
     ('ip', True, *TABLE[2:]), ('ip', '64000 accept', *TABLE[2:]),
     *(places.exchanged(TABLE, (3, 0, *path), bad) for path, bad in (
         ((0,), '192.0.2.53 }\nflush ruleset\n'), ((0,), '10.0.0.0/8'),

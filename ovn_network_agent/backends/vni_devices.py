@@ -16,6 +16,7 @@ The devices have the agent's alias.  A device of another program with the name
 of one of them stays as found, and the VNI is then reported as failed.
 """
 
+import dataclasses
 import errno
 import time
 
@@ -25,6 +26,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
+from ovn_network_agent.backends import vni_ways
 from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.privileged import vni_links as privileged
 
@@ -39,7 +41,7 @@ class VniDevicesBackend(base.Backend):
 
     name = 'vni_devices'
     kinds = (resources.VniDevices,)
-    doubted_by = (notices.kernel('link'),)
+    doubted_by = (notices.kernel('link'), notices.VNI_WAYS)
     uses_known = False
     # For the time that a bridge is down.
     concurrent = True
@@ -47,12 +49,19 @@ class VniDevicesBackend(base.Backend):
     invalidates = ('vni_port', 'sysctl', 'address', 'neighbour',
                    'neighbour_proxy', 'route', 'rule')
 
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._ways = vni_ways.Ways()
+        # The VNIs of which a former reading found the ways lost.
+        self._lost = set()
+
     def read(self, known):
         """Read the devices of all VNIs that have one of the agent.
 
         :param known: not needed, because the devices have a mark
         :returns: list of :class:`resources.VniDevices`; ``mtu`` is 0 while a
-            device is missing, down or not as it has to be
+            device is missing, down or not as it has to be, and when zebra has
+            to make its neighbours anew
         :raises base.BackendError: when the kernel does not answer
         """
         found, details = kernel.reading('devices', vni_links.read_all)
@@ -61,10 +70,19 @@ class VniDevicesBackend(base.Backend):
         names = {link.index: name for name, link in found.items()}
         vnis = {vni for name in ours
                 if (vni := evpn_names.vni_of_device(name))}
-        return [_resource(vni, ours, details, names) for vni in sorted(vnis)]
+        self._lost = kernel.reading(
+            'neighbours', self._ways.lost) & vnis if vnis else set()
+        there = [_resource(vni, ours, details, names) for vni in sorted(vnis)]
+        return [dataclasses.replace(r, mtu=0) if r.vni in self._lost else r
+                for r in there]
 
     def apply(self, delta):
         """Make, repair or delete devices; see :meth:`base.Backend.apply`."""
+        renewed = [r for r in delta.wanted if r.vni in self._lost]
+        if renewed:
+            kernel.refused(privileged.lower_bridges, renewed,
+                           [r.vni for r in renewed])
+            self._ways.renewed(r.vni for r in renewed)
         failed = _set(delta.wanted, False, (errno.EAGAIN,))
         failed |= kernel.refused(privileged.delete_devices, delta.delete,
                                  [r.vni for r in delta.delete])

@@ -85,6 +85,23 @@ def delete_devices(vnis):
 
 
 @privileged.kernel.change
+def lower_bridges(vnis):
+    """Set the agent's bridges of VNIs down; other devices stay.
+
+    :param vnis: list of numbers
+    :returns: list of (index, errno, text)
+    """
+    def lower(vni):
+        name = evpn_names.bridge(checks.integer(vni, 'VNI'))
+        if name in found and _is_ours(found[name], 'bridge'):
+            _send(kernel, [(0, vni_links.encode_flags(name, False))])
+
+    with channel.kernel() as kernel:
+        found, _details = vni_links.read(kernel)
+        return links.each([[vni] for vni in checks.sequence(vnis)], lower)
+
+
+@privileged.kernel.change
 def set_ports(items):
     """Make the veth pairs between VRFs and provider bridges, or repair them.
 

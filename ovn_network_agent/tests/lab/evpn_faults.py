@@ -20,8 +20,11 @@ from lab import node as nodes
 from lab import plan
 from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
+from ovn_network_agent.netlink import vni_neighbours
 from ovn_network_agent.tests.lab import base
 
+# Seconds until a black hole is seen for sure, and mended.
+_HOLE = 60
 # One more address of a node, which the fabric has no route to.
 OTHER = '192.0.2.99'
 
@@ -58,6 +61,39 @@ class Faults:
             frr.start(node, node.read('/etc/frr/frr.conf'))
             self.settled()
         self.reach_hosts()
+
+    def test_a_black_hole(self):
+        """It arose while the agent was dead, or hung."""
+        agent, vni = self.cloud.agents['gw1'], self.red.vni
+        bridge, vrf = evpn_names.bridge(vni), evpn_names.vrf(vni)
+        for leave, back in ((agent.kill, self.restart),
+                            (agent.freeze, agent.thaw)):
+            since = self.mark('gw1')
+            leave()
+            self.cloud['gw1'].batch(f'link set {bridge} nomaster\n'
+                                    f'link set {bridge} master {vrf}\n')
+            nodes.wait_until('no neighbour is left', lambda: any(
+                hop.lacks for hop in self.hops()), base.SETTLE)
+            back()
+            began = time.monotonic()
+            self.wait_said('gw1', f'VNI {vni:d} has routes to', since, _HOLE)
+            nodes.wait_until('all neighbours are there', lambda: (
+                self.hops() and not any(hop.lacks for hop in self.hops())),
+                _HOLE)
+            base.note(f'mended after {time.monotonic() - began:.1f} s')
+            self.settled()
+            self.reach_hosts()
+            self.reach_far_machines()
+
+    def restart(self):
+        agent = self.cloud.agents['gw1']
+        agent.start()
+        agent.wait_ready()
+
+    def hops(self):
+        """The next hops of red on gw1, a list."""
+        return [hop for hop in self.cloud['gw1'].call(vni_neighbours.read_all)
+                if hop.vni == self.red.vni]
 
     # -- the address of the tunnels ---------------------------------------
 

@@ -108,6 +108,7 @@ ITEMS = {
         [1001, 10_001_001, MAC, '', 4789, 1450, '']],
     'vni_links.set_ports': [['vrf01234567-89', 1001, MAC, 'br-ex']],
     'vni_links.delete_devices': ['1001', None, [1001]],
+    'vni_links.lower_bridges': ['1001', None, [1001]],
     'vni_links.delete_ports': [DEVICE, 'vrf-1001', 'br-ex', None, '../x'],
     'links.delete_veth_pairs': [[DEVICE, 'management-peer'],
                                 ['br-ex', 'br-ex-peer']],
@@ -259,6 +260,7 @@ VNI_ITEMS = {
 # What is not refused, and has no effect: a mark decides.
 SILENT = {
     'vni_links.delete_devices': [1, 1001, 0, 1 << 30],
+    'vni_links.lower_bridges': [1, 1001, 0, 1 << 30],
     'vni_links.delete_ports': ['vrf01234567-89'],
     'links.delete_vlans': [DEVICE, 'br-ex'],
     'neighbour_proxies.delete_proxies': [

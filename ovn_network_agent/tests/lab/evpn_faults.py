@@ -64,22 +64,22 @@ class Faults:
 
     def test_a_black_hole(self):
         """It arose while the agent was dead, or hung."""
-        agent, vni = self.cloud.agents['gw1'], self.red.vni
-        bridge, vrf = evpn_names.bridge(vni), evpn_names.vrf(vni)
-        for leave, back in ((agent.kill, self.restart),
-                            (agent.freeze, agent.thaw)):
-            since = self.mark('gw1')
+        agent = self.cloud.agents['gw1']
+        for tenant, leave, back in ((self.red, agent.kill, self.restart),
+                                    (self.blue, agent.freeze, agent.thaw)):
+            vni, since = tenant.vni, self.mark('gw1')
+            bridge, vrf = evpn_names.bridge(vni), evpn_names.vrf(vni)
             leave()
             self.cloud['gw1'].batch(f'link set {bridge} nomaster\n'
                                     f'link set {bridge} master {vrf}\n')
             nodes.wait_until('no neighbour is left', lambda: any(
-                hop.lacks for hop in self.hops()), base.SETTLE)
+                hop.lacks for hop in self.hops(vni)), base.SETTLE)
             back()
             began = time.monotonic()
             self.wait_said('gw1', f'VNI {vni:d} has routes to', since, _HOLE)
             nodes.wait_until('all neighbours are there', lambda: (
-                self.hops() and not any(hop.lacks for hop in self.hops())),
-                _HOLE)
+                (found := self.hops(vni)) and
+                not any(hop.lacks for hop in found)), _HOLE)
             base.note(f'mended after {time.monotonic() - began:.1f} s')
             self.settled()
             self.reach_hosts()
@@ -90,10 +90,10 @@ class Faults:
         agent.start()
         agent.wait_ready()
 
-    def hops(self):
-        """The next hops of red on gw1, a list."""
+    def hops(self, vni):
+        """The next hops of a VNI on gw1, a list."""
         return [hop for hop in self.cloud['gw1'].call(vni_neighbours.read_all)
-                if hop.vni == self.red.vni]
+                if hop.vni == vni]
 
     # -- the address of the tunnels ---------------------------------------
 

@@ -147,13 +147,15 @@ class PrefixListBackend(base.Backend):
 
     def _change(self, name, adds, deletes):
         known = {r.ref for r in (*adds, *deletes)}
+        networks = {r.network for r in (*adds, *deletes)}
         before = self._copies(name)
-        present = _found(name, before, known)
-        ours = self._ours(before)
+        concerned = _of(networks, before)
+        present = _found(name, concerned, known)
+        ours = self._ours(before) if deletes else ()
         # FRR would complain about the removal of a missing entry.
         deletes = [r for r in deletes
                    if r.ref in present and _line(r) in ours]
-        numbers = _numbers(before)
+        numbers = _numbers(before, concerned)
         numbered = {r: numbers(_line(r)) for r in adds
                     if present.get(r.ref) != r}
         failures = {r.ref: 'the sequence numbers of this network are in use; '
@@ -169,7 +171,7 @@ class PrefixListBackend(base.Backend):
         lists = {'adds': missing, 'deletes': deletes}
         failures.update({lists[kind][index].ref: reason
                          for kind, index, reason in refused})
-        after = _found(name, self._copies(name), known)
+        after = _found(name, _of(networks, self._copies(name)), known)
         reason = 'FRR did not take it: ' + (
             ' '.join(said.split()) or 'no message')
         missed = [r for r in missing if after.get(r.ref) != r]
@@ -201,6 +203,12 @@ class PrefixListBackend(base.Backend):
         except context.FAILURES as error:
             raise base.BackendError(
                 f'prefix list of FRR: {error}') from error
+
+
+def _of(networks, copies):
+    """The copies without the entries of other networks."""
+    return {daemon: [entry for entry in entries if entry.prefix in networks]
+            for daemon, entries in copies.items()}
 
 
 def _by_family(copies):
@@ -240,9 +248,12 @@ def _found_of(name, copies, known):
     return found
 
 
-def _numbers(copies):
-    """A function from (network, ge, le) to the sequence number, or None."""
-    four, six = map(_numbers_of, _by_family(copies))
+def _numbers(copies, concerned):
+    """A function from (network, ge, le) to the sequence number, or None.
+
+    :param concerned: the entries of the networks alone, see :func:`_of`
+    """
+    four, six = map(_numbers_of, _by_family(copies), _by_family(concerned))
     return lambda line: (six if ':' in line[0] else four)(line)
 
 
@@ -251,7 +262,7 @@ def _line(resource):
     return resource.network, resource.ge, resource.le
 
 
-def _numbers_of(copies):
+def _numbers_of(copies, concerned):
     """Likewise, for one list.
 
     An entry keeps its number, unless another copy uses the number for another
@@ -259,8 +270,9 @@ def _numbers_of(copies):
     """
     taken = {}
     old = {}
-    for entries in copies.values():
+    for entries in concerned.values():
         old.update(shape.permits(entries))
+    for entries in copies.values():
         for entry in entries:
             taken.setdefault(entry.sequence, set()).add(entry[1:])
 

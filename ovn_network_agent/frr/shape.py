@@ -66,7 +66,8 @@ def shaped(entries):
 
 def is_ours(network, number):
     """Whether the agent gives a sequence number to a network's line."""
-    return number in ownership.prefix_list_numbers(network)
+    return number is not None and ownership.is_prefix_list_number(
+        network, number)
 
 
 def free_number(network, copies):

@@ -70,6 +70,16 @@ def is_ours(network, number):
         network, number)
 
 
+def numbered(copies):
+    """(network, ge, le) of the entries with a number of the agent, a set.
+
+    :param copies: dict of daemon to list of :class:`frr.output.Entry`
+    """
+    return {line for entries in copies.values()
+            for line, number in permits(entries).items()
+            if is_ours(line[0], number)}
+
+
 def free_number(network, copies):
     """A sequence number of a network that no entry has.
 

@@ -65,7 +65,7 @@ def read(name):
 
 @privileged.frr.entrypoint
 def read_of(name, networks):
-    """Read the entries that have a number of some networks.
+    """Read at least the entries that have a number of some networks.
 
     A list of thousands of entries is long in JSON.
 
@@ -235,9 +235,13 @@ def _copies(name, networks=None):
     """The lists of a name, dict of daemon to list of Entry.
 
     :param networks: if set, only the entries with a number of these checked
-        networks
+        networks; all entries with mgmtd, as later versions of FRR take a
+        second entry with the same content
     """
-    vtysh.require(vtysh.read_daemons(), *_HOLDERS.values())
+    running = vtysh.read_daemons()
+    vtysh.require(running, *_HOLDERS.values())
+    if vty.MGMTD in running:
+        networks = None
     shown = [f'{family} prefix-list {name}'
              for family in ('ip', 'ipv6')] if networks is None else [
         f'{"ipv6" if ":" in network else "ip"} prefix-list {name} seq {number}'

@@ -302,6 +302,8 @@ CALLS = {
                              ['vrf-provider', 'A B'],
                              ['vrf-provider', '', 7]],
     'prefix_lists.read': [['OTHER'], [''], ['A json\nexit']],
+    'prefix_lists.read_of': [['OTHER', []], ['', []], ['A json\nexit', []],
+                             [LIST, HOST]],
     'prefix_lists.change': [['OTHER', [], [['10.0.0.0/8', 8, 32]]],
                             ['', [['10.0.0.0/8', 8, 32, 5]], []]],
     'prefix_lists.renew': [['OTHER', [HOST]], ['', [HOST]],

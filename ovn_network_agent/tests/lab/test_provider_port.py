@@ -379,7 +379,8 @@ class TestProviderPortKernel(ProviderPorts, base.LabTestCase):
         # This saves the prefix list of the agent, too.
         frr.add(node, f'router bgp {plan.GATEWAY_AS["gw2"]:d} vrf {plan.VRF}\n'
                       ' bgp graceful-restart\n'
-                      ' bgp graceful-restart preserve-fw-state\nexit\n')
+                      ' bgp graceful-restart preserve-fw-state\n'
+                      ' coalesce-time 3000\nexit\n')
         # The sessions take it at their start.
         node.run(['vtysh', '-c', f'clear bgp vrf {plan.VRF} *'])
         nodes.wait_until('the restart of the session is over', lambda: (

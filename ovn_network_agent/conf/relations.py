@@ -122,7 +122,8 @@ def _before_guard(conf):
     for used, option, value, first in (
             (fips.route_table_id, '[fip_route] route_rule_priority',
              fips.route_rule_priority, fips.route_rule_priority),
-            (conf.frr.vrf_name, '[veth_leak] veth_leak_rule_priority', leak,
+            # See fip_route.own_table() for those without a VRF.
+            (True, '[veth_leak] veth_leak_rule_priority', leak,
              ownership.leak_priorities(leak)[0])):
         if used and first <= guard:
             yield say(option, str(value),

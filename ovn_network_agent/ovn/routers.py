@@ -22,6 +22,7 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent.ovn import backends
 from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import provider_networks
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
@@ -46,10 +47,12 @@ class Routers:
     """Builds routers."""
 
     def __init__(self, found: queries.Queries, known: inputs.Inputs,
-                 located: segments.Segments) -> None:
+                 located: segments.Segments,
+                 places: provider_networks.ProviderNetworks) -> None:
         self._rows = found
         self._inputs = known
         self._segments = located
+        self._places = places
         self._withholding = withholding.Withholding(found, known, located)
 
     def frame(self, uuid: Uuid) -> Frame:
@@ -152,10 +155,13 @@ class Routers:
             columns.atom(redirect, 'logical_port'))
         nets, bad = rows.networks(row)
         gateway = networks.virtual_gateway(nets)
+        vni, network = self._rows.ask(self._places.vni, self._rows.ask(
+            self._segments.datapath, name))
         return model.GatewayPort(
             name, columns.atom(row, 'mac').lower(), nets, chassis,
             follows and (chassis == wiring.chassis or
                          not chassis and name in wiring.held),
             self._rows.ask(self._segments.segment, name),
             nexthop_used=gateway is not None and self._rows.ask(
-                self._segments.is_used, name, gateway)), bad
+                self._segments.is_used, name, gateway),
+            vni=vni, network=network), bad

@@ -327,6 +327,8 @@ class Addresses:
             return State.FORWARDED, (
                 f'handed over to {to}; withdrawn, and what still arrives '
                 'here is forwarded')
+        if port and port.vni and port.vni.problem:
+            return State.OMITTED, port.vni.problem
         trouble = self._trouble(known)
         if trouble:
             return (State.OMITTED if self._is_beside(known) else

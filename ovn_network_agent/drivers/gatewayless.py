@@ -52,8 +52,7 @@ def _ports(router: model.Router) -> list[model.GatewayPort]:
 
     Without the flows of its VNI, what a port sends would be in the underlay.
     """
-    return [port for port in router.local_ports
-            if not (port.vni and port.vni.problem)]
+    return [port for port in router.local_ports if port.announced]
 
 
 def _of_family(settings: typing.Any, router: model.Router, node: model.Node,

@@ -112,6 +112,11 @@ class GatewayPort:
         return self.vni.number if self.vni else 0
 
     @property
+    def announced(self) -> bool:
+        """Whether its addresses can be anywhere; not with a wrong VNI."""
+        return not (self.vni and self.vni.problem)
+
+    @property
     def served(self) -> bool:
         """Whether this chassis forwards what the port itself answers for.
 

@@ -26,6 +26,7 @@ from ovn_network_agent.ovn import provider_networks
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
+from ovn_network_agent.ovn import vnis
 from ovn_network_agent.ovn import withholding
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
@@ -69,10 +70,20 @@ class Routers:
         return Frame(model.Router(
             str(uuid), name,
             tuple(dataclasses.replace(port, tag=tags[port.lrp])
-                  if port.lrp in tags else port for port in ports),
+                  if port.lrp in tags else port
+                  for port in self._in_vnis(uuid, ports)),
             problems=(*problems, *judgement.problems), label=label,
             routed_by_ovn=judgement.routed_by_ovn),
             balanced, judgement)
+
+    def _in_vnis(self, uuid: Uuid, ports: list[model.GatewayPort]
+                 ) -> list[model.GatewayPort]:
+        """The ports with the VNI of their network, if the router agrees."""
+        chosen = self._inputs.chosen.machines
+        said = (self._rows.find('nb', _ROUTER, 'vni').keys_of(uuid)
+                if chosen and chosen.vnis is not None else ())
+        return [dataclasses.replace(port, vni=vnis.checked(each, port.vni))
+                for each in said for port in ports] or ports
 
     def sent(self, uuid: Uuid) -> tuple[tuple[str, frozenset[str]], ...]:
         """The addresses in nat_addresses of each gateway port."""

@@ -294,7 +294,8 @@ class Builder:
         """
         return cross_check.CrossCheck(
             self._rows.index, self.chassis, confirmed,
-            self._inputs.chosen.machines is not None)
+            self._inputs.chosen.machines is not None,
+            self._vni_networks.domain)
 
     # -- keeping up -------------------------------------------------------
 

@@ -65,6 +65,11 @@ class VniNetworks:
             self._joined, self._parts = {**parts[1], **parts[0]}, parts
         return self._joined
 
+    def domain(self, lrp: str) -> int:
+        """The VNI of the network of a gateway port, 0 for the underlay."""
+        found, _uuid = self._places.vni(self._segments.datapath(lrp))
+        return found.number if found else 0
+
     # -- a function of rows -----------------------------------------------
 
     def _found(self) -> dict[str, model.ProviderNetwork]:

@@ -327,14 +327,12 @@ class Addresses:
             return State.FORWARDED, (
                 f'handed over to {to}; withdrawn, and what still arrives '
                 'here is forwarded')
-        if port and port.vni and port.vni.problem:
-            return State.OMITTED, port.vni.problem
         trouble = self._trouble(known)
         if trouble:
             return (State.OMITTED if self._is_beside(known) else
                     State.FAILED), trouble
         manual = self._conf.network_cidr
-        if manual and not (known.tenant or known.port and known.port.vni) and (
+        if manual and not (known.tenant or port and port.vni) and (
                 not networks.inside(
                     known.address, networks.provider_networks((), manual))):
             return State.OMITTED, 'in no network of [DEFAULT] network_cidr'
@@ -348,6 +346,8 @@ class Addresses:
         """The reason why a driver cannot do anything about an address."""
         if known.found is None:
             return ''
+        if known.port and not known.port.announced:
+            return known.port.vni.problem
         of = known.machine.network if known.machine else known.router
         for (driver, about, name), why in self._table.broken.items():
             if about == of.uuid and name in ('', known.address):

@@ -31,7 +31,7 @@ class TwoNetworks:
 
     def setUp(self):
         super().setUp()
-        self.switches = {}
+        self.switches, self.datapaths = {}, {}
         for name in ('blue', 'red'):
             datapath = self.cloud.network
             if name == 'blue':
@@ -39,6 +39,7 @@ class TwoNetworks:
                 self.cloud._add_binding(
                     datapath, 'provnet-2', 'localnet', tag=202,
                     options=ovsdb.ovsdb_dict({'network_name': 'physnet1'}))
+            self.datapaths[name] = datapath
             self.switches[name] = self.cloud.add_switch(name, datapath)
             self.cloud.add_machine(
                 f'vm-{name}', HERE, network=datapath, mac=[f'{MAC} {ONE}'],
@@ -154,19 +155,19 @@ class VnisTest(TwoNetworks, base.OvsdbTestCase):
                          (found.routers, found.gateways))
 
 
-class RoutersTest(TwoNetworks, base.OvsdbTestCase):
+class TwoRouters(TwoNetworks):
     """Each network has a router with the same addresses as the other one."""
 
     def setUp(self):
         super().setUp()
-        networks = {'red': self.cloud.network, 'blue': self.sb.rows(
-            'Port_Binding', 'datapath', where=ovsdb.clauses(
-                {'logical_port': 'provnet-2'}))[0]['datapath']}
-        for name, network in networks.items():
+        for name, network in self.datapaths.items():
             self.cloud.add_router(name, ('192.168.50.1/24',), HERE,
                                   network=network)
             self.cloud.add_nat(name, FIP)
             self.cloud.add_tenant(name, f'net-{name}', '10.0.0.1/24')
+
+
+class RoutersTest(TwoRouters, base.OvsdbTestCase):
 
     def eyes(self):
         return super().eyes(drivers=['evpn', 'fip_route', 'tenant_network'])

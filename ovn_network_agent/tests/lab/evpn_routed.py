@@ -114,6 +114,28 @@ class Routers:
             self.assertFalse(json.loads(self.cloud.agents[name].ctl(
                 'status', '--json').stdout)['degraded'])
 
+    def test_what_is_said_of_routers(self):
+        """explain and addresses tell the tenants apart by their VNI."""
+        wanted = {(each.tenant.vni, address) for each in self.routed
+                  for address in (_OUTSIDE, _FLOATING, _VIRTUAL, str(_INSIDE))}
+        for each in self.routed:
+            self.wait_routed(each, 'gw1')
+        for vni, asked in sorted(wanted):
+            for name, outcome in (('gw1', 'ok'), ('gw2', 'elsewhere')):
+                done = self.cloud.agents[name].look(
+                    'explain', asked, '--client', plan.CLIENT, '--json',
+                    '--vni', str(vni))
+                found = json.loads(done.stdout)
+                self.assertEqual((outcome, vni, []), (
+                    found['outcome'], found['vni'], [
+                        one for one in found['findings'] if name == 'gw1' and
+                        one['verdict'] in ('WARN', 'BROKEN')]), found)
+        said = json.loads(self.cloud.agents['gw1'].ctl(
+            'addresses', '--json').stdout)['addresses']
+        self.assertLessEqual(wanted, {
+            (each['vni'], each['address']) for each in said
+            if each['state'] == 'announced'})
+
     def test_a_router_and_a_machine_of_the_network(self):
         """On the node of the gateway, and on another one."""
         routed = self.routed[0]

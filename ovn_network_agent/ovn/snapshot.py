@@ -180,6 +180,8 @@ class Builder:
         if self._inputs.chosen.machines is not None:
             self._ports.update(dirty.get(('sb', 'Port_Binding'), ()), now)
             problems = *problems, *self._ports.problems
+            self._vni_networks.update(self._ports.networks, self._routers,
+                                      self._candidates)
         if self._inputs.chosen.tenants is not None:
             self._look_at_tenants()
             problems = *problems, *self._tenants.problems
@@ -187,9 +189,7 @@ class Builder:
         if self.own.problem:
             problems = *problems, self.own.text
         return model.Snapshot(node, self._routers, self._candidates, problems,
-                              networks=self._vni_networks.beside(
-                                  self._ports.networks, self._routers,
-                                  self._candidates),
+                              networks=self._vni_networks.joined,
                               machines=self._ports.machines)
 
     def complete(self, view: model.Snapshot) -> model.Snapshot:

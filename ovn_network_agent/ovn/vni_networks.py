@@ -24,7 +24,11 @@ _Networks = Mapping[str, model.ProviderNetwork]
 
 
 class VniNetworks:
-    """Finds the networks of VNIs with gateway ports of this chassis."""
+    """Finds the networks of VNIs with gateway ports of this chassis.
+
+    :ivar joined: these and those of machines; the same mapping while they are
+        the same
+    """
 
     def __init__(self, found: queries.Queries, known: inputs.Inputs,
                  located: segments.Segments,
@@ -37,18 +41,16 @@ class VniNetworks:
         # have in VNIs.
         self._of: tuple[object, object] = (), ()
         self._ports: set[str] = set()
-        # The networks of the last view, and from what they were made.
-        self._joined: _Networks = {}
+        self.joined: _Networks = {}
+        # What they were made of.
         self._parts: tuple[_Networks, _Networks] = {}, {}
 
-    def beside(self, of_machines: _Networks,
+    def update(self, of_machines: _Networks,
                routers: tuple[model.Router, ...],
-               groups: tuple[model.GatewayGroup, ...]) -> _Networks:
-        """Those of machines and of routers.
+               groups: tuple[model.GatewayGroup, ...]) -> None:
+        """Look at the gateway ports of routers here, and that may come here.
 
-        A chassis has the devices of a VNI before a gateway port comes.
-
-        :returns: the same mapping while they are the same
+        A chassis has the devices of a VNI before the port comes.
         """
         if self._of[0] is not routers or self._of[1] is not groups:
             self._of = routers, groups
@@ -62,8 +64,7 @@ class VniNetworks:
         parts = of_machines, self._rows.ask(self._found)
         if any(new is not old for new, old
                in zip(parts, self._parts, strict=True)):
-            self._joined, self._parts = {**parts[1], **parts[0]}, parts
-        return self._joined
+            self.joined, self._parts = {**parts[1], **parts[0]}, parts
 
     def domain(self, lrp: str) -> int:
         """The VNI of the network of a gateway port, 0 for the underlay."""

@@ -274,7 +274,8 @@ EXT_ID_ANNOUNCE = 'ovn-network-agent:announce'
 # write: the tag of the announced routes.
 EXT_ID_TAG = 'ovn-network-agent:tag'
 # external_ids of Logical_Switch rows, which operators write: the VNI in EVPN,
-# and its route distinguisher and targets (rd, rt, it, et).
+# and its route distinguisher and targets (rd, rt, it, et); of Logical_Router
+# rows: what the network has to have.
 EXT_ID_EVPN = 'ovn-network-agent:evpn-'
 EXT_ID_VNI = EXT_ID_EVPN + 'vni'
 

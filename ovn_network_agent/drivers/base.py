@@ -41,10 +41,7 @@ Refs: typing.TypeAlias = tuple[resources.Ref, ...]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Watch:
-    """A subscription: changes of a table that have to wake the loop.
-
-    It becomes an ovsdbapp RowEvent whose ``run()`` only fires the trigger.
-    """
+    """A subscription: changes of a table that have to wake the loop."""
 
     # One of DATABASES.
     database: str

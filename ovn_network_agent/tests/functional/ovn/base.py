@@ -17,16 +17,15 @@ import threading
 import uuid
 
 from oslotest import base
-from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import model
 from ovn_network_agent import trigger
+from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -39,17 +38,6 @@ TIMEOUT = 10
 # Tables that nobody else watches, for marks, and a column for the text.
 MARKS = {'nb': ('Address_Set', 'name'), 'sb': ('Address_Set', 'name'),
          'ovs': ('QoS', 'type')}
-
-
-class MarkEvent(ovsdb_event.RowEvent):
-    """Seen after everything that was written before it."""
-
-    def __init__(self, table, column, text):
-        super().__init__((self.ROW_CREATE,), table, ((column, '=', text),))
-        self.seen = threading.Event()
-
-    def run(self, event, row, old):
-        self.seen.set()
 
 
 def meanwhile(backend, *happens):
@@ -92,10 +80,8 @@ class Eyes:
         self.unfit = False
         self.recovers = False
         self.trigger = trigger.Trigger(coalesce)
-        self.handlers = {name: replica.Handler() for name in remotes}
         self.databases = {
-            name: connection.Database(name, remote, self.handlers[name],
-                                      timeout, probe,
+            name: connection.Database(name, remote, timeout, probe,
                                       objection=schema.objection)
             for name, remote in remotes.items()}
         conf = world.conf(bridge_dev=cloud.BRIDGE, **options)
@@ -104,11 +90,8 @@ class Eyes:
         of_drivers = (world.driver(name, conf).events()
                       for name in conf.drivers)
         for watch in itertools.chain(events.of_view(conf), *of_drivers):
-            self.databases[watch.database].require(watch.table,
-                                                   watch.columns)
-            for event in events.of_watch('view', watch, own,
-                                         self.trigger):
-                self.handlers[watch.database].watch_event(event)
+            events.watch(self.databases[watch.database], watch, own,
+                         self.trigger.fire)
         for name, table, clauses in events.conditions(conf):
             self.databases[name].only(table, clauses)
         for name, (table, column) in MARKS.items():
@@ -125,8 +108,6 @@ class Eyes:
     def stop(self):
         for database in self.databases.values():
             database.stop()
-        for handler in self.handlers.values():
-            handler.stop()
 
     def answered(self, name):
         """Wait until a server has answered all questions so far."""
@@ -216,13 +197,12 @@ class OvsdbTestCase(base.BaseTestCase):
         """
         seen = []
 
-        class Witness(ovsdb_event.RowEvent):
-            def run(self, _event, row, _old):
-                seen.append(dict(row.external_ids))
-
         eyes = self.eyes(start=False)
-        eyes.handlers['nb'].watch_event(Witness(
-            ('update',), 'Logical_Router_Static_Route', ()))
+        eyes.databases['nb'].watch(
+            drivers.Watch('nb', 'Logical_Router_Static_Route',
+                          ('nexthop', 'external_ids'), events=('update',)),
+            lambda: None,
+            lambda row, _old: seen.append(dict(row.external_ids)))
         return eyes.start(), seen
 
     def synchronise(self, eyes):
@@ -230,11 +210,13 @@ class OvsdbTestCase(base.BaseTestCase):
         text = f'mark{uuid.uuid4().hex}'
         marks = []
         for name, (table, column) in MARKS.items():
-            marks.append(MarkEvent(table, column, text))
-            eyes.handlers[name].watch_event(marks[-1])
+            marks.append(threading.Event())
+            eyes.databases[name].watch(
+                drivers.Watch(name, table, (column,), ((column, '=', text),),
+                              ('create',)), marks[-1].set)
             self.servers[name].transact(
                 ovsdb.insert(table, **{column: text}))
         for mark in marks:
-            self.assertTrue(mark.seen.wait(ovsdb.DEADLINE))
+            self.assertTrue(mark.wait(ovsdb.DEADLINE))
 
     eventually = staticmethod(waiting.eventually)

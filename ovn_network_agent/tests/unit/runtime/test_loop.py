@@ -32,7 +32,6 @@ from ovn_network_agent.gateways import drain
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import status
 from ovn_network_agent.tests.unit import world
@@ -327,7 +326,7 @@ class LoopTest(base.BaseTestCase):
         """Without OVN nothing can be done about it, and the loop sleeps."""
         databases = {
             name: connection.Database(name, 'unix:/nowhere',
-                                      replica.Handler(), 1, 5000)
+                                      1, 5000)
             for name in ('nb', 'sb', 'ovs')}
         made = self.loop(view.View(self.conf, databases,
                                    handovers=Leaving(self.conf)))

@@ -28,7 +28,6 @@ import uuid
 
 from oslo_log import log as logging
 from ovs.db import idl as ovs_idl
-from ovsdbapp.backend.ovs_idl import connection as ovsdbapp_connection
 from ovsdbapp.backend.ovs_idl import idlutils
 
 from ovn_network_agent import backoff
@@ -63,7 +62,7 @@ def pauses():
             int(backoff.spread(_LONGEST_PAUSE)))
 
 
-class Idl(ovsdbapp_connection.OvsdbIdl):
+class Idl(values.QuickIdl):
     """Replica that remembers changed rows, and tells of them.
 
     :param watchers: :class:`Watchers`
@@ -94,9 +93,6 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         self._usual = probe_interval
         self._hurried = self._hurry = False
         self._choosing = False
-        # By table and name.
-        self._columns = collections.defaultdict(dict)
-        self._defaults = {}
         self._session.reconnect.set_backoff(*pauses())
 
     @property
@@ -211,8 +207,7 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
                   reason)
         self.doubt = reason
         self.last_id = _FROM_THE_START
-        # Rows share values, and a shared value may be what is wrong.
-        self._columns.clear()
+        self.forget_values()
         self._session.force_reconnect()
 
     def post_connect(self):
@@ -241,54 +236,6 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
             # A bug in one watcher must not stop the replica.
             LOG.exception('A watcher of %s failed', row._table.name)
             self._wake()
-
-    def _Idl__row_update(self, table, row, row_json):
-        """Take in the columns of a row; see :mod:`values`.
-
-        The library calls this method ``__row_update`` of its class.
-
-        :param table: ovs.db.schema.TableSchema
-        :param row: ovs.db.idl.Row
-        :param row_json: dict of name of a column to JSON
-        :returns: whether a column that counts has changed
-        """
-        known = self._columns[table.name]
-        changed, unusual = False, {}
-        for name, value in row_json.items():
-            column = known.get(name)
-            if column is None and name in table.columns:
-                column = known[name] = values.Column(table.columns[name])
-            taken = None if column is None else column.take(
-                row._data, value)
-            if taken is None:
-                unusual[name] = value
-            changed |= bool(taken)
-        # The library complains, and run() hears of this.
-        return bool(unusual and super()._Idl__row_update(
-            table, row, unusual)) or changed
-
-    def _Idl__add_default(self, table, row_json):
-        """Add the columns that the server leaves out of a new row.
-
-        The library calls this method ``__add_default`` of its class.  The
-        library goes through the types of all columns for each row, and gets
-        the same values each time.
-
-        :param table: IdlTable
-        :param row_json: dict of name of a column to JSON
-        """
-        known = self._defaults.get(table.name)
-        if known is None:
-            known = self._defaults[table.name] = {}
-            super()._Idl__add_default(table, known)
-        for name, value in known.items():
-            row_json.setdefault(name, value)
-
-    def cooperative_yield(self):
-        """Do nothing: the loop thread waits for the end of the load anyhow.
-
-        The library sleeps for each row, about a second for 14,000 rows.
-        """
 
 
 class Unavailable(Exception):

@@ -17,6 +17,8 @@ import dataclasses
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent.diagnosis.address import needs
+from ovn_network_agent.diagnosis.address import routers
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.drivers import tenant_network
@@ -42,7 +44,7 @@ def make(asked, builder, nb, sb, wiring, drivers, standing):
     :param standing: see :attr:`facts.Facts.standing`
     :returns: :class:`subject.Subject`; of kind NOBODY without a network
     """
-    seen = subjects.view(builder, nb, sb, wiring)
+    seen = routers.view(builder, nb, sb, wiring)
     said = standing if isinstance(standing, dict) else {}
     found = [(router, _one(asked, whole, hosts)) for router in seen.routers
              for whole, hosts in builder.behind(router)
@@ -59,9 +61,9 @@ def make(asked, builder, nb, sb, wiring, drivers, standing):
     if tenant.rivals:
         tenant = dataclasses.replace(tenant, claim=_CLAIMS.get(
             said.get('state'), model.Claim.UNKNOWN))
-    return subjects.wanting(dataclasses.replace(
+    return needs.wanting(dataclasses.replace(
         about, kind=subjects.Kind.TENANT, router=router, port=tenant.port,
-        owner=subjects.hostname(sb, tenant.port.chassis),
+        owner=routers.hostname(sb, tenant.port.chassis),
         withheld=tenant.withheld, tenant=tenant,
         also=tuple(each for _router, each in others)), drivers, router.uuid,
         seen.node, router, tenant)

@@ -68,7 +68,7 @@ class EvpnDriver(base.Driver):
     def _network(self, network: model.ProviderNetwork, vni: model.Vni,
                  node: model.Node) -> base.Wanted:
         segment = network.segment
-        why = vni.problem or segments.objection(
+        why = vni.problem or self._no_tunnel(node) or segments.objection(
             segment, bridges.served(self.settings))
         port = self._port(network, vni, node)
         if segment is None or why:
@@ -87,11 +87,12 @@ class EvpnDriver(base.Driver):
                 ) -> Iterator[base.Resource]:
         """What all networks of a VNI have in common."""
         chosen, number = self.settings.evpn, vni.number
+        local = self._local(node)
         vrf, bridge = evpn_names.vrf(number), evpn_names.bridge(number)
         rules = (*_guard(vrf), *_guard(bridge))
         devices = resources.VniDevices(
             number, self._table(vni), evpn_names.router_mac(node.chassis),
-            chosen.local_ip, chosen.udp_dstport, chosen.underlay_mtu -
+            local, chosen.udp_dstport, chosen.underlay_mtu -
             evpn_names.OVERHEAD, self.settings.frr.vrf_name,
             requires=tuple(rule.ref for rule in rules))
         yield from rules
@@ -101,15 +102,14 @@ class EvpnDriver(base.Driver):
         # zebra of the other nodes forgets the router MAC of this node with the
         # last prefix of a family, and with the MAC the other family dies (FRR
         # issue 16340).  So each node announces one prefix of each, always.
-        for anchor in evpn_names.anchors(chosen.local_ip):
+        for anchor in evpn_names.anchors(local):
             yield resources.KernelRoute(self._table(vni), anchor, vrf,
                                         requires=(devices.ref,))
         if chosen.manage_frr:
-            rd = vni.rd or (f'{chosen.local_ip}:{number}'
+            rd = vni.rd or (f'{local}:{number}'
                             if number <= _LARGEST else '')
             yield resources.EvpnInstance(
-                number, chosen.bgp_as, chosen.local_ip, rd, vni.imports,
-                vni.exports)
+                number, chosen.bgp_as, local, rd, vni.imports, vni.exports)
 
     def _device(self, network: model.ProviderNetwork,
                 port: evpn.VniPort) -> Iterator[base.Resource]:
@@ -155,7 +155,7 @@ class EvpnDriver(base.Driver):
         network = found.network
         if found.withheld:
             return
-        why = self._objection(found, network)
+        why = self._objection(found, network, node)
         if why:
             yield resources.Problem(
                 f'network {network.called}: {found.address} of port '
@@ -170,8 +170,9 @@ class EvpnDriver(base.Driver):
             self._table(vni), networks.host_prefix(found.address), port.name,
             vni=vni.number, requires=(port.ref, neighbour.ref, *(
                 (instance,) if self.settings.evpn.manage_frr else ())))
-        if found.announced and segments.usable(
-                network.segment, bridges.served(self.settings)):
+        if (found.announced and not self._no_tunnel(node) and
+                segments.usable(network.segment,
+                                bridges.served(self.settings))):
             yield neighbour
             yield route
         else:
@@ -179,17 +180,28 @@ class EvpnDriver(base.Driver):
             yield resources.Keep(route.ref)
 
     def _objection(self, found: model.PortAddress,
-                   network: model.ProviderNetwork) -> str:
+                   network: model.ProviderNetwork, node: model.Node) -> str:
         if found.claimed:
             return (f'{found.claimed} has it, too; give one of them another '
                     'address')
         if networks.host_prefix(found.address) in evpn_names.anchors(
-                self.settings.evpn.local_ip):
+                self._local(node)):
             return ('this node announces it as its own in each VNI; give the '
                     'machine another address')
         return '' if networks.inside(
             found.address, self._nets(network)) else (
             'it is in no subnet that OVN has of the network')
+
+    # -- the tunnels ------------------------------------------------------
+
+    def _local(self, node: model.Node) -> str:
+        """The address that the tunnels come from, '' without one."""
+        return self.settings.evpn.local_ip or node.tunnel
+
+    def _no_tunnel(self, node: model.Node) -> str:
+        return '' if self._local(node) else (
+            f'{self.settings.evpn.local_device} of [evpn] local_device has no '
+            'IPv4 address; give it the one that the fabric has a route to')
 
     # -- names ------------------------------------------------------------
 
@@ -222,7 +234,8 @@ def _guard(dev: str) -> Iterator[resources.Rule]:
 
     The kernel sees the packets of IPv4 come from the device, and those of IPv6
     from the VRF (6.12); with both, its version makes no difference.  The
-    device requires them, so they stay until it has gone.
+    device requires them, so it is not there without them; the engine has them
+    stay until all devices have gone.
     """
     for ipv6 in (None, True):
         yield resources.VniRule(ownership.EVPN_RULE_PRIORITY,

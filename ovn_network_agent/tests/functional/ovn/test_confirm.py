@@ -246,21 +246,20 @@ class ConfirmTest(loss.LossTestCase):
         self.sb.resume()
         self.heals(agent, 'sb', 'Port_Binding', self.redirect)
 
-    def test_an_event_that_raises_costs_itself(self):
+    def test_a_watcher_that_raises_costs_itself(self):
         agent = self.running()
-        handler, notify = agent._side._handlers['nb'], []
+        watchers, told = agent._databases['nb']._watchers, []
         session = agent._databases['nb']._connection.idl._session
         before = session.get_seqno()
 
-        def broken(event, row, updates=None):
-            notify.append(event)
-            raise ValueError('a bug in an event')
-        self.addCleanup(setattr, handler, 'notify', handler.notify)
-        handler.notify = broken
+        def broken(event, row, updates):
+            told.append(event)
+            raise ValueError('a bug in a watcher')
+        watchers.tell = broken
         self.cloud.add_nat('r1', '198.51.100.12')
         self.eventually(lambda: '198.51.100.12/32' in self.announced(),
                         'the others are seen')
-        self.assertTrue(notify)
+        self.assertTrue(told)
         self.assertEqual(before, session.get_seqno(), 'connected anew')
         self.assertEqual([], self.deleted())
 

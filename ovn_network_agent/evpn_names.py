@@ -193,8 +193,16 @@ def anchors(local: str) -> tuple[str, ...]:
 
 
 def subject(vni: int, prefix: str) -> str:
-    """What a resource of one address of a VNI is about."""
-    return f'{_SUBJECT}{vni:d} {prefix}'
+    """What a resource of one address is about.
+
+    :param vni: 0 for the underlay
+    """
+    return f'{_SUBJECT}{vni:d} {prefix}' if vni else prefix
+
+
+def subject_of_host(vni: int, address: str) -> str:
+    """Likewise of one that is about an IP address."""
+    return subject(vni, f'{address}/{128 if ":" in address else 32:d}')
 
 
 def vni_of_subject(text: str) -> int:

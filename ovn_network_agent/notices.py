@@ -23,6 +23,7 @@ STATIC_ROUTES = 'nb:static routes'
 MAC_BINDINGS = 'nb:mac bindings'
 BFD_TIMERS = 'nb:bfd timers'
 # A chassis is gone for good, or back.
+PEERINGS = 'nb:peerings'
 CHASSIS_GONE = 'sb:chassis gone'
 # The chassis or the host name of this node is known, or is another one.
 IDENTITY = 'identity'

@@ -89,6 +89,9 @@ FLOW_PRIORITIES = Claims('flow priority')
 TUNNEL_KEYS = Claims('tunnel key', '#x')
 # Of routes in FRR, also as metrics of kernel routes.
 ROUTE_TAGS = Claims('route tag')
+# Of Logical_Router_Policy.  ovn-kubernetes and drivers of other projects write
+# such rows, too; Neutron does not.
+POLICY_PRIORITIES = Claims('priority of router policies')
 
 # Kernel routes: rtm_protocol.  The number is free in the kernel's rt_protos;
 # the Go program uses it, too.
@@ -126,6 +129,10 @@ RULE_PRIORITIES.claim(leak_priorities(LEAK_RULE_PRIORITY), 'veth_leak')
 # which come behind the kernel's own rule for VRFs.
 EVPN_TABLES = TABLES.claim(range(10_000_000, 10_000_000 + (1 << 24)), 'evpn')
 EVPN_RULE_PRIORITY = RULE_PRIORITIES.claim(1100, 'evpn')
+# The driver network_peer, defaults of options: policies that let the sources
+# of a peer in, and behind these the policies that drop all others.
+PEER_ALLOW_PRIORITY = POLICY_PRIORITIES.claim(600, 'network_peer: allow')
+PEER_DROP_PRIORITY = POLICY_PRIORITIES.claim(500, 'network_peer: drop')
 # Keepalive and hold time of BGP instances without any neighbour, in seconds:
 # the mark of the agent's instances in FRR, because nobody else chooses them.
 EVPN_TIMERS = (ROUTE_PROTOCOL, 3 * ROUTE_PROTOCOL)
@@ -267,9 +274,22 @@ EXT_ID_ANNOUNCE = 'ovn-network-agent:announce'
 # write: the tag of the announced routes.
 EXT_ID_TAG = 'ovn-network-agent:tag'
 # external_ids of Logical_Switch rows, which operators write: the VNI in EVPN,
-# and its route distinguisher and targets (rd, rt, it, et).
+# and its route distinguisher and targets (rd, rt, it, et); of Logical_Router
+# rows: what the network has to have.
 EXT_ID_EVPN = 'ovn-network-agent:evpn-'
 EXT_ID_VNI = EXT_ID_EVPN + 'vni'
+
+# external_ids of Logical_Router rows, which operators write, with the name of
+# the peering behind: the other router, and the prefixes that this router gives
+# it and takes from it.
+EXT_ID_PEER_TARGET = 'ovn-network-agent:peer:'
+EXT_ID_PEER_EXPORT = 'ovn-network-agent:peer-export:'
+EXT_ID_PEER_IMPORT = 'ovn-network-agent:peer-import:'
+# external_ids of all rows of a peering, beside EXT_ID_MANAGED: the UUIDs of
+# both routers, see peer_pair.
+EXT_ID_PEER = 'ovn-network-agent-peer'
+# Of rows that no router refers to: the UUID of the router whose side they are.
+EXT_ID_PEER_SIDE = 'ovn-network-agent-peer-side'
 
 # The tags that routes of the agent may have in FRR.  A static route with such
 # a tag and with the next hop of the agent is the agent's.  FRR takes the lower
@@ -321,8 +341,27 @@ def marks(of: Owner) -> dict[str, str]:
 
 
 def is_managed(external_ids: Mapping[str, str]) -> bool:
-    """Whether an NB row carries the mark of an agent (of any node)."""
-    return external_ids.get(EXT_ID_MANAGED) == EXT_ID_MANAGED_VALUE
+    """Whether a row carries the mark of an agent (of any node).
+
+    The rows of a peering have a writer of their own, and belong to no node.
+    """
+    return (external_ids.get(EXT_ID_MANAGED) == EXT_ID_MANAGED_VALUE and
+            EXT_ID_PEER not in external_ids)
+
+
+def peer_pair(one: str, other: str) -> str:
+    """The key of the peering of two routers.
+
+    :param one: UUID of the row of a router; likewise other
+    """
+    return '~'.join(sorted((one, other)))
+
+
+def peer_of(external_ids: Mapping[str, str]) -> str:
+    """The key of the peering that a row belongs to, or ''."""
+    return (external_ids.get(EXT_ID_PEER, '')
+            if external_ids.get(EXT_ID_MANAGED) == EXT_ID_MANAGED_VALUE
+            else '')
 
 
 def relay_name(address: str, network: str = '') -> str:

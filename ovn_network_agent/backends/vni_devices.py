@@ -83,6 +83,7 @@ class VniDevicesBackend(base.Backend):
             kernel.refused(privileged.lower_bridges, renewed,
                            [r.vni for r in renewed])
             self._ways.renewed(r.vni for r in renewed)
+            self._lost = set()
         failed = _set(delta.wanted, False, (errno.EAGAIN,))
         failed |= kernel.refused(privileged.delete_devices, delta.delete,
                                  [r.vni for r in delta.delete])

@@ -300,6 +300,20 @@ def _selections(conf):
                   f'{",".join(conf.network_cidr)}')
 
 
-RULES = (_devices, _vip_device, _tables, _reply_table, _evpn, _priorities,
+def _policy_priorities(conf):
+    """Check that the policies of peers have an order."""
+    if 'network_peer' not in conf.drivers:
+        return
+    allow = conf.network_peer.allow_priority
+    drop = conf.network_peer.drop_priority
+    if allow <= drop:
+        yield say('[network_peer] allow_priority', str(allow),
+                  f'does not come before drop_priority ({drop:d}), so all '
+                  'packets of peers would be dropped; choose a number above '
+                  'it')
+
+
+RULES = (_devices, _vip_device, _tables, _reply_table, _evpn,
+         _policy_priorities, _priorities,
          _forward_priorities, _pair, _pair_overlaps, _networks,
          _no_time_to_drain, _silent_before_missing, _bfd_timers, _selections)

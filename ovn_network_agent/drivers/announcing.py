@@ -55,9 +55,8 @@ def provider_networks(settings: typing.Any,
     :param settings: may also be the ConfigOpts of oslo.config
     """
     # The networks of a VNI may be any.
-    tenants = isinstance(port, model.ProviderNetwork) and port.vni
     return networks.provider_networks(
-        port.networks, () if tenants else settings.network_cidr)
+        port.networks, () if port.vni else settings.network_cidr)
 
 
 def machine_watches() -> tuple[base.Watch, ...]:

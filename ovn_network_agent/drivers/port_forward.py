@@ -92,7 +92,7 @@ class PortForwardDriver(base.Driver):
         """An address of SNAT, whose connections to a VIP are masqueraded."""
         version = networks.family_of_valid(served.address)
         if ('snat' in served.kinds and served.answered and node.extent and
-                version in node.extent.routers):
+                not served.port.vni and version in node.extent.routers):
             yield resources.NftElement(nft_table.family(version),
                                        ownership.NFT_SNAT, served.address)
 
@@ -118,7 +118,8 @@ class PortForwardDriver(base.Driver):
 
         A configured ``network_cidr`` takes the place of those of IPv4.
         """
-        texts = [text for port in ports for text in port.networks]
+        texts = [text for port in ports if not port.vni
+                 for text in port.networks]
         for version in node.extent.versions if node.extent else ():
             if version == 6 or not self.settings.network_cidr:
                 yield version, networks.of_version(version, texts)

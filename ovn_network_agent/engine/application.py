@@ -107,7 +107,9 @@ class Application:
         told: dict[tuple[int, str, str], list[str]] = {}
         for ref, reason in answer.items():
             # Each attempt is refused for the same reason, perhaps for days.
-            level = (logging.DEBUG if not self._ledger.refused(ref, reason)
+            known = not self._ledger.refused(ref, reason)
+            level = (logging.DEBUG if known or isinstance(
+                         reason, base.LeftToAnother)
                      else logging.INFO if isinstance(reason, notyet.Reason)
                      else logging.WARNING)
             stays = ' stays' if isinstance(reason, base.Kept) else ''

@@ -350,7 +350,8 @@ class Reconciler:
             found.put(resource.ref, ledger.State.WAITS,
                       f'waits for {holders[0].kind} '
                       f'{outcome.brief(holders[0].key)}', holders[0])
-        return not holders and not found.still_refused(resource.ref)
+        return not (holders or found.still_refused(resource.ref) or
+                    found.still_kept(resource.ref))
 
     def _before(self, resource: resources.Resource,
                 states: Container[ledger.State]) -> list[resources.Ref]:

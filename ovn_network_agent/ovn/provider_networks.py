@@ -53,6 +53,25 @@ class ProviderNetworks:
         self._withholding = withholding.Withholding(found, known, located)
 
     def network(self, datapath: Uuid) -> Network | None:
+        """The provider network of machines, None for another one."""
+        found = self._rows.ask(self.every, datapath)
+        chosen = self._inputs.chosen.machines
+        if found is None or chosen is None or (
+                chosen.networks and not found.network.named or
+                not (found.network.vni or chosen.without_vni)):
+            return None
+        return found
+
+    def vni(self, datapath: Uuid | None) -> tuple[model.Vni | None, str]:
+        """The VNI of the provider network of a datapath, and its UUID."""
+        chosen = self._inputs.chosen.machines
+        localnet = self._segments.localnet(datapath)
+        if localnet is None or chosen is None or chosen.vnis is None:
+            return None, ''
+        row = self._withholding.network(localnet)
+        return self._vni(row, chosen.vnis), row.uuid or str(datapath)
+
+    def every(self, datapath: Uuid) -> Network | None:
         """The provider network of a datapath, None for another one."""
         localnet = self._segments.localnet(datapath)
         chosen = self._inputs.chosen.machines
@@ -63,8 +82,6 @@ class ProviderNetworks:
         named = bool(chosen.networks &
                      {*row.names, segment.physical_network})
         vni = None if chosen.vnis is None else self._vni(row, chosen.vnis)
-        if chosen.networks and not named or not (vni or chosen.without_vni):
-            return None
         routers = tuple(sorted(self._routers(datapath)))
         subnets = {subnet for of, subnet in self._rows.find(
             'sb', _BINDING, 'subnet').keys() if of == datapath}

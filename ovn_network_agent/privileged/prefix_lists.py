@@ -33,11 +33,12 @@ from ovn_network_agent.privileged import vtysh
 _DAEMONS = (vty.MGMTD, 'zebra', 'bgpd')
 # The daemons that use the lists, by the names that FRR 8 prints.
 _HOLDERS = {'BGP': 'bgpd', 'ZEBRA': 'zebra'}
-# Lines of a transaction.  For each line FRR 8.4 looks twice at all entries of
-# the list, at those of the same transaction too, and answers nobody until the
-# transaction ends: with 1,000 lines of 1,000 that takes 5 s, with 50 lines
-# 0.2 s.  A vtysh costs a process, so it gets more of them.
-_LINES, _LINES_OF_VTYSH = 50, 200
+# Lines of a transaction.  For each line FRR 8.4 looks at all entries of the
+# list, at those of the same transaction too: twice, and four times if the line
+# has "ge" and "le".  A daemon answers nobody meanwhile: with 1,000 lines for 5
+# to 17 s, with the last 25 of them for 0.1 to 0.5 s.  A vtysh costs a process,
+# so it gets more lines.
+_LINES, _LINES_OF_VTYSH = 25, 200
 #: Most networks whose entries are read alone.
 FEW = 10
 # The answer of a daemon that lacks the list, see session.Session.ask.

@@ -138,8 +138,9 @@ def explain(facts):
 
 def _here(facts):
     """The findings of an address that this node has to announce."""
-    network, segment = facts.subject.network, facts.subject.segment
-    if network is not None and network.vni:
+    of, segment = (facts.subject.port or facts.subject.network,
+                   facts.subject.segment)
+    if of is not None and of.vni:
         return evpn.judge(facts) if facts.vni else []
     if segment is None or not segment.device or (
             facts.subject.router is not None and

@@ -17,6 +17,7 @@ failed reader leaves the reason in its place, and the others go on.
 """
 
 import dataclasses
+import functools
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import networks
@@ -169,11 +170,12 @@ def _in_ovn(conf, address, drivers, found, standings):
     """
     in_vnis = []
     try:
-        (about, *others), bindings = finding.find(conf, address, drivers,
-                                                  found.standing)
-        in_vnis = [_in_vni(conf, dataclasses.replace(
-            found, subject=each, standing=_standing(standings, address,
-                                                    each.vni)))
+        (about, *others), bindings = finding.find(
+            conf, address, drivers, functools.partial(
+                _standing, standings, address))
+        in_vnis = [_in_vni(conf, _with_inside(conf, dataclasses.replace(
+            found, subject=each, bindings=bindings,
+            standing=_standing(standings, address, each.vni))))
                    for each in others]
     except readers.Unread as error:
         found = dataclasses.replace(found, databases=error)
@@ -183,13 +185,19 @@ def _in_ovn(conf, address, drivers, found, standings):
         about, bindings = needs.without_ovn(
             address, conf.bridge_dev, devices.node(
                 conf.bridge_dev, conf.frr.vrf_name), drivers), ()
-    found = dataclasses.replace(found, subject=about, bindings=bindings)
-    if about.here and about.kind in (subjects.Kind.FIP,
-                                     subjects.Kind.DISTRIBUTED):
-        found = dataclasses.replace(found, inside=attempt(
-            northbound.read_inside, conf, about.router.uuid,
-            about.nat.logical_ip, _DATABASE))
+    found = _with_inside(conf, dataclasses.replace(
+        found, subject=about, bindings=bindings))
     return _node(conf, found) if about.here else found, in_vnis
+
+
+def _with_inside(conf, found):
+    """The facts with what has the inner address of a floating IP here."""
+    about = found.subject
+    return dataclasses.replace(found, inside=attempt(
+        northbound.read_inside, conf, about.router.uuid,
+        about.nat.logical_ip, _DATABASE)) if (
+            about.here and about.kind in (
+                subjects.Kind.FIP, subjects.Kind.DISTRIBUTED)) else found
 
 
 def _standing(said, address, vni=0):
@@ -241,9 +249,9 @@ def _node(conf, found):
 
 
 def _in_vni(conf, found):
-    """Read what this node has for a machine on a network with a VNI."""
+    """Read what this node has for an address in a VNI."""
     about = found.subject
-    if about.end is None:
+    if about.end is None or not about.here:
         return found
     vrf = evpn_names.vrf(about.vni)
     # zebra takes the routes from the kernel.

@@ -37,7 +37,8 @@ def wanting(about, drivers, owner, *subjects):
     :param owner: UUID of the router or network of the address
     :param subjects: those of the drivers that concern the address
     """
-    wanted = _answers(drivers, about.node, *subjects)
+    wanted = _answers(drivers, about.node, *subjects,
+                      *(each for each in (about.provider,) if each))
     return dataclasses.replace(
         about, wanted=tuple(each for each in wanted
                             if concerns(each, about.address, about.prefix)),

@@ -31,13 +31,26 @@ def make(address, builder, nb, sb, wiring, drivers):
     :param sb: rows of SB, see :mod:`readers.southbound`
     :param wiring: :class:`model.wiring.Wiring`
     :param drivers: list of :class:`drivers.base.Driver`
-    :returns: :class:`subject.Subject`
+    :returns: list of :class:`subject.Subject`: that outside of VNIs, of kind
+        NOBODY if no router has the address there, and those in VNIs
     """
     seen = view(builder, nb, sb, wiring)
     found = [(router, *_place_in(
         address, router, builder.addresses(router.uuid).sources(address)))
              for router in seen.routers]
     found = [each for each in found if each[1] is not subjects.Kind.NOBODY]
+    places = {0: []}
+    for each in found:
+        places.setdefault(each[3].domain if each[3] else 0, []).append(each)
+    return [_of_routers(address, builder, nb, sb, drivers, seen, each)
+            for _vni, each in sorted(places.items())]
+
+
+def _of_routers(address, builder, nb, sb, drivers, seen, found):
+    """The :class:`subject.Subject` of the routers with an address in one VNI.
+
+    :param found: list of (router, kind, NAT row, gateway port)
+    """
     if not found:
         return subjects.Subject(address, node=seen.node)
     # A router whose port is here comes first: it is asked for on this node.
@@ -47,7 +60,8 @@ def make(address, builder, nb, sb, wiring, drivers):
     machine = _machine(address, nb, sb) if (
         kind in (subjects.Kind.DISTRIBUTED, subjects.Kind.FIP)) else None
     served = [each for each in seen.addresses[router.uuid].values()
-              if each.address == address]
+              if each.address == address and each.port.domain == (
+                  port.domain if port else 0)]
     withheld = next((each.withheld for each in served if each.withheld), (
         builder.addresses(router.uuid).objection(
             address, port.lrp if port else '')))
@@ -56,8 +70,18 @@ def make(address, builder, nb, sb, wiring, drivers):
         machine.host if machine and machine.mac else
         hostname(sb, port.chassis) if port else '',
         tuple(_claim(nb, sb, *each) for each in found),
-        machine=machine, own=builder.own, withheld=withheld),
+        machine=machine, own=builder.own, withheld=withheld,
+        provider=provider(seen, port)),
         drivers, router.uuid, seen.node, router, *served)
+
+
+def provider(seen, port):
+    """The network of a gateway port in a VNI, None without one here.
+
+    :param seen: :class:`model.Snapshot`
+    :param port: :class:`model.GatewayPort`, or None
+    """
+    return seen.networks.get(port.network) if port and port.vni else None
 
 
 def view(builder, nb, sb, wiring):

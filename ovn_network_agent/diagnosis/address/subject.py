@@ -87,6 +87,8 @@ class Subject:
         also one that is not announced
     :ivar asked: the prefix that was asked for, which has the address; '' for
         the address alone
+    :ivar provider: :class:`model.ProviderNetwork` of a gateway port here that
+        is in a VNI, or None
     """
 
     address: str
@@ -109,6 +111,7 @@ class Subject:
     own: own_chassis.OwnChassis = own_chassis.OwnChassis('')
     tenant: model.TenantPrefix | None = None
     asked: str = ''
+    provider: model.ProviderNetwork | None = None
 
     @property
     def prefix(self):
@@ -135,14 +138,16 @@ class Subject:
 
     @property
     def network(self):
-        """The :class:`model.ProviderNetwork` of a machine, or None."""
+        """The :class:`model.ProviderNetwork` of a machine or a VNI, or None.
+        """
         return self.found.network if self.found else (
-            self.binding and self.binding.of)
+            self.binding.of if self.binding else self.provider)
 
     @property
     def vni(self):
         """The VNI that the address is in, 0 for none."""
-        return self.network.domain if self.network else 0
+        of = self.port or self.network
+        return of.domain if of else 0
 
     @property
     def end(self):

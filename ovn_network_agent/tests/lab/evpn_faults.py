@@ -200,7 +200,8 @@ class Faults:
         drivers = agent.config['DEFAULT']['drivers']
         agent.kill()
         try:
-            agent.config['DEFAULT']['drivers'] = drivers.removesuffix(',evpn')
+            # Others would have the routers in the underlay.
+            agent.config['DEFAULT']['drivers'] = 'gateway_drain,port_forward'
             agent.start()
             agent.wait_ready()
             for tenant in self.tenants:

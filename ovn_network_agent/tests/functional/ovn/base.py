@@ -24,6 +24,7 @@ from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovn import schema
+from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.tests import waiting
@@ -87,17 +88,18 @@ class Eyes:
         conf = world.conf(bridge_dev=cloud.BRIDGE, **options)
         own = own_rows.OwnRows(lambda: self.view.last,
                                lambda: self.view.dead)
-        of_drivers = (world.driver(name, conf).events()
-                      for name in conf.drivers)
-        for watch in itertools.chain(events.of_view(conf), *of_drivers):
+        made = [world.driver(name, conf) for name in conf.drivers]
+        for watch in itertools.chain(events.of_view(conf), *(
+                driver.events() for driver in made)):
             events.watch(self.databases[watch.database], watch, own,
                          self.trigger.fire)
         for name, table, clauses in events.conditions(conf):
             self.databases[name].only(table, clauses)
         for name, (table, column) in MARKS.items():
             self.databases[name].require(table, (column,))
-        self.view = view.View(conf, self.databases,
-                              observers=[self])
+        self.view = view.View(
+            conf, self.databases, observers=[self],
+            made_of_rows=sources.of_drivers(made))
 
     def start(self):
         """Load all databases."""

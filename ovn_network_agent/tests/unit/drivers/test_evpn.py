@@ -170,7 +170,7 @@ class EvpnTest(base.BaseTestCase):
         self.assertEqual([], self.wanted(address(of=plain)))
         bad = network(vni=model.Vni(1001, problem='it is wrong'))
         problem, = self.wanted(bad)
-        self.assertIn('network red: machines on this chassis are not in EVPN, '
+        self.assertIn('network red: nothing on this chassis is in EVPN, '
                       'because it is wrong', problem.text)
         self.assertEqual([], self.wanted(address(of=bad)))
 

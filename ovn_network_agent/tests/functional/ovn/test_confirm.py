@@ -246,20 +246,21 @@ class ConfirmTest(loss.LossTestCase):
         self.sb.resume()
         self.heals(agent, 'sb', 'Port_Binding', self.redirect)
 
-    def test_a_watcher_that_raises_costs_itself(self):
+    def test_an_event_that_raises_costs_itself(self):
         agent = self.running()
-        watchers, told = agent._databases['nb']._watchers, []
+        handler, notify = agent._side._handlers['nb'], []
         session = agent._databases['nb']._connection.idl._session
         before = session.get_seqno()
 
-        def broken(event, row, updates):
-            told.append(event)
-            raise ValueError('a bug in a watcher')
-        watchers.tell = broken
+        def broken(event, row, updates=None):
+            notify.append(event)
+            raise ValueError('a bug in an event')
+        self.addCleanup(setattr, handler, 'notify', handler.notify)
+        handler.notify = broken
         self.cloud.add_nat('r1', '198.51.100.12')
         self.eventually(lambda: '198.51.100.12/32' in self.announced(),
                         'the others are seen')
-        self.assertTrue(told)
+        self.assertTrue(notify)
         self.assertEqual(before, session.get_seqno(), 'connected anew')
         self.assertEqual([], self.deleted())
 

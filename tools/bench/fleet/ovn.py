@@ -19,6 +19,7 @@ the agents are, without a question to the servers.
 import threading
 
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import replica as replicas
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
@@ -43,15 +44,17 @@ class Ovn:
 
     def __init__(self, cloud):
         self._cloud = cloud
-        self._databases = {}
+        self._handlers, self._databases = [], {}
         for name, tables in _TABLES.items():
+            handler = replicas.Handler()
             made = connection.Database(
-                name, getattr(cloud, name).remote, 60, 0)
+                name, getattr(cloud, name).remote, handler, 60, 0)
             for table, columns in tables.items():
                 made.require(table, columns)
             if name == 'sb':
                 made.only('Port_Binding', [['type', '==', 'chassisredirect']])
             made.start()
+            self._handlers.append(handler)
             self._databases[name] = made
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -63,6 +66,8 @@ class Ovn:
         self._thread.join()
         for database in self._databases.values():
             database.stop()
+        for handler in self._handlers:
+            handler.stop()
 
     def __enter__(self):
         return self

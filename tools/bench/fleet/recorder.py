@@ -19,6 +19,7 @@ import threading
 
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import replica as replicas
 from ovn_network_agent.tests import waiting
 
 
@@ -88,7 +89,8 @@ def replica(name, server, directory):
     :returns: (requests, dict of table to number of rows)
     """
     recorder = Recorder(server.remote.removeprefix('unix:'), directory)
-    made = connection.Database(name, recorder.remote, 10, 60000)
+    handler = replicas.Handler()
+    made = connection.Database(name, recorder.remote, handler, 10, 60000)
     for watch in events.VIEW:
         if watch.database == name:
             made.require(watch.table, watch.columns)
@@ -102,6 +104,7 @@ def replica(name, server, directory):
             counted = {table: len(rows[table]) for table in rows}
     finally:
         made.stop()
+        handler.stop()
     # The schema is fetched before, on connections that end.
     monitors = [one for one in recorder.requests
                 if one['method'].startswith(('monitor', 'set_db'))]

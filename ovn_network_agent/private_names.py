@@ -49,7 +49,7 @@ NAMES = (
         'the rows that a column refers to; the attribute makes copies of the '
         'column first, which shows in a view of a thousand routers'),
     PrivateName(
-        'ovs.db.idl:Row', '_table', ('ovsdb.replica',),
+        'ovs.db.idl:Row', '_table', ('ovn.events', 'ovsdb.replica'),
         'the table of a row that an event is about'),
     PrivateName(
         'ovs.db.idl:Transaction', '_txn_rows', ('ovsdb.command',),

@@ -41,7 +41,10 @@ Refs: typing.TypeAlias = tuple[resources.Ref, ...]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Watch:
-    """A subscription: changes of a table that have to wake the loop."""
+    """A subscription: changes of a table that have to wake the loop.
+
+    It becomes an ovsdbapp RowEvent whose ``run()`` only fires the trigger.
+    """
 
     # One of DATABASES.
     database: str

@@ -10,43 +10,94 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The rows of OVN that are replicated, and whose changes wake the loop."""
+"""RowEvents that do nothing but wake the loop."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
-import functools
+import dataclasses
 from typing import Any
+
+from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
+from ovn_network_agent import trigger as triggers
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base
 from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Row
 
 
-def watch(database: connection.Database, wanted: base.Watch,
-          own: own_rows.OwnRows, fire: Callable[..., object]) -> None:
-    """Have changes wake the loop; those of others put no backend in doubt.
+class WakeEvent(ovsdb_event.RowEvent):
+    """A :class:`drivers.base.Watch` as an ovsdbapp RowEvent.
 
-    :param fire: as :meth:`trigger.Trigger.fire`
+    ``match_fn`` runs on the IDL thread and only looks at columns; ``run``
+    fires the trigger and carries nothing.
+
+    :param owner: name of the driver; without this part of the key, equal
+        events of two drivers would be one event
+    :param is_own: a method of :class:`ovn.own_rows.OwnRows`, if only rows of
+        this chassis count
     """
-    tell = functools.partial(fire, f'{wanted.database}:{wanted.table}',
-                             wanted.urgent)
-    doubt = functools.partial(tell, stale=wanted.stale)
+
+    # The event runs without the row, see ovsdb.replica.Handler.
+    blind = True
+
+    def __init__(self, owner: str, watch: base.Watch,
+                 trigger: triggers.Trigger,
+                 is_own: Callable[[Row, Row | None], bool] | None = None
+                 ) -> None:
+        super().__init__(watch.events, watch.table, watch.conditions)
+        self._owner = owner
+        self._watch = watch
+        self._trigger = trigger
+        self._is_own = is_own
+        self._reason = f'{watch.database}:{watch.table}'
+
+    @property
+    def key(self) -> tuple[type, str, base.Watch]:
+        """(class, owner, watch); ovsdbapp keeps one event of each key."""
+        return (self.__class__, self._owner, self._watch)
+
+    def matches(self, event: str, row: Row, old: Row | None = None) -> bool:
+        """The library's method, without a debug text for each row.
+
+        This text would be most of the cost of the first load.
+        """
+        return (event in self.events and row._table.name == self.table and
+                bool(self.base_match(event, row, old)) and
+                self.match_fn(event, row, old))
+
+    def match_fn(self, event: str, row: Row, old: Row | None) -> bool:
+        """Whether a watched column has changed, in a row that counts.
+
+        A row that is new or gone has no former values.
+        """
+        if event == self.ROW_UPDATE and not columns.any_of(
+                old, self._watch.columns):
+            return False
+        return self._is_own is None or self._is_own(row, old)
+
+    def run(self, event: str, row: Row, old: Row | None) -> None:
+        """Fire the trigger; nothing of the row is passed on."""
+        self._trigger.fire(self._reason, urgent=self._watch.urgent,
+                           stale=self._watch.stale)
+
+
+def of_watch(owner: str, watch: base.Watch, own: own_rows.OwnRows,
+             trigger: triggers.Trigger) -> list[WakeEvent]:
+    """The events of a watch: changes of others put no backend in doubt."""
     is_own = {'Logical_Router_Static_Route': own.route,
-              'Static_MAC_Binding': own.binding}.get(wanted.table)
-    if notices.PEERINGS in wanted.stale:
+              'Static_MAC_Binding': own.binding}.get(watch.table)
+    if notices.PEERINGS in watch.stale:
         is_own = _of_a_peering
-    if wanted.database != 'nb' or is_own is None or not wanted.stale:
-        database.watch(wanted, doubt)
-    else:
-        database.watch(wanted, tell)
-        database.watch(wanted, doubt, is_own)
+    if watch.database != 'nb' or is_own is None or not watch.stale:
+        return [WakeEvent(owner, watch, trigger)]
+    return [WakeEvent(owner, dataclasses.replace(watch, stale=()), trigger),
+            WakeEvent(owner, watch, trigger, is_own)]
 
 
 def _of_a_peering(row: Row, old: Row | None) -> bool:

@@ -79,6 +79,7 @@ class Database(replica.Lent):
 
     :param name: 'nb', 'sb' or 'ovs'
     :param remotes: comma-separated list of remotes
+    :param handler: ovsdbapp RowEventHandler with the events to watch
     :param timeout: seconds for one attempt to connect and load
     :param probe_interval: milliseconds
     :param changed: function(Database) called after a loss or return of the
@@ -92,12 +93,12 @@ class Database(replica.Lent):
         came back, None until the first loss
     """
 
-    def __init__(self, name, remotes, timeout, probe_interval,
+    def __init__(self, name, remotes, handler, timeout, probe_interval,
                  changed=lambda database: None,
                  objection=lambda name, required, tables: ''):
         super().__init__(name)
         self._remotes = remotes
-        self._watchers = replica.Watchers()
+        self._handler = handler
         self._timeout = timeout
         self._probe_interval = probe_interval
         self._changed = changed
@@ -118,17 +119,6 @@ class Database(replica.Lent):
     def require(self, table, columns):
         """Replicate these columns of a table; before :meth:`start`."""
         self._columns[table].update(columns)
-
-    def watch(self, watch: Any, tell: Callable[[], object],
-              counts: Callable[[Any, Any], object] | None = None) -> None:
-        """See :meth:`replica.Watchers.add`; the columns are replicated, too.
-
-        Nobody is told of a row of the first load.  Nobody can read the replica
-        before its end, and tens of thousands of rows would keep the processor
-        from the load.
-        """
-        self.require(watch.table, watch.columns)
-        self._watchers.add(watch, tell, counts)
 
     def only(self, table, clauses):
         """Replicate only rows that match one of the clauses.
@@ -165,6 +155,10 @@ class Database(replica.Lent):
     def start(self):
         """Connect and load all tables once; may be called again.
 
+        The handler is told of no row of this load.  Nobody can read the
+        replica before its end, and tens of thousands of events would keep the
+        processor from the load.
+
         :raises Unavailable: when this fails, or exceeds the time limit
         """
         self._connection = self._loaded()
@@ -191,7 +185,7 @@ class Database(replica.Lent):
         """Make and start an ovsdbapp Connection; a failure leaves nothing.
         """
         helper, columns = self._schema_helper()
-        idl = replica.Idl(self._remotes, helper, self._watchers, self.dirty,
+        idl = replica.Idl(self._remotes, helper, self._handler, self.dirty,
                           self._sync_changed,
                           lambda: self._changed(self),
                           self._probe_interval, not self.started,

@@ -27,7 +27,7 @@ from typing import Any
 import uuid
 
 from oslo_log import log as logging
-from ovs.db import idl as ovs_idl
+from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 from ovsdbapp.backend.ovs_idl import idlutils
 
 from ovn_network_agent import backoff
@@ -63,19 +63,20 @@ def pauses():
 
 
 class Idl(values.QuickIdl):
-    """Replica that remembers changed rows, and tells of them.
+    """Replica that remembers changed rows and feeds the event handler.
 
-    :param watchers: :class:`Watchers`
+    :param handler: ovsdbapp RowEventHandler
     :param dirty: :class:`DirtyRows`
     :param changed: function without arguments, called when :attr:`in_sync`
         has changed, and repeatedly while it is false
-    :param wake: function without arguments, called when a watcher has failed
+    :param wake: function without arguments, called when an event has failed
+        to wake the loop
     :param probe_interval: milliseconds, 0 for none
     :param silent: whether nobody is told of the rows of the first load
     :ivar doubt: the reason why the replica must not be used, or ''
     """
 
-    def __init__(self, remote, helper, watchers, dirty, changed, wake,
+    def __init__(self, remote, helper, handler, dirty, changed, wake,
                  probe_interval, silent=False, **kwargs):
         super().__init__(remote, helper, probe_interval=probe_interval,
                          **kwargs)
@@ -83,9 +84,9 @@ class Idl(values.QuickIdl):
         # The library never probes a Unix socket, but a local server may
         # hang, too.
         self._session.reconnect.set_probe_interval(probe_interval)
+        self.handler = handler
         self.dirty = dirty
         self.doubt = ''
-        self._watchers = watchers
         self._changed = changed
         self._wake = wake
         self._silent = silent
@@ -217,10 +218,10 @@ class Idl(values.QuickIdl):
         self._silent = False
 
     def notify(self, event, row, updates=None):
-        """Mark the row as changed, and tell of it.
+        """Mark the row as changed, and hand the event to the handler.
 
         The library calls this on the IDL thread for each change.  An error of
-        a watcher only wakes the loop.
+        an event only wakes the loop.
 
         :param event: 'create', 'update' or 'delete'
         :param row: ovs.db.idl.Row
@@ -231,10 +232,10 @@ class Idl(values.QuickIdl):
         if self._silent:
             return
         try:
-            self._watchers.tell(event, row, updates)
+            self.handler.notify(event, row, updates)
         except Exception:
-            # A bug in one watcher must not stop the replica.
-            LOG.exception('A watcher of %s failed', row._table.name)
+            # A bug in one event must not stop the other events.
+            LOG.exception('An event of %s failed', row._table.name)
             self._wake()
 
 
@@ -283,40 +284,85 @@ class DirtyRows:
         return dict(rows)
 
 
-class Watchers:
-    """Who is told of which changed rows, on the thread of the connection."""
+class Handler(ovsdb_event.RowEventHandler):
+    """Event handler whose thread can be stopped and waited for.
+
+    The library asks each event about each row.  Here only the events of the
+    row's table are asked, because the first load has tens of thousands of
+    rows.
+    """
 
     def __init__(self):
-        # By table.
+        # By table its events, as the keys of a dict that never changes.
         self._of_table = {}
+        # An event that has run once goes on the thread of the handler.
+        self._changes = threading.Lock()
+        super().__init__()
 
-    def add(self, watch, tell, counts=None):
-        """Tell of changed rows from now on, also beside others.
+    def watch_events(self, events):
+        """As of the library: an event that is there already stays alone."""
+        for event in events:
+            self.watch_event(event)
 
-        :param watch: :class:`drivers.base.Watch`
-        :param tell: function without arguments, which does not block; nothing
-            of the row is passed on
-        :param counts: function(row, former values or None): whether a row
-            counts; None if each one does
+    def watch_event(self, event):
+        """Likewise for one event."""
+        with self._changes:
+            super().watch_event(event)
+            self._of_table[event.table] = {
+                **self._of_table.get(event.table, {}), event: None}
+
+    def unwatch_events(self, events):
+        """As of the library: an event that is not there is no error."""
+        for event in events:
+            self.unwatch_event(event)
+
+    def unwatch_event(self, event):
+        """Likewise for one event."""
+        with self._changes:
+            super().unwatch_event(event)
+            self._of_table[event.table] = {
+                other: None for other in self._of_table.get(event.table, ())
+                if other != event}
+
+    def matching_events(self, event, row, updates):
+        """The events that match a row, those of high priority first.
+
+        :param event: see :meth:`notify`, likewise row and updates
+        :returns: list of ovsdbapp RowEvent
         """
-        self._of_table[watch.table] = (
-            *self._of_table.get(watch.table, ()), (watch, tell, counts))
+        return sorted((
+            each for each in self._of_table.get(row._table.name, ())
+            if self.match(each, event, row, updates)),
+            key=lambda each: -each.priority)
 
-    def tell(self, event, row, updates):
-        """Tell those whose columns have changed, in a row that counts.
+    def notify(self, event, row, updates=None):
+        """Have the thread run the events that match a row.
 
-        The functions only look at the row; see :meth:`Idl.notify` for the
-        parameters.
+        The row is copied only for an event that looks at the row.  The copy
+        converts all columns, and a router may have thousands of NAT rows.  An
+        event that runs without a row has ``blind = True``.
+
+        :param event: 'create', 'update' or 'delete'
+        :param row: ovs.db.idl.Row
+        :param updates: ovs.db.idl.Row with the former values, or None
         """
-        for watch, tell, counts in self._of_table.get(row._table.name, ()):
-            # The attributes of former values would be converted for an answer,
-            # a set of references in the time of its size.
-            if (event in watch.events and
-                    idlutils.row_match(row, watch.conditions) and
-                    (event != ovs_idl.ROW_UPDATE or
-                     not updates._data.keys().isdisjoint(watch.columns)) and
-                    (counts is None or counts(row, updates))):
-                tell()
+        copy = None
+        for match in self.matching_events(event, row, updates):
+            if getattr(match, 'blind', False):
+                self.notifications.put((match, event, None, None))
+                continue
+            if copy is None:
+                copy = idlutils.frozen_row(row)
+            self.notifications.put((match, event, copy, updates))
+
+    def stop(self, timeout=5):
+        """End the notify thread.
+
+        :param timeout: seconds
+        """
+        self.shutdown()
+        if threading.current_thread() is not self.notify_thread:
+            self.notify_thread.join(timeout)
 
 
 class Lent:

@@ -16,7 +16,6 @@ In port-forward-only mode, :class:`ovn_network_agent.runtime.alone.Alone`
 takes the place of :class:`OvnSide`.
 """
 
-import itertools
 import threading
 
 from oslo_log import log as logging
@@ -29,6 +28,7 @@ from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.watches import surroundings
 
 LOG = logging.getLogger(__name__)
@@ -57,6 +57,7 @@ class OvnSide:
         self._trigger = trigger
         self._rows = rows or trigger
         self._stopping = stopping
+        self._handlers = {}
         self._threads = []
         self.databases = self._make()
         self._subscribe()
@@ -84,16 +85,23 @@ class OvnSide:
         """
         for database in self.databases.values():
             database.stop(limit)
+        for handler in self._handlers.values():
+            handler.stop()
         self.view.close()
 
     def _make(self):
         remotes = {'nb': self._conf.ovn.ovn_nb_remote,
                    'sb': self._conf.ovn.ovn_sb_remote,
                    'ovs': self._conf.ovs.ovsdb_connection}
-        return {name: connection.Database(
-            name, _text(remote), self._conf.ovn.ovsdb_connection_timeout,
-            self._conf.ovn.ovsdb_probe_interval, self._changed,
-            schema.objection) for name, remote in remotes.items()}
+        databases = {}
+        for name, remote in remotes.items():
+            self._handlers[name] = replica.Handler()
+            databases[name] = connection.Database(
+                name, _text(remote), self._handlers[name],
+                self._conf.ovn.ovsdb_connection_timeout,
+                self._conf.ovn.ovsdb_probe_interval, self._changed,
+                schema.objection)
+        return databases
 
     def _changed(self, database):
         """Wake the loop after a loss or return of a connection.
@@ -113,13 +121,22 @@ class OvnSide:
         # The view does not exist yet; events come after the first load.
         own = own_rows.OwnRows(lambda: self.view.last,
                                lambda: self.view.dead)
-        for wanted in itertools.chain(
-                events.of_view(self._conf),
-                *(driver.events() for driver in self._drivers)):
-            events.watch(self.databases[wanted.database], wanted, own,
-                         (self._rows if wanted.stale else self._trigger).fire)
+        for owner, wanted in self._watches():
+            self.databases[wanted.database].require(wanted.table,
+                                                    wanted.columns)
+            for event in events.of_watch(owner, wanted, own,
+                                         self._rows if wanted.stale
+                                         else self._trigger):
+                self._handlers[wanted.database].watch_event(event)
         for name, table, clauses in events.conditions(self._conf):
             self.databases[name].only(table, clauses)
+
+    def _watches(self):
+        for wanted in events.of_view(self._conf):
+            yield 'view', wanted
+        for driver in self._drivers:
+            for wanted in driver.events():
+                yield driver.name, wanted
 
     def _connect(self, database):
         """Connect to a database, however long OVN takes to come up."""

@@ -20,6 +20,7 @@ from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view as views
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import replica
 
 # Seconds for a database.  An operator waits for the answer.
 LIMIT = 8
@@ -41,8 +42,9 @@ class Replica:
     """
 
     def __init__(self, conf, name, drivers=()):
+        self._handler = replica.Handler()
         self.database = connection.Database(
-            name, _remotes(conf, name),
+            name, _remotes(conf, name), self._handler,
             min(LIMIT, conf.ovn.ovsdb_connection_timeout),
             conf.ovn.ovsdb_probe_interval, objection=schema.objection)
         for watch in (*events.of_view(conf), *(
@@ -70,6 +72,7 @@ class Replica:
     def close(self):
         """Close the connection."""
         self.database.stop(1.0)
+        self._handler.stop(1.0)
 
 
 def _remotes(conf, name):

@@ -57,6 +57,8 @@ VIRTUAL_GATEWAY = re.compile(r'^([\d.]+/\d+) +([\d.]+)$', re.M)
 ROW = re.compile(r'^   \* - ``(\w+)``\n     - (?:``(.+?)``|none)$', re.M)
 BY_DEFAULT = re.compile(
     r'``\[(\w+)\]\s+(\w+)``\s+is\s+(\S+)(?:\s+seconds)?\s+by\s+default')
+# What others have: systemd, and the classes of libraries.
+CLASSES_OF_OTHERS = {'RowEvent'}
 # privsep makes these groups itself.
 GROUPS_OF_OTHERS = re.compile(r'privsep_')
 
@@ -190,8 +192,8 @@ class ContributorTest(DocumentsTestCase):
         page = CONTRIBUTOR / 'path-of-a-floating-ip.rst'
         seen = STEP.findall(page.with_suffix('.txt').read_text())
         self.assertGreater(len(seen), 10)
-        # Decision record 13: one of them is behind the wall.
-        self.assertLessEqual(len(seen), 17)
+        # Decision record 13: two of them are behind the wall.
+        self.assertLessEqual(len(seen), 19)
         self.assertEqual([], [name for name in seen
                               if f'``{name}``' not in page.read_text()])
 
@@ -227,7 +229,7 @@ class ContributorTest(DocumentsTestCase):
             if m.group(2) not in modules[m.group(1)]])
 
     def test_classes(self):
-        known = classes()
+        known = {*classes(), *CLASSES_OF_OTHERS}
         self.assertEqual([], [
             (page, m.group()) for page, m in self.matching(CLASS, 8)
             if m.group() not in known])

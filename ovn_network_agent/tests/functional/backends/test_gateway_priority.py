@@ -15,9 +15,10 @@
 import contextlib
 import threading
 
+from ovsdbapp.backend.ovs_idl import event as ovsdb_event
+
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import gateway_priority
-from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.tests.functional.backends import priorities
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -154,10 +155,13 @@ class PriorityTest(priorities.PriorityTestCase):
                         found.add((str(row.priority), row.external_ids.get(
                             'ovn-network-agent-drained')))
 
+        class Seen(ovsdb_event.RowEvent):
+            def run(self, event, row, old):
+                look()
+
         self.other_ = self.eyes()
-        self.other_.databases['nb'].watch(drivers.Watch(
-            'nb', name, ('priority', 'external_ids'), events=('update',)),
-            look)
+        seen = Seen((Seen.ROW_UPDATE,), name, None)
+        self.other_.handlers['nb'].watch_event(seen)
         look()
         yield found
         self.synchronise(self.other_)

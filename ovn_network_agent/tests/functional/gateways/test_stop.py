@@ -13,9 +13,9 @@
 """A stop that drains: priorities are lowered first, and come back."""
 
 import fixtures
+from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.gateways import drain
 from ovn_network_agent.tests.functional.gateways import base as gateways
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -49,19 +49,19 @@ class StopTest(gateways.OrderTestCase):
         """What somebody else sees of this chassis after each change."""
         eyes, found = self.eyes(), set()
 
-        def look():
-            with eyes.databases['nb'].rows() as nb:
-                found.add(tuple(
-                    (row.priority, row.external_ids.get(
-                        'ovn-network-agent-drained'))
-                    for table in TABLES.values()
-                    for row in nb[table].values()
-                    if row.chassis_name == HERE))
+        class Changed(ovsdb_event.RowEvent):
+            def run(self, event, row, old):
+                with eyes.databases['nb'].rows() as nb:
+                    found.add(tuple(
+                        (row.priority, row.external_ids.get(
+                            'ovn-network-agent-drained'))
+                        for table in TABLES.values()
+                        for row in nb[table].values()
+                        if row.chassis_name == HERE))
 
         for table in TABLES.values():
-            eyes.databases['nb'].watch(drivers.Watch(
-                'nb', table, ('priority', 'external_ids'),
-                events=('update',)), look)
+            eyes.handlers['nb'].watch_event(Changed(
+                (Changed.ROW_UPDATE,), table, None))
         return found, eyes
 
     def test_the_next_start_restores(self):

@@ -17,16 +17,17 @@ import threading
 import uuid
 
 from oslotest import base
+from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import model
 from ovn_network_agent import trigger
-from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -39,6 +40,17 @@ TIMEOUT = 10
 # Tables that nobody else watches, for marks, and a column for the text.
 MARKS = {'nb': ('Address_Set', 'name'), 'sb': ('Address_Set', 'name'),
          'ovs': ('QoS', 'type')}
+
+
+class MarkEvent(ovsdb_event.RowEvent):
+    """Seen after everything that was written before it."""
+
+    def __init__(self, table, column, text):
+        super().__init__((self.ROW_CREATE,), table, ((column, '=', text),))
+        self.seen = threading.Event()
+
+    def run(self, event, row, old):
+        self.seen.set()
 
 
 def meanwhile(backend, *happens):
@@ -81,8 +93,10 @@ class Eyes:
         self.unfit = False
         self.recovers = False
         self.trigger = trigger.Trigger(coalesce)
+        self.handlers = {name: replica.Handler() for name in remotes}
         self.databases = {
-            name: connection.Database(name, remote, timeout, probe,
+            name: connection.Database(name, remote, self.handlers[name],
+                                      timeout, probe,
                                       objection=schema.objection)
             for name, remote in remotes.items()}
         conf = world.conf(bridge_dev=cloud.BRIDGE, **options)
@@ -91,8 +105,11 @@ class Eyes:
         made = [world.driver(name, conf) for name in conf.drivers]
         for watch in itertools.chain(events.of_view(conf), *(
                 driver.events() for driver in made)):
-            events.watch(self.databases[watch.database], watch, own,
-                         self.trigger.fire)
+            self.databases[watch.database].require(watch.table,
+                                                   watch.columns)
+            for event in events.of_watch('view', watch, own,
+                                         self.trigger):
+                self.handlers[watch.database].watch_event(event)
         for name, table, clauses in events.conditions(conf):
             self.databases[name].only(table, clauses)
         for name, (table, column) in MARKS.items():
@@ -110,6 +127,8 @@ class Eyes:
     def stop(self):
         for database in self.databases.values():
             database.stop()
+        for handler in self.handlers.values():
+            handler.stop()
 
     def answered(self, name):
         """Wait until a server has answered all questions so far."""
@@ -199,12 +218,13 @@ class OvsdbTestCase(base.BaseTestCase):
         """
         seen = []
 
+        class Witness(ovsdb_event.RowEvent):
+            def run(self, _event, row, _old):
+                seen.append(dict(row.external_ids))
+
         eyes = self.eyes(start=False)
-        eyes.databases['nb'].watch(
-            drivers.Watch('nb', 'Logical_Router_Static_Route',
-                          ('nexthop', 'external_ids'), events=('update',)),
-            lambda: None,
-            lambda row, _old: seen.append(dict(row.external_ids)))
+        eyes.handlers['nb'].watch_event(Witness(
+            ('update',), 'Logical_Router_Static_Route', ()))
         return eyes.start(), seen
 
     def synchronise(self, eyes):
@@ -212,13 +232,11 @@ class OvsdbTestCase(base.BaseTestCase):
         text = f'mark{uuid.uuid4().hex}'
         marks = []
         for name, (table, column) in MARKS.items():
-            marks.append(threading.Event())
-            eyes.databases[name].watch(
-                drivers.Watch(name, table, (column,), ((column, '=', text),),
-                              ('create',)), marks[-1].set)
+            marks.append(MarkEvent(table, column, text))
+            eyes.handlers[name].watch_event(marks[-1])
             self.servers[name].transact(
                 ovsdb.insert(table, **{column: text}))
         for mark in marks:
-            self.assertTrue(mark.wait(ovsdb.DEADLINE))
+            self.assertTrue(mark.seen.wait(ovsdb.DEADLINE))
 
     eventually = staticmethod(waiting.eventually)

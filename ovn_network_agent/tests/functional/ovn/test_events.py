@@ -12,10 +12,9 @@
 
 """Real row events and what they wake."""
 
-import functools
-
 from ovn_network_agent import trigger
 from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.ovn import events
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -189,14 +188,16 @@ class EventsTest(base.OvsdbTestCase):
                          {r for wake in wakes for r in wake.reasons})
 
     def test_two_who_watch_the_same_are_both_woken(self):
-        for word in 'one', 'two':
-            self.eyes_.databases['nb'].watch(
-                drivers.Watch('nb', 'NAT', ('external_ip',)),
-                functools.partial(self.eyes_.trigger.fire, word))
+        # Equal events of two drivers must not count as one.
+        watch = drivers.Watch('nb', 'NAT', ('external_ip',), stale=('x',))
+        one = events.WakeEvent('one', watch, self.eyes_.trigger)
+        two = events.WakeEvent('two', watch, self.eyes_.trigger)
+        self.assertNotEqual(one, two)
+        self.assertEqual(2, len({one, two}))
+        self.eyes_.handlers['nb'].watch_event(one)
         self.cloud.add_nat('r2', '198.51.100.77')
         self.synchronise(self.eyes_)
-        self.assertLessEqual({'one', 'two'},
-                             set(self.eyes_.trigger.wait(0).reasons))
+        self.assertEqual({'x'}, self.eyes_.trigger.wait(0).stale)
 
     def test_both_databases_share_a_wake_up(self):
         # What Neutron writes and what northd makes of it, within 100 ms.

@@ -23,6 +23,7 @@ from ovsdbapp import exceptions
 
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -180,7 +181,9 @@ class TestConverted(SchemaTestCase):
         waiting.eventually(lambda: replica() is None, 'nothing keeps it')
 
     def test_a_load_that_fails_is_tried_again(self):
-        database = Interrupted('nb', self.remotes()['nb'], 5, 5000)
+        handler = replica.Handler()
+        self.addCleanup(handler.stop)
+        database = Interrupted('nb', self.remotes()['nb'], handler, 5, 5000)
         database.require('Static_MAC_Binding', {'ip'})
         self.addCleanup(database.stop)
         database.start()

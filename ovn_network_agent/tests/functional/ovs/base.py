@@ -26,9 +26,9 @@ from ovn_network_agent import trigger
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import relay_port
 from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.openflow import base
 from ovn_network_agent.tests.unit import world
@@ -122,11 +122,14 @@ class LocalDatabase:
 
     def __init__(self, remote):
         self.trigger = trigger.Trigger(0)
-        self.database = connection.Database('ovs', remote, 10, 60000)
+        self._handler = replica.Handler()
+        self.database = connection.Database('ovs', remote, self._handler, 10,
+                                            60000)
         for watch in events.VIEW:
             if watch.database == 'ovs':
-                events.watch(self.database, watch, own_rows.OwnRows(
-                    lambda: None, frozenset), self.trigger.fire)
+                self.database.require(watch.table, watch.columns)
+                self._handler.watch_event(events.WakeEvent(
+                    'view', watch, self.trigger))
         for name, table, clauses in events.CONDITIONS:
             if name == 'ovs':
                 self.database.only(table, clauses)
@@ -134,6 +137,7 @@ class LocalDatabase:
 
     def stop(self):
         self.database.stop()
+        self._handler.stop()
 
     def wiring(self):
         """:class:`model.wiring.Wiring` as it is now."""

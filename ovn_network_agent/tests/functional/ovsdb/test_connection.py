@@ -22,12 +22,25 @@ import termios
 import threading
 import time
 
-from ovn_network_agent.drivers import base as drivers
+from ovsdbapp.backend.ovs_idl import event
+
 from ovn_network_agent.ovsdb import bounded
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+
+class Seen(event.RowEvent):
+    """The names of new routers."""
+
+    def __init__(self):
+        super().__init__((self.ROW_CREATE,), 'Logical_Router', None)
+        self.names = []
+
+    def run(self, event, row, old):
+        self.names.append(row.name)
 
 
 @ovsdb.needs_ovsdb
@@ -39,8 +52,11 @@ class StartTest(base.base.BaseTestCase):
         self.addCleanup(self.server.close)
 
     def database(self, remote, timeout=base.TIMEOUT, name='nb',
-                 probe=5000):
-        made = connection.Database(name, remote, timeout, probe)
+                 probe=5000, watched=()):
+        handler = replica.Handler()
+        handler.watch_events(watched)
+        self.addCleanup(handler.stop)
+        made = connection.Database(name, remote, handler, timeout, probe)
         made.require('Logical_Router', ('name',))
         self.addCleanup(made.stop)
         return made
@@ -114,18 +130,14 @@ class StartTest(base.base.BaseTestCase):
         self.server.start()
         self.server.transact(*(ovsdb.insert('Logical_Router', name=f'r{n}')
                                for n in range(3)))
-        seen = []
-        database = self.database(self.server.remote)
-        database.watch(
-            drivers.Watch('nb', 'Logical_Router', ('name',),
-                          events=('create',)),
-            lambda: None, lambda row, _old: seen.append(row.name))
+        seen = Seen()
+        database = self.database(self.server.remote, watched=[seen])
         database.start()
         with database.rows() as tables:
             self.assertEqual(3, len(tables['Logical_Router']))
         self.server.transact(ovsdb.insert('Logical_Router', name='r3'))
-        waiting.eventually(lambda: seen, lambda: 'an event')
-        self.assertEqual(['r3'], seen)
+        waiting.eventually(lambda: seen.names, lambda: 'an event')
+        self.assertEqual(['r3'], seen.names)
 
     def test_a_list_of_remotes_needs_only_one(self):
         self.server.start()

@@ -20,6 +20,7 @@ import fixtures
 
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import hosts
+from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -120,8 +121,10 @@ class ReplicaTest(DnsTestCase):
         self.addCleanup(self.server.close)
         self.server.start()
         port = self.server.remote_tcp.rpartition(':')[2]
+        handler = replica.Handler()
+        self.addCleanup(handler.stop)
         self.database = connection.Database(
-            'nb', f'tcp:{NAME}:{port}', base.TIMEOUT, 5000)
+            'nb', f'tcp:{NAME}:{port}', handler, base.TIMEOUT, 5000)
         self.database.require('Logical_Router', ('name',))
         self.addCleanup(self.database.stop)
         waiting.eventually(self.started, 'loaded')

@@ -21,6 +21,7 @@ import threading
 import fixtures
 
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.ovsdb import streams
 from ovn_network_agent.tests import pki
 from ovn_network_agent.tests.functional.ovn import base
@@ -67,7 +68,9 @@ class TlsTestCase(base.base.BaseTestCase):
 
     def database(self, remote, name='nb', timeout=base.TIMEOUT, probe=60000,
                  changed=lambda database: None):
-        made = connection.Database(name, remote, timeout, probe,
+        handler = replica.Handler()
+        self.addCleanup(handler.stop)
+        made = connection.Database(name, remote, handler, timeout, probe,
                                    changed)
         made.require('Logical_Router', ('name',))
         made.require('Open_vSwitch', ('external_ids',))

@@ -33,6 +33,7 @@ from ovn_network_agent.tests.functional.service import tracing
 PICTURE = (tracing.packages.ROOT / 'doc' / 'source' / 'contributor' /
            'path-of-a-floating-ip.txt')
 BEGINS = (('ovsdb/replica.py', 'Idl.notify'),
+          ('ovn/events.py', 'WakeEvent.run'),
           ('runtime/loop.py', 'Loop._guarded_pass'))
 REST = ('runtime/loop.py', 'Loop._wait')
 END = ('privileged/kernel_routes.py', 'set_routes')

@@ -32,6 +32,7 @@ from ovn_network_agent.gateways import drain
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import status
 from ovn_network_agent.tests.unit import world
@@ -326,7 +327,7 @@ class LoopTest(base.BaseTestCase):
         """Without OVN nothing can be done about it, and the loop sleeps."""
         databases = {
             name: connection.Database(name, 'unix:/nowhere',
-                                      1, 5000)
+                                      replica.Handler(), 1, 5000)
             for name in ('nb', 'sb', 'ovs')}
         made = self.loop(view.View(self.conf, databases,
                                    handovers=Leaving(self.conf)))

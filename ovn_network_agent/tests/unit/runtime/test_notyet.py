@@ -23,6 +23,7 @@ from ovn_network_agent.backends import base as backends
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import status
 from ovn_network_agent.tests.unit import world
@@ -56,7 +57,9 @@ class NotYetTest(base.BaseTestCase):
 
     def database(self, name):
         """A database to which nobody has begun to connect."""
-        return connection.Database(name, f'unix:/nowhere/{name}', 1,
+        handler = replica.Handler()
+        self.addCleanup(handler.stop)
+        return connection.Database(name, f'unix:/nowhere/{name}', handler, 1,
                                    5000)
 
     def passes(self):

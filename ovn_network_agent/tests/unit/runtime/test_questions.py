@@ -24,6 +24,7 @@ from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import drain
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import questions
 from ovn_network_agent.runtime import status
@@ -201,7 +202,7 @@ class QuestionsTest(base.BaseTestCase):
     def test_without_ovn(self):
         databases = {
             name: connection.Database(name, 'unix:/nowhere',
-                                      1, 5000)
+                                      replica.Handler(), 1, 5000)
             for name in ('nb', 'sb', 'ovs')}
         self.run_loop(view.View(self.conf, databases))
         self.assertEqual(1, self.ask(lambda: 1))

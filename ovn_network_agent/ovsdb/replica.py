@@ -28,7 +28,6 @@ import uuid
 
 from oslo_log import log as logging
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
-from ovsdbapp.backend.ovs_idl import idlutils
 
 from ovn_network_agent import backoff
 from ovn_network_agent import notyet
@@ -295,8 +294,6 @@ class Handler(ovsdb_event.RowEventHandler):
     def __init__(self):
         # By table its events, as the keys of a dict that never changes.
         self._of_table = {}
-        # An event that has run once goes on the thread of the handler.
-        self._changes = threading.Lock()
         super().__init__()
 
     def watch_events(self, events):
@@ -306,10 +303,9 @@ class Handler(ovsdb_event.RowEventHandler):
 
     def watch_event(self, event):
         """Likewise for one event."""
-        with self._changes:
-            super().watch_event(event)
-            self._of_table[event.table] = {
-                **self._of_table.get(event.table, {}), event: None}
+        super().watch_event(event)
+        self._of_table[event.table] = {
+            **self._of_table.get(event.table, {}), event: None}
 
     def unwatch_events(self, events):
         """As of the library: an event that is not there is no error."""
@@ -318,11 +314,10 @@ class Handler(ovsdb_event.RowEventHandler):
 
     def unwatch_event(self, event):
         """Likewise for one event."""
-        with self._changes:
-            super().unwatch_event(event)
-            self._of_table[event.table] = {
-                other: None for other in self._of_table.get(event.table, ())
-                if other != event}
+        super().unwatch_event(event)
+        self._of_table[event.table] = {
+            other: None for other in self._of_table.get(event.table, ())
+            if other != event}
 
     def matching_events(self, event, row, updates):
         """The events that match a row, those of high priority first.
@@ -336,24 +331,17 @@ class Handler(ovsdb_event.RowEventHandler):
             key=lambda each: -each.priority)
 
     def notify(self, event, row, updates=None):
-        """Have the thread run the events that match a row.
+        """Run the events that match a row, on the thread of the connection.
 
-        The row is copied only for an event that looks at the row.  The copy
-        converts all columns, and a router may have thousands of NAT rows.  An
-        event that runs without a row has ``blind = True``.
+        The thread of the library would need a copy of the row, which converts
+        all columns, and a router may have thousands of NAT rows.
 
         :param event: 'create', 'update' or 'delete'
-        :param row: ovs.db.idl.Row
+        :param row: ovs.db.idl.Row, only for now
         :param updates: ovs.db.idl.Row with the former values, or None
         """
-        copy = None
         for match in self.matching_events(event, row, updates):
-            if getattr(match, 'blind', False):
-                self.notifications.put((match, event, None, None))
-                continue
-            if copy is None:
-                copy = idlutils.frozen_row(row)
-            self.notifications.put((match, event, copy, updates))
+            match.run(event, row, updates)
 
     def stop(self, timeout=5):
         """End the notify thread.

@@ -166,3 +166,26 @@ class Routers:
         self.reach_routed()
         for report in reports:
             self.assertLessEqual(report.longest_gap_ms, _MOVE_MS)
+
+    def test_a_drain(self):
+        """All gateway ports leave, without a relay and without a proof."""
+        agent = self.cloud.agents['gw1']
+        with contextlib.ExitStack() as stack:
+            running = [stack.enter_context(self.probing(
+                _FLOATING, 'udp', each.tenant.host, each.tenant.port))
+                for each in self.routed]
+            began = time.monotonic()
+            self.assertEqual(0, agent.ctl('drain').returncode)
+            took = time.monotonic() - began
+            for each, probing in zip(self.routed, running):
+                self.wait_routed(each, 'gw2')
+                probing.wait_answered(base.SETTLE, after=time.monotonic())
+            reports = [each.stop() for each in running]
+        base.note(f'drained in {took:.1f} s: {"; ".join(map(str, reports))}')
+        self.assertEqual(0, agent.ctl('undrain').returncode)
+        for each in self.routed:
+            self.cloud.move(each.router, 'gw1')
+            self.wait_routed(each, 'gw1')
+        self.reach_routed()
+        for report in reports:
+            self.assertLessEqual(report.longest_gap_ms, _MOVE_MS)

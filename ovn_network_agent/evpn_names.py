@@ -180,11 +180,13 @@ def router_mac(chassis: str) -> str:
     return _mac(_ROUTER_MAC | zlib.crc32(chassis.encode()))
 
 
-def anchors(local: str) -> tuple[str, str]:
+def anchors(local: str) -> tuple[str, ...]:
     """The prefixes of a node's own that it announces in each VNI.
 
-    :param local: IPv4 address of its tunnels
+    :param local: IPv4 address of its tunnels, '' for none
     """
+    if not local:
+        return ()
     number = int(iptext.address(local))
     first, second = (net[number % net.num_addresses] for net in _ANCHORS)
     return f'{first}/32', f'{second}/128'

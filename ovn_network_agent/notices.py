@@ -23,6 +23,7 @@ STATIC_ROUTES = 'nb:static routes'
 MAC_BINDINGS = 'nb:mac bindings'
 BFD_TIMERS = 'nb:bfd timers'
 # A chassis is gone for good, or back.
+PEERINGS = 'nb:peerings'
 CHASSIS_GONE = 'sb:chassis gone'
 # The chassis or the host name of this node is known, or is another one.
 IDENTITY = 'identity'
@@ -34,6 +35,8 @@ FLOWS = 'ovs:flows'
 PREFIX_LISTS = 'frr:prefix lists'
 # VNIs of FRR, and BGP instances of VRFs.
 FRR_VNIS = 'frr:vnis'
+# Routes of VNIs without the neighbours of their next hops.
+VNI_WAYS = 'kernel:ways of vnis'
 # The state that was written into a daemon, and that the daemon has forgotten.
 FRR_RESTARTED = 'frr:restarted'
 SWITCH_RESTARTED = 'ovs:restarted'

@@ -89,6 +89,9 @@ FLOW_PRIORITIES = Claims('flow priority')
 TUNNEL_KEYS = Claims('tunnel key', '#x')
 # Of routes in FRR, also as metrics of kernel routes.
 ROUTE_TAGS = Claims('route tag')
+# Of Logical_Router_Policy.  ovn-kubernetes and drivers of other projects write
+# such rows, too; Neutron does not.
+POLICY_PRIORITIES = Claims('priority of router policies')
 
 # Kernel routes: rtm_protocol.  The number is free in the kernel's rt_protos;
 # the Go program uses it, too.
@@ -126,11 +129,18 @@ RULE_PRIORITIES.claim(leak_priorities(LEAK_RULE_PRIORITY), 'veth_leak')
 # which come behind the kernel's own rule for VRFs.
 EVPN_TABLES = TABLES.claim(range(10_000_000, 10_000_000 + (1 << 24)), 'evpn')
 EVPN_RULE_PRIORITY = RULE_PRIORITIES.claim(1100, 'evpn')
+# The driver network_peer, defaults of options: policies that let the sources
+# of a peer in, and behind these the policies that drop all others.
+PEER_ALLOW_PRIORITY = POLICY_PRIORITIES.claim(600, 'network_peer: allow')
+PEER_DROP_PRIORITY = POLICY_PRIORITIES.claim(500, 'network_peer: drop')
 # Keepalive and hold time of BGP instances without any neighbour, in seconds:
 # the mark of the agent's instances in FRR, because nobody else chooses them.
 EVPN_TIMERS = (ROUTE_PROTOCOL, 3 * ROUTE_PROTOCOL)
 # Likewise, milliseconds until updates to several neighbours are joined.
 EVPN_COALESCE = 44132
+# The kernel's device group of all devices of VNIs, by which nftables knows
+# the packets of tenants.
+EVPN_GROUP = 44132
 
 # OVS flow cookies on the provider bridge.
 COOKIE_MAC_TWEAK = COOKIES.claim(0x999, 'fip_route: MAC-tweak')
@@ -164,6 +174,7 @@ _FURTHER_RELAY_KEYS = TUNNEL_KEYS.claim(
 # too.  FRR 8.4 sorts numbers from 2^31 on before all others.
 PREFIX_LIST_FIRST = 1_000_000_000
 PREFIX_LIST_LAST = 1_999_999_999
+_PREFIX_LIST_SIZE = PREFIX_LIST_LAST - PREFIX_LIST_FIRST + 1
 _NUMBERS_OF_A_NETWORK = 8
 
 # Router advertisements of FRR: the most milliseconds between two, and the
@@ -268,6 +279,18 @@ EXT_ID_TAG = 'ovn-network-agent:tag'
 EXT_ID_EVPN = 'ovn-network-agent:evpn-'
 EXT_ID_VNI = EXT_ID_EVPN + 'vni'
 
+# external_ids of Logical_Router rows, which operators write, with the name of
+# the peering behind: the other router, and the prefixes that this router gives
+# it and takes from it.
+EXT_ID_PEER_TARGET = 'ovn-network-agent:peer:'
+EXT_ID_PEER_EXPORT = 'ovn-network-agent:peer-export:'
+EXT_ID_PEER_IMPORT = 'ovn-network-agent:peer-import:'
+# external_ids of all rows of a peering, beside EXT_ID_MANAGED: the UUIDs of
+# both routers, see peer_pair.
+EXT_ID_PEER = 'ovn-network-agent-peer'
+# Of rows that no router refers to: the UUID of the router whose side they are.
+EXT_ID_PEER_SIDE = 'ovn-network-agent-peer-side'
+
 # The tags that routes of the agent may have in FRR.  A static route with such
 # a tag and with the next hop of the agent is the agent's.  FRR takes the lower
 # 24 bits of a kernel route's metric for its metric, so the tags have 23 bits.
@@ -318,8 +341,27 @@ def marks(of: Owner) -> dict[str, str]:
 
 
 def is_managed(external_ids: Mapping[str, str]) -> bool:
-    """Whether an NB row carries the mark of an agent (of any node)."""
-    return external_ids.get(EXT_ID_MANAGED) == EXT_ID_MANAGED_VALUE
+    """Whether a row carries the mark of an agent (of any node).
+
+    The rows of a peering have a writer of their own, and belong to no node.
+    """
+    return (external_ids.get(EXT_ID_MANAGED) == EXT_ID_MANAGED_VALUE and
+            EXT_ID_PEER not in external_ids)
+
+
+def peer_pair(one: str, other: str) -> str:
+    """The key of the peering of two routers.
+
+    :param one: UUID of the row of a router; likewise other
+    """
+    return '~'.join(sorted((one, other)))
+
+
+def peer_of(external_ids: Mapping[str, str]) -> str:
+    """The key of the peering that a row belongs to, or ''."""
+    return (external_ids.get(EXT_ID_PEER, '')
+            if external_ids.get(EXT_ID_MANAGED) == EXT_ID_MANAGED_VALUE
+            else '')
 
 
 def relay_name(address: str, network: str = '') -> str:
@@ -352,7 +394,13 @@ def prefix_list_numbers(network: str) -> list[int]:
     :param network: such as '198.51.100.0/24'
     :returns: the preferred number first
     """
-    size = PREFIX_LIST_LAST - PREFIX_LIST_FIRST + 1
     begin = zlib.crc32(network.encode())
-    return [PREFIX_LIST_FIRST + (begin + step) % size
+    return [PREFIX_LIST_FIRST + (begin + step) % _PREFIX_LIST_SIZE
             for step in range(_NUMBERS_OF_A_NETWORK)]
+
+
+def is_prefix_list_number(network: str, number: int) -> bool:
+    """Whether a number is one of :func:`prefix_list_numbers`."""
+    return PREFIX_LIST_FIRST <= number <= PREFIX_LIST_LAST and (
+        number - PREFIX_LIST_FIRST - zlib.crc32(network.encode())
+    ) % _PREFIX_LIST_SIZE < _NUMBERS_OF_A_NETWORK

@@ -56,11 +56,11 @@ NAMES = (
         'too; verify() alone does nothing for it'),
     PrivateName(
         'ovs.db.idl:Idl', '_session',
-        ('ovsdb.question', 'ovsdb.replica'),
+        ('ovsdb.lock', 'ovsdb.question', 'ovsdb.replica'),
         'probes of Unix sockets, whether and since when it is connected, a '
         'reconnection with a pause'),
     PrivateName(
-        'ovs.db.idl:Idl', '_last_seqno', ('ovsdb.replica',),
+        'ovs.db.idl:Idl', '_last_seqno', ('ovsdb.lock', 'ovsdb.replica'),
         'whether the content is of this connection or of the former one'),
     PrivateName(
         'ovs.db.idl:Idl', '_db', ('ovsdb.question', 'ovsdb.replica'),

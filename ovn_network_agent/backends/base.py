@@ -117,6 +117,13 @@ class Kept(str):
     """
 
 
+class LeftToAnother(Kept):
+    """In an answer: one agent alone makes such changes, and another one is it.
+
+    This is the usual state of all other agents, so the log has it at DEBUG.
+    """
+
+
 class Backend(abc.ABC):
     """Owner of some kinds of resources in one target system.
 
@@ -150,8 +157,8 @@ class Backend(abc.ABC):
     #: database that the backend writes: 'nb', 'sb', 'ovs', or '' for none; a
     #: stop does not wait for one that the agent has never reached
     database: str = ''
-    #: True when apply() runs beside the loop, because a remote database must
-    #: not delay the other backends
+    #: True when apply() runs beside the loop, because a remote database, or a
+    #: wait, must not delay the other backends
     concurrent: bool = False
     #: name of a system that may hang, or ''; with a name, read() and apply()
     #: run beside the loop, which waits only for a moment, and only one of the
@@ -164,6 +171,9 @@ class Backend(abc.ABC):
     #: most changes in one call of apply() that the loop waits for at all, None
     #: for any number; more of them take their time in a system that is well
     awaited_at_most: int | None = None
+    #: the :class:`ovsdb.lock.Lock` that makes this agent the one that writes,
+    #: for backends of objects that belong to no node
+    lock: typing.Any = None
 
     def __init__(self, conf: typing.Any) -> None:
         self.conf = conf

@@ -28,10 +28,12 @@ OPTS = [
         help='Drivers to load, in any order: the names of entry points in '
              'the namespace "ovn_network_agent.drivers". Beside the default, '
              'there are "provider_port", for machines on provider networks, '
-             '"tenant_network", for networks of tenants without NAT, and '
-             '"load_balancer", for virtual IPs. When a driver is '
+             '"tenant_network", for networks of tenants without NAT, '
+             '"load_balancer", for virtual IPs, "evpn", for VNIs, and '
+             '"network_peer", for peerings of routers. When a driver is '
              'removed from this list, the next start removes everything that '
-             'the driver made. An unknown, failing or doubly named driver '
+             'the driver made, but for peerings, which the other agents '
+             'want. An unknown, failing or doubly named driver '
              'prevents the start.'),
     cfg.Opt(
         'bridge_dev', type=types.InterfaceName(), default='br-ex',

@@ -34,6 +34,7 @@ from ovn_network_agent.conf import frr
 from ovn_network_agent.conf import gateway_drain
 from ovn_network_agent.conf import load_balancer
 from ovn_network_agent.conf import metrics
+from ovn_network_agent.conf import network_peer
 from ovn_network_agent.conf import ovn
 from ovn_network_agent.conf import ovs
 from ovn_network_agent.conf import port_forward
@@ -48,7 +49,7 @@ DAEMONS = tuple('privsep_' + name for name in (
     'kernel', 'ovs', 'frr', 'netfilter'))
 MODULES = (base, agent, ovn, ovs, frr, fip_route, announce, veth_leak,
            gateway_drain, port_forward, provider_port, tenant_network,
-           load_balancer, evpn, metrics)
+           load_balancer, evpn, network_peer, metrics)
 
 
 def list_opts():

@@ -40,9 +40,11 @@ VIPS = 'vips'
 # The driver announces networks of tenants behind routers.  The core finds
 # their prefixes.
 TENANTS = 'tenants'
+# The driver reads the static routes of all routers.
+STATIC_ROUTES = 'static_routes'
 
 SERVICES = (RANKING, ABSENCE, MACHINES, UNDERLAY, VNIS, BACKENDS_OF_VIPS, VIPS,
-            TENANTS)
+            TENANTS, STATIC_ROUTES)
 
 
 def asked(conf: Any, what: str) -> bool:

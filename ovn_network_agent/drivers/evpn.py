@@ -82,7 +82,7 @@ class EvpnDriver(base.Driver):
     def _network(self, network: model.ProviderNetwork, vni: model.Vni,
                  node: model.Node) -> base.Wanted:
         segment = network.segment
-        why = vni.problem or segments.objection(
+        why = vni.problem or self._no_tunnel(node) or segments.objection(
             segment, bridges.served(self.settings))
         port = self._port(network.uuid, segment, vni, node)
         if segment is None or why:
@@ -101,11 +101,12 @@ class EvpnDriver(base.Driver):
                 ) -> Iterator[base.Resource]:
         """What all networks of a VNI have in common."""
         chosen, number = self.settings.evpn, vni.number
+        local = self._local(node)
         vrf, bridge = evpn_names.vrf(number), evpn_names.bridge(number)
         rules = (*_guard(vrf), *_guard(bridge))
         devices = resources.VniDevices(
             number, self._table(vni), evpn_names.router_mac(node.chassis),
-            chosen.local_ip, chosen.udp_dstport, chosen.underlay_mtu -
+            local, chosen.udp_dstport, chosen.underlay_mtu -
             evpn_names.OVERHEAD, self.settings.frr.vrf_name,
             requires=tuple(rule.ref for rule in rules))
         yield from rules
@@ -115,15 +116,14 @@ class EvpnDriver(base.Driver):
         # zebra of the other nodes forgets the router MAC of this node with the
         # last prefix of a family, and with the MAC the other family dies (FRR
         # issue 16340).  So each node announces one prefix of each, always.
-        for anchor in evpn_names.anchors(chosen.local_ip):
+        for anchor in evpn_names.anchors(local):
             yield resources.KernelRoute(self._table(vni), anchor, vrf,
                                         requires=(devices.ref,))
         if chosen.manage_frr:
-            rd = vni.rd or (f'{chosen.local_ip}:{number}'
+            rd = vni.rd or (f'{local}:{number}'
                             if number <= _LARGEST else '')
             yield resources.EvpnInstance(
-                number, chosen.bgp_as, chosen.local_ip, rd, vni.imports,
-                vni.exports)
+                number, chosen.bgp_as, local, rd, vni.imports, vni.exports)
 
     def _device(self, network: model.ProviderNetwork,
                 port: evpn.VniPort) -> Iterator[base.Resource]:
@@ -170,7 +170,7 @@ class EvpnDriver(base.Driver):
         network = found.network
         if found.withheld:
             return
-        why = self._objection(found, network)
+        why = self._objection(found, network, node)
         if why:
             yield resources.Problem(
                 f'network {network.called}: {found.address} of port '
@@ -180,14 +180,14 @@ class EvpnDriver(base.Driver):
         yield from self._reachable(
             self._port(network.uuid, network.segment, vni, node),
             networks.host_prefix(found.address), found.address, found.mac,
-            found.announced and self._passes(network.segment))
+            found.announced and self._passes(network.segment, node))
 
     def _objection(self, found: model.PortAddress,
-                   network: model.ProviderNetwork) -> str:
+                   network: model.ProviderNetwork, node: model.Node) -> str:
         if found.claimed:
             return (f'{found.claimed} has it, too; give one of them another '
                     'address')
-        return self._anchored(networks.host_prefix(found.address)) or (
+        return self._anchored(networks.host_prefix(found.address), node) or (
             '' if networks.inside(found.address, self._nets(network)) else
             'it is in no subnet that OVN has of the network')
 
@@ -212,7 +212,7 @@ class EvpnDriver(base.Driver):
         if not (served.answered and (port.local or served.resident)):
             return
         inside = networks.inside(served.address, self._nets(port))
-        why = self._anchored(networks.host_prefix(served.address)) or (
+        why = self._anchored(networks.host_prefix(served.address), node) or (
             served.unanswered if inside else '')
         # A virtual IP may be one of a tenant's.
         if not inside and served.kinds != ('vip',):
@@ -227,7 +227,7 @@ class EvpnDriver(base.Driver):
             yield from self._reachable(
                 self._port(port.network, port.segment, vni, node),
                 networks.host_prefix(served.address), served.address,
-                served.mac, self._passes(port.segment))
+                served.mac, self._passes(port.segment, node))
 
     def _prefix(self, found: model.TenantPrefix, vni: model.Vni,
                 node: model.Node) -> base.Wanted:
@@ -235,7 +235,7 @@ class EvpnDriver(base.Driver):
         port = found.port
         if found.withheld or not port.local:
             return
-        anchored = self._anchored(found.prefix)
+        anchored = self._anchored(found.prefix, node)
         fault = tenant_network.fault(found)
         wrong = '; '.join(fault) if fault else anchored and (
             f'is not announced, because {anchored}')
@@ -249,7 +249,7 @@ class EvpnDriver(base.Driver):
                 self._port(port.network, port.segment, vni, node),
                 found.prefix, found.via, port.mac,
                 found.claim is not model.Claim.UNKNOWN and
-                self._passes(port.segment), through=True)
+                self._passes(port.segment, node), through=True)
 
     # -- what all have ----------------------------------------------------
 
@@ -272,14 +272,27 @@ class EvpnDriver(base.Driver):
         for each in (neighbour, route):
             yield each if known else resources.Keep(each.ref)
 
-    def _passes(self, segment: model.Segment | None) -> bool:
-        return segments.usable(segment, bridges.served(self.settings))
+    def _passes(self, segment: model.Segment | None,
+                node: model.Node) -> bool:
+        return bool(self._local(node)) and segments.usable(
+            segment, bridges.served(self.settings))
 
-    def _anchored(self, prefix: str) -> str:
+    def _anchored(self, prefix: str, node: model.Node) -> str:
         """Why a prefix cannot be announced that each node has, or ''."""
         return ('this node announces it as its own in each VNI; use another '
                 'one') if prefix in evpn_names.anchors(
-                    self.settings.evpn.local_ip) else ''
+                    self._local(node)) else ''
+
+    # -- the tunnels ------------------------------------------------------
+
+    def _local(self, node: model.Node) -> str:
+        """The address that the tunnels come from, '' without one."""
+        return self.settings.evpn.local_ip or node.tunnel
+
+    def _no_tunnel(self, node: model.Node) -> str:
+        return '' if self._local(node) else (
+            f'{self.settings.evpn.local_device} of [evpn] local_device has no '
+            'IPv4 address; give it the one that the fabric has a route to')
 
     # -- names ------------------------------------------------------------
 
@@ -314,7 +327,8 @@ def _guard(dev: str) -> Iterator[resources.Rule]:
 
     The kernel sees the packets of IPv4 come from the device, and those of IPv6
     from the VRF (6.12); with both, its version makes no difference.  The
-    device requires them, so they stay until it has gone.
+    device requires them, so it is not there without them; the engine has them
+    stay until all devices have gone.
     """
     for ipv6 in (None, True):
         yield resources.VniRule(ownership.EVPN_RULE_PRIORITY,

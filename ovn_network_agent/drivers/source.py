@@ -20,13 +20,25 @@ from collections.abc import Mapping
 from typing import Any
 from typing import ClassVar
 from typing import Protocol
+from typing import TypeVar
 
 #: A table: its database, 'nb' or 'sb', and its name.
 Place = tuple[str, str]
 
+_Result = TypeVar('_Result')
+
 
 class Find(Protocol):
     """Finds the rows of a table that have a key in an index."""
+
+    def ask(self, function: Callable[..., _Result],
+            *arguments: Hashable) -> _Result:
+        """The result of function(find, *arguments), FIND being this object.
+
+        It is made again when a row has changed that the function has found,
+        or would find now.  The function must be the same object each time,
+        and the results need ``==``.
+        """
 
     def __call__(self, database: str, table: str, index: str,
                  key: Hashable) -> list[Any]:

@@ -43,7 +43,8 @@ class State(enum.Enum):
     UNREACHABLE = 'unreachable'
     #: the backend could not make or remove the resource, for a reason
     REFUSED = 'refused'
-    #: the resource stays in place on purpose, though no driver wants it
+    #: the resource stays as it is on purpose, though the drivers want it
+    #: otherwise
     KEPT = 'kept'
     #: the withdrawal guard does not let the resource go
     HELD = 'held'
@@ -188,16 +189,19 @@ class Ledger:
         return True
 
     def still_kept(self, ref: resources.Ref) -> bool:
-        """Whether a resource stays on purpose and no attempt is due."""
+        """Whether a resource stays as it is, and no attempt is due."""
         return self._retries.waiting(ref)
 
     def forget(self, names: Container[str | None] | None = None) -> None:
         """Let refused and kept resources be tried again.
 
-        :param names: names of backends, None for all
+        :param names: names of backends, None for all; what was left to another
+            agent is then still left to it, so that a stop has an end
         """
         for ref, former in self.lasting.items():
-            if names is not None and self._owners.get(ref.kind) not in names:
+            if (isinstance(former.entry.reason, base.LeftToAnother)
+                    if names is None else
+                    self._owners.get(ref.kind) not in names):
                 continue
             if former.entry.state is State.REFUSED:
                 self._lapse(ref)

@@ -316,7 +316,12 @@ class Reconciler:
                         self._removals.permitted(unwanted))))
 
     def _unwanted_devices(self) -> bool:
-        """Whether a device has still to go, as while FRR needs it."""
+        """Whether a device has still to go, as while FRR needs it.
+
+        What keeps its packets in stays for so long.  This does not follow
+        from what the device requires: one that a former run has left requires
+        nothing.
+        """
         return any(self.tracker.delta(kinds).delete
                    for stage, _backend, kinds in self.backends.order
                    if stage is resources.Stage.LINK)
@@ -345,7 +350,8 @@ class Reconciler:
             found.put(resource.ref, ledger.State.WAITS,
                       f'waits for {holders[0].kind} '
                       f'{outcome.brief(holders[0].key)}', holders[0])
-        return not holders and not found.still_refused(resource.ref)
+        return not (holders or found.still_refused(resource.ref) or
+                    found.still_kept(resource.ref))
 
     def _before(self, resource: resources.Resource,
                 states: Container[ledger.State]) -> list[resources.Ref]:

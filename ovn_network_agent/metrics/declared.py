@@ -235,6 +235,11 @@ _SYSTEMS = (
     _gauge('ovn_connection_state',
            '1 while the agent is connected to the database and has loaded it, '
            'else 0. No series without OVN.', db=DATABASES),
+    _gauge('lock_held',
+           '1 if this agent has the lock of OVN_Northbound by which one agent '
+           'alone writes the rows of a driver, else 0. The sum over all '
+           'agents is 1, as soon as one of them has had something to write. '
+           'Missing before that.', lock=()),
     _gauge('backend_readable',
            '1 if the last attempt to read or reach the system of a backend '
            'succeeded, else 0: then all metrics about its objects are the '

@@ -73,6 +73,7 @@ class Endpoint(base.Serving):
     def __init__(self, conf, backends, observers, state):
         super().__init__('metrics')
         self._conf = conf
+        self._locks = [each.lock for each in backends if each.lock]
         self._observers = observers
         self._state = state
         self.record = record.Record()
@@ -107,6 +108,8 @@ class Endpoint(base.Serving):
                                  else len(status.reasons)),
             'reconcile_interval_seconds': self._conf.reconcile_interval,
             'missing_chassis': len(view.dead),
+            'lock_held': {(lock.name,): int(lock.is_held)
+                          for lock in self._locks if lock.started},
             'log_messages_total': {
                 (level,): number for level, number
                 in log_counts.log_counts.counts.items()},

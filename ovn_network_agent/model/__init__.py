@@ -35,6 +35,9 @@ from ovn_network_agent.model.node import Node as Node
 from ovn_network_agent.model.node import Phase as Phase
 from ovn_network_agent.model.node import Relay as Relay
 from ovn_network_agent.model.node import Segment as Segment
+from ovn_network_agent.model.peerings import Peering as Peering
+from ovn_network_agent.model.peerings import PeerState as PeerState
+from ovn_network_agent.model.peerings import Side as Side
 from ovn_network_agent.model.ports import PortAddress as PortAddress
 from ovn_network_agent.model.ports import ProviderNetwork as ProviderNetwork
 from ovn_network_agent.model.routers import BalancedAddress as BalancedAddress

@@ -92,10 +92,18 @@ def of_watch(owner: str, watch: base.Watch, own: own_rows.OwnRows,
     """The events of a watch: changes of others put no backend in doubt."""
     is_own = {'Logical_Router_Static_Route': own.route,
               'Static_MAC_Binding': own.binding}.get(watch.table)
+    if notices.PEERINGS in watch.stale:
+        is_own = _of_a_peering
     if watch.database != 'nb' or is_own is None or not watch.stale:
         return [WakeEvent(owner, watch, trigger)]
     return [WakeEvent(owner, dataclasses.replace(watch, stale=()), trigger),
             WakeEvent(owner, watch, trigger, is_own)]
+
+
+def _of_a_peering(row: Row, old: Row | None) -> bool:
+    """Whether a row has the mark of a peering, or has lost it."""
+    return any(ownership.EXT_ID_PEER in (getattr(
+        each, 'external_ids', None) or ()) for each in (row, old))
 
 
 # The rows that the view (ovn.snapshot) is built from; drivers may add more.
@@ -206,14 +214,18 @@ def of_view(conf: Any) -> tuple[base.Watch, ...]:
 def conditions(conf: Any) -> Iterator[tuple[str, str, list[Any]]]:
     """The clauses of databases and tables, by the ConfigOpts."""
     for database, table, clauses in CONDITIONS:
-        if table == 'Logical_Router_Static_Route' and (
-                conf.tenant_network.extra_routes and
-                plugins.asked(conf, plugins.TENANTS)):
+        if table == 'Logical_Router_Static_Route' and _all_routes(conf):
             continue
         if table == 'Port_Binding' and plugins.asked(conf, plugins.MACHINES):
             # Machines here may have their addresses as allowed address pairs.
             clauses = [*clauses, ['type', '==', 'virtual']]
         yield database, table, clauses
+
+
+def _all_routes(conf: Any) -> bool:
+    return plugins.asked(conf, plugins.STATIC_ROUTES) or (
+        bool(conf.tenant_network.extra_routes) and
+        plugins.asked(conf, plugins.TENANTS))
 
 
 def bound_to(chassis: columns.Uuid) -> list[list[Any]]:

@@ -44,6 +44,8 @@ class OwnRows:
 
         :param old: row with the former values of changed columns, or None
         """
+        if ownership.peer_of(row.external_ids):
+            return False
         last = self._last()
         if last is None or not last.node.hostname:
             return True

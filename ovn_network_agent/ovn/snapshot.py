@@ -334,7 +334,8 @@ class Builder:
         node = model.Node(
             wiring.chassis, self._hostname, phase, wiring.devices,
             wiring.mappings, wiring.relays, wiring.drains,
-            overlapping=wiring.overlapping, namesakes=self._namesakes())
+            overlapping=wiring.overlapping, namesakes=self._namesakes(),
+            tunnel=wiring.tunnel)
         if node.marks != self._marks:
             self._marks = node.marks
             self._rows.outdate('marks')

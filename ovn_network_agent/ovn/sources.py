@@ -12,15 +12,20 @@
 
 """The subjects that sources of drivers make of rows.  Pure."""
 
+from collections.abc import Callable
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
+from typing import TypeVar
 
 from oslo_log import log as logging
 
+from ovn_network_agent import model
+from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import source as drivers
 from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import queries
 
 LOG = logging.getLogger(__name__)
@@ -28,6 +33,20 @@ LOG = logging.getLogger(__name__)
 #: By kind and name, as in 'Service dns'; each subject is alone in a dict, as
 #: :mod:`engine.contributions` compares them.
 Subjects = Mapping[str, Mapping[str, object]]
+
+_Result = TypeVar('_Result')
+
+#: The sources of kinds of the model, which the core makes only if a driver
+#: asks about these.
+OF_MODEL: Mapping[type, type[drivers.Source]] = {
+    model.Peering: peerings.Peerings}
+
+
+def of_drivers(loaded: Iterable[base.Driver]) -> list[drivers.Source]:
+    """The sources of all subjects that some drivers ask about."""
+    return [made() for made in dict.fromkeys(
+        made for driver in loaded for made in (*driver.SOURCES, *(
+            OF_MODEL[kind] for kind in driver.SUBJECTS if kind in OF_MODEL)))]
 
 
 class Sources:
@@ -69,6 +88,22 @@ class Sources:
                      for name, why in sorted(each.failed.items()))
 
 
+class _Find:
+    """See :class:`drivers.source.Find`."""
+
+    def __init__(self, rows: queries.Queries) -> None:
+        self._rows = rows
+
+    def __call__(self, database: str, table: str, index: str,
+                 key: Hashable) -> list[Any]:
+        return self._rows.rows(database, table, sorted(
+            self._rows.find(database, table, index).find(key)))
+
+    def ask(self, function: Callable[..., _Result],
+            *arguments: Hashable) -> _Result:
+        return self._rows.ask(function, self, *arguments)
+
+
 class _Subjects:
     """The subjects of one source, by functions of rows."""
 
@@ -81,6 +116,7 @@ class _Subjects:
             place: {name: indexes.Index(self._safely(keys))
                     for name, keys in named.items()}
             for place, named in source.INDEXES.items()})
+        self._find = _Find(self._rows)
         self._names = self._rows.find(*source.NAMES)
         self._present: Subjects = {}
 
@@ -132,11 +168,6 @@ class _Subjects:
                           self.source.KIND.__name__, name)
             return self._present.get(self._called(name), {})
         return {} if subject is None else {'': subject}
-
-    def _find(self, database: str, table: str, index: str,
-              key: Hashable) -> list[Any]:
-        return self._rows.rows(database, table, sorted(
-            self._rows.find(database, table, index).find(key)))
 
 
 def _less(before: Subjects, now: Subjects) -> bool:

@@ -60,6 +60,14 @@ def entry(row: Row, column: str, key: str) -> str | None:
     return None
 
 
+def entries(row: Row, column: str) -> dict[str, str]:
+    """A map whole; empty, too, where the schema lacks it."""
+    datum = row._data.get(column)
+    return {} if datum is None else {
+        str(name.value): str(value.value)
+        for name, value in datum.values.items()}
+
+
 def has_entry(row: Row, places: Iterable[tuple[str, str]]) -> bool:
     """Whether a row has one of some (column, key) in columns that are maps.
     """

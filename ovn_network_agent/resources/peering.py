@@ -17,6 +17,15 @@ import dataclasses
 
 from ovn_network_agent.resources import base
 
+#: By table of NB, the columns that count; the first one says which row is
+#: changed, if its values are not as desired.
+COLUMNS = {
+    'Logical_Router_Port': ('name', 'mac', 'networks', 'peer', 'enabled'),
+    'Logical_Router_Static_Route': ('ip_prefix', 'nexthop', 'output_port',
+                                    'policy', 'route_table'),
+    'Logical_Router_Policy': ('match', 'priority', 'action'),
+    'Address_Set': ('name', 'addresses')}
+
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class PeerPolicy:

@@ -25,6 +25,7 @@ from ovn_network_agent import notices
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovn import schema
+from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
@@ -63,9 +64,7 @@ class OvnSide:
         self.view = view.View(
             conf, self.databases, trigger.fire, observers=observers,
             look_at_ports=surroundings.BridgePorts().look,
-            made_of_rows=[made() for made in dict.fromkeys(
-                made for driver in self._drivers
-                for made in driver.SOURCES)], **times)
+            made_of_rows=sources.of_drivers(self._drivers), **times)
 
     def connect(self):
         """Begin to connect to each database on its own thread.

@@ -21,6 +21,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.engine import contributions
+from ovn_network_agent.ovn import sources
 
 # The kinds that no backend may have: those of statements, and the default.
 _NO_KINDS = (resources.Resource.kind, resources.Keep.kind,
@@ -47,9 +48,10 @@ def check_driver(driver):
     _check_known('ASKS', driver.ASKS, plugins.SERVICES)
     _check_tuple('SUBJECTS', driver.SUBJECTS)
     _check_tuple('SOURCES', driver.SOURCES)
-    kinds = {*contributions.KINDS, *(each.KIND for each in driver.SOURCES)}
+    own = {*contributions.KINDS, *sources.OF_MODEL}
+    kinds = {*own, *(each.KIND for each in driver.SOURCES)}
     for each in driver.SOURCES:
-        if each.KIND in contributions.KINDS:
+        if each.KIND in own:
             raise ValueError(f'KIND of the source {_path(each)} is '
                              f'{each.KIND!r}, which the agent makes itself; '
                              'give the source a class of its own')

@@ -69,7 +69,9 @@ class EvpnTestCase(base.LabTestCase):
         cls.before = cls.state('gw1')
         cls.frr_before = cls.running('gw1')
         for name in cloud.gateways:
+            # Both ways to say where the tunnels come from.
             cloud.agent(name, {**cls.configuration(), 'evpn': {
+                'local_device': 'loopback1'} if name == 'gw2' else {
                 'local_ip': plan.LOOPBACKS[name]}})
         cloud.start_agents()
 

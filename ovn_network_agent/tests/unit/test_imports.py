@@ -30,8 +30,8 @@ PURE = ('resources', 'model', 'ownership', 'engine.tracking', 'drivers',
 # Of the conf package the pure ones take lists of option declarations.
 DECLARATIONS = 'conf.'
 HARMLESS = {'abc', 'bisect', 'collections', 'dataclasses', 'enum', 'functools',
-            'hashlib', 'ipaddress', 'itertools', 'math', 'operator', 're',
-            'types', 'typing', 'zlib'}
+            'hashlib', 'ipaddress', 'itertools', 'json', 'math', 'operator',
+            're', 'types', 'typing', 'zlib'}
 
 
 class PureTest(base.BaseTestCase):

@@ -37,7 +37,9 @@ TAKEN = {
     'FLOW_PRIORITIES': (920, 'flow priority 920', 'gateway_drain: relay'),
     'TUNNEL_KEYS': (0xfe1234, 'tunnel key 0xfe1234',
                     'gateway_drain: relays of further bridges'),
-    'ROUTE_TAGS': (4400001, 'route tag 4400001', 'announced routes')}
+    'ROUTE_TAGS': (4400001, 'route tag 4400001', 'announced routes'),
+    'POLICY_PRIORITIES': (600, 'priority of router policies 600',
+                          'network_peer: allow')}
 # The constants of the module, and the kind that has them.
 CONSTANTS = (('MARK_', ownership.MARKS), ('COOKIE_', ownership.COOKIES),
              ('_PROTOCOL', ownership.PROTOCOLS))

@@ -24,6 +24,7 @@ from ovn_network_agent import trigger
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovn import schema
+from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
@@ -101,9 +102,9 @@ class Eyes:
         conf = world.conf(bridge_dev=cloud.BRIDGE, **options)
         own = own_rows.OwnRows(lambda: self.view.last,
                                lambda: self.view.dead)
-        of_drivers = (world.driver(name, conf).events()
-                      for name in conf.drivers)
-        for watch in itertools.chain(events.of_view(conf), *of_drivers):
+        drivers = [world.driver(name, conf) for name in conf.drivers]
+        for watch in itertools.chain(events.of_view(conf), *(
+                driver.events() for driver in drivers)):
             self.databases[watch.database].require(watch.table,
                                                    watch.columns)
             for event in events.of_watch('view', watch, own,
@@ -113,8 +114,9 @@ class Eyes:
             self.databases[name].only(table, clauses)
         for name, (table, column) in MARKS.items():
             self.databases[name].require(table, (column,))
-        self.view = view.View(conf, self.databases,
-                              observers=[self])
+        self.view = view.View(
+            conf, self.databases, observers=[self],
+            made_of_rows=sources.of_drivers(drivers))
 
     def start(self):
         """Load all databases."""

@@ -129,6 +129,40 @@ class VnisTest(TwoNetworks, base.OvsdbTestCase):
         self.eventually(lambda: not self.found(eyes)[last].vni.problem,
                         'they agree')
 
+    def decider(self, eyes):
+        """Have the networks disagree; the first one, and the other one."""
+        for name, target in (('red', '1:1'), ('blue', '1:2')):
+            self.say(name, **{VNI: '1001', TARGETS: target})
+        first, last = sorted(self.switches, key=self.switches.get)
+        self.assertTrue(self.become(eyes, {'red': 1001, 'blue': 1001})[
+            last].vni.problem)
+        return first, last
+
+    def test_a_network_with_another_vni_by_option_does_not_decide(self):
+        first, last = sorted(self.switches, key=self.switches.get)
+        self.decider(self.eyes(drivers=['evpn']))
+        eyes = self.eyes(drivers=['evpn'], evpn__vnis=[f'{first}:1002'])
+        found = self.become(eyes, {first: 1002, last: 1001})
+        self.assertEqual(['', ''], [each.vni.problem
+                                    for each in found.values()])
+        self.assertEqual((), found[first].vni.imports)
+
+    def test_a_network_of_an_option_has_to_agree(self):
+        first, last = sorted(self.switches, key=self.switches.get)
+        self.say(last, **{VNI: '1001', TARGETS: '1:2'})
+        eyes = self.eyes(drivers=['evpn'], evpn__vnis=[f'{first}:1001'])
+        found = self.become(eyes, {first: 1001, last: 1001})
+        self.assertIn(f'network {first} has the VNI 1001',
+                      found[last].vni.problem)
+
+    def test_a_switch_without_a_localnet_port_does_not_decide(self):
+        eyes = self.eyes(drivers=['evpn'])
+        first, last = self.decider(eyes)
+        port = {'red': 'provnet-1', 'blue': 'provnet-2'}[first]
+        self.sb.transact(ovsdb.delete('Port_Binding', {'logical_port': port}))
+        found = self.become(eyes, {last: 1001})
+        self.assertEqual('', found[last].vni.problem)
+
     def test_gateways(self):
         self.say('red', **{VNI: '1001'})
         self.nb.transact(*(ovsdb.insert(

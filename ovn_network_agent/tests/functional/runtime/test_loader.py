@@ -127,8 +127,9 @@ class UnusableTest(base.ProgramTestCase):
         self.declare(package, {GROUP: {name: f'{module}:{target}'}})
 
     def test_missing(self):
-        self.refused('anycast', 'fip_route, gateway_drain, load_balancer, '
-                     'port_forward, provider_port, tenant_network, veth_leak',
+        self.refused('anycast', 'evpn, fip_route, gateway_drain, '
+                     'load_balancer, network_peer, port_forward, '
+                     'provider_port, tenant_network, veth_leak',
                      drivers='fip_route,anycast')
 
     def test_named_twice(self):

@@ -39,9 +39,12 @@ from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import own_chassis
+from ovn_network_agent.ovn import peering_rows
+from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
+from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovs import drains
 from ovn_network_agent.ovs import relay
 from ovn_network_agent.ovs import wiring
@@ -63,11 +66,13 @@ _SCHEMA = {
             'name': _TEXT, 'ports': ('Logical_Router_Port',),
             'nat': ('NAT',), 'options': _MAP, **_IDS,
             'static_routes': ('Logical_Router_Static_Route',),
+            'policies': ('Logical_Router_Policy',),
             'load_balancer': ('Load_Balancer',),
             'load_balancer_group': ('Load_Balancer_Group',)},
         'Logical_Router_Port': {
             'name': _TEXT, 'mac': _TEXT, 'networks': _TEXTS, **_IDS,
             'options': _MAP, 'gateway_chassis': ('Gateway_Chassis',),
+            'peer': _MAYBE,
             'ha_chassis_group': ('HA_Chassis_Group',)},
         'NAT': {'type': _TEXT, 'external_ip': _TEXT, 'logical_ip': _TEXT,
                 'logical_port': _MAYBE, 'external_mac': _MAYBE, **_IDS,
@@ -85,7 +90,10 @@ _SCHEMA = {
         'HA_Chassis_Group': {'name': _TEXT, 'ha_chassis': ('HA_Chassis',),
                              **_IDS},
         'Logical_Switch': {'name': _TEXT, **_IDS},
-        'DHCP_Options': {'cidr': _TEXT, 'options': _MAP}},
+        'DHCP_Options': {'cidr': _TEXT, 'options': _MAP},
+        'Logical_Router_Policy': {
+            'match': _TEXT, 'priority': _NUMBER, 'action': _TEXT, **_IDS},
+        'Address_Set': {'name': _TEXT, 'addresses': _TEXTS, **_IDS}},
     'sb': {
         'Chassis': {'name': _TEXT, 'hostname': _TEXT, **_IDS,
                     'other_config': _MAP, 'encaps': ('Encap',)},
@@ -335,6 +343,26 @@ def _configured(**values):
 _CONFIGURED = [_configured(), _configured(frr__vrf_name='vrf-provider')]
 
 
+def _peerings(data):
+    """From intents to the rows of peerings, twice, and equal at both ends."""
+    nb, _sb, _ovs = _databases(data)
+    found = sources.Sources([peerings.Peerings()])
+    subjects = found.update({'nb': nb}, {}, True)
+    again = found.update({'nb': nb}, {
+        ('nb', table): set(known) for table, known in nb.items()}, False)
+    assert not found.problems and again == subjects
+    there = [each.pair for each in peering_rows.read(nb)]
+    assert len(there) == len(set(there))
+    conf = world.conf()
+    driver = world.driver('network_peer', conf)
+    wanted = {}
+    for alone in subjects[model.Peering].values():
+        assert alone[''].why.isprintable() and alone[''].name.isprintable()
+        for each in driver.resources(alone[''], world.node()):
+            if isinstance(each, resources.Peering):
+                assert wanted.setdefault(each.pair, each) == each
+
+
 def _rows(data):
     """Each parser of one row, by itself."""
     nb, sb, ovs = _databases(data)
@@ -444,6 +472,11 @@ TARGETS = (
            values=('dnat_and_snat', 'snat', 'chassisredirect', 'patch',
                    'localnet', 'cr-lrp', '198.51.100.1/24', '0.0.0.0/0',
                    'is_chassis_resident("cr-lrp")')),
+    Target('ovn.peerings', _peerings, (NoInput,),
+           ('ovn.peerings', 'ovn.peer_intents', 'ovn.peering_rows'),
+           json=True,
+           values=('ovn-network-agent:peer:a', '10.0.0.0/8',
+                   'ovn-network-agent:peer-export:a')),
     Target('ovn.rows', _rows, (NoInput,),
            ('ovn.rows', 'ovn.addresses', 'ovn.bfd', 'ovn.marks',
             'ovn.directory'),

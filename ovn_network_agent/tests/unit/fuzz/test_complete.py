@@ -118,6 +118,8 @@ ELSEWHERE = {
         ('runtime.former', '_words'), ('runtime.former', '_locks'),
         ('diagnosis.node.running', '_words'),
         ('diagnosis.node.running', '_parent')),
+    'netlink.addresses has read the address': (
+        ('netlink.addresses', 'first'),),
     'options, and calls when a module is imported': (
         ('netlink.messages', 'narrow'), ('metrics.server', '_opened'),
         ('nft.rendering', 'chains')),

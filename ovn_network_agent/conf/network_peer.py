@@ -1,0 +1,44 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""[network_peer]: the driver that has routers of tenants peer in OVN."""
+
+from oslo_config import cfg
+
+from ovn_network_agent import ownership
+from ovn_network_agent.conf import types
+
+GROUP = 'network_peer'
+# ovn-nb(5), table Logical_Router_Policy.
+_PRIORITIES = (1, 32767)
+
+OPTS = [
+    cfg.Opt(
+        'allow_priority', type=types.Integer(*_PRIORITIES),
+        default=ownership.PEER_ALLOW_PRIORITY,
+        help='Priority of the policies that let packets from the prefixes of '
+             'a peer into a router. It has to be higher than drop_priority, '
+             'and no other driver may write policies of this priority. All '
+             'agents with the driver need the same one.'),
+    cfg.Opt(
+        'drop_priority', type=types.Integer(*_PRIORITIES),
+        default=ownership.PEER_DROP_PRIORITY,
+        help='Priority of the policies that drop all other packets from a '
+             'peer, and packets from a provider network with a source of a '
+             'peer. All agents with the driver need the same one.'),
+    cfg.BoolOpt(
+        'cleanup_on_stop', default=False, mutable=True,
+        help='Whether the stop of the agent that writes the peerings removes '
+             'them from OVN. With false (the default), they stay and work, '
+             'because no agent is needed for the packets. With true, '
+             'tenants are cut off until another agent with the driver writes '
+             'the peerings again.'),
+]

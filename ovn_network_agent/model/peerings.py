@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Peerings of two routers inside OVN."""
+
+import dataclasses
+import enum
+
+
+class PeerState(enum.Enum):
+    """What has become of the intent of one router.
+
+    It follows from the rows of OVN in each pass, and nobody stores it.
+    """
+
+    # Nothing says whether the other router exists, is misspelt or has not
+    # agreed.
+    PENDING = 'pending'
+    CREATED = 'created'
+    CONFLICT = 'conflict'
+    ERROR = 'error'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Side:
+    """One of both routers, and what it takes from the other one."""
+
+    # UUID of the Logical_Router row.
+    router: str
+    # Of the port that leads to the other router; 'address/len' of one host.
+    port: str
+    mac: str
+    addresses: tuple[str, ...]
+    # Names of the ports to provider networks.
+    uplinks: tuple[str, ...]
+    # (prefix, next hop), sorted.
+    routes: tuple[tuple[str, str], ...]
+    # By family the name of the Address_Set row with the prefixes.
+    address_sets: tuple[tuple[int, str], ...]
+
+    def prefixes(self, family: int) -> tuple[str, ...]:
+        """The prefixes of one family behind the other router."""
+        return tuple(prefix for prefix, _nexthop in self.routes
+                     if (':' in prefix) == (family == 6))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Peering:
+    """One router's intent to peer, and what has become of it."""
+
+    # UUID of the Logical_Router row, and its names.
+    router: str
+    called: str
+    # Printable, and valid unless the state is ERROR.
+    name: str
+    state: PeerState
+    # Why it is not created, in one line, or ''.
+    why: str = ''
+    # See resources.Peering; '' unless created, and likewise the sides.
+    pair: str = ''
+    sides: tuple[Side, ...] = ()

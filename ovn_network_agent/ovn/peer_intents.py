@@ -1,0 +1,116 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The intents to peer in external_ids of Logical_Router rows.  Pure."""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+import re
+
+from ovn_network_agent import iptext
+from ovn_network_agent import networks
+from ovn_network_agent import ownership
+from ovn_network_agent import printable
+
+_TARGET, _EXPORT, _IMPORT = (ownership.EXT_ID_PEER_TARGET,
+                             ownership.EXT_ID_PEER_EXPORT,
+                             ownership.EXT_ID_PEER_IMPORT)
+# As a label of a host name, but with a letter first.
+_NAME = re.compile('[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?')
+# What rules of a firewall call both directions.
+_RESERVED = ('internal', 'external')
+#: Prefixes that pass, None for all.
+Filter = tuple[iptext.Network, ...] | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Intent:
+    """What one router says of one peering."""
+
+    # UUID, name of the row, or name in Neutron.
+    target: str
+    exports: Filter = None
+    imports: Filter = None
+    # Why the intent does not count, in one line, or ''.
+    problem: str = ''
+
+
+def names(external_ids: Mapping[str, str]) -> set[str]:
+    """The names of peerings that a row mentions, also bad ones."""
+    return {key.removeprefix(prefix) for key in external_ids
+            for prefix in (_TARGET, _EXPORT, _IMPORT)
+            if key.startswith(prefix)}
+
+
+def read(external_ids: Mapping[str, str]) -> dict[str, Intent]:
+    """The intents of a row by name, also bad ones, in the order of names."""
+    return {name: _intent(external_ids, name)
+            for name in sorted(names(external_ids))}
+
+
+def _intent(external_ids: Mapping[str, str], name: str) -> Intent:
+    problem = name_objection(name)
+    if problem:
+        return Intent('', problem=problem)
+    target = external_ids.get(_TARGET + name, '').strip()
+    if not target:
+        return Intent('', problem=f'{_TARGET}{name} names no router; set it '
+                      'to the UUID of one, or remove all keys of this name')
+    filters: list[Filter] = []
+    for prefix in (_EXPORT, _IMPORT):
+        try:
+            filters.append(_filter(external_ids.get(prefix + name)))
+        except ValueError as error:
+            return Intent(target, problem=printable.line(
+                f'{prefix}{name}: {error}'))
+    return Intent(target, filters[0], filters[1])
+
+
+def name_objection(name: str) -> str:
+    """Why a peering cannot have a name, or ''."""
+    if not _NAME.fullmatch(name):
+        return (f'{name!r} is no name of a peer; take 1 to 63 letters, '
+                'digits and dashes, with a letter first and no dash last')
+    if name.lower() in _RESERVED:
+        return f'the name {name!r} is reserved; choose another one'
+    return ''
+
+
+def _filter(text: str | None) -> Filter:
+    """The prefixes of a text, separated by commas or blanks.
+
+    :raises ValueError: with what is wrong, and the remedy
+    """
+    if text is None:
+        return None
+    found = text.replace(',', ' ').split()
+    if not found:
+        raise ValueError('it names no prefix; name those that pass, or '
+                         'remove the key, and all pass')
+    return tuple(_prefixes(found))
+
+
+def _prefixes(texts: Iterable[str]) -> Iterator[iptext.Network]:
+    for text in texts:
+        try:
+            yield iptext.network(text)
+        except ValueError as error:
+            raise ValueError(f'{text!r} is no prefix ({error}); correct or '
+                             'remove it') from error
+
+
+def passes(prefix: iptext.Network, *filters: Filter) -> bool:
+    """Whether a prefix is inside of one prefix of each filter."""
+    return all(chosen is None or any(
+        each.prefixlen <= prefix.prefixlen and networks.overlap(each, prefix)
+        for each in chosen) for chosen in filters)

@@ -1,0 +1,130 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Routers as peers see them: names, ports, prefixes.  Pure."""
+
+from collections.abc import Iterable
+import dataclasses
+
+from ovn_network_agent import iptext
+from ovn_network_agent import networks
+from ovn_network_agent import ownership
+from ovn_network_agent import printable
+from ovn_network_agent import selection
+from ovn_network_agent.drivers import source
+from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import prefixes
+from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
+
+ROUTER = ('nb', 'Logical_Router')
+PORT = ('nb', 'Logical_Router_Port')
+ROUTE = ('nb', 'Logical_Router_Static_Route')
+# Of Neutron, also while the gateway has no chassis.
+_GATEWAY = ('neutron:is_ext_gw', 'True')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Router:
+    """A router without its intents."""
+
+    called: str = ''
+    # Of its first internal port.
+    mac: str = ''
+    # By family, 4 first, the lowest internal address.
+    addresses: tuple[tuple[int, str], ...] = ()
+    # Networks of internal ports, and extra routes behind them, sorted.
+    prefixes: tuple[iptext.Network, ...] = ()
+    # Prefixes of other ports and of all routes: nothing of a peer may be
+    # there.
+    others: tuple[iptext.Network, ...] = ()
+    uplinks: tuple[str, ...] = ()
+
+
+def resolve(find: source.Find, text: str) -> str:
+    """The UUID of the only router that a text names, or ''."""
+    found = find(*ROUTER, 'called', text)
+    return str(found[0].uuid) if len(found) == 1 else ''
+
+
+def names(row: Row) -> frozenset[str]:
+    """All names of a router, for an index."""
+    return selection.names(
+        directory.NEUTRON_PREFIX, str(row.uuid), columns.atom(row, 'name'),
+        _label(row))
+
+
+def read(find: source.Find, uuid: str) -> Router:
+    """The router with a UUID, an empty one without it."""
+    for row in find(*ROUTER, 'uuid', uuid):
+        ports = sorted(
+            (port for each in columns.referenced(row, 'ports')
+             for port in find(*PORT, 'uuid', each)
+             if not ownership.peer_of(columns.entries(port, 'external_ids'))),
+            key=lambda port: str(columns.atom(port, 'name')))
+        inner = [port for port in ports if _is_internal(port)]
+        nets = _networks(inner)
+        routes = [route for each in columns.referenced(row, 'static_routes')
+                  for found in find(*ROUTE, 'uuid', each)
+                  if (route := rows.extra_route(found))]
+        behind = [prefix for prefix, nexthop in routes
+                  if networks.inside(nexthop, nets)]
+        return Router(
+            _called(row), columns.atom(inner[0], 'mac') if inner else '',
+            _lowest(inner), _sorted([*nets, *behind]),
+            _sorted([*_networks(port for port in ports if port not in inner),
+                     *(prefix for prefix, _nexthop in routes)]),
+            tuple(columns.atom(port, 'name') for port in ports
+                  if _is_uplink(port)))
+    return Router()
+
+
+def _label(row: Row) -> str:
+    return columns.entry(row, 'external_ids', directory.NEUTRON_NAME) or ''
+
+
+def _called(row: Row) -> str:
+    label, name = _label(row), columns.atom(row, 'name')
+    return printable.line(f'{label} ({name})' if label else name)
+
+
+def _is_uplink(port: Row) -> bool:
+    key, value = _GATEWAY
+    return bool(columns.referenced(port, 'gateway_chassis') or
+                columns.referenced(port, 'ha_chassis_group') or
+                columns.entry(port, 'external_ids', key) == value)
+
+
+def _is_internal(port: Row) -> bool:
+    return not _is_uplink(port) and not columns.atom(port, 'peer')
+
+
+def _interfaces(ports: Iterable[Row]) -> list[iptext.Interface]:
+    found = (networks.parse_interface(text) for port in ports
+             for text in rows.networks(port)[0])
+    return [each for each in found if each and not (
+        each.version == 6 and each.is_link_local)]
+
+
+def _networks(ports: Iterable[Row]) -> list[iptext.Network]:
+    return [each.network for each in _interfaces(ports)]
+
+
+def _lowest(ports: Iterable[Row]) -> tuple[tuple[int, str], ...]:
+    addresses = [each.ip for each in _interfaces(ports)]
+    return tuple(
+        (family, str(min(same))) for family in networks.VERSIONS
+        if (same := [each for each in addresses if each.version == family]))
+
+
+def _sorted(nets: Iterable[iptext.Network]) -> tuple[iptext.Network, ...]:
+    return tuple(sorted(set(nets), key=prefixes.key))

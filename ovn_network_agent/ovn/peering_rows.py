@@ -1,0 +1,179 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The rows of NB by which two routers peer: what they are, and what is there.
+
+A peering is read as it is desired only if its rows are exactly those that a
+peering of this value has.  So there is one description of the rows, for the
+reader and for the writer.
+"""
+
+import collections
+from collections.abc import Iterable
+from collections.abc import Iterator
+import dataclasses
+from typing import Any
+import uuid
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
+from ovn_network_agent.ovsdb.columns import Rows
+from ovn_network_agent.ovsdb.columns import Tables
+from ovn_network_agent.resources import peering as peering_values
+
+PORT, ROUTE, POLICY, SET = COLUMNS = peering_values.COLUMNS
+#: the columns of a router that refer to its rows
+REFERENCES = {PORT: 'ports', ROUTE: 'static_routes', POLICY: 'policies'}
+#: Of one column, sorted.
+Atoms = tuple[Any, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Values:
+    """What one row of a peering has in the columns that count."""
+
+    table: str
+    # UUID of the router, as text.
+    router: str
+    # In the order of COLUMNS.
+    atoms: tuple[Atoms, ...]
+
+    @property
+    def key(self) -> tuple[str, str, Atoms]:
+        """Equal for the value that a row has and the one that it gets."""
+        return self.table, self.router, self.atoms[0]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """A row with the mark of a peering."""
+
+    table: str
+    row: Row
+    # None for rows that no router refers to.
+    router: Row | None = None
+
+    @property
+    def values(self) -> Values:
+        """What the row has, computed anew each time."""
+        side = (columns.entry(self.row, 'external_ids',
+                              ownership.EXT_ID_PEER_SIDE) or ''
+                if self.router is None else str(self.router.uuid))
+        return Values(self.table, side, tuple(
+            atoms_of(columns.atoms(self.row, column))
+            for column in COLUMNS[self.table]))
+
+
+def marks(pair: str, values: Values) -> dict[str, str]:
+    """The external_ids of a row of a peering."""
+    found = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+             ownership.EXT_ID_PEER: pair}
+    if values.table not in REFERENCES:
+        found[ownership.EXT_ID_PEER_SIDE] = values.router
+    return found
+
+
+def wanted(peering: resources.Peering) -> list[Values]:
+    """The values of all rows of a peering."""
+    one, other = peering.sides
+    return [*_of_side(one, other), *_of_side(other, one)]
+
+
+def found(nb: Tables) -> dict[str, list[Found]]:
+    """All rows with the mark of a peering, by pair."""
+    there = collections.defaultdict(list)
+    for router in nb['Logical_Router'].values():
+        for table, column in REFERENCES.items():
+            for row in columns.rows(router, column):
+                pair = pair_of(row)
+                if pair:
+                    there[pair].append(Found(table, row, router))
+    for row in nb.get(SET, {}).values():
+        pair = pair_of(row)
+        if pair:
+            there[pair].append(Found(SET, row))
+    return dict(there)
+
+
+def pair_of(row: Row) -> str:
+    """The peering that a row belongs to, or ''."""
+    pair = columns.entry(row, 'external_ids', ownership.EXT_ID_PEER)
+    return pair if pair and columns.entry(
+        row, 'external_ids', ownership.EXT_ID_MANAGED
+        ) == ownership.EXT_ID_MANAGED_VALUE else ''
+
+
+def read(nb: Tables) -> Iterator[resources.Peering]:
+    """The peerings of which there is at least one row."""
+    for pair, rows in found(nb).items():
+        yield _read(pair, [each.values for each in rows])
+
+
+def names(rows: Rows) -> dict[str, uuid.UUID]:
+    """The rows of a table by name, for those that must not have ours."""
+    return {columns.atom(row, 'name'): key for key, row in rows.items()}
+
+
+def atoms_of(value: Any) -> Atoms:
+    """The value of a column, sorted; an empty text is like no value."""
+    atoms = [value] if isinstance(value, (str, int)) else value
+    return tuple(sorted(each for each in atoms if each != ''))
+
+
+def _read(pair: str, there: list[Values]) -> resources.Peering:
+    one, _tilde, other = pair.partition('~')
+    peering = resources.Peering(pair, (_side(one, there),
+                                       _side(other, there)))
+    if collections.Counter(wanted(peering)) == collections.Counter(there):
+        return peering
+    # A row is missing, doubled, or has what no value has: no port is without
+    # a MAC.
+    left, right = (dataclasses.replace(side, mac='')
+                   for side in peering.sides)
+    return dataclasses.replace(peering, sides=(left, right))
+
+
+def _of_side(side: resources.PeerSide,
+             far: resources.PeerSide) -> Iterator[Values]:
+    def row(table: str, *values: Iterable[Any]) -> Values:
+        return Values(table, side.router, tuple(map(atoms_of, values)))
+    if side.port:
+        yield row(PORT, [side.port], [side.mac], side.networks, [far.port], [])
+    for prefix, nexthop in side.routes:
+        yield row(ROUTE, [prefix], [nexthop], [side.port], [], [])
+    for policy in side.policies:
+        yield row(POLICY, [policy.match], [policy.priority], [policy.action])
+    for name, addresses in side.address_sets:
+        yield row(SET, [name], addresses)
+
+
+def _side(router: str, there: list[Values]) -> resources.PeerSide:
+    of = collections.defaultdict(list)
+    for each in there:
+        if each.router == router:
+            of[each.table].append(each.atoms)
+    name, mac, networks, *_rest = min(of[PORT], default=((), (), ()))
+    return resources.PeerSide(
+        router, _only(name), _only(mac), networks,
+        tuple(sorted((_only(prefix), _only(nexthop))
+                     for prefix, nexthop, *_rest in of[ROUTE])),
+        tuple(sorted(resources.PeerPolicy(
+            _only(priority, 0), _only(match), _only(action))
+            for match, priority, action in of[POLICY])),
+        tuple(sorted((_only(name), addresses)
+                     for name, addresses in of[SET])))
+
+
+def _only(atoms: Atoms, default: Any = '') -> Any:
+    return atoms[0] if atoms else default

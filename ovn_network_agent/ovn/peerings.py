@@ -1,0 +1,272 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""From intents in OVN NB to peerings, as a source of the driver.  Pure.
+
+Each function is about one router, and its result is remembered, so a router
+with hundreds of peers is judged once, and not once for each peer.
+"""
+
+from collections.abc import Collection
+from collections.abc import Iterator
+import dataclasses
+
+from ovn_network_agent import iptext
+from ovn_network_agent import model
+from ovn_network_agent import networks
+from ovn_network_agent import ownership
+from ovn_network_agent import printable
+from ovn_network_agent.drivers import source
+from ovn_network_agent.ovn import peer_intents as intents
+from ovn_network_agent.ovn import peer_routers as routers
+from ovn_network_agent.ovn import prefixes
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
+
+_PENDING = 'the other router does not name this one'
+_FEW = 5
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Peer:
+    """The other router of a peering to which both agree."""
+
+    pair: str
+    router: str
+    # Of the peering at this router.
+    name: str
+    # What this router takes from the other one, by families of both.
+    takes: tuple[iptext.Network, ...]
+    # (family, address) of the other one.
+    nexthops: tuple[tuple[int, str], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Conflict:
+    """Why a router cannot take what a peer gives."""
+
+    # Of this router.
+    own: frozenset[str]
+    # Of the other one.
+    given: frozenset[str]
+    # Names of other peerings of this router that give the same.
+    peers: frozenset[str] = frozenset()
+
+
+def _intent_names(row: Row) -> list[str]:
+    return [f'{row.uuid}/{name}' for name in intents.names(
+        columns.entries(row, 'external_ids'))]
+
+
+def _pairs(row: Row) -> list[str]:
+    pair = ownership.peer_of(columns.entries(row, 'external_ids'))
+    return [pair] if pair else []
+
+
+class Peerings(source.Source):
+    """Makes a peering of each intent, named '<UUID of the router>/<name>'."""
+
+    KIND = model.Peering
+    INDEXES = {
+        routers.ROUTER: {'intent': _intent_names,
+                         'uuid': lambda row: [str(row.uuid)],
+                         'called': routers.names},
+        routers.PORT: {'uuid': lambda row: [row.uuid], 'pair': _pairs},
+        routers.ROUTE: {'uuid': lambda row: [row.uuid]}}
+    NAMES = (*routers.ROUTER, 'intent')
+
+    def build(self, name: str, find: source.Find) -> model.Peering | None:
+        """The peering of one intent."""
+        uuid, _slash, own = name.partition('/')
+        intent = find.ask(_intents, uuid).get(own)
+        if intent is None:
+            return None
+        state, why = _state(find, uuid, own, intent)
+        peering = model.Peering(
+            uuid, find.ask(routers.read, uuid).called, printable.line(own),
+            state, why)
+        if state is not model.PeerState.CREATED:
+            return peering
+        peer = find.ask(_peers, uuid)[own]
+        back = _back(find, uuid, peer)
+        sides = sorted((_side(find, uuid, peer), _side(
+            find, peer.router, back)), key=lambda side: side.router)
+        return dataclasses.replace(peering, pair=peer.pair,
+                                   sides=tuple(sides))
+
+
+def _state(find: source.Find, uuid: str, name: str, intent: intents.Intent
+           ) -> tuple[model.PeerState, str]:
+    """The state of an intent, and the reason."""
+    why = intent.problem or _own_objection(find, uuid, intent)
+    if why:
+        return model.PeerState.ERROR, why
+    target = routers.resolve(find, intent.target)
+    first = find.ask(_targets, uuid).get(target)
+    if first is None or uuid not in find.ask(_targets, target):
+        return model.PeerState.PENDING, _PENDING
+    if first != name:
+        return model.PeerState.ERROR, (
+            f'peering {first} is with the same router; remove one of both')
+    peer = find.ask(_peers, uuid)[name]
+    if not peer.nexthops:
+        return model.PeerState.ERROR, (
+            'the two routers have addresses of different families')
+    here = find.ask(_conflicts, uuid).get(peer.pair)
+    there = find.ask(_conflicts, peer.router).get(peer.pair)
+    if here or there:
+        return model.PeerState.CONFLICT, '; '.join(_told(here, there))
+    return model.PeerState.CREATED, ''
+
+
+def _own_objection(find: source.Find, uuid: str,
+                   intent: intents.Intent) -> str:
+    if routers.resolve(find, intent.target) == uuid:
+        return 'it names this router itself; name the other one'
+    if not find.ask(routers.read, uuid).addresses:
+        return ('this router has no network of machines; connect a subnet to '
+                'it')
+    return ''
+
+
+def _told(here: Conflict | None,
+          there: Conflict | None) -> Iterator[str]:
+    """A conflict, with the prefixes of this router alone."""
+    if here and here.own:
+        yield f'the other router has, too, what {_some(here.own)} is in'
+    if here and here.peers:
+        yield ('the other router has what the peerings '
+               f'{_some(here.peers)} give')
+    if there:
+        yield f'the other router cannot take {_some(there.given)}'
+
+
+def _some(texts: Collection[str]) -> str:
+    shown = ', '.join(sorted(texts)[:_FEW])
+    return shown + (f' and {len(texts) - _FEW} more' if len(texts) > _FEW
+                    else '')
+
+
+# -- of one router, for Find.ask ----------------------------------------------
+
+def _intents(find: source.Find, uuid: str) -> dict[str, intents.Intent]:
+    """All intents of a router, also bad ones, in the order of names."""
+    return {name: intent for row in find(*routers.ROUTER, 'uuid', uuid)
+            for name, intent in intents.read(
+                columns.entries(row, 'external_ids')).items()}
+
+
+def _targets(find: source.Find, uuid: str) -> dict[str, str]:
+    """By UUID of another router, the first peering that names it.
+
+    A peering with an error counts for nothing, so the other router sees the
+    same as without it.
+    """
+    found: dict[str, str] = {}
+    if find.ask(routers.read, uuid).addresses:
+        for name, intent in find.ask(_intents, uuid).items():
+            target = '' if intent.problem else routers.resolve(
+                find, intent.target)
+            if target not in ('', uuid):
+                found.setdefault(target, name)
+    return found
+
+
+def _peers(find: source.Find, uuid: str) -> dict[str, Peer]:
+    """By name, the peerings to which both routers agree."""
+    own = find.ask(routers.read, uuid)
+    found = {}
+    for target, name in find.ask(_targets, uuid).items():
+        back = find.ask(_targets, target).get(uuid)
+        if back is None:
+            continue
+        other = find.ask(routers.read, target)
+        families = {family for family, _address in own.addresses}
+        nexthops = tuple(each for each in other.addresses
+                         if each[0] in families)
+        known = {family for family, _address in nexthops}
+        chosen = (find.ask(_intents, uuid)[name].imports,
+                  find.ask(_intents, target)[back].exports)
+        found[name] = Peer(
+            ownership.peer_pair(uuid, target), target, name,
+            tuple(net for net in other.prefixes if net.version in known and
+                  intents.passes(net, *chosen)), nexthops)
+    return found
+
+
+def _conflicts_with_own(find: source.Find, uuid: str) -> dict[str, Conflict]:
+    """By pair, conflicts with what a router has without its peers."""
+    own = find.ask(routers.read, uuid)
+    known = prefixes.Prefixes()
+    texts = {prefixes.key(net): str(net)
+             for net in (*own.prefixes, *own.others)}
+    for key in texts:
+        known.add(key)
+    found = {}
+    for peer in find.ask(_peers, uuid).values():
+        # With filters, the next hop may be in no prefix of the other one.
+        hops = (iptext.network(address) for _family, address in peer.nexthops)
+        clashes = {str(net): [texts[key] for key in known.overlapping(
+            prefixes.key(net))] for net in (*peer.takes, *hops)}
+        mine = frozenset(text for each in clashes.values() for text in each)
+        if mine:
+            found[peer.pair] = Conflict(mine, frozenset(
+                given for given, each in clashes.items() if each))
+    return found
+
+
+def _conflicts(find: source.Find, uuid: str) -> dict[str, Conflict]:
+    """By pair, all conflicts of a router.
+
+    A peering with rows in OVN comes before one without, and else the lower
+    pair, so all agents agree and nothing that works is replaced.
+    """
+    found = dict(find.ask(_conflicts_with_own, uuid))
+    taken, owners = prefixes.Prefixes(), dict[prefixes.Key, str]()
+    for peer in sorted(
+            find.ask(_peers, uuid).values(), key=lambda each: (
+                not find(*routers.PORT, 'pair', each.pair), each.pair)):
+        if peer.pair in found or peer.pair in find.ask(
+                _conflicts_with_own, peer.router):
+            continue
+        keys = [prefixes.key(net) for net in peer.takes]
+        clashes = [[owners[other] for other in taken.overlapping(key)]
+                   for key in keys]
+        if any(clashes):
+            found[peer.pair] = Conflict(
+                frozenset(), frozenset(
+                    str(net) for net, each in zip(peer.takes, clashes,
+                                                  strict=True) if each),
+                frozenset(name for each in clashes for name in each))
+            continue
+        for key in keys:
+            taken.add(key)
+            owners[key] = peer.name
+    return found
+
+
+def _back(find: source.Find, uuid: str, peer: Peer) -> Peer:
+    """The same peering, seen from the other router."""
+    return find.ask(_peers, peer.router)[
+        find.ask(_targets, peer.router)[uuid]]
+
+
+def _side(find: source.Find, uuid: str, peer: Peer) -> model.Side:
+    own, nexthops = find.ask(routers.read, uuid), dict(peer.nexthops)
+    return model.Side(
+        uuid, f'ona-peer-{uuid}-{peer.router}', own.mac,
+        tuple(networks.host_prefix(address)
+              for family, address in own.addresses if family in nexthops),
+        own.uplinks, tuple(sorted((str(net), nexthops[net.version])
+                                  for net in peer.takes)),
+        tuple((family, 'ona_peer_{}_{}_ip{}'.format(
+            uuid.replace('-', '_'), peer.name.replace('-', '_'), family))
+            for family in networks.VERSIONS))

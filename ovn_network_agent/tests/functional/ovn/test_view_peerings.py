@@ -1,0 +1,146 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Peerings of routers, from real databases."""
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent.ovn import routes
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import views
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+TARGET = ownership.EXT_ID_PEER_TARGET
+DRIVERS = ['fip_route', 'tenant_network', 'network_peer']
+
+
+class PeeringsTest(base.OvsdbTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.routers = {}
+        for number in (1, 2):
+            name = f'r{number}'
+            self.routers[name] = self.cloud.add_router(
+                name, [f'198.51.100.{number}/24'], cloud.CHASSIS)
+            self.cloud.add_tenant(name, f'net{number}', f'10.0.{number}.1/24')
+
+    def say(self, router, **words):
+        self.cloud.say('Logical_Router', {'name': f'neutron-{router}'},
+                       external_ids={TARGET + name: text
+                                     for name, text in words.items()})
+
+    def found(self, eyes):
+        return {(peering.called, peering.name): peering
+                for alone in eyes.look().subjects.get(
+                    model.Peering, {}).values()
+                for peering in alone.values()}
+
+    def become(self, eyes, **wanted):
+        def seen():
+            return {name: peering.state.value for (_router, name), peering in
+                    self.found(eyes).items()}
+        self.eventually(lambda: seen() == wanted,
+                        lambda: f'{seen()} is {wanted}')
+        return self.found(eyes)
+
+    def mark(self, pair):
+        """The rows of a peering, and what ovn-northd makes of its ports."""
+        marks = ovsdb.ovsdb_dict({
+            ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+            ownership.EXT_ID_PEER: pair})
+        for number, other in ((1, 2), (2, 1)):
+            router = {'name': f'neutron-r{number}'}
+            self.nb.transact(
+                ovsdb.insert('Logical_Router_Port', 'port',
+                             name=f'peer-{number}', peer=f'peer-{other}',
+                             mac='fa:16:3e:00:00:03', external_ids=marks,
+                             networks=f'10.0.{number}.1/32'),
+                ovsdb.insert('Logical_Router_Static_Route', 'route',
+                             ip_prefix=f'10.0.{other}.0/24',
+                             nexthop=f'10.0.{other}.1', external_ids=marks,
+                             output_port=f'peer-{number}'),
+                ovsdb.mutate('Logical_Router', router, 'ports', 'insert',
+                             ['named-uuid', 'port']),
+                ovsdb.mutate('Logical_Router', router, 'static_routes',
+                             'insert', ['named-uuid', 'route']))
+            self.cloud._add_binding(
+                self.cloud.add_network(), f'peer-{number}', 'patch',
+                options=ovsdb.ovsdb_dict({'peer': f'peer-{other}'}))
+
+    def test_intents_come_and_go(self):
+        eyes = self.eyes(drivers=DRIVERS)
+        self.become(eyes)
+        self.say('r1', there='r2')
+        self.become(eyes, there='pending')
+        self.say('r2', back=self.routers['r1'])
+        found = self.become(eyes, there='created', back='created')
+        one, other = sorted(found)
+        self.assertEqual(found[one].sides, found[other].sides)
+        self.assertEqual({('10.0.1.0/24', '10.0.1.1'),
+                          ('10.0.2.0/24', '10.0.2.1')}, {
+            route for side in found[one].sides for route in side.routes})
+        self.cloud.add_static_route('r1', '172.16.0.0/16', '10.0.1.9')
+        self.eventually(lambda: '172.16.0.0/16' in str(self.found(eyes)),
+                        'the extra route is there')
+        self.cloud.add_tenant('r2', 'more', '10.0.1.129/25')
+        self.become(eyes, there='conflict', back='conflict')
+        self.cloud.remove_tenant('r2', 'more')
+        self.become(eyes, there='created', back='created')
+        self.say('r1', there=None)
+        self.become(eyes, back='pending')
+        self.say('r1', there='r2')
+        self.become(eyes, there='created', back='created')
+        self.cloud.remove_router('r1')
+        self.become(eyes, back='pending')
+
+    def test_rows_of_peerings_belong_to_no_node(self):
+        eyes = self.eyes(drivers=DRIVERS, tenant_network__extra_routes=True)
+        self.say('r1', there='r2')
+        self.say('r2', back='r1')
+        before = self.become(eyes, there='created', back='created')
+        seen = eyes.look()
+        self.assertTrue(any(seen.tenants.values()))
+        self.mark(before[next(iter(before))].pair)
+        self.nb.transact(ovsdb.insert('Logical_Router', name='last'))
+        self.eventually(lambda: any(
+            each.name == 'last' for each in self.routers_of(eyes)),
+            'all is seen')
+        after = eyes.look()
+        self.assertEqual(before, self.found(eyes))
+        self.assertEqual(seen.routers, after.routers)
+        self.assertEqual(seen.tenants, after.tenants)
+        self.assertEqual(seen.addresses, after.addresses)
+        with eyes.databases['nb'].rows() as nb:
+            self.assertEqual(2, len(nb['Logical_Router_Static_Route']))
+            self.assertEqual([], list(routes.managed(nb)))
+        self.assertEqual(views.timeless(views.fresh(eyes)).tenants,
+                         after.tenants)
+
+    def routers_of(self, eyes):
+        eyes.look()
+        with eyes.databases['nb'].rows() as nb:
+            return list(nb['Logical_Router'].values())
+
+    def test_without_the_driver(self):
+        eyes = self.eyes(drivers=['fip_route'])
+        self.cloud.add_static_route('r1', '172.16.0.0/16', '10.0.1.9')
+        self.say('r1', there='r2')
+        self.nb.transact(ovsdb.insert('Logical_Router', name='last'))
+        self.eventually(lambda: any(
+            each.name == 'last' for each in self.routers_of(eyes)),
+            'all is seen')
+        self.assertEqual({}, self.found(eyes))
+        with eyes.databases['nb'].rows() as nb:
+            self.assertEqual([], list(nb['Logical_Router_Static_Route']))
+            self.assertNotIn('peer', next(iter(
+                nb['Logical_Router_Port'].values()))._data)

@@ -1,0 +1,189 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Named locks of real servers, and how soon the next one has a lock."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from oslotest import base
+
+from ovn_network_agent.ovsdb import lock
+from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.functional.ovsdb import cluster
+from ovn_network_agent.tests.functional.ovsdb import tls
+
+HELD, WAITING = lock.State.HELD, lock.State.WAITING
+# Seconds from the end of the holder's process to the next holder.
+HANDOVER = 1.0
+# Twice the probe interval of a server, 5 s without a row of Connection.
+SILENT = 10.0
+_HOLDER = """
+import sys, time
+from ovn_network_agent.ovsdb import lock
+held = lock.Lock('nb', sys.argv[1], sys.argv[2], 60000)
+print(held.ask(20).value, flush=True)
+sys.stdin.read()
+"""
+
+
+class Holder:
+    """A process that has a lock, or waits for it.
+
+    :ivar state: the first answer, text
+    """
+
+    def __init__(self, case, remote, name):
+        self.process = subprocess.Popen(
+            [sys.executable, '-W', 'ignore', '-c', _HOLDER, remote, name],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        case.addCleanup(self.end)
+        self.state = self.process.stdout.readline().strip()
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def end(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+class LockTestCase(base.BaseTestCase):
+
+    def lock(self, remote, name='x', ask=True):
+        """A lock that is asked for; ``held`` is set when it comes."""
+        held = threading.Event()
+        made = lock.Lock('nb', remote, name, 60000, held.set)
+        made.held = held
+        self.addCleanup(made.close)
+        if ask:
+            made.ask(ovsdb.DEADLINE)
+        return made
+
+    def after(self, happens, waits, limit):
+        """A waiting lock comes within a time after something."""
+        self.assertIs(WAITING, waits.state)
+        began = time.monotonic()
+        happens()
+        self.assertTrue(waits.held.wait(limit + ovsdb.DEADLINE))
+        took = time.monotonic() - began
+        print(f'{self.id()}: {took:.3f} s')
+        self.assertLess(took, limit)
+        self.assertIs(HELD, waits.state)
+
+
+@ovsdb.needs_ovsdb
+class ServerTest(LockTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.server = ovsdb.Server('nb', tcp=True)
+        self.addCleanup(self.server.close)
+        self.server.start()
+
+    def test_one_has_it(self):
+        """And another lock is another matter."""
+        first, second = (self.lock(self.server.remote) for _n in range(2))
+        self.assertEqual((HELD, WAITING), (first.state, second.state))
+        self.assertEqual(('', ''), (first.trouble, second.trouble))
+        self.assertIs(HELD, self.lock(self.server.remote, 'y').state)
+        self.after(first.close, second, HANDOVER)
+        self.assertIs(lock.State.NOT_CONNECTED, first.state)
+
+    def test_the_holder_is_killed(self):
+        """The first one that waits has it; the next one still waits."""
+        holder = Holder(self, self.server.remote_tcp, 'x')
+        self.assertEqual('held', holder.state)
+        first, second = (self.lock(self.server.remote_tcp) for _n in range(2))
+        self.after(lambda: holder.signal(signal.SIGKILL), first, HANDOVER)
+        self.assertIs(WAITING, second.state)
+
+    def test_the_holder_is_silent(self):
+        """As after a loss of power: the server probes the connection."""
+        holder = Holder(self, self.server.remote_tcp, 'x')
+        waits = self.lock(self.server.remote_tcp)
+        self.after(lambda: holder.signal(signal.SIGSTOP), waits, SILENT + 1)
+        holder.signal(signal.SIGCONT)
+
+    def test_the_server_goes_and_comes(self):
+        """Nobody has the lock meanwhile, and one has it afterwards."""
+        both = [self.lock(self.server.remote) for _n in range(2)]
+        self.server.kill()
+        for each in both:
+            waiting.eventually(
+                lambda each=each: each.state is lock.State.NOT_CONNECTED,
+                'the loss is known')
+            self.assertIn('the lock x of OVN_Northbound: ', each.trouble)
+        self.server.start()
+        waiting.eventually(lambda: sorted(
+            each.state.value for each in both) == ['held', 'waiting'],
+            'an answer', 2 * ovsdb.DEADLINE)
+
+    def test_a_lock_that_is_not_asked_for(self):
+        asked = self.lock(self.server.remote, ask=False)
+        self.assertFalse(asked.started)
+        asked.close()
+
+
+@ovsdb.needs_ovsdb
+class ClusterTest(LockTestCase):
+    """Each member has locks of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.cluster = cluster.Cluster('nb')
+        self.addCleanup(self.cluster.close)
+        self.cluster.start()
+
+    def test_one_has_it_whatever_member_comes_first(self):
+        members = self.cluster.members
+        locks = [self.lock(','.join(each.remote for each in (
+            *members[number:], *members[:number]))) for number in range(3)]
+        self.assertEqual([HELD, WAITING, WAITING],
+                         [each.state for each in locks])
+        self.cluster.leader().kill()
+        waiting.eventually(
+            lambda: [each.state for each in locks].count(WAITING) == 2 and
+            HELD in [each.state for each in locks], 'one has it again',
+            2 * ovsdb.DEADLINE)
+
+    def test_a_follower_or_a_relay_alone(self):
+        follower = next(each for each in self.cluster.members
+                        if not each.leads())
+        relay = cluster.Relay('nb', [each.remote for each
+                                     in self.cluster.members])
+        self.addCleanup(relay.close)
+        relay.start()
+        for server in follower, relay:
+            asked = self.lock(server.remote, ask=False)
+            self.assertIs(lock.State.NOT_CONNECTED, asked.ask(2))
+            self.assertIn('no leader has answered', asked.trouble)
+
+
+class TlsTest(tls.TlsTestCase, LockTestCase):
+
+    def test_with_the_files_of_the_remote(self):
+        server = self.server()
+        self.configure(server.remote_ssl)
+        self.assertIs(HELD, self.lock(server.remote_ssl).state)
+
+    def test_without_files(self):
+        server = self.server()
+        asked = self.lock(server.remote_ssl, ask=False)
+        asked.start()
+        waiting.eventually(
+            lambda: 'no certificates are configured' in asked.trouble,
+            lambda: asked.trouble)

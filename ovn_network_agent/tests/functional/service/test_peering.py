@@ -1,0 +1,285 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Agents with the driver network_peer: one of them writes, all others watch.
+
+The agents of a test are in one process, and have connections of their own.
+"""
+
+import logging
+import signal
+import time
+
+import fixtures
+
+from ovn_network_agent import notices
+from ovn_network_agent import ownership
+from ovn_network_agent.backends import peering
+from ovn_network_agent.drivers import network_peer
+from ovn_network_agent.ovsdb import lock
+from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.functional.backends import peerings
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.functional.ovsdb import test_lock
+from ovn_network_agent.tests.functional.service import base as services
+
+NAME = peering.DRIVER
+TARGET = ownership.EXT_ID_PEER_TARGET
+
+
+class PeeringTestCase(services.ServiceTestCase):
+
+    drivers = {NAME: network_peer.NetworkPeerDriver}
+    real = {'peering': peering.PeeringBackend}
+
+    def setUp(self):
+        super().setUp()
+        self.routers = {}
+        for number in (1, 2, 3):
+            name = f'r{number}'
+            self.routers[name] = self.cloud.add_router(name)
+            self.cloud.add_tenant(name, 'inner', f'10.0.{number}.1/24')
+        self.transactions = peerings.Transactions(self.nb)
+        self.addCleanup(self.transactions.close)
+
+    def agent(self, **options):
+        return super().agent(drivers=[NAME], **options)
+
+    def agree(self, one='r1', other='r2', name='x'):
+        """Both routers name each other."""
+        for each, of in ((one, other), (other, one)):
+            self.cloud.say('Logical_Router', {'name': 'neutron-' + each},
+                           external_ids={TARGET + name: self.routers[of]})
+
+    def withdraw(self, router='r1', name='x'):
+        self.cloud.say('Logical_Router', {'name': 'neutron-' + router},
+                       external_ids={TARGET + name: None})
+
+    def end(self, agent):
+        """A stop, and the end of the process."""
+        self.stop(agent)
+        agent.close()
+
+    def ports(self):
+        """The marked ports."""
+        return [row for row in self.nb.rows('Logical_Router_Port')
+                if peerings.PEER in dict(row['external_ids'][1])]
+
+    def written(self, peers=1):
+        self.eventually(lambda: len(self.ports()) == 2 * peers,
+                        f'{peers} peerings')
+
+    def well(self, *agents):
+        for agent in agents:
+            self.eventually(lambda agent=agent: agent.status.reasons == () and
+                            agent.ready, lambda agent=agent:
+                            agent.status.reasons)
+
+    def locks(self, *agents):
+        """The states of the locks of some agents, sorted texts."""
+        return sorted(backend.lock.state.value for agent in agents
+                      for backend in agent._reconciler.backends.all
+                      if backend.name == 'peering')
+
+
+class WriterTest(PeeringTestCase):
+
+    def test_two_agents_that_start_at_once_write_once(self):
+        self.agree()
+        self.transactions.since()
+        both = [self.agent() for _n in range(2)]
+        self.written()
+        self.well(*both)
+        self.assertEqual(1, self.transactions.since())
+        self.assertEqual(1, self.locks(*both).count('held'))
+
+    def test_the_other_agent_goes_on(self):
+        """An intent that comes and goes, with and without the writer."""
+        both = [self.agent() for _n in range(2)]
+        self.well(*both)
+        self.assertEqual(['not connected'] * 2, self.locks(*both))
+        self.agree()
+        self.written()
+        self.agree('r1', 'r3', 'y')
+        self.written(2)
+        self.well(*both)
+        self.assertEqual(1, self.locks(*both).count('held'))
+        writer, = [agent for agent in both if self.locks(agent) == ['held']]
+        both.remove(writer)
+        self.end(writer)
+        # Its rows stay, and the other agent is the writer.
+        self.written(2)
+        self.withdraw()
+        self.written(1)
+        self.well(*both)
+        self.assertEqual(['held'], self.locks(*both))
+
+    def test_damage_is_mended_at_once(self):
+        both = [self.agent() for _n in range(2)]
+        self.agree()
+        self.written()
+        self.well(*both)
+        for table in peerings.TABLES:
+            self.transactions.since()
+            before = len(self.marked(table))
+            began = time.monotonic()
+            self.take(table)
+            self.eventually(lambda table=table, before=before:
+                            len(self.marked(table)) == before, table)
+            print(f'{self.id()}: {table}: {time.monotonic() - began:.3f} s')
+            self.well(*both)
+            # That of the test, and that of one agent.
+            self.assertEqual(2, self.transactions.since(), table)
+
+    def marked(self, table):
+        return [row for row in self.nb.rows(table)
+                if peerings.PEER in dict(row['external_ids'][1])]
+
+    def take(self, table):
+        """Remove one row by hand."""
+        uuid = self.marked(table)[0]['_uuid']
+        column = {'Logical_Router_Port': 'ports',
+                  'Logical_Router_Static_Route': 'static_routes',
+                  'Logical_Router_Policy': 'policies'}.get(table)
+        self.nb.transact(
+            {'op': 'mutate', 'table': 'Logical_Router', 'where': [],
+             'mutations': [[column, 'delete', uuid]]} if column else
+            {'op': 'delete', 'table': table,
+             'where': [['_uuid', '==', uuid]]})
+
+    def test_a_router_goes(self):
+        """Neutron deletes it, and nothing of the peering is left."""
+        agent = self.agent()
+        self.agree()
+        self.written()
+        self.cloud.remove_router('r1')
+        self.eventually(lambda: not any(map(self.marked, peerings.TABLES)),
+                        'nothing left')
+        self.well(agent)
+
+    def test_what_a_former_writer_left(self):
+        """Without an agent, one router has gone, and one intent."""
+        self.agree()
+        self.agree('r2', 'r3', 'y')
+        agent = self.agent()
+        self.written(2)
+        self.end(agent)
+        self.written(2)
+        self.cloud.remove_router('r1')
+        self.withdraw('r3', 'y')
+        agent = self.agent()
+        self.eventually(lambda: not any(map(self.marked, peerings.TABLES)),
+                        'nothing left')
+        self.well(agent)
+
+
+class WaitTest(PeeringTestCase):
+    """Another process has the lock, and writes nothing."""
+
+    def setUp(self):
+        super().setUp()
+        self.holder = test_lock.Holder(self, self.nb.remote, peering.LOCK)
+        self.assertEqual('held', self.holder.state)
+
+    def waits(self, agent):
+        self.eventually(lambda: self.locks(agent) == ['waiting'], 'it waits')
+
+    def test_the_wait_is_no_failure_and_ends_with_the_holder(self):
+        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        agent = self.agent()
+        self.agree()
+        self.waits(agent)
+        self.well(agent)
+        # A pass that tries again leaves it as it is.
+        agent.trigger.fire('test', stale=[notices.PEERINGS])
+        waiting.lasts(lambda: self.assertEqual(
+            ([], ()), (self.ports(), agent.status.reasons)), 2)
+        began = time.monotonic()
+        self.holder.signal(signal.SIGKILL)
+        self.written()
+        took = time.monotonic() - began
+        print(f'{self.id()}: {took:.3f} s')
+        self.assertLess(took, test_lock.HANDOVER)
+        self.well(agent)
+        self.assertNotIn('peering', log.output)
+
+    def test_few_passes_while_it_waits(self):
+        passes = services.Passes(self)
+        agent = self.agent()
+        self.agree()
+        self.waits(agent)
+        self.well(agent)
+        before = len(passes.times)
+        waiting.lasts(lambda: None, 3)
+        self.assertLess(len(passes.times) - before, 10)
+
+    def test_a_stop_does_not_wait_for_the_lock(self):
+        agent = self.agent(network_peer__cleanup_on_stop=True)
+        self.agree()
+        self.waits(agent)
+        self.well(agent)
+        began = time.monotonic()
+        self.stop(agent)
+        self.assertTrue(agent.complete)
+        self.assertLess(time.monotonic() - began, 5)
+
+    def test_a_stop_leaves_what_it_may_not_remove(self):
+        self.holder.end()
+        self.agree()
+        agent = self.agent()
+        self.written()
+        self.end(agent)
+        self.holder = test_lock.Holder(self, self.nb.remote, peering.LOCK)
+        before = self.ports()
+        agent = self.agent(network_peer__cleanup_on_stop=True)
+        self.well(agent)
+        began = time.monotonic()
+        self.stop(agent)
+        self.assertTrue(agent.complete)
+        self.assertLess(time.monotonic() - began, 5)
+        self.assertEqual(before, self.ports())
+
+    def test_a_dry_run_asks_for_no_lock(self):
+        self.agree()
+        before = self.nb.content()
+        agent = self.agent(start=False)
+        steps, outcome = agent.plan(ovsdb.DEADLINE)
+        self.assertEqual([('create', 'peering')],
+                         [(verb, each.kind) for verb, each in steps])
+        self.assertTrue(outcome.settled, outcome)
+        self.assertEqual(before, self.nb.content())
+        backend, = [each for each in agent._reconciler.backends.all
+                    if each.name == 'peering']
+        self.assertFalse(backend.lock.started)
+        self.assertIs(lock.State.NOT_CONNECTED, backend.lock.state)
+
+
+class StopTest(PeeringTestCase):
+
+    def test_the_rows_stay(self):
+        agent = self.agent()
+        self.agree()
+        self.written()
+        before = self.nb.content()
+        self.stop(agent)
+        self.assertTrue(agent.complete)
+        self.assertEqual(before, self.nb.content())
+
+    def test_the_rows_go_with_cleanup_on_stop(self):
+        agent = self.agent(network_peer__cleanup_on_stop=True)
+        self.agree()
+        self.written()
+        self.transactions.since()
+        self.stop(agent)
+        self.assertTrue(agent.complete)
+        self.assertEqual([], self.ports())
+        self.assertEqual(1, self.transactions.since())

@@ -1,0 +1,128 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A small OVN NB with routers that peer, in rows of python-ovs."""
+
+import types
+import uuid
+
+from ovs.db import data
+from ovs.db import types as ovs_types
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent.ovn import peerings
+from ovn_network_agent.ovn import sources
+
+_ATOM = ovs_types.Type.from_json('string')
+_SET = ovs_types.Type.from_json(
+    {'key': 'string', 'min': 0, 'max': 'unlimited'})
+_UUIDS = ovs_types.Type.from_json(
+    {'key': 'uuid', 'min': 0, 'max': 'unlimited'})
+_MAP = ovs_types.Type.from_json({
+    'key': 'string', 'value': 'string', 'min': 0, 'max': 'unlimited'})
+TARGET, EXPORT, IMPORT = (ownership.EXT_ID_PEER_TARGET,
+                          ownership.EXT_ID_PEER_EXPORT,
+                          ownership.EXT_ID_PEER_IMPORT)
+
+
+def key(number):
+    """The UUID of a row with a number."""
+    return uuid.UUID(int=number)
+
+
+def row(number, **columns):
+    """A row: a text, a list of texts or UUIDs, or a dict of texts."""
+    def kind(value):
+        if isinstance(value, dict):
+            return _MAP
+        if isinstance(value, str):
+            return _ATOM
+        return _UUIDS if value and isinstance(value[0], uuid.UUID) else _SET
+    return types.SimpleNamespace(uuid=key(number), _data={
+        name: data.Datum.from_python(kind(value), value, lambda each: each)
+        for name, value in columns.items()})
+
+
+class Cloud:
+    """Routers r1, r2, ... with a network each, and the source of peerings."""
+
+    def __init__(self):
+        self.tables = {'nb': {'Logical_Router': {}, 'Logical_Router_Port': {},
+                              'Logical_Router_Static_Route': {}}}
+        self.dirty = {}
+        self.words = {}
+        self.made = sources.Sources([peerings.Peerings()])
+
+    def put(self, table, number, **columns):
+        """A new or changed row; without columns, one that is gone."""
+        rows = self.tables['nb'][table]
+        if columns:
+            rows[key(number)] = row(number, **columns)
+        else:
+            rows.pop(key(number), None)
+        self.dirty.setdefault(('nb', table), set()).add(key(number))
+
+    def port(self, number, *nets, **columns):
+        self.put('Logical_Router_Port', number, **{
+            'name': f'lrp-{number}', 'mac': 'fa:16:3e:00:{:02x}:{:02x}'.format(
+                *divmod(number & 0xffff, 256)),
+            'networks': list(nets), 'external_ids': {}, **columns})
+
+    def route(self, number, prefix, nexthop, **external_ids):
+        self.put('Logical_Router_Static_Route', number, ip_prefix=prefix,
+                 nexthop=nexthop, external_ids=external_ids)
+
+    def router(self, number, *nets, routes=(), uplink=(), label=None,
+               **words):
+        """Router r<number>, whose ports are 100 * number and 100 * number + 1.
+
+        :param nets: networks of its internal port
+        :param words: peers as name=number of the router
+        """
+        inner, outer = 100 * number, 100 * number + 1
+        self.port(inner, *nets)
+        self.port(outer, *uplink, gateway_chassis=[key(9)])
+        self.words.setdefault(number, {}).update(
+            {TARGET + name: str(key(of)) for name, of in words.items()})
+        self.put('Logical_Router', number,
+                 name=f'neutron-{key(number + 5000)}',
+                 ports=[key(inner), key(outer)] if uplink else [key(inner)],
+                 static_routes=[key(each) for each in routes],
+                 external_ids={'neutron:router_name': label or f'r{number}',
+                               **self.words[number]})
+
+    def say(self, number, words):
+        """Change the words of a router; None takes one out."""
+        known = self.words.setdefault(number, {})
+        known.update(words)
+        self.words[number] = {name: text for name, text in known.items()
+                              if text is not None}
+        columns = {name: datum.values and [
+            atom.value for atom in datum.values] or []
+            for name, datum in self.tables['nb']['Logical_Router'][
+                key(number)]._data.items() if name != 'external_ids'}
+        self.put('Logical_Router', number, **{
+            **columns, 'name': columns['name'][0],
+            'external_ids': {'neutron:router_name': f'r{number}',
+                             **self.words[number]}})
+
+    def look(self, whole=False):
+        """The subjects by (number of the router, name)."""
+        found = self.made.update(self.tables, self.dirty, whole)
+        self.dirty = {}
+        assert not self.made.problems, self.made.problems
+        return {(uuid.UUID(each.router).int, each.name): each
+                for alone in found[model.Peering].values()
+                for each in alone.values()}
+
+    def states(self):
+        return {where: each.state.value for where, each in self.look().items()}

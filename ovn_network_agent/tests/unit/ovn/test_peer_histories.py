@@ -1,0 +1,270 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Random histories of intents, against a model that looks at everything."""
+
+import ipaddress
+import itertools
+
+from hypothesis import settings as hypothesis
+from hypothesis import stateful
+from hypothesis import strategies
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent.tests import budget
+from ovn_network_agent.tests.unit.ovn import peers
+
+ROUTERS = (1, 2, 3, 4)
+NAMES = ('a', 'b', 'c', '1bad')
+# Some are in each other.
+NETS = ('10.0.1.1/24', '10.0.1.1/25', '10.0.2.1/24', '10.0.2.129/25',
+        '10.0.3.1/24', '10.0.4.1/24', '10.0.9.1/24', '10.1.0.1/24',
+        '10.0.0.1/22', '2001:db8:1::1/64', '2001:db8:1::1/48')
+TARGETS = (*(str(peers.key(number)) for number in ROUTERS), 'r1', 'r2',
+           'nobody')
+FILTERS = (None, '10.0.0.0/16', '10.0.1.0/24', '10.0.9.0/24, 2001:db8::/32',
+           'bad')
+
+
+def nets(texts):
+    return {ipaddress.ip_interface(text).network for text in texts}
+
+
+class Plain:
+    """The states by the words of the specification alone."""
+
+    def __init__(self, history):
+        self.ports, self.uplinks = history.ports, history.uplinks
+        self.words, self.marked = history.words, history.marked
+
+    def target(self, router, name):
+        """The router of an intent that counts, None for another one."""
+        words = self.words[router]
+        text = words.get(peers.TARGET + name)
+        if text is None or name == '1bad' or not self.ports[router] or any(
+                words.get(key + name) == 'bad'
+                for key in (peers.EXPORT, peers.IMPORT)):
+            return None
+        found = [number for number in self.words
+                 if text in (str(peers.key(number)), f'r{number}')]
+        return found[0] if found and found[0] != router else None
+
+    def first(self, router, other):
+        return next((name for name in NAMES
+                     if self.target(router, name) == other), None)
+
+    def pairs(self):
+        return [(one, other) for one, other in itertools.combinations(
+            sorted(self.words), 2)
+            if self.first(one, other) and self.first(other, one)]
+
+    def families(self, router):
+        return {net.version for net in nets(self.ports[router])}
+
+    def takes(self, router, other):
+        def passes(net, text):
+            return text is None or any(
+                net.version == each.version and net.subnet_of(each)
+                for each in map(ipaddress.ip_network, text.split(', ')))
+        exports = self.words[other].get(
+            peers.EXPORT + self.first(other, router))
+        imports = self.words[router].get(
+            peers.IMPORT + self.first(router, other))
+        return {net for net in nets(self.ports[other])
+                if net.version in self.families(router) and
+                passes(net, exports) and passes(net, imports)}
+
+    def lowest(self, router, other):
+        """The next hops of another router."""
+        return {min(ipaddress.ip_interface(text).ip
+                     for text in self.ports[other]
+                     if ipaddress.ip_interface(text).version == version)
+                for version in self.families(router) & self.families(other)}
+
+    def overlaps(self, router, other):
+        own = nets((*self.ports[router], *self.uplinks[router]))
+        given = self.takes(router, other) | {
+            ipaddress.ip_network(hop) for hop in self.lowest(router, other)}
+        return any(one.version == two.version and one.overlaps(two)
+                   for one in own for two in given)
+
+    def created(self):
+        """The pairs whose rows are wanted."""
+        sound = [(one, other) for one, other in self.pairs()
+                 if self.families(one) & self.families(other) and
+                 not self.overlaps(one, other) and
+                 not self.overlaps(other, one)]
+        sound.sort(key=lambda pair: (pair not in self.marked, pair))
+        found = set(sound)
+        for router in self.words:
+            taken = set()
+            for pair in sound:
+                if router not in pair:
+                    continue
+                other, = set(pair) - {router}
+                wanted = self.takes(router, other)
+                if any(one.version == two.version and one.overlaps(two)
+                       for one in taken for two in wanted):
+                    found.discard(pair)
+                else:
+                    taken |= wanted
+        return found
+
+    def states(self):
+        created = self.created()
+        mutual = set(self.pairs())
+        return {(router, name): self.state(router, name, created, mutual)
+                for router in self.words for name in NAMES
+                if any(key + name in self.words[router] for key in (
+                    peers.TARGET, peers.EXPORT, peers.IMPORT))}
+
+    def state(self, router, name, created, mutual):
+        other = self.target(router, name)
+        if other is None:
+            text = self.words[router].get(peers.TARGET + name)
+            bad = text is None or name == '1bad' or any(
+                self.words[router].get(key + name) == 'bad'
+                for key in (peers.EXPORT, peers.IMPORT))
+            itself = text in (str(peers.key(router)), f'r{router}')
+            return ('error' if bad or itself or not self.ports[router]
+                    else 'pending')
+        pair = tuple(sorted((router, other)))
+        if pair not in mutual:
+            return 'pending'
+        if self.first(router, other) != name or not (
+                self.families(router) & self.families(other)):
+            return 'error'
+        return 'created' if pair in created else 'conflict'
+
+
+class History(stateful.RuleBasedStateMachine):
+
+    def __init__(self):
+        super().__init__()
+        self.cloud = peers.Cloud()
+        self.ports, self.uplinks, self.words = {}, {}, {}
+        self.marked = set()
+        self.before = {}
+
+    @stateful.initialize(ports=strategies.lists(
+        strategies.sampled_from(NETS), min_size=4, max_size=4),
+        agreed=strategies.sets(strategies.sampled_from(list(
+            itertools.combinations(ROUTERS, 2))), min_size=2))
+    def begin(self, ports, agreed):
+        for number, port in zip(ROUTERS, ports, strict=True):
+            self.router(number, {port}, '')
+        for one, other in sorted(agreed):
+            for router, of in ((one, other), (other, one)):
+                name = next(name for name in NAMES[:3] if peers.TARGET + name
+                             not in self.words[router])
+                self.say(router, peers.TARGET + name, str(peers.key(of)))
+
+    @stateful.rule(number=strategies.sampled_from(ROUTERS),
+                   ports=strategies.sets(strategies.sampled_from(NETS),
+                                         max_size=2),
+                   uplink=strategies.sampled_from(('', '', '', *NETS[:3])))
+    def router(self, number, ports, uplink):
+        self.ports[number] = sorted(ports)
+        self.uplinks[number] = [uplink] if uplink else []
+        self.words.setdefault(number, {})
+        self.cloud.router(number, *self.ports[number],
+                          uplink=tuple(self.uplinks[number]))
+
+    @stateful.rule(number=strategies.sampled_from(ROUTERS),
+                   name=strategies.sampled_from(NAMES),
+                   text=strategies.sampled_from((None, *TARGETS)))
+    def intent(self, number, name, text):
+        self.say(number, peers.TARGET + name, text)
+
+    @stateful.rule(one=strategies.sampled_from(ROUTERS),
+                   other=strategies.sampled_from(ROUTERS),
+                   names=strategies.tuples(*[
+                       strategies.sampled_from(NAMES[:3])] * 2))
+    def agree(self, one, other, names):
+        for router in (one, other):
+            if router not in self.words:
+                self.router(router, {NETS[2 * (router % 3)]}, '')
+        self.say(one, peers.TARGET + names[0], str(peers.key(other)))
+        self.say(other, peers.TARGET + names[1], str(peers.key(one)))
+
+    @stateful.rule(number=strategies.sampled_from(ROUTERS),
+                   key=strategies.sampled_from((peers.EXPORT, peers.IMPORT)),
+                   name=strategies.sampled_from(NAMES),
+                   text=strategies.sampled_from(FILTERS))
+    def filter(self, number, key, name, text):
+        self.say(number, key + name, text)
+
+    def say(self, number, key, text):
+        if number in self.words:
+            self.words[number][key] = text
+            if text is None:
+                del self.words[number][key]
+            self.cloud.say(number, {key: text})
+
+    @stateful.rule(number=strategies.sampled_from(ROUTERS))
+    def gone(self, number):
+        self.words.pop(number, None)
+        self.cloud.words.pop(number, None)
+        self.cloud.put('Logical_Router', number)
+
+    @stateful.rule(one=strategies.sampled_from(ROUTERS),
+                   other=strategies.sampled_from(ROUTERS))
+    def rows(self, one, other):
+        """Rows of a pair come or go, whatever is wanted."""
+        pair = tuple(sorted((one, other)))
+        number = 1000 * pair[0] + pair[1]
+        if pair in self.marked:
+            self.marked.remove(pair)
+            self.cloud.put('Logical_Router_Port', number)
+        else:
+            self.marked.add(pair)
+            self.cloud.port(number, external_ids={
+                ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+                ownership.EXT_ID_PEER: ownership.peer_pair(
+                    str(peers.key(pair[0])), str(peers.key(pair[1])))})
+
+    @stateful.rule()
+    def look(self):
+        found = self.cloud.look()
+        assert {where: each.state.value for where, each in found.items()
+                } == Plain(self).states()
+        fresh = peers.Cloud()
+        fresh.tables = self.cloud.tables
+        assert found == fresh.look(whole=True)
+        for where, each in found.items():
+            before = self.before.get(where)
+            assert each is before or each != before
+            self.consistent(found, each)
+        self.before = found
+
+    def consistent(self, found, each):
+        """Both routers want the same rows, or none."""
+        assert (each.state is model.PeerState.CREATED) == bool(each.pair)
+        if each.pair:
+            one, two = each.sides
+            assert each.pair == f'{one.router}~{two.router}'
+            same = [other for other in found.values()
+                    if other.pair == each.pair]
+            assert len(same) == 2
+            assert same[0].sides == same[1].sides
+
+    look_again = look_once_more = look
+
+
+class HistoriesTest(base.BaseTestCase):
+
+    def test_random_histories(self):
+        stateful.run_state_machine_as_test(
+            History, settings=hypothesis(
+                max_examples=budget.examples(100), stateful_step_count=30,
+                deadline=None, database=None))

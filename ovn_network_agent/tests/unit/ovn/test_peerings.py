@@ -1,0 +1,350 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+import time
+
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent.ovn import peer_intents
+from ovn_network_agent.tests.unit.ovn import peers
+
+TARGET, EXPORT, IMPORT = peers.TARGET, peers.EXPORT, peers.IMPORT
+
+
+class NamesTest(base.BaseTestCase):
+
+    def test_names(self):
+        for name in ('a', 'db', 'A1', 'to-db', 'a' * 63, 'a-1'):
+            self.assertEqual('', peer_intents.name_objection(name), name)
+        for name in ('', '1a', '-a', 'a-', 'a_b', 'a.b', 'a b', 'a' * 64,
+                     'a\n', 'a\nb', '\u00e4', 'internal', 'External'):
+            why = peer_intents.name_objection(name)
+            self.assertTrue(why, name)
+            self.assertTrue(why.isprintable(), why)
+
+    def test_filters(self):
+        intent = peer_intents.read({
+            TARGET + 'a': 'x', EXPORT + 'a': '10.0.0.0/24, 10.0.2.0/24 ',
+            IMPORT + 'a': '2001:db8::/32'})['a']
+        self.assertEqual('', intent.problem)
+        nets = [net for net in map(
+            peer_intents.iptext.network,
+            ('10.0.0.0/24', '10.0.0.128/25', '10.0.1.0/24', '10.0.0.0/16',
+             '2001:db8:1::/64'))]
+        self.assertEqual(nets[:2], [
+            net for net in nets if peer_intents.passes(net, intent.exports)])
+        self.assertEqual(nets[4:], [
+            net for net in nets if peer_intents.passes(net, intent.imports)])
+        self.assertEqual([], [net for net in nets if peer_intents.passes(
+            net, intent.exports, intent.imports)])
+        self.assertTrue(peer_intents.passes(nets[0], None))
+
+    def test_bad_words(self):
+        for words, part in (
+                ({TARGET + 'a': ''}, 'names no router'),
+                ({EXPORT + 'a': '10.0.0.0/24'}, 'names no router'),
+                ({TARGET + 'a': 'x', IMPORT + 'a': '10.0.0.1/24'},
+                 "peer-import:a: '10.0.0.1/24' is no prefix"),
+                ({TARGET + 'a': 'x', EXPORT + 'a': ' , '},
+                 'names no prefix'),
+                ({TARGET + 'a': 'x', EXPORT + 'a': '10.0.0.0/8, a\nb'},
+                 'is no prefix')):
+            problem = peer_intents.read(words)['a'].problem
+            self.assertIn(part, problem)
+            self.assertTrue(problem.isprintable())
+
+
+class PeeringsTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud = peers.Cloud()
+
+    def two(self, one='10.0.1.1/24', other='10.0.2.1/24', **more):
+        self.cloud.router(1, one, b=2)
+        self.cloud.router(2, other, a=1, **more)
+
+    def test_both_have_to_agree(self):
+        self.two()
+        both = {(1, 'b'): 'created', (2, 'a'): 'created'}
+        self.assertEqual(both, self.cloud.states())
+        self.cloud.say(2, {TARGET + 'a': None})
+        self.assertEqual({(1, 'b'): 'pending'}, self.cloud.states())
+        self.cloud.say(2, {TARGET + 'other': str(peers.key(1))})
+        self.assertEqual({(1, 'b'): 'created', (2, 'other'): 'created'},
+                         self.cloud.states())
+
+    def test_rows(self):
+        self.cloud.route(7, '172.16.0.0/16', '10.0.2.9')
+        self.cloud.route(8, '172.17.0.0/16', '192.0.2.9')
+        self.cloud.route(9, '0.0.0.0/0', '192.0.2.1')
+        self.two(routes=(7, 8, 9), uplink=('198.51.100.7/24',))
+        self.cloud.port(200, '10.0.2.1/24', '10.0.0.129/25', '2001:db8::1/64',
+                        'fe80::1/64')
+        found = self.cloud.look()
+        one, two = str(peers.key(1)), str(peers.key(2))
+        self.assertEqual(found[1, 'b'].sides, found[2, 'a'].sides)
+        self.assertEqual(f'{one}~{two}', found[1, 'b'].pair)
+        side, other = found[1, 'b'].sides
+        self.assertEqual(model.Side(
+            one, f'ona-peer-{one}-{two}', 'fa:16:3e:00:00:64',
+            ('10.0.1.1/32',), (), (
+                ('10.0.0.128/25', '10.0.0.129'),
+                ('10.0.2.0/24', '10.0.0.129'),
+                ('172.16.0.0/16', '10.0.0.129')), tuple(
+                (family, f'ona_peer_{one.replace("-", "_")}_b_ip{family}')
+                for family in (4, 6))), side)
+        self.assertEqual((('10.0.1.0/24', '10.0.1.1'),), other.routes)
+        self.assertEqual(('10.0.0.129/32',), other.addresses)
+        self.assertEqual(('lrp-201',), other.uplinks)
+        self.cloud.port(100, '10.0.1.1/24', '2001:db8:1::1/64')
+        side, other = self.cloud.look()[1, 'b'].sides
+        self.assertEqual(('10.0.0.129/32', '2001:db8::1/128'),
+                         other.addresses)
+        self.assertEqual(('2001:db8::/64',), side.prefixes(6))
+        self.assertIn(('2001:db8::/64', '2001:db8::1'), side.routes)
+
+    def test_filters(self):
+        self.two()
+        self.cloud.port(200, '10.0.2.1/24', '10.0.3.1/24')
+        self.cloud.say(2, {EXPORT + 'a': '10.0.3.0/24'})
+        side, _other = self.cloud.look()[1, 'b'].sides
+        self.assertEqual((('10.0.3.0/24', '10.0.2.1'),), side.routes)
+        self.cloud.say(1, {IMPORT + 'b': '10.0.2.0/24'})
+        side, other = self.cloud.look()[1, 'b'].sides
+        self.assertEqual(((), (('10.0.1.0/24', '10.0.1.1'),)),
+                         (side.routes, other.routes))
+        self.cloud.say(2, {EXPORT + 'a': '10.0.3/24'})
+        found = self.cloud.look()
+        self.assertEqual('error', found[2, 'a'].state.value)
+        # The other router sees the same as if nobody had agreed.
+        self.assertEqual('pending', found[1, 'b'].state.value)
+
+    def test_what_is_pending_tells_nothing(self):
+        self.cloud.router(2, '10.0.2.1/24')
+        self.cloud.router(3, '10.0.3.1/24', label='twin')
+        self.cloud.router(4, '10.0.3.1/24', label='twin')
+        self.cloud.router(5, '10.0.1.1/24')
+        self.cloud.router(6)
+        self.cloud.router(1, '10.0.1.1/24')
+        seen = set()
+        for target in (str(peers.key(2)), str(peers.key(99)), 'r2', 'twin',
+                       'nobody', 'a\nb', 'r5', 'r6', '%', '*'):
+            self.cloud.say(1, {TARGET + 'b': target})
+            found = self.cloud.look()[1, 'b']
+            seen.add((found.state, found.why))
+        (state, why), = seen
+        self.assertIs(model.PeerState.PENDING, state)
+        self.assertNotIn('2', why)
+
+    def test_names_of_a_router(self):
+        self.two()
+        for text, state in (
+                (str(peers.key(2)), 'created'),
+                (str(peers.key(5002)), 'created'),
+                (f'neutron-{peers.key(5002)}', 'created'),
+                ('r2', 'created'), ('r3', 'pending'), ('R2', 'pending')):
+            self.cloud.say(1, {TARGET + 'b': text})
+            self.assertEqual(state, self.cloud.states()[1, 'b'], text)
+        # A second router with the name of the first makes it nobody's.
+        self.cloud.say(1, {TARGET + 'b': 'r2'})
+        self.cloud.router(3, '10.0.3.1/24', label='r2')
+        self.assertEqual('pending', self.cloud.states()[1, 'b'])
+        # Nobody takes the name of another one's row.
+        self.cloud.say(1, {TARGET + 'b': str(peers.key(5002))})
+        self.cloud.router(3, '10.0.3.1/24', label=str(peers.key(5002)))
+        self.assertEqual('created', self.cloud.states()[1, 'b'])
+
+    def test_bad_intents_cost_themselves(self):
+        self.two()
+        self.cloud.say(1, {TARGET + 'self': str(peers.key(1)),
+                           TARGET + 'self2': 'r1',
+                           TARGET + 'a\nb': 'r2',
+                           TARGET + '': 'r2', TARGET + 'internal': 'r2',
+                           TARGET + 'c': 'r2', EXPORT + 'typo': '10.0.0.0/8'})
+        found = self.cloud.look()
+        self.assertEqual({'b': 'created', 'self': 'error', 'self2': 'error',
+                          'a\\nb': 'error', '': 'error',
+                          'internal': 'error', 'c': 'error',
+                          'typo': 'error'},
+                         {name: each.state.value
+                          for (number, name), each in found.items()
+                          if number == 1})
+        for each in found.values():
+            self.assertTrue(each.why.isprintable())
+        self.assertIn('peering b is with the same router',
+                      found[1, 'c'].why)
+
+    def test_a_router_without_networks(self):
+        self.cloud.router(1, b=2)
+        self.cloud.router(2, '10.0.2.1/24', a=1)
+        self.assertEqual({(1, 'b'): 'error', (2, 'a'): 'pending'},
+                         self.cloud.states())
+        self.cloud.port(100, '2001:db8::1/64')
+        self.assertEqual({(1, 'b'): 'error', (2, 'a'): 'error'},
+                         self.cloud.states())
+
+    def test_ports_that_are_not_internal(self):
+        for columns in ({'gateway_chassis': [peers.key(9)]},
+                        {'ha_chassis_group': [peers.key(9)]},
+                        {'peer': 'lrp-x'},
+                        {'external_ids': {'neutron:is_ext_gw': 'True'}}):
+            self.two()
+            self.cloud.port(100, '10.0.1.1/24', **columns)
+            self.assertEqual('error', self.cloud.states()[1, 'b'], columns)
+
+    def test_its_own_rows_count_for_nothing(self):
+        self.two()
+        before = self.cloud.look()
+        pair = before[1, 'b'].pair
+        marks = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+                 ownership.EXT_ID_PEER: pair}
+        self.cloud.port(700, '10.0.0.1/32', external_ids=marks, peer='x')
+        self.cloud.route(7, '10.0.2.0/24', '10.0.2.1', **marks)
+        self.cloud.put('Logical_Router', 1, name='neutron-1',
+                       ports=[peers.key(100), peers.key(700)],
+                       static_routes=[peers.key(7)],
+                       external_ids={'neutron:router_name': 'r1',
+                                     TARGET + 'b': 'r2'})
+        after = self.cloud.look()
+        self.assertEqual(before[1, 'b'].sides, after[1, 'b'].sides)
+
+
+class ConflictsTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud = peers.Cloud()
+
+    def conflict(self, number, name):
+        found = self.cloud.look()[number, name]
+        self.assertEqual('conflict', found.state.value)
+        self.assertEqual(('', ()), (found.pair, found.sides))
+        return found.why
+
+    def test_networks(self):
+        self.cloud.router(1, '10.0.0.1/16', b=2)
+        self.cloud.router(2, '10.0.2.1/24', a=1)
+        why = self.conflict(1, 'b')
+        self.assertIn('10.0.0.0/16', why)
+        self.assertNotIn('10.0.2.0', why)
+        self.assertNotIn('10.0.0.0/16', self.conflict(2, 'a'))
+        # It comes and goes.
+        self.cloud.port(100, '10.1.0.1/16')
+        self.assertEqual({'created'}, set(self.cloud.states().values()))
+        self.cloud.port(200, '10.0.2.1/24', '10.1.2.1/24')
+        self.assertEqual({'conflict'}, set(self.cloud.states().values()))
+        self.cloud.say(2, {EXPORT + 'a': '10.0.2.0/24'})
+        why = self.conflict(1, 'b')
+        self.assertIn('the other router cannot take 10.1.0.0/16', why)
+        self.cloud.say(1, {EXPORT + 'b': '192.0.2.0/24'})
+        # Its own address is the next hop there.
+        self.cloud.port(100, '10.1.0.1/16', '10.0.9.1/24')
+        self.assertEqual({'created'}, set(self.cloud.states().values()))
+
+    def test_static_routes_and_provider_networks(self):
+        self.cloud.route(7, '10.0.0.0/16', '198.51.100.9')
+        self.cloud.router(1, '192.168.1.1/24', routes=(7,), b=2)
+        self.cloud.router(2, '10.0.2.1/24', a=1, c=3)
+        self.assertIn('10.0.0.0/16', self.conflict(1, 'b'))
+        self.cloud.router(3, '192.168.3.1/24', uplink=('10.0.2.200/25',),
+                          b=2)
+        self.assertIn('10.0.2.128/25', self.conflict(3, 'b'))
+        self.assertNotIn('10.0.2.128/25', self.conflict(2, 'c'))
+
+    def test_a_next_hop_of_ones_own(self):
+        self.cloud.router(1, '10.0.1.1/24', '172.16.0.1/24', b=2)
+        self.cloud.router(2, '10.0.1.1/24', '172.16.1.1/24', a=1)
+        self.cloud.say(1, {EXPORT + 'b': '172.16.0.0/24'})
+        self.cloud.say(2, {EXPORT + 'a': '172.16.1.0/24'})
+        self.assertIn('10.0.1.0/24', self.conflict(1, 'b'))
+
+    def marked(self, one, other, number):
+        pair = ownership.peer_pair(str(peers.key(one)), str(peers.key(other)))
+        self.cloud.port(number, external_ids={
+            ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+            ownership.EXT_ID_PEER: pair})
+
+    def test_other_peers(self):
+        self.cloud.router(1, '10.0.1.1/24', b=2, c=3)
+        self.cloud.router(2, '10.0.2.1/24', a=1)
+        self.cloud.router(3, '10.0.2.1/25', a=1)
+        lower = {(1, 'b'): 'created', (2, 'a'): 'created',
+                 (1, 'c'): 'conflict', (3, 'a'): 'conflict'}
+        self.assertEqual(lower, self.cloud.states())
+        why = self.conflict(1, 'c')
+        self.assertIn('b', why)
+        self.assertNotIn('10.0.2', why)
+        self.assertIn('10.0.2.0/25', self.conflict(3, 'a'))
+        # What is there comes first.
+        self.marked(1, 3, 900)
+        self.assertEqual({(1, 'b'): 'conflict', (2, 'a'): 'conflict',
+                          (1, 'c'): 'created', (3, 'a'): 'created'},
+                         self.cloud.states())
+        self.marked(1, 2, 901)
+        self.assertEqual(lower, self.cloud.states())
+        # One in conflict for another reason bars nobody.
+        self.cloud.port(200, '10.0.2.1/24', '10.0.1.1/28')
+        self.assertEqual('created', self.cloud.states()[1, 'c'])
+
+    def test_a_cycle_of_three(self):
+        self.cloud.router(1, '10.0.1.1/24', b=2, c=3)
+        self.cloud.router(2, '10.0.9.1/24', a=1, c=3)
+        self.cloud.router(3, '10.0.9.1/24', a=1, b=2)
+        self.assertEqual({
+            (1, 'b'): 'created', (2, 'a'): 'created', (1, 'c'): 'conflict',
+            (3, 'a'): 'conflict', (2, 'c'): 'conflict', (3, 'b'): 'conflict'},
+            self.cloud.states())
+
+
+class ManyTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud = peers.Cloud()
+
+    def timed(self, at_most):
+        begin = time.process_time()
+        found = self.cloud.look()
+        took = time.process_time() - begin
+        self.assertLess(took, at_most)
+        return [each.state.value for each in found.values()], took
+
+    def test_ten_thousand_intents_of_a_router(self):
+        self.cloud.router(1, '10.0.1.1/24')
+        self.cloud.router(2, '10.0.2.1/24', a=1)
+        self.cloud.say(1, {f'{TARGET}p{number}': 'r2'
+                           for number in range(10000)})
+        states, _took = self.timed(10)
+        self.assertEqual((2, 9999), (states.count('created'),
+                                     states.count('error')))
+
+    def test_ten_thousand_routers_with_one_target(self):
+        self.cloud.router(10001, '10.255.0.1/24', label='hub')
+        for number in range(1, 10001):
+            self.cloud.router(number, f'10.{number >> 8}.{number & 255}.1/24',
+                              hub=10001)
+        states, _took = self.timed(20)
+        self.assertEqual(10000, states.count('pending'))
+
+    def test_a_hub_with_hundreds_of_peers(self):
+        self.cloud.router(501, '10.255.0.1/24', **{
+            f'p{number}': number for number in range(1, 501)})
+        for number in range(1, 501):
+            self.cloud.router(number, f'10.{number >> 8}.{number & 255}.1/24',
+                              hub=501)
+        states, took = self.timed(10)
+        self.assertEqual(1000, states.count('created'))
+        self.cloud.port(100, '10.0.1.1/24', '10.9.0.1/24')
+        _states, again = self.timed(1)
+        self.assertLess(again, took)

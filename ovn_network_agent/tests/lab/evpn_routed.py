@@ -59,7 +59,7 @@ def _routed(cloud, tenant):
     router = cloud.neutron.add_interface(cloud.add_router(
         f'router-{tenant.name}', ['gw1', 'gw2'], snat=False,
         address=_OUTSIDE, provider=tenant.network), _INSIDE)
-    machines = [cloud.add_vm(router, 'gw2') for _n in range(2)]
+    machines = [cloud.add_vm(router) for _n in range(2)]
     for each in machines:
         echo.start(each.node, tenant.port)
     cloud.neutron.add_fip(router, machines[0].port, _FLOATING)

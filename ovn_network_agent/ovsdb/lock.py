@@ -126,8 +126,9 @@ class Lock:
 
         A holder that cannot write the database would keep all others from it.
         """
-        self._passing = True
-        self._other.send(b'.')
+        if not self._stopping:
+            self._passing = True
+            self._other.send(b'.')
 
     def close(self):
         """Give the lock back, or no longer wait for it."""

@@ -175,6 +175,7 @@ class Routers:
                 _FLOATING, 'udp', each.tenant.host, each.tenant.port))
                 for each in self.routed]
             began = time.monotonic()
+            self.addCleanup(agent.ctl, 'undrain')
             self.assertEqual(0, agent.ctl('drain').returncode)
             took = time.monotonic() - began
             for each, probing in zip(self.routed, running):

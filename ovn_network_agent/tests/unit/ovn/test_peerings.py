@@ -84,6 +84,19 @@ class PeeringsTest(base.BaseTestCase):
         self.assertEqual({(1, 'b'): 'created', (2, 'other'): 'created'},
                          self.cloud.states())
 
+    def test_options_win_over_external_ids(self):
+        """Neutron replaces external_ids at each update of a router."""
+        self.two()
+        both = {(1, 'b'): 'created', (2, 'a'): 'created'}
+        self.cloud.say(1, {TARGET + 'b': None}, {TARGET + 'b': 'r2'})
+        self.assertEqual(both, self.cloud.states())
+        self.cloud.say(1, {TARGET + 'b': 'r3', EXPORT + 'b': 'bad'})
+        self.assertEqual('error', self.cloud.states()[1, 'b'])
+        self.cloud.say(1, {}, {EXPORT + 'b': '10.0.0.0/16'})
+        self.assertEqual(both, self.cloud.states())
+        self.cloud.say(1, {}, {TARGET + 'b': None})
+        self.assertEqual('pending', self.cloud.states()[1, 'b'])
+
     def test_rows(self):
         self.cloud.route(7, '172.16.0.0/16', '10.0.2.9')
         self.cloud.route(8, '172.17.0.0/16', '192.0.2.9')

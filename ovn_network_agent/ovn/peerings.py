@@ -62,8 +62,8 @@ class Conflict:
 
 
 def _intent_names(row: Row) -> list[str]:
-    return [f'{row.uuid}/{name}' for name in intents.names(
-        columns.entries(row, 'external_ids'))]
+    return [f'{row.uuid}/{name}'
+            for name in intents.names(intents.words(row))]
 
 
 def _pairs(row: Row) -> list[str]:
@@ -160,8 +160,7 @@ def _some(texts: Collection[str]) -> str:
 def _intents(find: source.Find, uuid: str) -> dict[str, intents.Intent]:
     """All intents of a router, also bad ones, in the order of names."""
     return {name: intent for row in find(*routers.ROUTER, 'uuid', uuid)
-            for name, intent in intents.read(
-                columns.entries(row, 'external_ids')).items()}
+            for name, intent in intents.read(intents.words(row)).items()}
 
 
 def _targets(find: source.Find, uuid: str) -> dict[str, str]:

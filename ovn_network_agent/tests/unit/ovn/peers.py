@@ -59,7 +59,9 @@ class Cloud:
         self.tables = {'nb': {'Logical_Router': {}, 'Logical_Router_Port': {},
                               'Logical_Router_Static_Route': {}}}
         self.dirty = {}
+        # By number of a router, its external_ids and its options.
         self.words = {}
+        self.options = {}
         self.made = sources.Sources([peerings.Peerings()])
 
     def put(self, table, number, **columns):
@@ -82,10 +84,11 @@ class Cloud:
                  nexthop=nexthop, external_ids=external_ids)
 
     def router(self, number, *nets, routes=(), uplink=(), label=None,
-               **words):
+               options=None, **words):
         """Router r<number>, whose ports are 100 * number and 100 * number + 1.
 
         :param nets: networks of its internal port
+        :param options: its options
         :param words: peers as name=number of the router
         """
         inner, outer = 100 * number, 100 * number + 1
@@ -93,25 +96,29 @@ class Cloud:
         self.port(outer, *uplink, gateway_chassis=[key(9)])
         self.words.setdefault(number, {}).update(
             {TARGET + name: str(key(of)) for name, of in words.items()})
+        self.options.setdefault(number, {}).update(options or {})
         self.put('Logical_Router', number,
+                 options=self.options[number],
                  name=f'neutron-{key(number + 5000)}',
                  ports=[key(inner), key(outer)] if uplink else [key(inner)],
                  static_routes=[key(each) for each in routes],
                  external_ids={'neutron:router_name': label or f'r{number}',
                                **self.words[number]})
 
-    def say(self, number, words):
-        """Change the words of a router; None takes one out."""
-        known = self.words.setdefault(number, {})
-        known.update(words)
-        self.words[number] = {name: text for name, text in known.items()
+    def say(self, number, words, options=None):
+        """Change external_ids and options of a router; None takes one out."""
+        for column, new in ((self.words, words), (self.options, options)):
+            known = {**column.get(number, {}), **(new or {})}
+            column[number] = {name: text for name, text in known.items()
                               if text is not None}
         columns = {name: datum.values and [
             atom.value for atom in datum.values] or []
             for name, datum in self.tables['nb']['Logical_Router'][
-                key(number)]._data.items() if name != 'external_ids'}
+                key(number)]._data.items()
+            if name not in ('external_ids', 'options')}
         self.put('Logical_Router', number, **{
             **columns, 'name': columns['name'][0],
+            'options': self.options[number],
             'external_ids': {'neutron:router_name': f'r{number}',
                              **self.words[number]}})
 

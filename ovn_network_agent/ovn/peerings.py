@@ -90,17 +90,23 @@ class Peerings(source.Source):
         if intent is None:
             return None
         state, why = _state(find, uuid, own, intent)
+        router = find.ask(routers.read, uuid)
         peering = model.Peering(
-            uuid, find.ask(routers.read, uuid).called, printable.line(own),
-            state, why)
-        if state is not model.PeerState.CREATED:
+            uuid, router.called, printable.line(own), state, why,
+            target=printable.line(intent.target))
+        if state is model.PeerState.ERROR:
             return peering
+        if state is not model.PeerState.CREATED:
+            return dataclasses.replace(peering, gives=tuple(
+                str(net) for net in router.prefixes
+                if intents.passes(net, intent.exports)))
         peer = find.ask(_peers, uuid)[own]
         back = _back(find, uuid, peer)
         sides = sorted((_side(find, uuid, peer), _side(
             find, peer.router, back)), key=lambda side: side.router)
-        return dataclasses.replace(peering, pair=peer.pair,
-                                   sides=tuple(sides))
+        return dataclasses.replace(
+            peering, pair=peer.pair, sides=tuple(sides),
+            gives=tuple(str(net) for net in back.takes))
 
 
 def _state(find: source.Find, uuid: str, name: str, intent: intents.Intent

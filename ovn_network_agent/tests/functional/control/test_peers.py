@@ -77,7 +77,8 @@ class PeersTestCase(base.CtlTestCase):
         row, = self.nb.rows('Logical_Router', 'external_ids', 'options',
                             where=[['name', '==', f'neutron-{router}']])
         return {key: text for column in ('external_ids', 'options')
-                for key, text in row[column][1] if key.startswith('ovn-network-agent:')}
+                for key, text in row[column][1]
+                if key.startswith('ovn-network-agent:')}
 
     def add(self, router, name, target, status=0):
         return self.ends(status, self.ctl('peer', 'add', router, name,

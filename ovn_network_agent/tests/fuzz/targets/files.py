@@ -28,7 +28,7 @@ from ovn_network_agent.diagnosis.node import managers
 from ovn_network_agent.diagnosis.node import running
 from ovn_network_agent.diagnosis.node import versions
 from ovn_network_agent.diagnosis.readers import northbound
-from ovn_network_agent.forward import flaws
+from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import rules
 from ovn_network_agent.metrics import veth
 from ovn_network_agent.migrate import environment_file
@@ -128,9 +128,9 @@ def _options(data):
 
 
 TARGETS = (
-    Target('forward.rules', _rules, (flaws.BadRules,),
-           ('forward.rules', 'forward.document', 'forward.checks',
-            'forward.schema', 'forward.usable'), words=(
+    Target('forward.rules', _rules, (flaws.BadFile,),
+           ('forward.rules', 'files.reading', 'files.document', 'files.shape',
+            'forward.checks', 'forward.schema', 'forward.usable'), words=(
                b'port_forwards:\n', b'- vip: ', b'  rules:\n', b'- ', b': ',
                b'&a ', b'*a', b'<<: ', b'!!', b'[', b'{', b'\n  ', b'|\n',
                b'proto: tcp', b'port: ', b'dest_addrs:', b'198.51.100.9',

@@ -73,11 +73,9 @@ def _instead(path, key, known):
 
 def _wrong(error):
     value, wanted = error.instance, error.schema['description']
-    if error.validator == 'maxItems':
+    if error.validator in ('maxItems', 'minItems') and value:
         return f'has {len(value)} items; it must be {wanted}'
-    if error.validator == 'minItems':
-        return f'is empty; it must be {wanted}'
-    if value is None:
+    if value is None or error.validator == 'minItems':
         return f'is empty; it must be {wanted}'
     if isinstance(value, str) and _would_fit(error):
         return f'is text; it must be {wanted}: remove the quotes'

@@ -39,12 +39,15 @@ class Balancer:
     :param addresses: of the virtual IPs
     :param machines: cloud.Vm, the members
     :param source: from which OVN checks the members, None for no checks
+    :param port: of the virtual IPs and the members
     """
 
     def __init__(self, cloud, router, addresses, machines, source=None,
-                 protocol='tcp'):
+                 protocol='tcp', port=echo.PORT):
         self._cloud, self._name = cloud, 'lb-' + routers.new_uuid()
-        self._backends = ','.join(vip(each.port.address) for each in machines)
+        self._port = port
+        self._backends = ','.join(vip(each.port.address, port)
+                                  for each in machines)
         self._mapped = {
             _host(each.port.address): f'{each.port.uuid}:{_host(source)}'
             for each in machines} if source else {}
@@ -54,11 +57,13 @@ class Balancer:
     def _write(self, txn, tables, router, addresses, protocol):
         row = northbound.insert(
             txn, tables, _KIND, name=self._name, protocol=protocol,
-            vips={vip(each): self._backends for each in addresses},
+            vips={vip(each, self._port): self._backends
+                  for each in addresses},
             ip_port_mappings=self._mapped)
         if self._mapped:
             row.health_check = [northbound.insert(
-                txn, tables, 'Load_Balancer_Health_Check', vip=vip(each),
+                txn, tables, 'Load_Balancer_Health_Check', vip=vip(
+                    each, self._port),
                 options=_CHECK).uuid for each in addresses]
         for table, name in (('Logical_Router', router.row_name),
                             ('Logical_Switch', router.internal.switch)):
@@ -69,7 +74,7 @@ class Balancer:
         """Have other virtual IPs; the checks stay."""
         def write(_txn, tables):
             routers.find_one(tables, _KIND, name=self._name).vips = {
-                vip(each): self._backends for each in addresses}
+                vip(each, self._port): self._backends for each in addresses}
 
         self._cloud.nb.transact(write)
 

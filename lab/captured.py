@@ -55,3 +55,24 @@ def counted(packets, address, kind):
     family = socket.AF_INET6 if ':' in address else socket.AF_INET
     return sum(one == kind and socket.inet_pton(family, address) in data
                for one, data in packets)
+
+
+def solicit(node, device):
+    """Ask the routers at a device to advertise themselves now."""
+    node.call(_solicit, device)
+
+
+def _solicit(device):
+    with socket.socket(socket.AF_INET6, socket.SOCK_RAW,
+                       socket.IPPROTO_ICMPV6) as asking:
+        asking.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+        asking.sendto(b'\x85' + bytes(7),
+                      ('ff02::2', 0, 0, socket.if_nametoindex(device)))
+
+
+def advertised(packets):
+    """The flags of router advertisements: a set of numbers, 0x80 for M."""
+    # Ethernet and IPv6 (RFC 8200), without extension headers; RFC 4861, 4.2.
+    return {data[59] for _kind, data in packets
+            if data[12:14] == b'\x86\xdd' and data[20] == 58 and
+            data[54] == 134}

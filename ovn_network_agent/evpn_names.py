@@ -180,19 +180,29 @@ def router_mac(chassis: str) -> str:
     return _mac(_ROUTER_MAC | zlib.crc32(chassis.encode()))
 
 
-def anchors(local: str) -> tuple[str, str]:
+def anchors(local: str) -> tuple[str, ...]:
     """The prefixes of a node's own that it announces in each VNI.
 
-    :param local: IPv4 address of its tunnels
+    :param local: IPv4 address of its tunnels, '' for none
     """
+    if not local:
+        return ()
     number = int(iptext.address(local))
     first, second = (net[number % net.num_addresses] for net in _ANCHORS)
     return f'{first}/32', f'{second}/128'
 
 
 def subject(vni: int, prefix: str) -> str:
-    """What a resource of one address of a VNI is about."""
-    return f'{_SUBJECT}{vni:d} {prefix}'
+    """What a resource of one address is about.
+
+    :param vni: 0 for the underlay
+    """
+    return f'{_SUBJECT}{vni:d} {prefix}' if vni else prefix
+
+
+def subject_of_host(vni: int, address: str) -> str:
+    """Likewise of one that is about an IP address."""
+    return subject(vni, f'{address}/{128 if ":" in address else 32:d}')
 
 
 def vni_of_subject(text: str) -> int:

@@ -138,6 +138,9 @@ PEER_DROP_PRIORITY = POLICY_PRIORITIES.claim(500, 'network_peer: drop')
 EVPN_TIMERS = (ROUTE_PROTOCOL, 3 * ROUTE_PROTOCOL)
 # Likewise, milliseconds until updates to several neighbours are joined.
 EVPN_COALESCE = 44132
+# The kernel's device group of all devices of VNIs, by which nftables knows
+# the packets of tenants.
+EVPN_GROUP = 44132
 
 # OVS flow cookies on the provider bridge.
 COOKIE_MAC_TWEAK = COOKIES.claim(0x999, 'fip_route: MAC-tweak')
@@ -171,6 +174,7 @@ _FURTHER_RELAY_KEYS = TUNNEL_KEYS.claim(
 # too.  FRR 8.4 sorts numbers from 2^31 on before all others.
 PREFIX_LIST_FIRST = 1_000_000_000
 PREFIX_LIST_LAST = 1_999_999_999
+_PREFIX_LIST_SIZE = PREFIX_LIST_LAST - PREFIX_LIST_FIRST + 1
 _NUMBERS_OF_A_NETWORK = 8
 
 # Router advertisements of FRR: the most milliseconds between two, and the
@@ -270,7 +274,8 @@ EXT_ID_ANNOUNCE = 'ovn-network-agent:announce'
 # write: the tag of the announced routes.
 EXT_ID_TAG = 'ovn-network-agent:tag'
 # external_ids of Logical_Switch rows, which operators write: the VNI in EVPN,
-# and its route distinguisher and targets (rd, rt, it, et).
+# and its route distinguisher and targets (rd, rt, it, et); of Logical_Router
+# rows: what the network has to have.
 EXT_ID_EVPN = 'ovn-network-agent:evpn-'
 EXT_ID_VNI = EXT_ID_EVPN + 'vni'
 
@@ -389,7 +394,13 @@ def prefix_list_numbers(network: str) -> list[int]:
     :param network: such as '198.51.100.0/24'
     :returns: the preferred number first
     """
-    size = PREFIX_LIST_LAST - PREFIX_LIST_FIRST + 1
     begin = zlib.crc32(network.encode())
-    return [PREFIX_LIST_FIRST + (begin + step) % size
+    return [PREFIX_LIST_FIRST + (begin + step) % _PREFIX_LIST_SIZE
             for step in range(_NUMBERS_OF_A_NETWORK)]
+
+
+def is_prefix_list_number(network: str, number: int) -> bool:
+    """Whether a number is one of :func:`prefix_list_numbers`."""
+    return PREFIX_LIST_FIRST <= number <= PREFIX_LIST_LAST and (
+        number - PREFIX_LIST_FIRST - zlib.crc32(network.encode())
+    ) % _PREFIX_LIST_SIZE < _NUMBERS_OF_A_NETWORK

@@ -196,7 +196,8 @@ def taken(vips: Iterable[Vip],
     return frozenset((
         *((each.address, f'router {each.called}')
           for known in view.addresses.values() for each in known.values()
-          if each.answered and each.address in addresses),
+          if each.answered and each.address in addresses and
+          not each.port.vni),
         *((each.address, f'port {each.port}')
           for machines in view.machines.values() for each in machines.values()
           if each.address in addresses and

@@ -157,8 +157,8 @@ class Backend(abc.ABC):
     #: database that the backend writes: 'nb', 'sb', 'ovs', or '' for none; a
     #: stop does not wait for one that the agent has never reached
     database: str = ''
-    #: True when apply() runs beside the loop, because a remote database must
-    #: not delay the other backends
+    #: True when apply() runs beside the loop, because a remote database, or a
+    #: wait, must not delay the other backends
     concurrent: bool = False
     #: name of a system that may hang, or ''; with a name, read() and apply()
     #: run beside the loop, which waits only for a moment, and only one of the

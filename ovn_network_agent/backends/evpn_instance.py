@@ -23,6 +23,7 @@ the removal waits for that of the device.
 """
 
 import dataclasses
+import re
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import notices
@@ -31,6 +32,10 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import evpn_instances
+
+# "line 12: " in messages of "vtysh -f".
+_PLACE = re.compile(r'^\s*line \d+: ')
+_NUMBER = re.compile(r'\d+')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -106,17 +111,18 @@ class EvpnInstanceBackend(base.Backend):
                     for name, index, reason in refused}
         there = {r.ref: r for r in self.read(frozenset(
             r.ref for r in (*adds, *deletes)))}
-        said = ' '.join(said.split())
-        reason = f'FRR did not take it: {said or "no message"}'
+        vnis = {r.vni for r in (*adds, *deletes)}
         for resource in adds:
             if there.get(resource.ref) != resource:
-                failures.setdefault(resource.ref, reason)
+                failures.setdefault(resource.ref, _refused(
+                    _about(resource.vni, vnis, said)))
         for resource in deletes:
             left = there.get(resource.ref)
             if left is not None:
+                about = _about(resource.vni, vnis, said)
                 failures.setdefault(
-                    resource.ref, _waits(resource.vni, said)
-                    if isinstance(left, Rest) else reason)
+                    resource.ref, _waits(resource.vni, about)
+                    if isinstance(left, Rest) else _refused(about))
         return failures
 
     def _call(self, function, *args):
@@ -124,6 +130,24 @@ class EvpnInstanceBackend(base.Backend):
             return function(*args)
         except context.FAILURES as error:
             raise base.BackendError(f'VNIs of FRR: {error}') from error
+
+
+def _about(vni, vnis, said):
+    """What FRR said that is not about other VNIs of the same call.
+
+    It is the same text for each VNI, and at each attempt, as long as the cause
+    is the same.
+
+    :param said: lines, with their numbers in the call
+    """
+    rows = dict.fromkeys(_PLACE.sub('', row).strip()
+                         for row in said.splitlines())
+    return ' '.join(row for row in rows if row and not (
+        {int(each) for each in _NUMBER.findall(row)} & vnis - {vni}))
+
+
+def _refused(said):
+    return f'FRR did not take it: {said or "no message"}'
 
 
 def _waits(vni, said):

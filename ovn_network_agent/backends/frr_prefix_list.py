@@ -130,7 +130,8 @@ class PrefixListBackend(base.Backend):
                         if r.name == name and r.ref not in failures]
                        for entries in (adds, delta.delete)]
             if any(of_list):
-                failures.update(self._change(name, *of_list))
+                failures.update(self._change(
+                    name, *of_list, by_number=not delta.update))
         return failures
 
     def _lists(self):
@@ -145,15 +146,33 @@ class PrefixListBackend(base.Backend):
             self._former.add(current)
         return [*filter(None, [current]), *former]
 
-    def _change(self, name, adds, deletes):
+    def _change(self, name, adds, deletes, by_number):
+        """Change one list.
+
+        :param by_number: whether a few entries may be looked up by the numbers
+            of their networks.  An entry with another number, of the operator
+            or of the Go program, shows only among all entries
+        """
+        networks = sorted({r.network for r in (*adds, *deletes)})
+        if by_number and len(networks) <= prefix_lists.FEW and (
+                not self._attempt(name, adds, deletes, networks, networks)):
+            return {}
+        return self._attempt(name, adds, deletes, networks)
+
+    def _attempt(self, name, adds, deletes, networks, only=None):
         known = {r.ref for r in (*adds, *deletes)}
-        before = self._copies(name)
-        present = _found(name, before, known)
-        ours = self._ours(before)
+        before = self._copies(name, only)
+        concerned = _of(networks, before)
+        present = _found(name, concerned, known)
+        ours = shape.numbered(concerned) if only else (
+            self._ours(before) if deletes else ())
         # FRR would complain about the removal of a missing entry.
-        deletes = [r for r in deletes
-                   if r.ref in present and _line(r) in ours]
-        numbers = _numbers(before)
+        there = [r for r in deletes
+                 if r.ref in present and _line(r) in ours]
+        if only and len(there) < len(deletes):
+            return {r.ref: 'not found by number' for r in deletes}
+        deletes = there
+        numbers = _numbers(before, concerned)
         numbered = {r: numbers(_line(r)) for r in adds
                     if present.get(r.ref) != r}
         failures = {r.ref: 'the sequence numbers of this network are in use; '
@@ -169,7 +188,7 @@ class PrefixListBackend(base.Backend):
         lists = {'adds': missing, 'deletes': deletes}
         failures.update({lists[kind][index].ref: reason
                          for kind, index, reason in refused})
-        after = _found(name, self._copies(name), known)
+        after = _found(name, _of(networks, self._copies(name, only)), known)
         reason = 'FRR did not take it: ' + (
             ' '.join(said.split()) or 'no message')
         missed = [r for r in missing if after.get(r.ref) != r]
@@ -184,14 +203,16 @@ class PrefixListBackend(base.Backend):
         left = kernel.reading(
             'what the Go program has left', originals.networks, copies,
             (leak.veth_leak_rule_priority, leak.veth_leak_table_id))
-        return {(network, *shape.hosts(network)) for network in left} | {
-            line for entries in copies.values()
-            for line, number in shape.permits(entries).items()
-            if shape.is_ours(line[0], number)}
+        return shape.numbered(copies) | {
+            (network, *shape.hosts(network)) for network in left}
 
-    def _copies(self, name):
-        """dict of daemon to list of :class:`frr.output.Entry`."""
-        found = self._call(prefix_lists.read, name)
+    def _copies(self, name, only=None):
+        """dict of daemon to list of :class:`frr.output.Entry`.
+
+        :param only: networks whose numbers are looked up; None for all entries
+        """
+        found = (self._call(prefix_lists.read_of, name, only) if only else
+                 self._call(prefix_lists.read, name))
         return {daemon: [output.Entry(*entry) for entry in entries]
                 for daemon, entries in found.items()}
 
@@ -201,6 +222,12 @@ class PrefixListBackend(base.Backend):
         except context.FAILURES as error:
             raise base.BackendError(
                 f'prefix list of FRR: {error}') from error
+
+
+def _of(networks, copies):
+    """The copies without the entries of other networks."""
+    return {daemon: [entry for entry in entries if entry.prefix in networks]
+            for daemon, entries in copies.items()}
 
 
 def _by_family(copies):
@@ -240,9 +267,12 @@ def _found_of(name, copies, known):
     return found
 
 
-def _numbers(copies):
-    """A function from (network, ge, le) to the sequence number, or None."""
-    four, six = map(_numbers_of, _by_family(copies))
+def _numbers(copies, concerned):
+    """A function from (network, ge, le) to the sequence number, or None.
+
+    :param concerned: the entries of the networks alone, see :func:`_of`
+    """
+    four, six = map(_numbers_of, _by_family(copies), _by_family(concerned))
     return lambda line: (six if ':' in line[0] else four)(line)
 
 
@@ -251,7 +281,7 @@ def _line(resource):
     return resource.network, resource.ge, resource.le
 
 
-def _numbers_of(copies):
+def _numbers_of(copies, concerned):
     """Likewise, for one list.
 
     An entry keeps its number, unless another copy uses the number for another
@@ -259,8 +289,9 @@ def _numbers_of(copies):
     """
     taken = {}
     old = {}
-    for entries in copies.values():
+    for entries in concerned.values():
         old.update(shape.permits(entries))
+    for entries in copies.values():
         for entry in entries:
             taken.setdefault(entry.sequence, set()).add(entry[1:])
 

@@ -15,8 +15,8 @@
 The entries are on the two ends of the veth pair.  Others are on provider
 bridges, for floating IPs while OVN does not answer for them, and in the VRFs
 of VNIs, for machines.  An entry is the
-agent's if it carries its number in NDA_PROTOCOL, or is for a wanted address on
-an end of the pair.
+agent's if it carries its number in NDA_PROTOCOL.  An entry of the operator for
+a wanted address is as good if it has the wanted MAC, and is never touched.
 """
 
 from ovn_network_agent import evpn_names
@@ -39,7 +39,7 @@ class NeighbourBackend(kernel.KernelBackend):
                   notices.kernel('neighbour'))
 
     def read(self, known):
-        """Read the marked entries, and the wanted ones on the veth pair.
+        """Read the marked entries, and those for wanted addresses.
 
         :param known: frozenset of :class:`resources.Ref`; an entry without the
             mark counts only if its (device, address) is the key of one of them
@@ -57,7 +57,6 @@ class NeighbourBackend(kernel.KernelBackend):
                                         neighbours.read_permanent)
             if entry.index in names and (
                 entry.protocol == ownership.NEIGHBOUR_PROTOCOL or
-                names[entry.index] in ownership.VETH_ENDS and
                 (names[entry.index], entry.dst) in keys)]
 
     def apply(self, delta):

@@ -16,15 +16,23 @@ The devices have the agent's alias.  A device of another program with the name
 of one of them stays as found, and the VNI is then reported as failed.
 """
 
+import dataclasses
+import errno
+import time
+
 from ovn_network_agent import evpn_names
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
+from ovn_network_agent.backends import vni_ways
 from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.privileged import vni_links as privileged
 
+# Seconds for which a bridge is down before it is up again.  After 0.05 s,
+# zebra 8.4 may make its neighbours anew first, and then remove them.
+_DOWN = 1.0
 _NO_TUNNEL = vni_links.Tunnel(0, '', 0)
 
 
@@ -33,18 +41,27 @@ class VniDevicesBackend(base.Backend):
 
     name = 'vni_devices'
     kinds = (resources.VniDevices,)
-    doubted_by = (notices.kernel('link'),)
+    doubted_by = (notices.kernel('link'), notices.VNI_WAYS)
     uses_known = False
+    # For the time that a bridge is down.
+    concurrent = True
     # What is in the VRF leaves it with the VRF.
     invalidates = ('vni_port', 'sysctl', 'address', 'neighbour',
                    'neighbour_proxy', 'route', 'rule')
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._ways = vni_ways.Ways()
+        # The VNIs of which a former reading found the ways lost.
+        self._lost = set()
 
     def read(self, known):
         """Read the devices of all VNIs that have one of the agent.
 
         :param known: not needed, because the devices have a mark
         :returns: list of :class:`resources.VniDevices`; ``mtu`` is 0 while a
-            device is missing, down or not as it has to be
+            device is missing, down or not as it has to be, and when zebra has
+            to make its neighbours anew
         :raises base.BackendError: when the kernel does not answer
         """
         found, details = kernel.reading('devices', vni_links.read_all)
@@ -53,18 +70,41 @@ class VniDevicesBackend(base.Backend):
         names = {link.index: name for name, link in found.items()}
         vnis = {vni for name in ours
                 if (vni := evpn_names.vni_of_device(name))}
-        return [_resource(vni, ours, details, names) for vni in sorted(vnis)]
+        self._lost = kernel.reading(
+            'neighbours', self._ways.lost) & vnis if vnis else set()
+        there = [_resource(vni, ours, details, names) for vni in sorted(vnis)]
+        return [dataclasses.replace(r, mtu=0) if r.vni in self._lost else r
+                for r in there]
 
     def apply(self, delta):
         """Make, repair or delete devices; see :meth:`base.Backend.apply`."""
-        wanted = delta.wanted
-        return {
-            **kernel.refused(
-                privileged.set_devices, wanted,
-                [[r.vni, r.table, r.mac, r.local, r.port, r.mtu, r.underlay]
-                 for r in wanted]),
-            **kernel.refused(privileged.delete_devices, delta.delete,
-                             [r.vni for r in delta.delete])}
+        renewed = [r for r in delta.wanted if r.vni in self._lost]
+        if renewed:
+            kernel.refused(privileged.lower_bridges, renewed,
+                           [r.vni for r in renewed])
+            self._ways.renewed(r.vni for r in renewed)
+            self._lost = set()
+        failed = _set(delta.wanted, False, (errno.EAGAIN,))
+        failed |= kernel.refused(privileged.delete_devices, delta.delete,
+                                 [r.vni for r in delta.delete])
+        down = [r for r in delta.wanted
+                if isinstance(failed.get(r.ref), base.Kept)]
+        if not down:
+            return failed
+        time.sleep(_DOWN)
+        return {ref: why for ref, why in failed.items()
+                if not isinstance(why, base.Kept)} | _set(down, True)
+
+
+def _set(wanted, rested, kept=()):
+    """Make devices or repair them; see :func:`kernel.refused`."""
+    def set_devices(items):
+        return privileged.set_devices(items, rested)
+
+    return kernel.refused(
+        set_devices, wanted,
+        [[r.vni, r.table, r.mac, r.local, r.port, r.mtu, r.underlay]
+         for r in wanted], kept)
 
 
 def _resource(vni, ours, details, names):
@@ -82,6 +122,8 @@ def _resource(vni, ours, details, names):
     if (vrf and bridge and vxlan and vrf.up and tunnel.vni == vni and
             bridge.kind == 'bridge' and
             not tunnel.learning and details[vxlan.name].settled and all(
+                details[each.name].grouped for each in (vrf, bridge, vxlan))
+            and all(
                 each.up and each.master == master.index and
                 details[each.name].silent for each, master in (
                     (bridge, vrf), (vxlan, bridge)))):

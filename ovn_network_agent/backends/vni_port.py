@@ -142,6 +142,6 @@ def _pair(found, details, masters, name):
     end, peer = found[name], found.get(evpn_names.bridge_end(name))
     complete = (peer is not None and _is_ours(peer) and end.up and peer.up and
                 links.peers(found, name, peer.name) and
-                details[name].silent)
+                details[name].silent and details[name].grouped)
     return (evpn_names.vni_of_vrf(masters.get(end.master, '')),
             end.mac if complete else '')

@@ -20,13 +20,34 @@ from ovn_network_agent.conf import types
 
 GROUP = 'evpn'
 
+
+class _TunnelAddress(types.IPv4Address):
+    """An IPv4 address, because FRR has no tunnels over IPv6."""
+
+    def _checked(self, value):
+        if ':' in value:
+            raise ValueError(
+                f'{value!r} is an IPv6 address. Of such tunnels, FRR before '
+                '10.6 announces the router ID as their end, and the other '
+                'nodes lose each packet; use an IPv4 address of this node')
+        return super()._checked(value)
+
+
 OPTS = [
     cfg.Opt(
-        'local_ip', type=types.IPv4Address(empty=True), default='',
+        'local_ip', type=_TunnelAddress(empty=True), default='',
         help='IPv4 address of this node that the VXLAN tunnels come from, '
-             'and that the fabric has a route to. Needed by the driver evpn. '
-             'It also gives the router ID and the route distinguishers of '
-             'the VNIs.'),
+             'and that the fabric has a route to. The driver evpn needs '
+             'either this or "local_device". It also gives the router ID and '
+             'the route distinguishers of the VNIs.'),
+    cfg.Opt(
+        'local_device', type=types.InterfaceName(empty=True), default='',
+        help='In place of "local_ip", the device that has this address: its '
+             'first IPv4 address that is neither 127.0.0.0/8 nor '
+             '169.254.0.0/16, in the order of "ip address show". While the '
+             'device has none, nothing is made for a VNI. When it loses the '
+             'address, all stays as it is until it has one again; another '
+             'address makes the tunnels anew.'),
     cfg.PortOpt(
         'udp_dstport', default=4789, min=1,
         help='UDP port of the VXLAN tunnels. Open vSwitch cannot have the '

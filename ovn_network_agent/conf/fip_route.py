@@ -12,6 +12,8 @@
 
 """[fip_route]: the driver that makes floating IPs reachable."""
 
+import typing
+
 from oslo_config import cfg
 
 from ovn_network_agent import ownership
@@ -66,3 +68,20 @@ OPTS = [
              'in that network that somebody else made, a standby announces '
              'that route, too.'),
 ]
+
+
+def own_table(conf: typing.Any) -> tuple[int, int]:
+    """The table beside the main table that host routes may be in, or 0.
+
+    Without a VRF there is no veth leak, so its numbers are free: the last
+    packets of addresses that have left use them.
+
+    :param conf: the oslo.config ConfigOpts, or settings of a driver
+    :returns: (table, priority of the rules)
+    """
+    table: int = conf.fip_route.route_table_id
+    priority: int = conf.fip_route.route_rule_priority
+    if not (table or conf.frr.vrf_name):
+        table = conf.veth_leak.veth_leak_table_id
+        priority = conf.veth_leak.veth_leak_rule_priority
+    return table, priority

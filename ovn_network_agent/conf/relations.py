@@ -97,10 +97,14 @@ def _tables(conf):
 def _evpn(conf):
     if 'evpn' not in conf.drivers:
         return
-    if not conf.evpn.local_ip:
-        yield say('[evpn] local_ip', '', 'the driver evpn needs the address '
-                  'of this node that the VXLAN tunnels come from, such as '
-                  'that of the loopback device')
+    own = conf.evpn
+    if bool(own.local_ip) is bool(own.local_device):
+        yield say('[evpn] local_ip', own.local_ip,
+                  'the driver evpn needs either the address of this node that '
+                  'the VXLAN tunnels come from, such as that of the loopback '
+                  'device, or in [evpn] local_device the device that has it' +
+                  (f', and not both; remove local_device = {own.local_device}'
+                   if own.local_device else ''))
     numbers = [name.rpartition(':')[0] for name in conf.evpn.vnis]
     if len(set(numbers)) != len(numbers):
         yield say('[evpn] vnis', conf.evpn.vnis,
@@ -118,7 +122,8 @@ def _before_guard(conf):
     for used, option, value, first in (
             (fips.route_table_id, '[fip_route] route_rule_priority',
              fips.route_rule_priority, fips.route_rule_priority),
-            (conf.frr.vrf_name, '[veth_leak] veth_leak_rule_priority', leak,
+            # See fip_route.own_table() for those without a VRF.
+            (True, '[veth_leak] veth_leak_rule_priority', leak,
              ownership.leak_priorities(leak)[0])):
         if used and first <= guard:
             yield say(option, str(value),

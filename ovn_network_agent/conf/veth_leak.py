@@ -44,7 +44,10 @@ OPTS = [
         'veth_leak_table_id', type=types.Integer(1, 252),
         default=ownership.LEAK_TABLE,
         help='Routing table with the default route towards the VRF. The '
-             'table must differ from [fip_route] route_table_id.'),
+             'table must differ from [fip_route] route_table_id. Without a '
+             'VRF and a route_table_id, the last packets of addresses that '
+             'have just left this node have their routes there, and rules '
+             'of veth_leak_rule_priority.'),
     cfg.Opt(
         'veth_leak_rule_priority', type=types.Integer(4, 32764),
         default=ownership.LEAK_RULE_PRIORITY,

@@ -82,11 +82,9 @@ class _Known:
     @property
     def subject(self):
         """What its resources are about, see :class:`resources.Resource`."""
-        if self.machine:
-            return self.machine.subject
-        if self.tenant or self.about:
-            return self.tenant.prefix if self.tenant else self.about
-        return networks.host_prefix(self.address)
+        if self.found:
+            return self.found.subject
+        return self.about or networks.host_prefix(self.address)
 
     @property
     def segment(self):
@@ -98,6 +96,8 @@ class _Known:
         """Name of the device that its packets go to, '' without one."""
         if self.machine and self.machine.network.vni:
             return evpn_names.vrf_end(self.machine.network.uuid)
+        if self.port and self.port.vni:
+            return evpn_names.vrf_end(self.port.network)
         return self.segment.device if self.segment else ''
 
     @property
@@ -185,26 +185,27 @@ class Addresses:
 
     def _add_served(self, served, router):
         address = served.address
-        if not self._handled(address):
+        if not self._handled(served):
             return
         prefix = networks.host_prefix(address)
         if served.kinds == (VIP,) and address not in self._problems and (
-                prefix not in self._refs or
+                served.subject not in self._refs or
                 prefix in self._snapshot.tenants.get(router.uuid, {})):
             # An address without a resource may be a tenant's.
             return
         known = self._add(address, served.kinds, router)
         known.served = known.served or served
 
-    def _handled(self, address):
+    def _handled(self, served):
         """Whether an address has more than flows.
 
         Nothing else is made for an address of IPv6 in no provider network.
         """
+        address = served.address
         return networks.family(address) == 4 or (
             address in self._problems or address in self._withheld or
-            any(ref.kind != resources.Flow.kind for ref in self._refs.get(
-                networks.host_prefix(address), ())))
+            any(ref.kind != resources.Flow.kind
+                for ref in self._refs.get(served.subject, ())))
 
     def _add_others(self):
         """Addresses and prefixes that only the table knows."""
@@ -331,8 +332,9 @@ class Addresses:
             return (State.OMITTED if self._is_beside(known) else
                     State.FAILED), trouble
         manual = self._conf.network_cidr
-        if manual and not known.tenant and not networks.inside(
-                known.address, networks.provider_networks((), manual)):
+        if manual and not (known.tenant or port and port.vni) and (
+                not networks.inside(
+                    known.address, networks.provider_networks((), manual))):
             return State.OMITTED, 'in no network of [DEFAULT] network_cidr'
         name = self._conf.frr.vrf_name
         if name and self._snapshot.node.device(name) is None:
@@ -344,6 +346,8 @@ class Addresses:
         """The reason why a driver cannot do anything about an address."""
         if known.found is None:
             return ''
+        if known.port and not known.port.announced:
+            return known.port.vni.problem
         of = known.machine.network if known.machine else known.router
         for (driver, about, name), why in self._table.broken.items():
             if about == of.uuid and name in ('', known.address):

@@ -25,6 +25,7 @@ from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.conf import bridges
+from ovn_network_agent.conf import fip_route
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import segments
@@ -32,7 +33,8 @@ from ovn_network_agent.drivers import veth
 
 METHOD = 'fip_route.announce_method'
 # The OTHER_OPTIONS of a driver that announces.
-OPTIONS = (METHOD, *veth_leak.ENDS)
+OPTIONS = (METHOD, 'veth_leak.veth_leak_table_id',
+           'veth_leak.veth_leak_rule_priority', *veth_leak.ENDS)
 # Further ones of a driver that makes addresses reachable, but for fip_route.
 ROUTE_OPTIONS = ('fip_route.route_table_id', 'fip_route.route_rule_priority')
 
@@ -53,9 +55,8 @@ def provider_networks(settings: typing.Any,
     :param settings: may also be the ConfigOpts of oslo.config
     """
     # The networks of a VNI may be any.
-    tenants = isinstance(port, model.ProviderNetwork) and port.vni
     return networks.provider_networks(
-        port.networks, () if tenants else settings.network_cidr)
+        port.networks, () if port.vni else settings.network_cidr)
 
 
 def machine_watches() -> tuple[base.Watch, ...]:
@@ -145,17 +146,20 @@ def reachable(settings: typing.Any, node: model.Node, address: str,
         address itself
     """
     dst = _prefix(address)
-    own_table = settings.fip_route.route_table_id
     # In default VRF mode the route that FRR redistributes (kernel) or
     # installs (static) is the one to the bridge; a second one beside it
-    # would win over FRR's and stop the announcement.
-    if settings.frr.vrf_name or own_table:
-        route = resources.KernelRoute(_table(settings), dst, segment.device,
-                                      via, requires=of_device)
+    # would win over FRR's and stop the announcement.  The withdrawal takes
+    # that route, so the last packets have one that FRR does not see.
+    if (settings.frr.vrf_name or settings.fip_route.route_table_id or
+            not announced):
+        table, priority = fip_route.own_table(settings)
+        route = resources.KernelRoute(
+            table or resources.MAIN_TABLE, dst, segment.device, via,
+            requires=of_device)
         yield route
         requires += (route.ref,)
-    if own_table:
-        yield _rule(settings, dst)
+        if table:
+            yield resources.Rule(priority, table, dst=dst)
     found = announcement(settings, node, dst, segment.device, requires, tag,
                          via)
     if announced and found is not None:
@@ -166,30 +170,21 @@ def kept(settings: typing.Any, node: model.Node,
          address: str) -> Iterator[resources.Keep]:
     """Keep the announcement of an address or prefix in doubt as it is."""
     vrf = node.device(settings.frr.vrf_name)
-    tables = {_table(settings), resources.MAIN_TABLE,
-              vrf.vrf_table if vrf else 0}
+    own_table, priority = fip_route.own_table(settings)
+    tables = {own_table, resources.MAIN_TABLE, vrf.vrf_table if vrf else 0}
     dst = _prefix(address)
     for table in sorted(tables - {0}):
         for kind in (resources.KernelRoute, resources.AnnouncedRoute):
             yield resources.Keep(resources.Ref(kind.kind, (table, dst)))
-    if settings.fip_route.route_table_id:
-        yield resources.Keep(_rule(settings, dst).ref)
+    if own_table:
+        yield resources.Keep(
+            resources.Rule(priority, own_table, dst=dst).ref)
     yield resources.Keep(resources.Ref(
         resources.Announcement.kind, (settings.frr.vrf_name, dst)))
 
 
 def _prefix(address: str) -> str:
     return address if '/' in address else networks.host_prefix(address)
-
-
-def _rule(settings: typing.Any, dst: str) -> resources.Rule:
-    return resources.Rule(settings.fip_route.route_rule_priority,
-                          _table(settings), dst=dst)
-
-
-def _table(settings: typing.Any) -> int:
-    table: int = settings.fip_route.route_table_id
-    return table or resources.MAIN_TABLE
 
 
 def announcement(settings: typing.Any, node: model.Node, prefix: str, dev: str,

@@ -89,7 +89,9 @@ class FipRouteDriver(base.Driver):
             case model.Router():
                 return self._router(subject, node)
             case model.ServedAddress():
-                return self._address(subject, node)
+                # Driver evpn brings those of a VNI into its VRF.
+                return () if subject.port.vni else self._address(subject,
+                                                                 node)
         return self._group(subject, node)
 
     def _group(self, group: model.GatewayGroup,
@@ -104,7 +106,7 @@ class FipRouteDriver(base.Driver):
         if not self.settings.fip_route.standby_prepare:
             return
         for port in group.ports:
-            if port.routed_by_ovn:
+            if port.routed_by_ovn or port.vni:
                 continue
             yield from announcing.device(self.settings, port, node)
             if port.chassis != node.chassis and segments.usable(
@@ -127,6 +129,8 @@ class FipRouteDriver(base.Driver):
         for service in (
                 *(self._service(port, False) for port in router.served_ports),
                 *(self._service(port, True) for port in router.hosting_ports)):
+            if service.port.vni:
+                continue
             wanted += announcing.device(self.settings, service.port, node)
             if service.announced:
                 wanted += announcing.prefix_list(self.settings, service.nets)
@@ -144,10 +148,15 @@ class FipRouteDriver(base.Driver):
         The proof of a router with default routes of both families is about
         IPv4: the addresses of both are announced at the same time, and an
         address of IPv6 that the fabric refuses must not delay those of IPv4.
+
+        Nobody waits for a proof about a VNI: the former owner has withdrawn
+        the addresses, and forwards what it still gets to the new one.
         """
         routes = {networks.family(row.prefix): row.ref for row in rows
                   if type(row) is resources.DefaultRoute}
-        if node.hostname and routes and not announcing.proved(router, node):
+        if node.hostname and routes and not (
+                all(port.vni for port in router.local_ports) or
+                announcing.proved(router, node)):
             version = min(routes)
             yield resources.Advertised(
                 router.uuid, node.owner, version=version,

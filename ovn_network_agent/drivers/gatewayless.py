@@ -41,10 +41,18 @@ def rows(settings: typing.Any, router: model.Router,
     """
     # The networks of network_cidr may be of IPv6 alone.
     for version in sorted({
-            4, *(net.version for port in router.local_ports
+            4, *(net.version for port in _ports(router)
                  for net in announcing.provider_networks(settings, port))}):
         # Two routes may need the same binding.
         yield from dict.fromkeys(_of_family(settings, router, node, version))
+
+
+def _ports(router: model.Router) -> list[model.GatewayPort]:
+    """The ports that are here, but for those that nobody announces.
+
+    Without the flows of its VNI, what a port sends would be in the underlay.
+    """
+    return [port for port in router.local_ports if port.announced]
 
 
 def _of_family(settings: typing.Any, router: model.Router, node: model.Node,
@@ -59,7 +67,7 @@ def _of_family(settings: typing.Any, router: model.Router, node: model.Node,
     if _through_another(router, found, node):
         yield from handed_over(router, found)
         return
-    gateways = ((port, nexthop) for port in router.local_ports
+    gateways = ((port, nexthop) for port in _ports(router)
                 if (nexthop := _virtual_gateway(port, version)))
     # An address of a subnet is what the Go program uses, too.
     for port, nexthop in sorted(gateways, key=lambda each: each[1] ==
@@ -73,7 +81,7 @@ def _of_family(settings: typing.Any, router: model.Router, node: model.Node,
                          *(route.nexthop for route in found)}:
                 yield from _keep(router, prefix, port.lrp, each)
             return
-        yield _binding(router, port.lrp, nexthop, port.segment)
+        yield _binding(router, port, nexthop, port.segment)
         yield resources.DefaultRoute(router.uuid, port.lrp, nexthop,
                                      node.owner, prefix=prefix)
         return
@@ -104,7 +112,7 @@ def _on_link(settings: typing.Any, router: model.Router,
     :returns: each network has the routes of one port
     """
     done: set[iptext.Network] = set()
-    for port in router.local_ports:
+    for port in _ports(router):
         nexthop = _virtual_gateway(port, 6)
         # Networks of network_cidr may be of a family that the port lacks.
         if nexthop is None:
@@ -119,23 +127,24 @@ def _on_link(settings: typing.Any, router: model.Router,
                 for half in halves:
                     yield from _keep(router, half, port.lrp, nexthop)
                 continue
-            yield _binding(router, port.lrp, nexthop, port.segment)
+            yield _binding(router, port, nexthop, port.segment)
             for half in halves:
                 yield resources.OnLinkRoute(
                     router.uuid, port.lrp, nexthop, node.owner,
                     prefix=half)
 
 
-def _binding(router: model.Router, lrp: str, nexthop: str,
+def _binding(router: model.Router, port: model.GatewayPort, nexthop: str,
              segment: model.Segment) -> resources.MacBinding:
     """The MAC of a next hop.
 
     The nodes of a router's distributed floating IPs use the binding at the
-    same time, and the router's gateway may move without a change of it.
+    same time, and the router's gateway may move without a change of it.  The
+    underlay must not take packets of a VNI for its own.
     """
     return resources.MacBinding(
-        lrp, nexthop, ownership.VIRTUAL_GATEWAY_MAC
-        if router.distributed else segment.mac)
+        port.lrp, nexthop, ownership.VIRTUAL_GATEWAY_MAC
+        if router.distributed or port.vni else segment.mac)
 
 
 def _through_another(router: model.Router,
@@ -149,7 +158,7 @@ def _through_another(router: model.Router,
     :returns: False when one goes through a port that is here, too
     """
     outputs = {route.output_port for route in found}
-    return (not outputs & {port.lrp for port in router.local_ports} and
+    return (not outputs & {port.lrp for port in _ports(router)} and
             any(port.lrp in outputs and
                 port.chassis not in ('', node.chassis)
                 for port in router.ports))

@@ -38,6 +38,8 @@ class Manner:
     balance: str
     # Whether VIPs are in a VRF, so that replies have to go back there.
     vrf: bool
+    # Whether there may be devices of VNIs.
+    vnis: bool = False
 
 
 def family(version: int) -> str:
@@ -54,7 +56,7 @@ def wanted(version: int, vips: Iterable[port_forwards.Vip],
     """
     table = values.Table(
         family(version), manner.zone, manner.vrf,
-        tuple(_vip(vip, manner.balance) for vip in vips))
+        tuple(_vip(vip, manner.balance) for vip in vips), manner.vnis)
     return resources.NftTable(
         table.family, rendering.digest(rendering.text(table)), table,
         tuple(values.targets(table)))

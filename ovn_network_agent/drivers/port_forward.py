@@ -30,6 +30,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.conf import mode
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import port_forward as options
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base
@@ -41,7 +42,7 @@ class PortForwardDriver(base.Driver):
     """Wants the nftables tables and the announcements of VIPs."""
 
     CONFIG_OPTS = options.OPTS
-    OTHER_OPTIONS = ('fip_route.standby_prepare',
+    OTHER_OPTIONS = ('drivers', 'fip_route.standby_prepare',
                      'veth_leak.veth_leak_rule_priority',
                      *announcing.OPTIONS, *mode.DECISIVE)
     SUBJECTS = (model.Node, model.Router, model.ServedAddress,
@@ -91,7 +92,7 @@ class PortForwardDriver(base.Driver):
         """An address of SNAT, whose connections to a VIP are masqueraded."""
         version = networks.family_of_valid(served.address)
         if ('snat' in served.kinds and served.answered and node.extent and
-                version in node.extent.routers):
+                not served.port.vni and version in node.extent.routers):
             yield resources.NftElement(nft_table.family(version),
                                        ownership.NFT_SNAT, served.address)
 
@@ -117,7 +118,8 @@ class PortForwardDriver(base.Driver):
 
         A configured ``network_cidr`` takes the place of those of IPv4.
         """
-        texts = [text for port in ports for text in port.networks]
+        texts = [text for port in ports if not port.vni
+                 for text in port.networks]
         for version in node.extent.versions if node.extent else ():
             if version == 6 or not self.settings.network_cidr:
                 yield version, networks.of_version(version, texts)
@@ -177,7 +179,8 @@ class PortForwardDriver(base.Driver):
         way.append(dataclasses.replace(nft_table.wanted(
             version, vips, nft_table.Manner(
                 own.port_forward_ct_zone, own.balance.lower(),
-                bool(self.settings.frr.vrf_name))),
+                bool(self.settings.frr.vrf_name),
+                plugins.asked(self.settings, plugins.VNIS))),
             requires=tuple(each.ref for each in way
                            if isinstance(each, resources.Rule))))
         yield from way

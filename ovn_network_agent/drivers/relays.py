@@ -112,7 +112,8 @@ def arriving(group: model.GatewayGroup, node: model.Node,
               *_of_the_gone(group, node, bridge)]
     for port in group.ports:
         segment = port.segment
-        if segment is None or segment.bridge != bridge or (
+        # Relayed packets of a VNI would not tell its addresses from others.
+        if port.vni or segment is None or segment.bridge != bridge or (
                 not segment.patch_port):
             continue
         for dst in (*map(str, networks.provider_networks(port.networks)),

@@ -57,7 +57,8 @@ class TenantNetworkDriver(base.Driver):
         """The route, the announcement and what permits it."""
         if isinstance(subject, model.GatewayGroup):
             return self._standby(subject, node)
-        return self._prefix(subject, node)
+        # Driver evpn brings those of a VNI into its VRF.
+        return () if subject.port.vni else self._prefix(subject, node)
 
     def _standby(self, group: model.GatewayGroup,
                  node: model.Node) -> base.Wanted:
@@ -66,7 +67,7 @@ class TenantNetworkDriver(base.Driver):
             return
         hosts = self.settings.tenant_network.advertisement_method == 'host'
         for port in group.ports:
-            if port.chassis == node.chassis or port.routed_by_ovn:
+            if port.chassis == node.chassis or port.routed_by_ovn or port.vni:
                 continue
             for subnet in (*port.routed, *port.balanced):
                 network = iptext.network(subnet)

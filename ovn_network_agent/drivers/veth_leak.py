@@ -83,7 +83,8 @@ class VethLeakDriver(base.Driver):
         if not self.settings.fip_route.standby_prepare:
             return
         for port in group.ports:
-            if port.chassis != node.chassis and not port.routed_by_ovn:
+            if port.chassis != node.chassis and not (port.routed_by_ovn or
+                                                     port.vni):
                 yield from self._unless_off(self._standby(port, node))
 
     def _unless_off(self, wanted: base.Wanted) -> base.Wanted:
@@ -143,16 +144,20 @@ class VethLeakDriver(base.Driver):
             yield from self._way(version)
 
     def _router(self, router: model.Router, node: model.Node) -> base.Wanted:
-        if router.local_ports or router.hosting_ports:
+        # A VNI has a VRF of its own.
+        here = [port for port in (*router.local_ports, *router.hosting_ports)
+                if not port.vni]
+        if here:
             yield from announcing.no_way_out(
                 self.settings, node, 'what floating IPs send, replies too, is '
                 'dropped unless BGP knows its target', {
-                    net.version for port in (*router.local_ports,
-                                             *router.hosting_ports)
+                    net.version for port in here
                     for net in announcing.provider_networks(
                         self.settings, port)})
         # A former owner still forwards for a moment.
         for port in router.used_ports:
+            if port.vni:
+                continue
             yield from self._place(port, map(str, sorted(router.tenants)),
                                    node)
 
@@ -171,7 +176,7 @@ class VethLeakDriver(base.Driver):
 
         The announcement is the way to them, as long as there is one.
         """
-        if not found.announced:
+        if not found.announced or found.port.vni:
             return
         if found.port.handover is model.Handover.FORWARD:
             yield from self._last_way(found, node)

@@ -104,13 +104,18 @@ class Application:
         if not all(isinstance(reason, base.Kept)
                    for reason in answer.values()):
             self._backends.doubt([backend.name])
+        told: dict[tuple[int, str, str], list[str]] = {}
         for ref, reason in answer.items():
             # Each attempt is refused for the same reason, perhaps for days.
             known = not self._ledger.refused(ref, reason)
-            LOG.log(logging.DEBUG if known or isinstance(
-                        reason, base.LeftToAnother) else
-                    logging.INFO if isinstance(reason, notyet.Reason) else
-                    logging.WARNING, '%s %s%s: %s', ref.kind,
-                    outcome.brief(ref.key),
-                    ' stays' if isinstance(reason, base.Kept) else '', reason)
+            level = (logging.DEBUG if known or isinstance(
+                         reason, base.LeftToAnother)
+                     else logging.INFO if isinstance(reason, notyet.Reason)
+                     else logging.WARNING)
+            stays = ' stays' if isinstance(reason, base.Kept) else ''
+            told.setdefault((level, ref.kind, f'{stays}: {reason}'), []
+                            ).append(outcome.brief(ref.key))
+        for (level, kind, why), (first, *more) in told.items():
+            LOG.log(level, '%s %s%s%s', kind, first,
+                    f' and {len(more):d} more' if more else '', why)
         return answer

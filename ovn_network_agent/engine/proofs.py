@@ -41,7 +41,9 @@ def complete(proof: resources.Advertised,
         if resource.kind == resources.Keep.kind:
             return None
         subject = resource.subject
-        if (not subject or resource.kind == resources.DefaultRoute.kind or
+        # Nobody waits for a proof about a VNI.
+        if (not subject or resource.kind == resources.VniRoute.kind or
+                resource.kind == resources.DefaultRoute.kind or
                 networks.family_of_valid(subject) != proof.version):
             continue
         if resource.follows:

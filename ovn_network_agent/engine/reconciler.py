@@ -316,7 +316,12 @@ class Reconciler:
                         self._removals.permitted(unwanted))))
 
     def _unwanted_devices(self) -> bool:
-        """Whether a device has still to go, as while FRR needs it."""
+        """Whether a device has still to go, as while FRR needs it.
+
+        What keeps its packets in stays for so long.  This does not follow
+        from what the device requires: one that a former run has left requires
+        nothing.
+        """
         return any(self.tracker.delta(kinds).delete
                    for stage, _backend, kinds in self.backends.order
                    if stage is resources.Stage.LINK)

@@ -80,18 +80,11 @@ class Removals:
             r, places.get(r.place), announcements.get(r.subject))]
 
     def _needed(self) -> set[resources.Ref]:
-        """The prerequisites of what a backend is removing, beside the loop.
-
-        And theirs: what waits itself must not lose what it needs.
-        """
-        needed: set[resources.Ref] = set()
-        looked_at = [*filter(self._ledger.is_under_way, self._ledger.entries)]
-        while looked_at:
-            resource = self._tracker.existing(looked_at.pop())
-            new = set(resource.requires if resource else ()) - needed
-            needed |= new
-            looked_at += new
-        return needed
+        """The prerequisites of what a backend is removing, beside the loop."""
+        found = map(self._tracker.existing, filter(
+            self._ledger.is_under_way, self._ledger.entries))
+        return {ref for resource in found if resource is not None
+                for ref in resource.requires}
 
     def _waited_for(self, going: dict[str | None, str]
                     ) -> dict[str | None, resources.Ref]:

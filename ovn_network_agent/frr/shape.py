@@ -66,7 +66,18 @@ def shaped(entries):
 
 def is_ours(network, number):
     """Whether the agent gives a sequence number to a network's line."""
-    return number in ownership.prefix_list_numbers(network)
+    return number is not None and ownership.is_prefix_list_number(
+        network, number)
+
+
+def numbered(copies):
+    """(network, ge, le) of the entries with a number of the agent, a set.
+
+    :param copies: dict of daemon to list of :class:`frr.output.Entry`
+    """
+    return {line for entries in copies.values()
+            for line, number in permits(entries).items()
+            if is_ours(line[0], number)}
 
 
 def free_number(network, copies):

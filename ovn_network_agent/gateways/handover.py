@@ -278,8 +278,12 @@ def _proofs(router, lrp, node):
 def _relay(port, group, node, only=''):
     """OpenFlow port of the relay to the present or next owner, or 0.
 
+    The VRF of a VNI needs none: it forwards by the route of the next owner.
+
     :param only: name of the chassis that it has to be, or ''
     """
+    if port.vni:
+        return 0
     relays = {relay.address: relay.port for relay in node.relays
               if relay.alive and (port.segment is None or
                                   relay.bridge == port.segment.bridge)}

@@ -119,7 +119,8 @@ class Takeovers:
 
 def _announces(kind):
     return kind in (resources.Announcement.kind,
-                    resources.AnnouncedRoute.kind)
+                    resources.AnnouncedRoute.kind,
+                    resources.VniRoute.kind)
 
 
 def _say(takeover):

@@ -17,6 +17,7 @@ import dataclasses
 import enum
 import operator
 
+from ovn_network_agent.model.evpn import Vni
 from ovn_network_agent.model.node import Segment
 
 
@@ -161,6 +162,8 @@ class GroupPort:
     routed: tuple[str, ...] = ()
     # Further ones with virtual IPs that are announced one by one, sorted.
     balanced: tuple[str, ...] = ()
+    # As GatewayPort has it.
+    vni: Vni | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

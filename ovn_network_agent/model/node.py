@@ -128,6 +128,8 @@ class Node:
     overlapping: bool = False
     # Names of other chassis with the same host name, sorted.
     namesakes: tuple[str, ...] = ()
+    # Address that [evpn] local_device has or last had, '' while nobody knows.
+    tunnel: str = ''
 
     @property
     def owner(self) -> ownership.Owner:

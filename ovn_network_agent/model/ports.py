@@ -82,9 +82,7 @@ class PortAddress:
     @property
     def subject(self) -> str:
         """What its resources are about."""
-        prefix = f'{self.address}/{128 if ":" in self.address else 32:d}'
-        domain = self.network.domain
-        return evpn_names.subject(domain, prefix) if domain else prefix
+        return evpn_names.subject_of_host(self.network.domain, self.address)
 
     @property
     def place(self) -> ProviderNetwork:

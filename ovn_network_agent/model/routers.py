@@ -17,6 +17,7 @@ import enum
 import ipaddress
 
 from ovn_network_agent import ownership
+from ovn_network_agent.model.evpn import Vni
 from ovn_network_agent.model.node import Segment
 
 
@@ -100,6 +101,20 @@ class GatewayPort:
     # Tag of the announced routes of this port in FRR, see ownership.TAGS; None
     # for no tag.
     tag: int | None = None
+    # The VNI of its provider network, None for a network of the underlay; and
+    # the UUID of the row of that network.
+    vni: Vni | None = None
+    network: str = ''
+
+    @property
+    def domain(self) -> int:
+        """Where an address is unique: the VNI, 0 for the underlay."""
+        return self.vni.number if self.vni else 0
+
+    @property
+    def announced(self) -> bool:
+        """Whether its addresses can be anywhere; not with a wrong VNI."""
+        return not (self.vni and self.vni.problem)
 
     @property
     def served(self) -> bool:

@@ -14,6 +14,7 @@
 
 import dataclasses
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent.model.routers import GatewayPort
 
 # Where an address comes from: NAT rows of the types dnat_and_snat, snat and
@@ -50,6 +51,11 @@ class ServedAddress:
     def place(self) -> GatewayPort:
         """What has the segment and the provider networks."""
         return self.port
+
+    @property
+    def subject(self) -> str:
+        """What the resources that announce it are about."""
+        return evpn_names.subject_of_host(self.port.domain, self.address)
 
     @property
     def tag(self) -> int | None:

@@ -15,6 +15,7 @@
 import dataclasses
 import enum
 
+from ovn_network_agent import evpn_names
 from ovn_network_agent.model.routers import GatewayPort
 
 
@@ -71,6 +72,11 @@ class TenantPrefix:
         """The prefix, or the address if it is one."""
         return (self.prefix if self.prefix == self.subnet
                 else self.prefix.partition('/')[0])
+
+    @property
+    def subject(self) -> str:
+        """What the resources that announce it are about."""
+        return evpn_names.subject(self.port.domain, self.prefix)
 
     @property
     def place(self) -> GatewayPort:

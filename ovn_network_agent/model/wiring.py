@@ -45,6 +45,8 @@ class Wiring:
     # the row of this chassis; while no chassis has such a port, this chassis
     # has it.
     held: frozenset[str] = frozenset()
+    # See node.Node.
+    tunnel: str = ''
 
     def segment(self, datapath: str, localnet: str, network: str,
                 vlan: int) -> node.Segment:

@@ -20,6 +20,7 @@ from pyroute2.netlink import rtnl
 from pyroute2.netlink.rtnl import ifaddrmsg
 from pyroute2.netlink.rtnl import rtmsg
 
+from ovn_network_agent import iptext
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import texts
@@ -130,6 +131,35 @@ def _decode(body):
         message['index'], f'{texts.canonical(own)}/{message["prefixlen"]}',
         bool(message['flags'] & ifaddrmsg.IFA_F_SECONDARY),
         found.get('IFA_PROTO', 0))
+
+
+def first(found, index):
+    """The first IPv4 address of a device that other nodes may reach.
+
+    :param found: list of :class:`Address`, in the order of the kernel
+    :param index: ifindex
+    :returns: address without its length, '' for none
+    """
+    for each in found:
+        own = iptext.address(each.address.partition('/')[0])
+        if each.index == index and own.version == 4 and not (
+                own.is_loopback or own.is_link_local):
+            return str(own)
+    return ''
+
+
+def read_first(name: str) -> str:
+    """As :func:`first`, of the device with a name, on a new connection.
+
+    :returns: '' also when there is no such device
+    :raises OSError: when the addresses cannot be read
+    """
+    try:
+        index = socket.if_nametoindex(name)
+    except OSError:
+        return ''
+    with connection.Connection() as kernel:
+        return first(read(kernel, index), index)
 
 
 def read_all():

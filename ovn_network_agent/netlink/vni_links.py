@@ -24,6 +24,7 @@ from pyroute2 import netlink
 from pyroute2.netlink.rtnl import ifinfmsg
 
 from ovn_network_agent import evpn_names
+from ovn_network_agent import ownership
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import messages
@@ -34,6 +35,7 @@ from ovn_network_agent.netlink import texts
 _GENERATE_NONE = 1
 # Numbers of attributes of linux/if_link.h.
 _MTU, _AF_SPEC, _SLAVE_KIND, _SLAVE_DATA, _ADDR_GEN_MODE = 4, 26, 4, 5, 8
+_GROUP = 27
 _LEARNING, _SUPPRESS = 8, 32
 _VXLAN_ID, _VXLAN_LINK, _VXLAN_LOCAL, _VXLAN_LEARNING, _VXLAN_PORT = (
     1, 3, 4, 7, 15)
@@ -45,7 +47,8 @@ MESSAGE = messages.narrow(
     'IFLA_MTU', 'IFLA_MASTER',
     (18, 'IFLA_LINKINFO', 'ifinfo', netlink.NLA_F_NESTED),
     (20, 'IFLA_IFALIAS', 'string'),
-    (26, 'IFLA_AF_SPEC', 'af_spec_inet', netlink.NLA_F_NESTED))
+    (26, 'IFLA_AF_SPEC', 'af_spec_inet', netlink.NLA_F_NESTED),
+    (27, 'IFLA_GROUP', 'uint32'))
 
 
 class Tunnel(typing.NamedTuple):
@@ -71,12 +74,14 @@ class Details(typing.NamedTuple):
     :ivar tunnel: :class:`Tunnel` of a VXLAN device, else None
     :ivar settled: whether the device is the port of a bridge, without
         learning and with neighbour suppression
+    :ivar grouped: whether the device is in the group of VNIs
     """
 
     mtu: int
     silent: bool
     tunnel: Tunnel | None
     settled: bool
+    grouped: bool = False
 
 
 # -- bodies of RTM_NEWLINK --------------------------------------------------
@@ -118,8 +123,8 @@ def encode_veth(name, peer, mac, mtu):
 
 def _new(name, kind, data, *attributes):
     return messages.encode(MESSAGE, [
-        ('IFLA_IFNAME', name), *attributes,
-        ('IFLA_LINKINFO', {'attrs': [
+        ('IFLA_IFNAME', name), ('IFLA_GROUP', ownership.EVPN_GROUP),
+        *attributes, ('IFLA_LINKINFO', {'attrs': [
             ('IFLA_INFO_KIND', kind),
             ('IFLA_INFO_DATA', {'attrs': list(data)})]})])
 
@@ -128,6 +133,12 @@ def encode_alias(name, alias):
     """Set the ifalias text of the device with a name."""
     return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
                                      ('IFLA_IFALIAS', alias)])
+
+
+def encode_group(name):
+    """Put the device with a name into the group of VNIs."""
+    return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
+                                     ('IFLA_GROUP', ownership.EVPN_GROUP)])
 
 
 def encode_silent(name):
@@ -263,7 +274,8 @@ def decode(body):
     return Details(
         route_codec.number(found.get(_MTU)) or 0,
         inet6.get(_ADDR_GEN_MODE) == bytes([_GENERATE_NONE]), _tunnel(info),
-        (port.get(_LEARNING), port.get(_SUPPRESS)) == (b'\0', b'\1'))
+        (port.get(_LEARNING), port.get(_SUPPRESS)) == (b'\0', b'\1'),
+        route_codec.number(found.get(_GROUP)) == ownership.EVPN_GROUP)
 
 
 def _tunnel(info):

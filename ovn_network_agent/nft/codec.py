@@ -41,7 +41,7 @@ def pack(table):
             tuple((vip.address, vip.hairpin_masquerade,
                    vip.router_masquerade,
                    tuple(map(_packed, vip.services)))
-                  for vip in table.vips))
+                  for vip in table.vips), table.vnis)
 
 
 def _packed(service):
@@ -59,13 +59,13 @@ def unpack(packed):
     :raises ValueError: when :func:`pack` makes no such values of a table of
         rules
     """
-    family, zone, vrf, vips = _fields(packed, 4, 'table')
+    family, zone, vrf, vips, vnis = _fields(packed, 5, 'table')
     if type(family) is not str or family not in elements.FAMILIES:
         raise ValueError(f'{family!r} is no family of ours')
     table = values.Table(
         family, _integer(zone, _PORTS, 'zone'), _truth(vrf),
         tuple(_vip(elements.FAMILIES[family], vip)
-              for vip in _some(vips, 'VIPs')))
+              for vip in _some(vips, 'VIPs')), _truth(vnis))
     _check_services([(vip.address, service.proto, service.port)
                      for vip in table.vips for service in vip.services])
     _check_size(table)

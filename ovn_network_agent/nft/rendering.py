@@ -115,8 +115,17 @@ def _zones(table):
     for hook in ('prerouting', 'output'):
         yield from lines.chain(
             hook + '_ctzone', ('filter', hook, 'raw'),
-            [*(_crossed(table) if hook == 'prerouting' else ()), *rules,
-             errors])
+            [*((*_tenants(table), *_crossed(table)) if hook == 'prerouting'
+               else ()), *rules, errors])
+
+
+def _tenants(table):
+    """The rule for packets of tenants in VRFs of their own.
+
+    These may have any address, also those of VIPs.
+    """
+    if table.vnis:
+        yield [f'iifgroup {ownership.EVPN_GROUP:d} return']
 
 
 def _crossed(table):
@@ -172,7 +181,8 @@ def _translation(table):
     if several:
         rules.append(lines.lookup(words + ' vmap', sorted(several)))
     yield from lines.chain('prerouting_dnat',
-                           ('nat', 'prerouting', 'dstnat'), rules)
+                           ('nat', 'prerouting', 'dstnat'),
+                           [*_tenants(table), *rules] if rules else [])
 
 
 def _balance(name, service):

@@ -81,12 +81,15 @@ class Table:
     :ivar zone: connection tracking zone, 1..65535
     :ivar vrf: whether the VIPs are in a VRF, so that replies need marks
     :ivar vips: tuple of :class:`Vip`
+    :ivar vnis: whether there may be devices of VNIs, whose packets are those
+        of tenants, and never for the VIPs
     """
 
     family: str
     zone: int
     vrf: bool
     vips: tuple
+    vnis: bool = False
 
 
 def targets(table: Table) -> list[tuple[str, str, int, str, int]]:

@@ -258,8 +258,9 @@ def _lost_ports(before: model.Snapshot, now: model.Snapshot,
             there = ports.get(port.lrp)
             if there is None or not there.local:
                 local = True
-            if new is not None and (there is None or not (
-                    set(port.networks) <= set(there.networks))):
+            if new is not None and (
+                    there is None or there.domain != port.domain or
+                    not set(port.networks) <= set(there.networks)):
                 routers.add(router.uuid)
         if new is None and uuid.UUID(router.uuid) not in nb['Logical_Router']:
             routers.add(router.uuid)

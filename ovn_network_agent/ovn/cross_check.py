@@ -17,6 +17,7 @@ gone by a wish of somebody, or because a database was emptied, restored or is
 being filled again.  Pure.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 
@@ -33,13 +34,17 @@ class CrossCheck:
     :param confirmed: the subjects whose loss both servers have confirmed
     :param machines: whether machines on provider networks are announced, which
         need no router
+    :param domain: the VNI that the network of a gateway port has, by the name
+        of the port; 0 for the underlay
     """
 
     def __init__(self, index: indexes.Find, chassis: str,
-                 confirmed: frozenset[str], machines: bool = False) -> None:
+                 confirmed: frozenset[str], machines: bool = False,
+                 domain: Callable[[str], int] = lambda lrp: 0) -> None:
         self._index = index
         self._chassis = chassis
         self._machines = machines
+        self._domain = domain
         self.confirmed = confirmed
 
     def elsewhere(self, subject: str) -> bool:
@@ -48,7 +53,8 @@ class CrossCheck:
         Where the machine of a distributed floating IP is, only its chassis
         knows.
 
-        :param subject: address with its length, such as '198.51.100.10/32'
+        :param subject: address with its length, such as '198.51.100.10/32',
+            of a VNI, see :func:`evpn_names.subject`
         """
         return bool(self._owners(subject) - {'', self._chassis})
 
@@ -97,18 +103,17 @@ class CrossCheck:
 
         The name '' stands for a gateway port that is on no chassis.
         """
-        if evpn_names.prefix_of(subject) != subject:
-            # No router has an address of a VNI.
-            return set()
-        address = subject.partition('/')[0]
+        domain, prefix = (evpn_names.vni_of_subject(subject),
+                          evpn_names.prefix_of(subject))
+        address = prefix.partition('/')[0]
         ports = set(self._index('nb', 'Logical_Router_Port',
                                 'address').find(address))
         by_port = self._index('nb', 'Logical_Router', 'port')
         for router in (*self._routers_with(address),
-                       *self._routers_before(subject)):
+                       *self._routers_before(prefix)):
             ports.update(by_port.keys_of(router))
         return {chassis for port in ports
-                for chassis in self._chassis_of(port)}
+                for chassis in self._chassis_of(port, domain)}
 
     def _routers_with(self, address: str) -> Iterator[Uuid]:
         """The routers that translate or balance an address."""
@@ -125,7 +130,7 @@ class CrossCheck:
                 yield from self._index('nb', 'Logical_Router',
                                        'group').find(group)
 
-    def _routers_before(self, subject: str) -> Iterator[Uuid]:
+    def _routers_before(self, prefix: str) -> Iterator[Uuid]:
         """The routers of tenants' networks that a prefix overlaps with.
 
         Without announced networks of tenants there is no such index.
@@ -135,16 +140,20 @@ class CrossCheck:
         except KeyError:
             return
         redirect = self._index('sb', 'Port_Binding', 'redirect')
-        for port in index.find(prefixes.key(iptext.network(subject))):
+        for port in index.find(prefixes.key(iptext.network(prefix))):
             if not any(map(redirect.find, self._index(
                     'nb', 'Logical_Router_Port', 'name').keys_of(port))):
                 yield from self._index('nb', 'Logical_Router',
                                        'port').find(port)
 
-    def _chassis_of(self, port: Uuid) -> Iterator[str]:
-        """Names of the chassis of a router port; none if it is no gateway."""
+    def _chassis_of(self, port: Uuid, domain: int) -> Iterator[str]:
+        """Names of the chassis of a router port; none if it is no gateway, or
+        in another domain.
+        """
         (lrp,) = self._index('nb', 'Logical_Router_Port',
                              'name').keys_of(port) or ('',)
+        if self._domain(lrp) != domain:
+            return
         redirect = self._index('sb', 'Port_Binding', 'redirect').find(lrp)
         bound = self._index('sb', 'Port_Binding', 'bound')
         for uuid in redirect:

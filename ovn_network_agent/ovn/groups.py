@@ -22,6 +22,7 @@ from ovn_network_agent import model
 from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import marks
+from ovn_network_agent.ovn import provider_networks
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
@@ -46,12 +47,14 @@ class Groups:
     def __init__(self, found: queries.Queries, known: inputs.Inputs,
                  located: segments.Segments,
                  behind: tenant_networks.TenantNetworks,
-                 vips: tenant_vips.TenantVips) -> None:
+                 vips: tenant_vips.TenantVips,
+                 places: provider_networks.ProviderNetworks) -> None:
         self._rows = found
         self._inputs = known
         self._segments = located
         self._networks = behind
         self._vips = vips
+        self._places = places
         self._drained: set[str] = set()
 
     def known(self, every: Collection[model.GatewayGroup],
@@ -163,7 +166,9 @@ class Groups:
             tuple(sorted({prefix for router in routers for prefix
                           in self._networks.routed(router)})),
             tuple(sorted({prefix for router in routers for prefix
-                          in self._vips.balanced(router)})))
+                          in self._vips.balanced(router)})),
+            self._rows.ask(self._places.vni, self._rows.ask(
+                self._segments.datapath, name))[0])
 
 
 def _is_address(text: str) -> bool:

@@ -25,7 +25,9 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import vlans
 from ovn_network_agent.conf import bridges
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import devices
 from ovn_network_agent.netlink import links
 from ovn_network_agent.ovs import wiring
@@ -48,6 +50,8 @@ class LocalState:
         self.kernel = devices.Devices()
         # Whether this node may be cut off from all others.
         self._alone = False
+        # Address that [evpn] local_device has or last had.
+        self._tunnel = ''
         # Empty until the local database was read.
         self.wiring = wirings.Wiring()
         # Whether the wiring has what the last reading found.
@@ -68,8 +72,25 @@ class LocalState:
         self.has_devices = False
         self.wiring = dataclasses.replace(
             self.wiring, devices=relevant_devices(
-                self._conf, self.wiring.mappings, self.kernel.read))
+                self._conf, self.wiring.mappings, self.kernel.read),
+            tunnel=self._read_tunnel())
         self.has_devices = True
+
+    def _read_tunnel(self) -> str:
+        """The address of the device of tunnels.
+
+        A device that is configured anew has none for a moment.  So an address
+        counts until there is another one.
+        """
+        name = self._conf.evpn.local_device
+        if not name or not plugins.asked(self._conf, plugins.VNIS):
+            return ''
+        found = addresses.read_first(name)
+        if found not in (self._tunnel, ''):
+            LOG.info('The tunnels of EVPN come from %s, the first address of '
+                     '%s', found, name)
+            self._tunnel = found
+        return self._tunnel
 
     def close(self) -> None:
         """Close the socket of the kernel's news."""

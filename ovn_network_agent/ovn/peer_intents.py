@@ -52,6 +52,11 @@ def names(external_ids: Mapping[str, str]) -> set[str]:
             if key.startswith(prefix)}
 
 
+def keys(name: str) -> tuple[str, ...]:
+    """All keys of external_ids that are about a peering."""
+    return _TARGET + name, _EXPORT + name, _IMPORT + name
+
+
 def read(external_ids: Mapping[str, str]) -> dict[str, Intent]:
     """The intents of a row by name, also bad ones, in the order of names."""
     return {name: _intent(external_ids, name)

@@ -130,16 +130,23 @@ def _of_intent(find: source.Find, uuid: str,
     if intent is None:
         return None
     state, why = _state(find, uuid, name, intent)
+    router = find.ask(routers.read, uuid)
     peering = model.Peering(
-        uuid, find.ask(routers.read, uuid).called, printable.line(name),
-        state, why)
-    if state is not model.PeerState.CREATED:
+        uuid, router.called, printable.line(name), state, why,
+        target=printable.line(intent.target))
+    if state is model.PeerState.ERROR:
         return peering
+    if state is not model.PeerState.CREATED:
+        return dataclasses.replace(peering, gives=tuple(
+            str(net) for net in router.prefixes
+            if intents.passes(net, intent.exports)))
     peer = find.ask(_peers, uuid)[name]
     back = _back(find, uuid, peer)
     sides = sorted((_side(find, uuid, peer), _side(
         find, peer.router, back)), key=lambda side: side.router)
-    return dataclasses.replace(peering, pair=peer.pair, sides=tuple(sides))
+    return dataclasses.replace(
+        peering, pair=peer.pair, sides=tuple(sides),
+        gives=tuple(str(net) for net in back.takes))
 
 
 def _state(find: source.Find, uuid: str, name: str, intent: intents.Intent

@@ -53,12 +53,12 @@ class Ports:
     """
 
     def __init__(self, found: queries.Queries, known: inputs.Inputs,
-                 located: segments.Segments) -> None:
+                 located: segments.Segments,
+                 places: provider_networks.ProviderNetworks) -> None:
         self._rows = found
         self._inputs = known
         self._segments = located
-        self._places = provider_networks.ProviderNetworks(found, known,
-                                                          located)
+        self._places = places
         found.read_by_many(self._places.network)
         found.read_by_many(self._holders)
         # By row of Port_Binding, and those with problems.

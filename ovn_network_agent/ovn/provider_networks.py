@@ -31,7 +31,7 @@ from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
 _BINDING, _LRP = 'Port_Binding', 'Logical_Router_Port'
-_DHCP = 'DHCP_Options'
+_DHCP, _SWITCH = 'DHCP_Options', 'Logical_Switch'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,6 +53,25 @@ class ProviderNetworks:
         self._withholding = withholding.Withholding(found, known, located)
 
     def network(self, datapath: Uuid) -> Network | None:
+        """The provider network of machines, None for another one."""
+        found = self._rows.ask(self.every, datapath)
+        chosen = self._inputs.chosen.machines
+        if found is None or chosen is None or (
+                chosen.networks and not found.network.named or
+                not (found.network.vni or chosen.without_vni)):
+            return None
+        return found
+
+    def vni(self, datapath: Uuid | None) -> tuple[model.Vni | None, str]:
+        """The VNI of the provider network of a datapath, and its UUID."""
+        chosen = self._inputs.chosen.machines
+        localnet = self._segments.localnet(datapath)
+        if localnet is None or chosen is None or chosen.vnis is None:
+            return None, ''
+        row = self._withholding.network(localnet)
+        return self._vni(row, chosen.vnis), row.uuid or str(datapath)
+
+    def every(self, datapath: Uuid) -> Network | None:
         """The provider network of a datapath, None for another one."""
         localnet = self._segments.localnet(datapath)
         chosen = self._inputs.chosen.machines
@@ -63,8 +82,6 @@ class ProviderNetworks:
         named = bool(chosen.networks &
                      {*row.names, segment.physical_network})
         vni = None if chosen.vnis is None else self._vni(row, chosen.vnis)
-        if chosen.networks and not named or not (vni or chosen.without_vni):
-            return None
         routers = tuple(sorted(self._routers(datapath)))
         subnets = {subnet for of, subnet in self._rows.find(
             'sb', _BINDING, 'subnet').keys() if of == datapath}
@@ -93,20 +110,43 @@ class ProviderNetworks:
 
         :param chosen: see :class:`inputs.Machines`
         """
-        switches = self._rows.find('nb', 'Logical_Switch', 'uuid')
-        read = self._rows.find('nb', 'Logical_Switch', 'vni')
-        found = next(iter(read.keys_of(switches.first(of.uuid))), None)
-        named = min((number for name, number in chosen if name in of.names),
-                    default=0)
-        if named and (found is None or found.number != named):
-            found = model.Vni(named)
+        found = self._said(self._rows.find(
+            'nb', _SWITCH, 'uuid').first(of.uuid), chosen)
         if found is None or found.problem:
             return found
-        others = sorted(self._rows.find('nb', 'Logical_Switch',
-                                        'number').find(found.number))
-        return vnis.agreed(found, (
-            (directory.network_name(row), read.keys_of(row.uuid)[0])
-            for row in self._rows.rows('nb', 'Logical_Switch', others)))
+        return vnis.agreed(found, self._with(found.number, chosen))
+
+    def _said(self, switch: Uuid, chosen: Iterable[tuple[str, int]]
+              ) -> model.Vni | None:
+        """The VNI that options or the row of a switch say."""
+        found = next(iter(self._rows.find('nb', _SWITCH, 'vni').keys_of(
+            switch)), None)
+        names = self._rows.find('nb', _SWITCH, 'names').keys_of(switch)
+        named = min((number for name, number in chosen if name in names),
+                    default=0)
+        if named and (found is None or found.number != named):
+            return model.Vni(named)
+        return found
+
+    def _with(self, number: int, chosen: Iterable[tuple[str, int]]
+              ) -> Iterator[tuple[str, model.Vni]]:
+        """(name, VNI) of all provider networks with a VNI, the first first."""
+        named = self._rows.find('nb', _SWITCH, 'names')
+        switches = set(self._rows.find('nb', _SWITCH, 'number').find(number))
+        switches.update(switch for name, of in chosen if of == number
+                        for switch in named.find(name))
+        provider = self._rows.ask(self._provider)
+        for row in self._rows.rows('nb', _SWITCH, sorted(switches)):
+            said = self._said(row.uuid, chosen)
+            if said and said.number == number and str(row.uuid) in provider:
+                yield directory.network_name(row), said
+
+    def _provider(self) -> frozenset[str]:
+        """UUIDs of the logical switches with a localnet port."""
+        found = (self._segments.localnet(datapath) for datapath
+                 in self._rows.find('sb', _BINDING, 'localnet').keys())
+        return frozenset(self._withholding.network(row).uuid
+                         for row in found if row is not None)
 
     def _gateways(self, datapath: Uuid, nets: Collection[str],
                   routers: Collection[str]) -> tuple[str, ...]:

@@ -22,9 +22,11 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent.ovn import backends
 from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import provider_networks
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
+from ovn_network_agent.ovn import vnis
 from ovn_network_agent.ovn import withholding
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
@@ -46,10 +48,12 @@ class Routers:
     """Builds routers."""
 
     def __init__(self, found: queries.Queries, known: inputs.Inputs,
-                 located: segments.Segments) -> None:
+                 located: segments.Segments,
+                 places: provider_networks.ProviderNetworks) -> None:
         self._rows = found
         self._inputs = known
         self._segments = located
+        self._places = places
         self._withholding = withholding.Withholding(found, known, located)
 
     def frame(self, uuid: Uuid) -> Frame:
@@ -66,10 +70,20 @@ class Routers:
         return Frame(model.Router(
             str(uuid), name,
             tuple(dataclasses.replace(port, tag=tags[port.lrp])
-                  if port.lrp in tags else port for port in ports),
+                  if port.lrp in tags else port
+                  for port in self._in_vnis(uuid, ports)),
             problems=(*problems, *judgement.problems), label=label,
             routed_by_ovn=judgement.routed_by_ovn),
             balanced, judgement)
+
+    def _in_vnis(self, uuid: Uuid, ports: list[model.GatewayPort]
+                 ) -> list[model.GatewayPort]:
+        """The ports with the VNI of their network, if the router agrees."""
+        chosen = self._inputs.chosen.machines
+        said = (self._rows.find('nb', _ROUTER, 'vni').keys_of(uuid)
+                if chosen and chosen.vnis is not None else ())
+        return [dataclasses.replace(port, vni=vnis.checked(each, port.vni))
+                for each in said for port in ports] or ports
 
     def sent(self, uuid: Uuid) -> tuple[tuple[str, frozenset[str]], ...]:
         """The addresses in nat_addresses of each gateway port."""
@@ -152,10 +166,13 @@ class Routers:
             columns.atom(redirect, 'logical_port'))
         nets, bad = rows.networks(row)
         gateway = networks.virtual_gateway(nets)
+        vni, network = self._rows.ask(self._places.vni, self._rows.ask(
+            self._segments.datapath, name))
         return model.GatewayPort(
             name, columns.atom(row, 'mac').lower(), nets, chassis,
             follows and (chassis == wiring.chassis or
                          not chassis and name in wiring.held),
             self._rows.ask(self._segments.segment, name),
             nexthop_used=gateway is not None and self._rows.ask(
-                self._segments.is_used, name, gateway)), bad
+                self._segments.is_used, name, gateway),
+            vni=vni, network=network), bad

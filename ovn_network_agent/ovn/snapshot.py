@@ -31,12 +31,14 @@ from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import ports
+from ovn_network_agent.ovn import provider_networks
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import routers
 from ovn_network_agent.ovn import segments
 from ovn_network_agent.ovn import tenant_networks
 from ovn_network_agent.ovn import tenant_vips
 from ovn_network_agent.ovn import tenants
+from ovn_network_agent.ovn import vni_networks
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
@@ -70,7 +72,10 @@ class Builder:
         self._inputs = inputs.Inputs(gateway_port, chosen=chosen)
         located = segments.Segments(self._rows, self._inputs)
         self._addresses = addresses.Addresses(self._rows, self._inputs)
-        self._frames = routers.Routers(self._rows, self._inputs, located)
+        places = provider_networks.ProviderNetworks(self._rows, self._inputs,
+                                                    located)
+        self._frames = routers.Routers(self._rows, self._inputs, located,
+                                       places)
         behind = tenant_networks.TenantNetworks(self._rows, self._inputs,
                                                 located, self._frames)
         vips = tenant_vips.TenantVips(self._rows, self._inputs, located,
@@ -78,8 +83,11 @@ class Builder:
         self._tenants = tenants.Tenants(self._rows, self._inputs, behind,
                                         vips)
         self._groups = groups.Groups(self._rows, self._inputs, located,
-                                     behind, vips)
-        self._ports = ports.Ports(self._rows, self._inputs, located)
+                                     behind, vips, places)
+        self._ports = ports.Ports(self._rows, self._inputs, located,
+                                  places)
+        self._vni_networks = vni_networks.VniNetworks(
+            self._rows, self._inputs, located, places)
         # The routers of the last view, those that the addresses were made of,
         # and by UUID their addresses.
         self._seen: tuple[_Seen, ...] = ()
@@ -172,6 +180,8 @@ class Builder:
         if self._inputs.chosen.machines is not None:
             self._ports.update(dirty.get(('sb', 'Port_Binding'), ()), now)
             problems = *problems, *self._ports.problems
+            self._vni_networks.update(self._ports.networks, self._routers,
+                                      self._candidates)
         if self._inputs.chosen.tenants is not None:
             self._look_at_tenants()
             problems = *problems, *self._tenants.problems
@@ -179,7 +189,7 @@ class Builder:
         if self.own.problem:
             problems = *problems, self.own.text
         return model.Snapshot(node, self._routers, self._candidates, problems,
-                              networks=self._ports.networks,
+                              networks=self._vni_networks.joined,
                               machines=self._ports.machines)
 
     def complete(self, view: model.Snapshot) -> model.Snapshot:
@@ -284,7 +294,8 @@ class Builder:
         """
         return cross_check.CrossCheck(
             self._rows.index, self.chassis, confirmed,
-            self._inputs.chosen.machines is not None)
+            self._inputs.chosen.machines is not None,
+            self._vni_networks.domain)
 
     # -- keeping up -------------------------------------------------------
 
@@ -323,7 +334,8 @@ class Builder:
         node = model.Node(
             wiring.chassis, self._hostname, phase, wiring.devices,
             wiring.mappings, wiring.relays, wiring.drains,
-            overlapping=wiring.overlapping, namesakes=self._namesakes())
+            overlapping=wiring.overlapping, namesakes=self._namesakes(),
+            tunnel=wiring.tunnel)
         if node.marks != self._marks:
             self._marks = node.marks
             self._rows.outdate('marks')

@@ -64,6 +64,12 @@ def of_drivers(loaded: Iterable[base.Driver]) -> list[drivers.Source]:
             OF_MODEL[kind] for kind in driver.SUBJECTS if kind in OF_MODEL)))]
 
 
+def one(source: drivers.Source, name: str,
+        databases: queries.Databases) -> object | None:
+    """One subject, made once; what the source raises is raised."""
+    return _Subjects(source).one(name, databases)
+
+
 class Sources:
     """Keeps the subjects of all sources up to date."""
 
@@ -165,6 +171,12 @@ class _Subjects:
         self.failed = {name: why for name, why in self.failed.items()
                        if any(name in names.keys() for names in self._names)}
         return self._present
+
+    def one(self, name: str, databases: queries.Databases) -> object | None:
+        """See :func:`one`."""
+        self._rows.replace({_FILE: {}, **databases})
+        self._rows.rebuild()
+        return self.source.build(name, self._find)
 
     def _safely(self, keys: Any) -> Any:
         """A function of keys that has none of a row on which it raises."""

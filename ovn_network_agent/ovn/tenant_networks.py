@@ -15,11 +15,13 @@
 Each method is a function of rows in the sense of :mod:`ovn.queries`.
 """
 
+import collections
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 
 from ovn_network_agent import iptext
+from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import addresses
@@ -222,20 +224,49 @@ class TenantNetworks:
 
     # -- who else has a prefix --------------------------------------------
 
-    def sharing(self, prefix: str) -> tuple[tuple[Uuid, bool], ...]:
-        """The routers with a network that overlaps with a prefix.
+    def domains(self, router: Uuid, version: int) -> tuple[int, ...]:
+        """Where the prefixes of a router are unique: VNIs, 0 for the underlay.
+
+        One for each gateway port with addresses of the family.
+        """
+        frame = self._rows.ask(self._frames.frame, router)
+        return tuple(sorted({
+            port.domain for port in frame.router.ports
+            if port.announced and networks.of_version(version,
+                                                      port.networks)}))
+
+    def beside(self, router: Uuid, prefix: str) -> set[tuple[Uuid, bool]]:
+        """The routers with a network that overlaps with one of a router.
 
         :returns: each with whether the network is a provider network
+        """
+        found = self._rows.ask(self.sharing, prefix)
+        return {each for domain in self.domains(
+            router, networks.family_of_valid(prefix))
+            for each in found.get(domain, ())}
+
+    def sharing(self, prefix: str) -> dict[int, set[tuple[Uuid, bool]]]:
+        """By domain those with a network that overlaps with a prefix.
+
+        The same for all routers, because thousands of tenants may have the
+        same network.
         """
         key = prefixes.key(iptext.network(prefix))
         tables = [(_PORT, 'port')]
         if self._inputs.chosen.tenants and self._inputs.chosen.tenants.routes:
             tables.append((_ROUTE, 'route'))
-        return tuple(sorted({
-            (router, self._is_public(router, uuid))
-            for table, column in tables
-            for uuid in self._rows.find('nb', table, 'network').find(key)
-            for router in self._rows.find('nb', _ROUTER, column).find(uuid)}))
+        version, found = networks.family_of_valid(prefix), (
+            collections.defaultdict[int, set[tuple[Uuid, bool]]](set))
+        for table, column in tables:
+            for uuid in self._rows.find('nb', table, 'network').find(key):
+                for router in self._rows.find('nb', _ROUTER,
+                                              column).find(uuid):
+                    public = self._public(router, uuid)
+                    for domain in (self.domains(router, version)
+                                   if public is None else
+                                   [public.domain] * public.announced):
+                        found[domain].add((router, public is not None))
+        return found
 
     def overlaps(self, router: Uuid, prefix: str) -> Iterator[str]:
         """The networks of a router that overlap with a prefix."""
@@ -249,12 +280,12 @@ class TenantNetworks:
         """The names of a router."""
         return self._rows.ask(self._frames.frame, router).router.both_names
 
-    def _is_public(self, router: Uuid, port: Uuid) -> bool:
-        """Whether a port is a gateway port on a provider network."""
+    def _public(self, router: Uuid, port: Uuid) -> model.GatewayPort | None:
+        """The gateway port on a provider network that a port is, or None."""
         frame = self._rows.ask(self._frames.frame, router)
         names = self._rows.find('nb', _PORT, 'name').keys_of(port)
-        return any(each.lrp in names and each.segment is not None
-                   for each in frame.router.ports)
+        return next((each for each in frame.router.ports
+                     if each.lrp in names and each.segment is not None), None)
 
 
 def _too_wide(net: iptext.Network) -> bool:

@@ -88,13 +88,16 @@ class TenantVips:
                network: tenant_networks.Network) -> tuple[str, ...]:
         """The other routers with a virtual IP, for messages."""
         address = str(iptext.network(network.prefix).network_address)
+        version = networks.family(address)
+        own = {*self._networks.domains(router, version)}
         return tuple(sorted(
             f'{network.prefix} of router {self._networks.called(other)}'
             for other in {
                 other for balancer in self._rows.find(
                     'nb', 'Load_Balancer', 'address').find(address)
                 for other in self._segments.routers(balancer)} - {router}
-            if network.prefix in self._rows.ask(self._open, other)))
+            if not own.isdisjoint(self._networks.domains(other, version)) and
+            network.prefix in self._rows.ask(self._open, other)))
 
     def _open(self, router: Uuid) -> frozenset[str]:
         return frozenset(each.prefix for each
@@ -146,26 +149,30 @@ class TenantVips:
         ip = iptext.address(address)
         return next((
             f'it is in {prefix} of router {self._networks.called(other)}'
-            for prefix, other, public in self._rows.ask(self._around,
-                                                        network.prefix)
+            for prefix, other, public in self._rows.ask(
+                self._around, network.prefix, self._networks.domains(
+                    router, networks.family_of_valid(network.prefix)))
             if (public or other != router) and ip in iptext.network(prefix)),
             '')
 
-    def _around(self, prefix: str) -> tuple[tuple[str, Uuid, bool], ...]:
+    def _around(self, prefix: str, domains: tuple[int, ...]
+                ) -> tuple[tuple[str, Uuid, bool], ...]:
         """The announced and the provider networks that overlap with one.
 
-        The same for all routers, because thousands of tenants may have the
-        same network.
+        The same for all routers of a domain, because thousands of tenants may
+        have the same network.
         """
-        return tuple((each, router, public) for router, public
-                     in self._rows.ask(self._networks.sharing, prefix)
-                     for each in (self._provider_networks(router) if public
-                                  else self._networks.overlaps(router,
-                                                               prefix)))
+        found = self._rows.ask(self._networks.sharing, prefix)
+        return tuple((each, router, public) for domain in domains
+                     for router, public in sorted(found.get(domain, ()))
+                     for each in (
+                         self._provider_networks(router, domain) if public
+                         else self._networks.overlaps(router, prefix)))
 
-    def _provider_networks(self, router: Uuid) -> Iterator[str]:
+    def _provider_networks(self, router: Uuid, domain: int) -> Iterator[str]:
         for port in self._rows.ask(self._frames.frame, router).router.ports:
-            yield from map(str, networks.provider_networks(port.networks))
+            if port.domain == domain:
+                yield from map(str, networks.provider_networks(port.networks))
 
 
 def _unserved(found: model.BalancedAddress) -> str:

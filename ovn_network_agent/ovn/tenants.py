@@ -52,6 +52,13 @@ class _Contest:
     hosts: tuple[tenant_hosts.Host, ...] | None = None
     # Likewise those of virtual IPs, which come before machines.
     vips: tuple[tenant_hosts.Host, ...] = ()
+    # Where the prefix is unique, see TenantNetworks.domains.
+    domains: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What the router may be the first with."""
+        return ' '.join((self.network.prefix, *map(str, self.domains)))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -125,8 +132,7 @@ class Tenants:
         """Who else has a prefix, or a part of it."""
         rivals: set[str] = set()
         providers: set[str] = set()
-        for other, public in self._rows.ask(self._networks.sharing,
-                                            network.prefix):
+        for other, public in self._networks.beside(router, network.prefix):
             called = self._networks.called(other)
             if public:
                 providers.add(called)
@@ -134,8 +140,9 @@ class Tenants:
                 rivals.update(
                     f'{each} of router {called}' for each in
                     self._networks.overlaps(other, network.prefix))
-        found = _Contest(network, min(providers, default=''),
-                         tuple(sorted(rivals)))
+        found = _Contest(
+            network, min(providers, default=''), tuple(sorted(rivals)),
+            domains=self._domains(router, network))
         hosts = self._hosts.of_network(router, network)
         return found if hosts is None else dataclasses.replace(
             found, hosts=hosts, vips=self._vips.inside(router, network))
@@ -144,7 +151,13 @@ class Tenants:
                network: tenant_networks.Network) -> _Contest:
         """Who else has a virtual IP that is announced without its network.
         """
-        return _Contest(network, rivals=self._vips.rivals(router, network))
+        return _Contest(network, rivals=self._vips.rivals(router, network),
+                        domains=self._domains(router, network))
+
+    def _domains(self, router: Uuid,
+                 network: tenant_networks.Network) -> tuple[int, ...]:
+        return self._networks.domains(
+            router, networks.family_of_valid(network.prefix))
 
     # -- the view ---------------------------------------------------------
 
@@ -167,7 +180,7 @@ class Tenants:
             if each is not self._found.get(uuid):
                 self._judged[uuid] = self._claims.setdefault(
                     uuid, claims.Claims(self._starts)).judge({
-                        contest.network.prefix: contest.rivals
+                        contest.key: contest.rivals
                         for contest in each.contests
                         if not (contest.network.withheld or
                                 contest.provider)})
@@ -253,7 +266,7 @@ def _wholes(router: model.Router, found: _Found,
             network.within or network.prefix, network.called, port, via,
             port.tag if network.tag is None else network.tag or None,
             network.withheld, contest.provider, contest.rivals,
-            judged.get(network.prefix, model.Claim.SOLE),
+            judged.get(contest.key, model.Claim.SOLE),
             vip=bool(network.within), alone=bool(network.within))
         yield whole, contest.hosts if whole.announced else None
         if contest.vips and whole.announced:

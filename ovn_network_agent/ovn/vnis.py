@@ -49,6 +49,42 @@ def read(row: Row) -> tuple[model.Vni, ...]:
     return (_vni(row, _BGPVPN, text, KEYS[1]),)
 
 
+def asserted(row: Row) -> tuple[model.Vni, ...]:
+    """What the row of a router says, at most one."""
+    own = columns.entry(row, 'external_ids', ownership.EXT_ID_VNI)
+    return () if own is None else (_vni(row, ownership.EXT_ID_EVPN, own,
+                                        ownership.EXT_ID_VNI),)
+
+
+def checked(said: model.Vni, found: model.Vni | None) -> model.Vni:
+    """The VNI of a router's gateway port.
+
+    Routers on one network share its segment, so a router can only say which
+    VNI that has to be.
+
+    :param said: by the row of the router
+    :param found: that of the provider network
+    """
+    if said.problem:
+        return model.Vni(0, problem=said.problem)
+    if found and found.problem:
+        return found
+    lists = (said.rd, said.imports, said.exports)
+    if found is None or found.number != said.number:
+        has = (f'the VNI {found.number:d}' if found and found.number
+               else 'no VNI')
+        return model.Vni(0, problem=(
+            f'external_ids:{ownership.EXT_ID_VNI} of the router is '
+            f'{said.number:d}, and its provider network has {has}; give the '
+            'network that VNI, or take it off the router'))
+    if any(lists) and lists != (found.rd, found.imports, found.exports):
+        return model.Vni(0, problem=(
+            'the router has other route targets or another route '
+            'distinguisher than its provider network; give both the same, or '
+            'take them off the router'))
+    return found
+
+
 def _vni(row: Row, prefix: str, text: str, key: str) -> model.Vni:
     number = evpn_names.vni(text.strip())
     if not number:

@@ -21,6 +21,8 @@ import time
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import privileged
+from ovn_network_agent.conf import frr as options
+from ovn_network_agent.conf import registered
 from ovn_network_agent.frr import evpn
 from ovn_network_agent.frr import evpn_steps
 from ovn_network_agent.privileged import checks
@@ -38,9 +40,9 @@ _SETTLE = 1.0
 # Seconds for which bgpd may go on to know a VNI that zebra has no longer.
 # FRR 10 refuses to remove its instance for so long.
 _PATIENCE = 5.0
-# VNIs of one vtysh.  On a busy machine, 200 took longer than [frr]
-# vtysh_timeout.
-_AT_ONCE = 25
+# VNIs of one vtysh for each second of [frr] vtysh_timeout.  On a busy machine,
+# 200 took longer than 10 s.
+_EACH_SECOND = 2.5
 
 
 @privileged.frr.entrypoint
@@ -178,7 +180,8 @@ def _configured(blocks):
     :param blocks: iterable of lists of lines, one for each VNI
     """
     full = [block for block in blocks if block]
+    at_once = int(_EACH_SECOND * registered.group(options).vtysh_timeout)
     return '\n'.join(filter(None, (
-        vtysh.configure([line for block in full[first:first + _AT_ONCE]
+        vtysh.configure([line for block in full[first:first + at_once]
                          for line in block], _DAEMONS)
-        for first in range(0, len(full), _AT_ONCE))))
+        for first in range(0, len(full), at_once))))

@@ -35,7 +35,9 @@ class EvpnLimits:
 
     :ivar loaded: whether the driver is; without it, nothing is allowed
     :ivar base: the option table_base
-    :ivar tunnel: (source address, UDP port, MTU) of each VXLAN device
+    :ivar tunnel: (source address, UDP port, MTU) of each VXLAN device; the
+        address is '' with a device
+    :ivar device: the option local_device
     :ivar underlays: names of the VRFs that may have the tunnels, '' for the
         default VRF
     :ivar bridges: names of the provider bridges
@@ -44,6 +46,7 @@ class EvpnLimits:
     loaded: bool
     base: int
     tunnel: tuple
+    device: str
     underlays: tuple
     bridges: tuple
 
@@ -62,8 +65,11 @@ class EvpnLimits:
         return (evpn_names.vni_of_table(self.base, table) if self.loaded
                 else 0)
 
-    def check_devices(self, vni, table, local, port, mtu, underlay):
-        """Check the devices of a VNI that are made."""
+    def check_devices(self, vni, table, local, port, mtu, underlay, source=''):
+        """Check the devices of a VNI that are made.
+
+        :param source: the address of ``device``, '' without one
+        """
         number = checks.integer(vni, 'VNI')
         for value, what in ((table, 'table'), (port, 'port'), (mtu, 'MTU')):
             checks.integer(value, what)
@@ -73,9 +79,11 @@ class EvpnLimits:
             f'table {table} of VNI {vni}', f'[evpn] table_base = {self.base} '
             'plus the VNI')
         checks.permit(
-            (local, port, mtu) == self.tunnel and local != '',
+            local in (self.tunnel[0], source) and local != '' and
+            (port, mtu) == self.tunnel[1:],
             f'a tunnel of {local!r}, UDP port {port}, with MTU {mtu}',
-            'that of [evpn] local_ip, udp_dstport and underlay_mtu')
+            'that of [evpn] local_ip or local_device, udp_dstport and '
+            'underlay_mtu')
         checks.permit(underlay in self.underlays, f'VRF {underlay!r}',
                       '[frr] vrf_name')
 
@@ -126,7 +134,7 @@ def from_conf(conf, loaded):
     return EvpnLimits(
         loaded, own.table_base,
         (own.local_ip, own.udp_dstport, own.underlay_mtu -
-         evpn_names.OVERHEAD),
+         evpn_names.OVERHEAD), own.local_device,
         ('', conf.frr.vrf_name), bridges.served(conf))
 
 

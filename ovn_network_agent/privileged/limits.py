@@ -33,6 +33,7 @@ from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import vlans
 from ovn_network_agent.conf import bridges
+from ovn_network_agent.conf import fip_route
 from ovn_network_agent.conf import frr
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import opts
@@ -392,7 +393,7 @@ def _loaded(conf):
 
 
 def _host_tables(conf):
-    own = conf.fip_route.route_table_id
+    own, _priority = fip_route.own_table(conf)
     return frozenset({own} - {0} | (
         set() if own and conf.frr.vrf_name else {route_codec.MAIN_TABLE}))
 

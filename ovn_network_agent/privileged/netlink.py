@@ -285,8 +285,9 @@ def set_neighbours(items):
             theirs = present(index).get(_canonical(dst))
             if theirs is not None and not _is_ours(dev, theirs):
                 raise OSError(
-                    errno.EEXIST, f'a permanent neighbour {dst} on {dev} is '
-                    f'there which is not ours; remove it (ip neighbour del)')
+                    errno.EEXIST, f'a permanent neighbour with {theirs.mac} '
+                    f'and not {mac} is there which is not ours; remove it '
+                    f'(ip neighbour del {dst} dev {dev})')
             return neighbours.RTM_NEWNEIGH, _REPLACE, body
 
         return channel.send(kernel, items, encode)

@@ -12,10 +12,12 @@
 
 """Privileged entry points for the prefix lists of FRR, through vtysh."""
 
+import contextlib
 import errno
 import functools
 import re
 
+from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
@@ -31,6 +33,14 @@ from ovn_network_agent.privileged import vtysh
 _DAEMONS = (vty.MGMTD, 'zebra', 'bgpd')
 # The daemons that use the lists, by the names that FRR 8 prints.
 _HOLDERS = {'BGP': 'bgpd', 'ZEBRA': 'zebra'}
+# Lines of a transaction.  For each line FRR 8.4 looks at all entries of the
+# list, at those of the same transaction too: twice, and four times if the line
+# has "ge" and "le".  A daemon answers nobody meanwhile: with 1,000 lines for 5
+# to 17 s, with the last 25 of them for 0.1 to 0.5 s.  A vtysh costs a process,
+# so it gets more lines.
+_LINES, _LINES_OF_VTYSH = 25, 200
+#: Most networks whose entries are read alone.
+FEW = 10
 # The answer of a daemon that lacks the list, see session.Session.ask.
 _ABSENT = re.compile(r'^status \d+ of \w+$', re.MULTILINE)
 
@@ -52,6 +62,27 @@ def read(name):
     originals.networks(copies, limits.current().leak)
     return {daemon: [list(entry) for entry in entries]
             for daemon, entries in copies.items()}
+
+
+@privileged.frr.entrypoint
+def read_of(name, networks):
+    """Read at least the entries that have a number of some networks.
+
+    A list of thousands of entries is long in JSON.
+
+    :param name: name of the lists
+    :param networks: list of text, at most :data:`FEW`; what is no network has
+        no numbers
+    :returns: as :func:`read`
+    :raises OSError: as :func:`read`
+    """
+    vtysh.check_prefix_list(name)
+    wanted = []
+    for text in checks.sequence(networks)[:FEW]:
+        with contextlib.suppress(ValueError):
+            wanted.append(str(lines.check_network(text)))
+    return {daemon: [list(entry) for entry in entries]
+            for daemon, entries in _copies(name, wanted).items()}
 
 
 @privileged.frr.entrypoint
@@ -89,9 +120,12 @@ def change(name, adds, deletes):
     def line(network, ge, le, *sequence):
         text = lines.prefix_list_entry(name, network, ge, le, *sequence)
         if not sequence:
-            if (network, ge, le) not in removable():
+            entry = network, ge, le
+            if not (len(deletes) <= FEW and
+                    entry in shape.numbered(_copies(name, [network])) or
+                    entry in removable()):
                 raise ValueError(f'there is no entry {network} of ours')
-            removals[network, ge, le] = 'no ' + text
+            removals[entry] = 'no ' + text
         elif not shape.is_ours(network, *sequence) and not any(
                 shape.permits(entries).get((network, ge, le)) == sequence[0]
                 for entries in copies().values()):
@@ -101,7 +135,7 @@ def change(name, adds, deletes):
     refused, configuration = vtysh.checked_lines(adds, deletes, line)
     if not configuration:
         return [refused, '']
-    said = vtysh.configure(configuration, _DAEMONS)
+    said = _write(configuration)
     if said and removals:
         _remove_left(name, removals)
     return [refused, said]
@@ -131,6 +165,26 @@ def renew(name, addresses):
     return [[list(each) for each in renewed],
             vtysh.configure(configuration, _DAEMONS)
             if configuration else '']
+
+
+def _write(configuration):
+    """Write lines in several transactions, without vtysh if possible.
+
+    Each has the whole time limit.
+
+    :returns: messages of FRR, '' without a message
+    """
+    said = []
+    while configuration:
+        size = _LINES
+        try:
+            said.append(vty.configure_each(configuration[:size],
+                                           _HOLDERS.values()))
+        except vty.Unavailable:
+            size = _LINES_OF_VTYSH
+            said.append(vtysh.configure(configuration[:size], _DAEMONS))
+        configuration = configuration[size:]
+    return '\n'.join(filter(None, said))
 
 
 def _remove_left(name, removals):
@@ -178,22 +232,34 @@ def _left(name, removals):
     return {printed: left for printed, left in found.items() if left}
 
 
-def _copies(name):
-    """The lists of a name, dict of daemon to list of Entry."""
-    vtysh.require(vtysh.read_daemons(), *_HOLDERS.values())
-    return {printed: _copy(name, daemon)
+def _copies(name, networks=None):
+    """The lists of a name, dict of daemon to list of Entry.
+
+    :param networks: if set, only the entries with a number of these checked
+        networks; all entries with mgmtd, as later versions of FRR take a
+        second entry with the same content
+    """
+    running = vtysh.read_daemons()
+    vtysh.require(running, *_HOLDERS.values())
+    if vty.MGMTD in running:
+        networks = None
+    shown = [f'{family} prefix-list {name}'
+             for family in ('ip', 'ipv6')] if networks is None else [
+        f'{"ipv6" if ":" in network else "ip"} prefix-list {name} seq {number}'
+        for network in networks
+        for number in ownership.prefix_list_numbers(network)]
+    return {printed: _copy(name, daemon, shown)
             for printed, daemon in _HOLDERS.items()}
 
 
-def _copy(name, daemon):
+def _copy(name, daemon, shown):
     """The entries of one daemon.
 
     vtysh asks one daemon after the other, and stops at the first without the
     list.  So each daemon is asked alone.
     """
     said = _ABSENT.sub('', vtysh.ask({daemon: [
-        f'show {family} prefix-list {name} json'
-        for family in ('ip', 'ipv6')]}))
+        f'show {each} json' for each in shown]}))
     try:
         return output.prefix_list(said, name) or []
     except output.Unreadable as error:
@@ -202,9 +268,6 @@ def _copy(name, daemon):
 
 def _removable(copies):
     """(network, ge, le) of entries that are not the operator's, a set."""
-    found = {(network, *shape.hosts(network)) for network
-             in originals.networks(copies, limits.current().leak)}
-    for entries in copies.values():
-        found |= {line for line, number in shape.permits(entries).items()
-                  if shape.is_ours(line[0], number)}
-    return found
+    return shape.numbered(copies) | {
+        (network, *shape.hosts(network)) for network
+        in originals.networks(copies, limits.current().leak)}

@@ -24,6 +24,7 @@ import typing
 from ovn_network_agent import evpn_names
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
+from ovn_network_agent.conf import fip_route
 from ovn_network_agent.netlink import route_codec
 
 # The prefix lengths of the largest networks, by family: those ever assigned,
@@ -155,13 +156,11 @@ def shapes(conf):
     :param conf: the oslo.config ConfigOpts
     :returns: iterator of :class:`Shape`
     """
-    own = conf.fip_route.route_table_id
+    own, priority = fip_route.own_table(conf)
     if own:
         for driver in ('fip_route', 'provider_port'):
-            yield Shape(driver, conf.fip_route.route_rule_priority, own,
-                        dst='host')
-        yield Shape(_TENANTS, conf.fip_route.route_rule_priority, own,
-                    dst='routed')
+            yield Shape(driver, priority, own, dst='host')
+        yield Shape(_TENANTS, priority, own, dst='routed')
     yield from _of_the_pair(conf)
     table = conf.port_forward.port_forward_table_id
     yield Shape(_FORWARD, ownership.PRIORITY_FORWARD, route_codec.MAIN_TABLE,

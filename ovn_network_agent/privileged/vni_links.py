@@ -21,12 +21,12 @@ mark is left when the agent is killed.
 """
 
 import errno
-import time
 import typing
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
+from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import links as plain
 from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.netlink import wire
@@ -36,23 +36,25 @@ from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import links
 
 _CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
-# Seconds for which a bridge is down before it is up again.  After 0.05 s,
-# zebra 8.4 may make its neighbours anew first, and then remove them.
-_DOWN = 1.0
 
 
 @privileged.kernel.change
-def set_devices(items):
+def set_devices(items, rested=False):
     """Make the devices of VNIs, or repair them.
 
     :param items: list of [vni, table, mac, local, port, mtu, underlay], see
         :class:`resources.VniDevices`
-    :returns: list of (index, errno, text)
+    :param rested: whether bridges that are down were so for long enough
+    :returns: list of (index, errno, text); EAGAIN for devices that are right
+        but for the bridge, which is down: to be called again after a moment
     """
     with channel.kernel() as kernel:
         seen = vni_links.read(kernel)
+        device = limits.current().evpn.device
+        source = addresses.read_first(device) if device else ''
         return links.each(
-            items, lambda *item: _set_devices(kernel, *seen, *item))
+            items, lambda *item: _set_devices(kernel, *seen, source, rested,
+                                              *item))
 
 
 @privileged.kernel.change
@@ -80,6 +82,23 @@ def delete_devices(vnis):
     with channel.kernel() as kernel:
         found, _details = vni_links.read(kernel)
         return links.each([[vni] for vni in checks.sequence(vnis)], delete)
+
+
+@privileged.kernel.change
+def lower_bridges(vnis):
+    """Set the agent's bridges of VNIs down; other devices stay.
+
+    :param vnis: list of numbers
+    :returns: list of (index, errno, text)
+    """
+    def lower(vni):
+        name = evpn_names.bridge(checks.integer(vni, 'VNI'))
+        if name in found and _is_ours(found[name], 'bridge'):
+            _send(kernel, [(0, vni_links.encode_flags(name, False))])
+
+    with channel.kernel() as kernel:
+        found, _details = vni_links.read(kernel)
+        return links.each([[vni] for vni in checks.sequence(vnis)], lower)
 
 
 @privileged.kernel.change
@@ -128,14 +147,16 @@ class _Wanted(typing.NamedTuple):
     tunnel: vni_links.Tunnel
 
 
-def _set_devices(kernel, found, details, vni, table, mac, local, port, mtu,
-                 underlay):
+def _set_devices(kernel, found, details, source, rested, vni, table, mac,
+                 local, port, mtu, underlay):
     """Make the devices of a VNI, or repair them.
 
     :param found: all devices, which are kept as they are after this; likewise
         details
+    :param source: the address of [evpn] local_device, '' without one
     """
-    limits.current().evpn.check_devices(vni, table, local, port, mtu, underlay)
+    limits.current().evpn.check_devices(vni, table, local, port, mtu, underlay,
+                                        source)
     checks.mac(mac)
     for name, kind in _names(vni):
         _check_ours(found, name, kind)
@@ -150,13 +171,17 @@ def _set_devices(kernel, found, details, vni, table, mac, local, port, mtu,
         vni_links.read_again(kernel, (name for name, _kind in _names(vni)),
                              found, details)
     requests = list(_repairs(found, details, vni, wanted))
-    again = 0, vni_links.encode_flags(evpn_names.bridge(vni), True)
-    if evpn_names.bridge(vni) not in missing and again in requests:
-        first = requests.index(again)
-        _send(kernel, requests[:first], vni)
-        time.sleep(_DOWN)
-        del requests[:first]
+    down, up = ((0, vni_links.encode_flags(evpn_names.bridge(vni), up))
+                for up in (False, True))
+    rests = up in requests and evpn_names.bridge(vni) not in missing and (
+        down in requests or not rested)
+    if rests:
+        requests.remove(up)
     _send(kernel, requests, vni)
+    if rests:
+        # This daemon has other changes to make meanwhile.
+        raise OSError(errno.EAGAIN, f'{evpn_names.bridge(vni)} is down for a '
+                      'moment, so that FRR makes its neighbours anew')
 
 
 def _names(vni):
@@ -210,6 +235,8 @@ def _mark(name):
 def _repairs(found, details, vni, wanted):
     """The requests that make devices right, which are all there."""
     vrf, bridge, vxlan = (name for name, _kind in _names(vni))
+    for name in vrf, bridge, vxlan:
+        yield from _unless(details[name].grouped, vni_links.encode_group, name)
     if not found[vrf].up:
         yield 0, vni_links.encode_flags(vrf, True)
     # After the bridge was out of the VRF, or had another MAC, FRR has its
@@ -257,6 +284,7 @@ def _set_port(kernel, found, details, name, vni, mac, bridge):
     # The VRF comes before the device is up: the kernel takes a device down
     # and up to enslave it, and its routes and neighbours would be lost.
     _send(kernel, [
+        *_unless(details[name].grouped, vni_links.encode_group, name),
         *_unless(details[name].silent, vni_links.encode_silent, name),
         *_unless(end.mac == mac, vni_links.encode_mac, name, mac),
         *_unless(end.master == found[vrf].index, vni_links.encode_master,

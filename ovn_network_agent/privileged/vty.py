@@ -114,6 +114,36 @@ def configure(lines):
     return '\n'.join(filter(None, said))
 
 
+def configure_each(lines, names):
+    """Send the same configuration lines to daemons that work side by side.
+
+    Each daemon makes one transaction.  Versions with mgmtd divide the lines
+    among their daemons by rules that only vtysh knows.
+
+    :param lines: list of str, at most 200: see :data:`_WRITERS`
+    :param names: names of the daemons
+    :returns: as :func:`configure`
+    :raises Unavailable: when nothing has been changed
+    :raises OSError: as :func:`configure`
+    """
+    deadline = _deadline()
+    running = _answering(deadline)
+    if MGMTD in running or not running.issuperset(names):
+        raise Unavailable('only vtysh knows which daemons take the lines')
+    with contextlib.ExitStack() as stack:
+        sessions = [stack.enter_context(contextlib.closing(
+            _session(name, deadline))) for name in names]
+        for opened in sessions:
+            for command in ('enable', 'configure terminal',
+                            'XFRR_start_configuration'):
+                _begin(opened, command)
+        commands = [*lines, 'XFRR_end_configuration', 'end']
+        for opened in sessions:
+            opened.send(commands)
+        return '\n'.join(text for opened in sessions for _status, text
+                         in opened.receive(len(commands)) if text)
+
+
 def static_configuration(running):
     """The configuration of the daemon that has the static routes.
 

@@ -21,7 +21,6 @@ import threading
 from oslo_log import log as logging
 
 from ovn_network_agent import backoff
-from ovn_network_agent import model
 from ovn_network_agent import notices
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import own_rows
@@ -63,10 +62,7 @@ class OvnSide:
         self._threads = []
         self.databases = self._make()
         self._subscribe()
-        self._peers = (
-            peers_file.PeersFile(conf) if any(
-                model.Peering in driver.SUBJECTS for driver in drivers)
-            else None)
+        self._peers = peers_file.of_drivers(conf, drivers)
         self.view = view.View(
             conf, self.databases, trigger.fire, observers=observers,
             look_at_ports=surroundings.BridgePorts().look,

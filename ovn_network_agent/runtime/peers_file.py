@@ -14,6 +14,7 @@
 
 from oslo_log import log as logging
 
+from ovn_network_agent import model
 from ovn_network_agent.files import flaws
 from ovn_network_agent.files import watched
 from ovn_network_agent.ovn import peer_file
@@ -56,6 +57,12 @@ class PeersFile:
                  len(content.ends) // 2)
         for flaw in content.flaws:
             LOG.error('%s', flaw)
+
+
+def of_drivers(conf, drivers):
+    """A :class:`PeersFile` if a driver asks about peerings, else None."""
+    return PeersFile(conf) if any(
+        model.Peering in driver.SUBJECTS for driver in drivers) else None
 
 
 def warnings(conf):

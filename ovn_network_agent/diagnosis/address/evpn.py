@@ -54,8 +54,8 @@ def judge(facts):
 
 
 def of_network(facts):
-    """The finding about the VNI of the machine's network."""
-    vni = facts.subject.network.vni
+    """The finding about the VNI of the address."""
+    vni = (facts.subject.port or facts.subject.network).vni
     if vni.problem:
         return verdicts.problem('vni', vni.problem)
     targets = ', '.join(f'{word} {", ".join(of)}' for word, of in (
@@ -170,7 +170,7 @@ def _neighbour(facts):
     """The finding about the permanent neighbour of the machine."""
     check = 'vni-neighbour'
     wanted = next(each for each in facts.subject.wanted_of(
-        resources.Neighbour) if each.dst == facts.subject.address)
+        resources.Neighbour) if each.dst == facts.subject.nexthop)
     found = facts.kernel.neighbours.get((wanted.dev, wanted.dst))
     if found != (wanted.lladdr, 'PERMANENT'):
         return verdicts.broken(

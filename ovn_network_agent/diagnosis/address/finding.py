@@ -44,48 +44,64 @@ def nothing(asked):
         asked=asked if '/' in asked else '')
 
 
-def find(conf, address, drivers, standing=None):
+def find(conf, address, drivers, standing=lambda vni: None):
     """The kind of an address, and the objects that the address needs.
 
     :param conf: the oslo.config ConfigOpts
     :param address: IP address or prefix in canonical notation
     :param drivers: list of :class:`drivers.base.Driver`
-    :param standing: see :attr:`facts.Facts.standing`
+    :param standing: function of a VNI, 0 for none, that returns
+        :attr:`facts.Facts.standing`
     :returns: (list of :class:`subject.Subject`, the first outside of VNIs;
         static MAC bindings, see :attr:`facts.Facts.bindings`)
     :raises readers.Unread: when a database cannot be read
     """
     wiring = switch.read(conf, _DATABASE)
     try:
-        about, in_vnis, bindings = nothing(address), [], ()
-        if not about.asked:
-            about, in_vnis, bindings = _of_address(conf, wiring, address,
-                                                   drivers)
-        if plugins.asked(conf, plugins.TENANTS) and (
-                about.kind is subjects.Kind.NOBODY or
+        found, bindings = [nothing(address)], ()
+        if not found[0].asked:
+            found, bindings = _of_address(conf, wiring, address, drivers)
+        about = found[0]
+        free = (about.kind is subjects.Kind.NOBODY or
                 about.kind is subjects.Kind.BALANCER and
                 not _is_public(conf, about) or
-                about.binding and about.binding.left_out):
+                about.binding and about.binding.left_out)
+        if plugins.asked(conf, plugins.TENANTS) and (
+                free or plugins.asked(conf, plugins.VNIS)):
             nb, sb = _behind(conf, wiring, address)
-            found = tenants.make(address, _builder(conf), nb, sb, wiring,
-                                 drivers, standing)
-            if found.tenant:
-                return [found, *in_vnis], _bindings(nb)
-        return [about, *in_vnis], bindings
+            outside, *in_vnis = tenants.make(
+                address, _builder(conf), nb, sb, wiring, drivers, standing)
+            found = _joined(found, in_vnis)
+            bindings += _bindings(nb)
+            if free and outside.tenant:
+                found[0] = outside
+        return found, bindings
     except own_chassis.Unknown as error:
         raise readers.Unread(str(error)) from error
 
 
 def _of_address(conf, wiring, address, drivers):
-    """(subject outside of VNIs, list of those in VNIs, bindings)."""
+    """(subjects of routers and machines, as :func:`find`; bindings)."""
     nb, sb = _gateways(conf, wiring, address)
-    about = subjects.make(address, _builder(conf), nb, sb, wiring, drivers)
-    free, found = about.kind is subjects.Kind.NOBODY, []
+    found = subjects.make(address, _builder(conf), nb, sb, wiring, drivers)
+    free = found[0].kind is subjects.Kind.NOBODY
     if plugins.asked(conf, plugins.MACHINES) and (
             free or plugins.asked(conf, plugins.VNIS)):
-        found = _of_machines(conf, address, wiring, drivers)
-    return (next((each for each in found if free and not each.vni), about),
-            [each for each in found if each.vni], _bindings(nb))
+        of_machines = _of_machines(conf, address, wiring, drivers)
+        found = _joined(found, [each for each in of_machines if each.vni])
+        if free:
+            found[0] = next((each for each in of_machines if not each.vni),
+                            found[0])
+    return found, _bindings(nb)
+
+
+def _joined(found, others):
+    """Subjects with those of further VNIs, by VNI.
+
+    :param others: what others have in VNIs, and what does not come first
+    """
+    return sorted({each.vni: each for each in (*others, *found)}.values(),
+                  key=lambda each: each.vni)
 
 
 def _is_public(conf, about):
@@ -108,15 +124,25 @@ def _gateways(conf, wiring, address):
     nb = northbound.read(conf, address, _DATABASE)
     ports = [port for port in nb['Logical_Router_Port'].values()
              if rows.members(port)[2]]
-    return nb, _southbound(conf, wiring, nb, ports, _machines(address, nb))
+    return _with_vnis(conf, nb, _southbound(conf, wiring, nb, ports,
+                                            _machines(address, nb)))
 
 
 def _behind(conf, wiring, prefix):
     """The rows of NB and SB about a prefix of tenants."""
     nb = northbound.read_tenants(conf, prefix, _DATABASE)
-    return nb, _southbound(
+    return _with_vnis(conf, nb, _southbound(
         conf, wiring, nb, [*nb['Logical_Router_Port'].values()], (),
-        conf.tenant_network.advertisement_method == 'host')
+        conf.tenant_network.advertisement_method == 'host'))
+
+
+def _with_vnis(conf, nb, sb):
+    """NB with what says which networks have a VNI, and SB."""
+    if plugins.asked(conf, plugins.VNIS):
+        for table, found in northbound.read_networks(conf, sb,
+                                                     _DATABASE).items():
+            nb[table] = {**found, **nb.get(table, {})}
+    return nb, sb
 
 
 def _southbound(conf, wiring, nb, ports, machines_, hosts=False):

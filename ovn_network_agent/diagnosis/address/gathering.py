@@ -17,6 +17,7 @@ failed reader leaves the reason in its place, and the others go on.
 """
 
 import dataclasses
+import functools
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import networks
@@ -40,6 +41,7 @@ from ovn_network_agent.diagnosis.readers import nft
 from ovn_network_agent.diagnosis.readers import nft_filters
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import packets
+from ovn_network_agent.diagnosis.readers import peerings
 from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.diagnosis.readers import vips
 from ovn_network_agent.runtime import loader
@@ -92,7 +94,8 @@ def gather(conf, address, client, control, vni=None):
     if not mode.forwards_only(conf):
         outside, in_vnis = _in_ovn(conf, address, drivers, outside, standings)
     if not (outside.databases or outside.subject.asked) and vni in (None, 0):
-        outside = _beside_ovn(conf, drivers, control, outside)
+        outside = _peerings(conf, drivers, control, _beside_ovn(
+            conf, drivers, control, outside))
     if in_vnis and _is_nobodys(outside):
         return [each for each in in_vnis if vni in (None, each.subject.vni)]
     return [each for each in (outside, *in_vnis)
@@ -112,7 +115,8 @@ def _beside_ovn(conf, drivers, control, found):
 
 def _is_nobodys(found):
     return (found.subject.kind is subjects.Kind.NOBODY and
-            not found.driver_subjects and not found.unmade)
+            not found.driver_subjects and not found.unmade and
+            not found.peerings)
 
 
 def _is_free(subject):
@@ -124,12 +128,28 @@ def _is_free(subject):
         subject.binding is not None and not subject.here)
 
 
+def _peerings(conf, drivers, control, found):
+    """The facts about an address behind a router that peers."""
+    if found.subject.node is None or not (
+            _is_free(found.subject) or found.subject.tenant):
+        return found
+    ways = attempt(peerings.read, conf, drivers, found.subject.address,
+                   found.subject.node, _DATABASE)
+    if not ways:
+        return found
+    # The agent tells the standing of what it announces alone.
+    return dataclasses.replace(
+        found, peerings=ways, peers=attempt(agent.ask, control, 'peers'),
+        standing=facts.NOT_READ if found.standing is None else found.standing)
+
+
 def _driver_subjects(conf, drivers, control, found):
     """The facts about an address that sources of drivers may have."""
-    if not any(driver.SOURCES for driver in drivers):
+    drivers = [driver for driver in drivers if driver.SOURCES]
+    if not drivers:
         return found
     try:
-        made, unmade = sources.read(conf, drivers, _DATABASE)
+        made, unmade, _rows_of = sources.read(conf, drivers, _DATABASE)
     except readers.Unread as error:
         return dataclasses.replace(found, unmade=(str(error),))
     about, failed, address = [], list(unmade), found.subject.address
@@ -168,11 +188,12 @@ def _in_ovn(conf, address, drivers, found, standings):
     """
     in_vnis = []
     try:
-        (about, *others), bindings = finding.find(conf, address, drivers,
-                                                  found.standing)
-        in_vnis = [_in_vni(conf, dataclasses.replace(
-            found, subject=each, standing=_standing(standings, address,
-                                                    each.vni)))
+        (about, *others), bindings = finding.find(
+            conf, address, drivers, functools.partial(
+                _standing, standings, address))
+        in_vnis = [_in_vni(conf, _with_inside(conf, dataclasses.replace(
+            found, subject=each, bindings=bindings,
+            standing=_standing(standings, address, each.vni))))
                    for each in others]
     except readers.Unread as error:
         found = dataclasses.replace(found, databases=error)
@@ -182,13 +203,19 @@ def _in_ovn(conf, address, drivers, found, standings):
         about, bindings = subjects.without_ovn(
             address, conf.bridge_dev, devices.node(
                 conf.bridge_dev, conf.frr.vrf_name), drivers), ()
-    found = dataclasses.replace(found, subject=about, bindings=bindings)
-    if about.here and about.kind in (subjects.Kind.FIP,
-                                     subjects.Kind.DISTRIBUTED):
-        found = dataclasses.replace(found, inside=attempt(
-            northbound.read_inside, conf, about.router.uuid,
-            about.nat.logical_ip, _DATABASE))
+    found = _with_inside(conf, dataclasses.replace(
+        found, subject=about, bindings=bindings))
     return _node(conf, found) if about.here else found, in_vnis
+
+
+def _with_inside(conf, found):
+    """The facts with what has the inner address of a floating IP here."""
+    about = found.subject
+    return dataclasses.replace(found, inside=attempt(
+        northbound.read_inside, conf, about.router.uuid,
+        about.nat.logical_ip, _DATABASE)) if (
+            about.here and about.kind in (
+                subjects.Kind.FIP, subjects.Kind.DISTRIBUTED)) else found
 
 
 def _standing(said, address, vni=0):
@@ -240,9 +267,9 @@ def _node(conf, found):
 
 
 def _in_vni(conf, found):
-    """Read what this node has for a machine on a network with a VNI."""
+    """Read what this node has for an address in a VNI."""
     about = found.subject
-    if about.end is None:
+    if about.end is None or not about.here:
         return found
     vrf = evpn_names.vrf(about.vni)
     # zebra takes the routes from the kernel.

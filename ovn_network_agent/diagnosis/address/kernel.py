@@ -132,7 +132,7 @@ def neighbour(facts):
     if mac and subject.mac and mac != subject.mac:
         return verdicts.warn(
             'neighbour', f'{mac} ({state}) and not {subject.mac} of OVN',
-            f'"ip neigh flush {subject.nexthop} dev {device}", and '
+            f'"ip neigh del {subject.nexthop} dev {device}", and '
             'look for another owner of the address')
     return verdicts.ok('neighbour', f'{mac} on {device} ({state})')
 

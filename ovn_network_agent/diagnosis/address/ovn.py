@@ -63,7 +63,7 @@ def judge(facts):
             found.append(nowhere)
         elif facts.subject.kind is Kind.FIP and facts.subject.machine:
             found.append(_machine_behind(facts.subject.machine))
-        if facts.subject.network and facts.subject.network.vni:
+        if getattr(facts.subject.port or facts.subject.network, 'vni', None):
             found.append(evpn.of_network(facts))
         found += [_segment(facts), agent(facts)]
         if not (facts.subject.tenant and facts.subject.withheld):
@@ -263,7 +263,8 @@ def wanted(facts):
             ')')
     if subject.problems:
         return verdicts.problem('wanted', subject.problems[0])
-    if subject.binding is None and 'fip_route' not in setup.drivers:
+    if not (subject.binding or subject.vni) and (
+            'fip_route' not in setup.drivers):
         return verdicts.broken('wanted', 'the driver fip_route is off',
                                'add it to [DEFAULT] drivers')
     if subject.vni:

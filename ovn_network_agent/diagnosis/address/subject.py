@@ -98,6 +98,8 @@ class Subject:
         also one that is not announced
     :ivar asked: the prefix that was asked for, which has the address; '' for
         the address alone
+    :ivar provider: :class:`model.ProviderNetwork` of a gateway port here that
+        is in a VNI, or None
     """
 
     address: str
@@ -120,6 +122,7 @@ class Subject:
     own: own_chassis.OwnChassis = own_chassis.OwnChassis('')
     tenant: model.TenantPrefix | None = None
     asked: str = ''
+    provider: model.ProviderNetwork | None = None
 
     @property
     def prefix(self):
@@ -146,14 +149,16 @@ class Subject:
 
     @property
     def network(self):
-        """The :class:`model.ProviderNetwork` of a machine, or None."""
+        """The :class:`model.ProviderNetwork` of a machine or a VNI, or None.
+        """
         return self.found.network if self.found else (
-            self.binding and self.binding.of)
+            self.binding.of if self.binding else self.provider)
 
     @property
     def vni(self):
         """The VNI that the address is in, 0 for none."""
-        return self.network.domain if self.network else 0
+        of = self.port or self.network
+        return of.domain if of else 0
 
     @property
     def end(self):
@@ -219,13 +224,26 @@ def make(address, builder, nb, sb, wiring, drivers):
     :param sb: rows of SB, see :mod:`readers.southbound`
     :param wiring: :class:`model.wiring.Wiring`
     :param drivers: list of :class:`drivers.base.Driver`
-    :returns: :class:`Subject`
+    :returns: list of :class:`Subject`: that outside of VNIs, of kind NOBODY if
+        no router has the address there, and those in VNIs
     """
     seen = view(builder, nb, sb, wiring)
     found = [(router, *_place_in(
         address, router, builder.addresses(router.uuid).sources(address)))
              for router in seen.routers]
     found = [each for each in found if each[1] is not Kind.NOBODY]
+    places = {0: []}
+    for each in found:
+        places.setdefault(each[3].domain if each[3] else 0, []).append(each)
+    return [_of_routers(address, builder, nb, sb, drivers, seen, each)
+            for _vni, each in sorted(places.items())]
+
+
+def _of_routers(address, builder, nb, sb, drivers, seen, found):
+    """The :class:`Subject` of the routers with an address in one VNI.
+
+    :param found: list of (router, kind, NAT row, gateway port)
+    """
     if not found:
         return Subject(address, node=seen.node)
     # A router whose port is here comes first: it is asked for on this node.
@@ -235,7 +253,8 @@ def make(address, builder, nb, sb, wiring, drivers):
     machine = _machine(address, nb, sb) if (
         kind in (Kind.DISTRIBUTED, Kind.FIP)) else None
     served = [each for each in seen.addresses[router.uuid].values()
-              if each.address == address]
+              if each.address == address and each.port.domain == (
+                  port.domain if port else 0)]
     withheld = next((each.withheld for each in served if each.withheld), (
         builder.addresses(router.uuid).objection(
             address, port.lrp if port else '')))
@@ -244,8 +263,18 @@ def make(address, builder, nb, sb, wiring, drivers):
         machine.host if machine and machine.mac else
         hostname(sb, port.chassis) if port else '',
         tuple(_claim(nb, sb, *each) for each in found),
-        machine=machine, own=builder.own, withheld=withheld),
+        machine=machine, own=builder.own, withheld=withheld,
+        provider=provider(seen, port)),
         drivers, router.uuid, seen.node, router, *served)
+
+
+def provider(seen, port):
+    """The network of a gateway port in a VNI, None without one here.
+
+    :param seen: :class:`model.Snapshot`
+    :param port: :class:`model.GatewayPort`, or None
+    """
+    return seen.networks.get(port.network) if port and port.vni else None
 
 
 def view(builder, nb, sb, wiring):
@@ -263,7 +292,8 @@ def wanting(about, drivers, owner, *subjects):
     :param owner: UUID of the router or network of the address
     :param subjects: those of the drivers that concern the address
     """
-    wanted = _answers(drivers, about.node, *subjects)
+    wanted = _answers(drivers, about.node, *subjects,
+                      *(each for each in (about.provider,) if each))
     return dataclasses.replace(
         about, wanted=tuple(each for each in wanted
                             if concerns(each, about.address, about.prefix)),

@@ -39,17 +39,31 @@ def make(asked, builder, nb, sb, wiring, drivers, standing):
     :param sb: rows of SB, see :mod:`readers.southbound`
     :param wiring: :class:`model.wiring.Wiring`
     :param drivers: list of :class:`drivers.base.Driver`
-    :param standing: see :attr:`facts.Facts.standing`
-    :returns: :class:`subject.Subject`; of kind NOBODY without a network
+    :param standing: function of a VNI, 0 for none, that returns
+        :attr:`facts.Facts.standing`
+    :returns: list of :class:`subject.Subject`: that outside of VNIs, of kind
+        NOBODY without a network there, and those in VNIs
     """
     seen = subjects.view(builder, nb, sb, wiring)
-    said = standing if isinstance(standing, dict) else {}
     found = [(router, _one(asked, whole, hosts)) for router in seen.routers
              for whole, hosts in builder.behind(router)
              if networks.covers(whole.prefix, asked)]
     address = str(next(iter(iptext.network(asked).hosts())))
     about = subjects.Subject(address, node=seen.node, own=builder.own,
                              asked=asked if '/' in asked else '')
+    places = {0: []}
+    for each in found:
+        places.setdefault(each[1].port.domain, []).append(each)
+    return [_of_networks(asked, about, sb, drivers, seen, each, standing(vni))
+            for vni, each in sorted(places.items())]
+
+
+def _of_networks(asked, about, sb, drivers, seen, found, standing):
+    """The subject of the networks with an address in one VNI.
+
+    :param found: list of (router, :class:`model.TenantPrefix`)
+    """
+    said = standing if isinstance(standing, dict) else {}
     if not found:
         return about
     # Networks in different scopes may have the same prefix.
@@ -63,6 +77,7 @@ def make(asked, builder, nb, sb, wiring, drivers, standing):
         about, kind=subjects.Kind.TENANT, router=router, port=tenant.port,
         owner=subjects.hostname(sb, tenant.port.chassis),
         withheld=tenant.withheld, tenant=tenant,
+        provider=subjects.provider(seen, tenant.port),
         also=tuple(each for _router, each in others)), drivers, router.uuid,
         seen.node, router, tenant)
 

@@ -39,14 +39,18 @@ def read_duplicates(sources):
     """Find the routers of each announced address in NB: :class:`Duplicates`.
 
     The addresses of a router are those of its NAT rows and of its gateway
-    ports.
+    ports.  Those of a VNI are elsewhere.
 
     :raises ovsdb.connection.Unavailable: without NB or SB
     """
     addresses = frozenset(sources.announceable())
+    in_vnis = {port.lrp for group in sources.snapshot().groups
+               for port in group.ports if port.vni}
     owners = {}
     with sources.database('nb').rows() as nb:
         for key, router in nb['Logical_Router'].items():
+            if any(port.name in in_vnis for port in router.ports):
+                continue
             for address in _addresses(router) & addresses:
                 owners.setdefault(address, {})[key] = _name(router)
     return Duplicates(len(addresses), tuple(

@@ -27,6 +27,7 @@ from ovn_network_agent.diagnosis.node import mtu
 from ovn_network_agent.diagnosis.node import words
 from ovn_network_agent.diagnosis.readers import evpn
 from ovn_network_agent.drivers import segments
+from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import lookups
 from ovn_network_agent.privileged import evpn_instances
@@ -64,13 +65,14 @@ def _asked(function, *arguments):
 class Local(typing.NamedTuple):
     """The source of the tunnels.
 
-    :ivar address: [evpn] local_ip
+    :ivar address: [evpn] local_ip, or that of local_device, '' without one
     :ivar device: name of the device that has it, '' for none
     :ivar domain: name of the VRF of this device, '' for the default VRF
     :ivar vrf: [frr] vrf_name
     :ivar port: [evpn] udp_dstport
     :ivar taken: name of the device of Open vSwitch with this port, or ''
     :ivar up: whether the device is up
+    :ivar wanted: [evpn] local_device
     """
 
     address: str
@@ -80,6 +82,7 @@ class Local(typing.NamedTuple):
     port: int = 4789
     taken: str = ''
     up: bool = True
+    wanted: str = ''
 
 
 def read_local(sources):
@@ -90,16 +93,22 @@ def read_local(sources):
     _with_driver(sources)
     links, chosen = sources.links(), sources.conf.evpn
     names = {link.index: name for name, link in links.items()}
-    device = next((names.get(each.index, '') for each in sources.addresses()
-                   if each.address.startswith(f'{chosen.local_ip}/')), '')
+    known, wanted = sources.addresses(), chosen.local_device
+    if wanted:
+        device = wanted if wanted in links else ''
+        address = addresses.first(known, links[device].index) if device else ''
+    else:
+        address = chosen.local_ip
+        device = next((names.get(each.index, '') for each in known
+                       if each.address.startswith(f'{address}/')), '')
     master = names.get(links[device].master, '') if device else ''
     name = _OF_SWITCH.format(chosen.udp_dstport)
-    return Local(chosen.local_ip, device,
+    return Local(address, device,
                  master if master and links[master].kind == 'vrf' else
                  device if device and links[device].kind == 'vrf' else '',
                  sources.vrf, chosen.udp_dstport,
                  name if name in links else '',
-                 device not in links or links[device].up)
+                 device not in links or links[device].up, wanted)
 
 
 def judge_local(found):
@@ -107,7 +116,12 @@ def judge_local(found):
 
     :param found: :class:`Local`
     """
-    if not found.device:
+    if not found.address:
+        yield check.broken(
+            f'{found.wanted} of [evpn] local_device has no IPv4 address for '
+            'the tunnels', f'"ip address add ADDRESS/32 dev {found.wanted}", '
+            'or correct [evpn] local_device')
+    elif not found.device:
         yield check.broken(
             f'no device here has {found.address}, the source of the tunnels',
             f'"ip address add {found.address}/32 dev DEVICE", with a device '
@@ -116,8 +130,8 @@ def judge_local(found):
         yield check.broken(
             f'{found.address} is on {found.device} in '
             f'{_domain(found.domain)}, and the tunnels are in '
-            f'{_domain(found.vrf)}', 'correct [evpn] local_ip or [frr] '
-            'vrf_name, or move the address to the other VRF')
+            f'{_domain(found.vrf)}', 'correct [evpn] local_ip or local_device '
+            'or [frr] vrf_name, or move the address to the other VRF')
     elif not found.up:
         yield check.broken(f'{found.device}, which has {found.address}, is '
                            f'down', f'"ip link set {found.device} up"')
@@ -127,7 +141,8 @@ def judge_local(found):
             'the tunnels of EVPN cannot be up',
             'set [evpn] udp_dstport to another port on all nodes and in the '
             'fabric, or have OVN use geneve (ovn-encap-type)')
-    elif found.device and found.domain == found.vrf and found.up:
+    elif (found.address and found.device and found.domain == found.vrf and
+            found.up):
         yield check.ok(f'{found.address} on {found.device}, UDP port '
                        f'{found.port:d}')
 
@@ -285,7 +300,7 @@ def read_vnis(sources):
         tuple((each.called, each.vni.problem) for each in found
               if each.vni.problem), wanted,
         evpn_names.router_mac(view.node.chassis),
-        evpn_names.anchors(conf.evpn.local_ip),
+        evpn_names.anchors(conf.evpn.local_ip or view.node.tunnel),
         _asked(evpn.read_states) if wanted else {}, rds,
         {vni: _asked(evpn.read_routes, rds[vni])
          for vni in wanted if vni in rds})

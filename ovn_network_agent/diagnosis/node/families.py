@@ -63,10 +63,10 @@ def has_ipv6(sources):
            for vip in rules.load(sources.conf)):
         return True
     snapshot = sources.snapshot()
-    ports = [*(port for router in snapshot.routers
-               for port in (*router.local_ports, *router.hosting_ports)),
-             *(port for group in snapshot.groups for port in group.ports),
-             *(each for each in snapshot.networks.values() if not each.vni)]
-    return any(network.version == 6 for port in ports
+    places = [*(port for router in snapshot.routers
+                for port in (*router.local_ports, *router.hosting_ports)),
+              *(port for group in snapshot.groups for port in group.ports),
+              *snapshot.networks.values()]
+    return any(network.version == 6 for place in places if not place.vni
                for network in announcing.provider_networks(
-                   sources.conf, port))
+                   sources.conf, place))

@@ -17,7 +17,7 @@ from ovn_network_agent import networks
 
 
 def addresses(snapshot, external, machines=(), version=4):
-    """The addresses of a family that other programs must not keep back.
+    """The addresses of the underlay that other programs must not keep back.
 
     Pure.
 
@@ -31,10 +31,12 @@ def addresses(snapshot, external, machines=(), version=4):
     :returns: tuple of IP addresses, sorted
     """
     ports = [networks.parse_interface(text) for group in snapshot.groups
-             for port in group.ports for text in port.networks]
+             for port in group.ports if not port.vni
+             for text in port.networks]
     ports = [port for port in ports if port and port.version == version]
     floating = [each.address for known in snapshot.addresses.values()
-                for each in known.values() if 'fip' in each.kinds]
+                for each in known.values()
+                if 'fip' in each.kinds and not each.port.vni]
     known = {port.network for port in ports}
     here = {each for each in map(_address, machines)
             if each.version == version}

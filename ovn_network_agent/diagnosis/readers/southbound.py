@@ -14,6 +14,7 @@
 
 from ovn_network_agent import model
 from ovn_network_agent import ovsdb
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import inputs
@@ -45,6 +46,8 @@ def read(conf, here, lrps, chassis, hostnames, machines, timeout,
         with once.Session(conf.ovn.ovn_sb_remote,
                           ovsdb.SCHEMAS['sb'], timeout) as session:
             _select(session, here, lrps, chassis, hostnames, machines)
+            if plugins.asked(conf, plugins.VNIS):
+                _select_attached(session)
             if conf.announce.advertised_routes and (
                     session.has(events.ADVERTISED)):
                 _select_advertised(session)
@@ -109,6 +112,16 @@ def _select_networks(session, here, names):
           for key in datapaths for kind in ('localnet', 'patch')),
         *(('Port_Binding', ['logical_port', '==', row.virtual_parent[0]])
           for row in ports if columns.optional(row, 'virtual_parent')))
+
+
+def _select_attached(session):
+    """Select the ports of other routers on the provider networks."""
+    session.select(*(
+        ('Port_Binding', ['type', '==', 'patch'],
+         ['datapath', '==', ['uuid', str(key)]])
+        for row in session.tables['Port_Binding'].values()
+        if row.type == 'localnet'
+        for key in columns.referenced(row, 'datapath')))
 
 
 def _select_machines(session):

@@ -30,6 +30,7 @@ from ovn_network_agent import evpn_names
 from ovn_network_agent.netlink import rules
 from ovn_network_agent.tests.lab import base
 
+DRIVERS = 'fip_route,veth_leak,gateway_drain,port_forward,evpn'
 # By name: VNI, physical network, VLAN.
 TENANTS = {'red': (1001, plan.PHYSICAL_NETWORK, 201),
            'blue': (1002, plan.PHYSICAL_NETWORK, 202),
@@ -43,7 +44,7 @@ class EvpnTestCase(base.LabTestCase):
     AGENTS = False
     CONFIG = {
         'DEFAULT': {
-            'drivers': 'fip_route,veth_leak,gateway_drain,port_forward,evpn',
+            'drivers': DRIVERS,
             'further_bridges': plan.FURTHER_BRIDGE,
             # Events alone have to do.
             'reconcile_interval': 3600},
@@ -64,12 +65,19 @@ class EvpnTestCase(base.LabTestCase):
                     for name in cloud.gateways]
             cls.machines[tenant.name] = pair
             cls.homes.update(zip(pair, cloud.gateways))
+        cls.add_more()
         cls.before = cls.state('gw1')
         cls.frr_before = cls.running('gw1')
         for name in cloud.gateways:
+            # Both ways to say where the tunnels come from.
             cloud.agent(name, {**cls.configuration(), 'evpn': {
+                'local_device': 'loopback1'} if name == 'gw2' else {
                 'local_ip': plan.LOOPBACKS[name]}})
         cloud.start_agents()
+
+    @classmethod
+    def add_more(cls):
+        """Add what a class has beside machines, before the agents start."""
 
     def setUp(self):
         super().setUp()
@@ -97,10 +105,14 @@ class EvpnTestCase(base.LabTestCase):
 
     def served(self, vni, address):
         """Names of the nodes from which the PE has an address, sorted."""
-        family = families.of(address)
+        return self.paths(vni, families.of(address).prefix(address))
+
+    def paths(self, vni, prefix):
+        """Likewise of a prefix."""
+        afi = families.of(prefix.partition('/')[0]).afi
         found = json.loads(frr.ask(
-            self.cloud['spine'], 'bgpd', f'show bgp vrf vrf-{vni} {family.afi}'
-            f' unicast {family.prefix(address)} json'))
+            self.cloud['spine'], 'bgpd',
+            f'show bgp vrf vrf-{vni} {afi} unicast {prefix} json'))
         return sorted(path['peer']['hostname']
                       for path in found.get('paths', ()))
 

@@ -20,7 +20,13 @@ from lab import node as nodes
 from lab import plan
 from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
+from ovn_network_agent.netlink import vni_neighbours
 from ovn_network_agent.tests.lab import base
+
+# Seconds until a black hole is seen for sure, and mended.
+_HOLE = 60
+# One more address of a node, which the fabric has no route to.
+OTHER = '192.0.2.99'
 
 
 class Faults:
@@ -55,6 +61,68 @@ class Faults:
             frr.start(node, node.read('/etc/frr/frr.conf'))
             self.settled()
         self.reach_hosts()
+
+    def test_a_black_hole(self):
+        """It arose while the agent was dead, or hung."""
+        agent = self.cloud.agents['gw1']
+        for tenant, leave, back in ((self.red, agent.kill, self.restart),
+                                    (self.blue, agent.freeze, agent.thaw)):
+            vni, since = tenant.vni, self.mark('gw1')
+            bridge, vrf = evpn_names.bridge(vni), evpn_names.vrf(vni)
+            leave()
+            self.cloud['gw1'].batch(f'link set {bridge} nomaster\n'
+                                    f'link set {bridge} master {vrf}\n')
+            nodes.wait_until('no neighbour is left', lambda: any(
+                hop.lacks for hop in self.hops(vni)), base.SETTLE)
+            back()
+            began = time.monotonic()
+            self.wait_said('gw1', f'VNI {vni:d} has routes to', since, _HOLE)
+            nodes.wait_until('all neighbours are there', lambda: (
+                (found := self.hops(vni)) and
+                not any(hop.lacks for hop in found)), _HOLE)
+            base.note(f'mended after {time.monotonic() - began:.1f} s')
+            self.settled()
+            self.reach_hosts()
+            self.reach_far_machines()
+
+    def restart(self):
+        agent = self.cloud.agents['gw1']
+        agent.start()
+        agent.wait_ready()
+
+    def hops(self, vni):
+        """The next hops of a VNI on gw1, a list."""
+        return [hop for hop in self.cloud['gw1'].call(vni_neighbours.read_all)
+                if hop.vni == vni]
+
+    # -- the address of the tunnels ---------------------------------------
+
+    def test_the_address_of_the_tunnels(self):
+        """Without one, all stays as it is; another one counts."""
+        node, vni = self.cloud['gw2'], self.red.vni
+        first, whole = plan.LOOPBACKS['gw2'], self.running('gw2')
+
+        def tunnel():
+            return node.out('ip', '-d', 'link', 'show', evpn_names.vxlan(vni))
+
+        self.addCleanup(node.batch,
+                        f'addr replace {first}/32 dev loopback1\n')
+        index, since = tunnel().partition(':')[0], self.mark('gw2')
+        node.batch(f'addr del {first}/32 dev loopback1\n')
+        self.cloud.agents['gw2'].ctl('resync')
+        self.assertEqual(index, tunnel().partition(':')[0])
+        self.assertEqual([], self.changes('gw2', since))
+        node.batch(f'addr add {OTHER}/32 dev loopback1\n')
+        nodes.wait_until('the tunnels come from the new address', lambda: (
+            f'local {OTHER} ' in tunnel() and
+            f'rd {OTHER}:{vni}' in self.running('gw2')), base.SETTLE)
+        node.batch(f'addr del {OTHER}/32 dev loopback1\n'
+                   f'addr add {first}/32 dev loopback1\n')
+        nodes.wait_until('all is as before', lambda: (
+            self.running('gw2') == whole), base.SETTLE)
+        self.settled()
+        self.reach_hosts()
+        self.reach_far_machines()
 
     # -- what somebody deletes or has -------------------------------------
 
@@ -132,7 +200,8 @@ class Faults:
         drivers = agent.config['DEFAULT']['drivers']
         agent.kill()
         try:
-            agent.config['DEFAULT']['drivers'] = drivers.removesuffix(',evpn')
+            # Others would have the routers in the underlay.
+            agent.config['DEFAULT']['drivers'] = 'gateway_drain,port_forward'
             agent.start()
             agent.wait_ready()
             for tenant in self.tenants:

@@ -32,7 +32,7 @@ from ovn_network_agent.tests.lab import base
 # Commands of remedies that change something.  Other commands only look, and
 # systemctl(1) does not work on the nodes of the lab.
 _CHANGES = re.compile(
-    r'sysctl -w |ip link (set|add) |ip (-6 )?rule (add|del) |ip neigh flush |'
+    r'sysctl -w |ip link (set|add) |ip (-6 )?rule (add|del) |ip neigh del |'
     r'ovs-vsctl (set|add-br) |ovs-ofctl --strict del-flows |ovn-appctl |'
     r'ovn-nbctl clear |ovn-network-agent-ctl |no ip(v6)? prefix-list |'
     r'router bgp |route-map |sleep ')

@@ -28,6 +28,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import evpn_cloud
 from ovn_network_agent.tests.lab import evpn_faults
+from ovn_network_agent.tests.lab import evpn_routed
 
 # Milliseconds lost in a live migration.  FRR alone takes up to 300 from the
 # withdrawal at the former node until the PE and that node use the new one,
@@ -41,8 +42,21 @@ UNKNOWN = {version: str(family.test_net[9])
 MTU = 1450
 
 
-class TestEvpn(evpn_faults.Faults, evpn_cloud.EvpnTestCase):
-    """Each tenant has a machine on each node, and a host behind the PE."""
+class TestEvpn(evpn_routed.Routers, evpn_faults.Faults,
+               evpn_cloud.EvpnTestCase):
+    """Each tenant has a machine on each node, and a host behind the PE.
+
+    Two of them have a router, too.
+    """
+
+    CONFIG = {
+        **evpn_cloud.EvpnTestCase.CONFIG, 'DEFAULT': {
+            **evpn_cloud.EvpnTestCase.CONFIG['DEFAULT'],
+            'drivers': evpn_cloud.DRIVERS + ',tenant_network,load_balancer'}}
+
+    @classmethod
+    def add_more(cls):
+        cls.routed = evpn_routed.build(cls.cloud, cls.tenants[:2])
 
     # -- tenants ----------------------------------------------------------
 

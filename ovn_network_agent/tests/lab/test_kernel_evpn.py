@@ -16,12 +16,15 @@ Needs nothing of the lab but its kernel, and Open vSwitch.
 """
 
 import dataclasses
+import errno
 import socket
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import vni_devices
+from ovn_network_agent.backends import vni_ways
+from ovn_network_agent.privileged import vni_links
 from ovn_network_agent.tests.functional.netlink import base
 
 VNI, TABLE = 1001, 10_001_001
@@ -156,6 +159,15 @@ class VniDevicesTest(EvpnCase):
                                  self.names() - self.before)
             old = new
 
+    def test_the_address_of_a_device(self):
+        """The privileged side has the tunnels come from no other one."""
+        self.options = {'local_device': 'lo'}
+        self.configure()
+        self.create(self.backend, DEVICES)
+        self.assertIn("tunnel of '192.0.2.12'", self.refused(
+            dataclasses.replace(DEVICES, local='192.0.2.12')))
+        self.assertEqual([DEVICES], self.read())
+
     def test_a_bridge_that_comes_back_was_down(self):
         """Then FRR writes its neighbours again."""
         self.create(self.backend, DEVICES)
@@ -166,6 +178,43 @@ class VniDevicesTest(EvpnCase):
         found, = self.read()
         self.change(self.backend, update=((found, DEVICES),))
         self.assertNotIn('198.51.100.0/24', self.routes(TABLE))
+
+    def test_the_daemon_does_not_wait_for_a_bridge(self):
+        """It leaves the bridge down, and a later call brings it up."""
+        self.create(self.backend, DEVICES)
+        self.ip(f'link set {BRIDGE} nomaster')
+        item = [VNI, TABLE, DEVICES.mac, LOCAL, 4789, 1450, '']
+        (index, number, text), = vni_links.set_devices([item])
+        self.assertEqual((0, errno.EAGAIN), (index, number))
+        self.assertIn(f'{BRIDGE} is down', text)
+        found = self.link(BRIDGE)
+        self.assertEqual((VRF, False), (found['master'],
+                                        'UP' in found['flags']))
+        (_index, number, _text), = vni_links.set_devices([item])
+        self.assertEqual(errno.EAGAIN, number)
+        self.assertEqual([], vni_links.set_devices([item], True))
+        self.assertEqual([DEVICES], self.read())
+
+    def test_a_bridge_without_neighbours_goes_down_and_up(self):
+        """When that lasts; and not again soon, if it does not help."""
+        now = [1000.0]
+        self.backend._ways = vni_ways.Ways(clock=lambda: now[0])
+        self.create(self.backend, DEVICES)
+        self.ip('route add 198.51.100.0/24 via 192.0.2.12 dev br-1001 onlink '
+                f'proto bgp table {TABLE}')
+        self.assertEqual([DEVICES], self.read())
+        now[0] += vni_ways.LASTING
+        found, = self.read()
+        self.assertEqual((DEVICES.ref, 0), (found.ref, found.mtu))
+        self.assertEqual([DEVICES], self.change(
+            self.backend, update=((found, DEVICES),)))
+        # The kernel took the routes of a bridge that was down.
+        self.assertNotIn('198.51.100.0/24', self.routes(TABLE))
+        self.ip('route add 198.51.100.0/24 via 192.0.2.12 dev br-1001 onlink '
+                f'proto bgp table {TABLE}')
+        for seconds, mtu in (2, 1450), (vni_ways.LASTING, 1450), (60, 0):
+            now[0] += seconds
+            self.assertEqual([mtu], [each.mtu for each in self.read()])
 
     def test_devices_of_others_stay_and_are_named(self):
         for name, theirs in ((VRF, 'dummy'), (BRIDGE, 'bridge'),

@@ -21,7 +21,9 @@ from lab import balancers
 from lab import echo
 from lab import families
 from lab import node as nodes
+from lab import northbound
 from lab import probe
+from lab import routers
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import test_tenant_network
 
@@ -148,6 +150,38 @@ class TestLoadBalancer(BalancerTestCase):
         self.assertEqual('elsewhere', self.explained(vip, 'gw2')[0])
         self.assertRegex(self.cloud.agents['gw1'].ctl(
             'addresses', vip).stdout, f'{vip} +vip.* announced')
+
+    def test_another_router_has_the_same_one(self):
+        """The first one keeps it, and the other one has it afterwards."""
+        vip, mark = self.vips[1], self.mark('gw1')
+        beta = self.cloud.add_router('beta', ['gw1', 'gw2'])
+        self.addCleanup(self.cloud.neutron.remove_router, beta)
+        inner = self.around(beta, vip)
+        theirs, _none = self.machine(inner, fip=False)
+        row = balancers.Balancer(self.cloud, inner, [vip], [theirs])
+        self.addCleanup(row.remove)
+        for other in 'beta', 'alpha':
+            self.wait_said('gw1', f'virtual IP {vip}/32 overlaps with '
+                           f'{vip}/32 of router {other}', mark)
+        self.answered(*self.members)
+        self.row.have(self.vips[::2])
+        self.addCleanup(self.row.have, self.vips)
+        self.wait_said('gw1', 'No longer left out', mark)
+        self.wait_paths(f'{vip}/32', 'gw1')
+        found = self.reach(self.client, 'tcp', vip, 40)
+        self.assertEqual({theirs.port.address}, found.responders)
+
+    def around(self, router, address):
+        """A further network of a router behind SNAT, with an address in it."""
+        cidr = ipaddress.ip_network(f'{address}/23', strict=False)
+        made = self.cloud.neutron.add_interface(router, cidr)
+        self.addCleanup(self.cloud.neutron.remove_interface, made)
+        self.cloud.nb.transact(lambda txn, tables: routers.find_one(
+            tables, 'Logical_Router', name=router.row_name).addvalue(
+                'nat', northbound.insert(
+                    txn, tables, 'NAT', type='snat', logical_ip=str(cidr),
+                    external_ip=router.address).uuid))
+        return made
 
     def test_the_floating_ip_of_a_virtual_ip(self):
         """OVN balances it only if the row has it, too (Octavia adds it)."""

@@ -19,10 +19,12 @@ import statistics
 import time
 
 from lab import announcing
+from lab import captured
 from lab import dump
 from lab import echo
 from lab import frr
 from lab import node as nodes
+from lab import northbound
 from lab import plan
 from lab import withdrawals
 from ovn_network_agent import ownership
@@ -362,6 +364,25 @@ class TestProviderPortKernel(ProviderPorts, base.LabTestCase):
     METHOD = 'kernel'
     FAMILY = 6
 
+    @classmethod
+    def build(cls):
+        super().build()
+        cls.cloud.nb.transact(lambda txn, tables: [
+            northbound.insert(txn, tables, 'DHCP_Options', cidr=str(
+                vm.port.network.cidr), options=options) for vm, options in (
+                    (cls.far, {}),
+                    (cls.tagged_far, {'dhcpv6_stateless': 'true'}))])
+
+    def test_the_flags_of_dhcp_are_advertised(self):
+        """M for addresses, O for other settings alone."""
+        for vm, flags in (self.far, 0x80), (self.tagged_far, 0x40):
+            with captured.Captured(vm.node, 'eth0') as taken:
+                captured.solicit(vm.node, 'eth0')
+                self.assertEqual({flags}, nodes.wait_until(
+                    f'{vm.node.name} gets an advertisement',
+                    lambda t=taken: captured.advertised(t.packets()),
+                    ADVERTISED))
+
     def test_a_machine_learns_its_default_route(self):
         """From FRR, on each segment; and no network comes with it."""
         for vm in (self.far, self.tagged_far):
@@ -379,7 +400,8 @@ class TestProviderPortKernel(ProviderPorts, base.LabTestCase):
         # This saves the prefix list of the agent, too.
         frr.add(node, f'router bgp {plan.GATEWAY_AS["gw2"]:d} vrf {plan.VRF}\n'
                       ' bgp graceful-restart\n'
-                      ' bgp graceful-restart preserve-fw-state\nexit\n')
+                      ' bgp graceful-restart preserve-fw-state\n'
+                      ' coalesce-time 3000\nexit\n')
         # The sessions take it at their start.
         node.run(['vtysh', '-c', f'clear bgp vrf {plan.VRF} *'])
         nodes.wait_until('the restart of the session is over', lambda: (

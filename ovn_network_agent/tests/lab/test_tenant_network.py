@@ -288,6 +288,7 @@ class TestTenantHosts(TenantTestCase):
     """The addresses of machines of IPv6, by routes of the kernel."""
 
     METHOD = 'kernel'
+    VRF = False
     SEGMENT = 'vlan'
     FAMILY = 6
     CONFIG = {**TenantTestCase.CONFIG, 'tenant_network': {

@@ -61,6 +61,7 @@ BACKENDS = {
     'overlap': (resources.Overlap,),
     'gateway_priority': (resources.GatewayPriority,),
     'advertised': (resources.Advertised,),
+    'peering': (resources.Peering,),
     'stale_route': (resources.StaleRoute,),
     'bfd_timers': (resources.BfdTimers,),
     'frr_prefix_list': (resources.PrefixListEntry,),

@@ -13,12 +13,14 @@
 """VNIs of a real zebra and bgpd."""
 
 import dataclasses
+from unittest import mock
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import evpn_instance
 from ovn_network_agent.diagnosis.readers import evpn as readers
 from ovn_network_agent.privileged import evpn_instances
+from ovn_network_agent.privileged import vtysh
 from ovn_network_agent.tests.functional.backends import vnis
 from ovn_network_agent.tests.unit import world as worlds
 
@@ -147,6 +149,41 @@ class TestConfiguration(vnis.EvpnTestCase):
         self.assertEqual([bad[0].ref],
                          list(self.apply(create=(bad[0], WANTED))))
         self.is_right()
+
+    def test_what_frr_refuses_is_one_reason(self):
+        """Of several VNIs, and at each attempt."""
+        # FRR takes no address of 0.0.0.0 in a router ID.
+        bad = [dataclasses.replace(each, router_id='0.0.0.0')
+               for each in (WANTED, PLAIN)]
+        reasons = [reason for _attempt in range(2) for reason
+                   in self.apply(create=bad).values()]
+        self.assertEqual(4, len(reasons))
+        self.assertEqual(1, len(set(reasons)), reasons)
+        self.apply(delete=bad)
+        self.is_gone()
+
+    def test_messages_about_other_vnis(self):
+        said = ('line 3: % Unknown command: x\nline 7: % Unknown command: x\n'
+                'line 9: failed, line: vni 1001\nline 12: vrf-1002 is bad')
+        self.assertEqual(
+            ['% Unknown command: x failed, line: vni 1001',
+             '% Unknown command: x vrf-1002 is bad', '% Unknown command: x'],
+            [evpn_instance._about(vni, {1001, 1002, 1003}, said)
+             for vni in (1001, 1002, 1003)])
+
+    def test_a_short_time_limit(self):
+        """vtysh gets fewer VNIs at once, and has time for these."""
+        self.root_side(vtysh_timeout=1)
+        many = [dataclasses.replace(PLAIN, vni=vni)
+                for vni in range(2000, 2040)]
+        with mock.patch.object(
+                vtysh, 'configure', wraps=vtysh.configure) as configured:
+            self.assertEqual({}, self.apply(create=many))
+        self.assertEqual({2}, {
+            sum(line.startswith('vni ') for line in call.args[0])
+            for call in configured.call_args_list} - {0})
+        self.assertEqual({}, self.apply(delete=many))
+        self.is_gone()
 
     def test_without_frr(self):
         """It is missed only by who wants something of it."""

@@ -12,6 +12,7 @@
 
 """Backend neighbour on the real kernel."""
 
+import dataclasses
 import socket
 import struct
 
@@ -177,14 +178,27 @@ class LiteralNeighbourTest(base.KernelTestCase):
             self.ip(f'neighbour replace {self.FIP} dev br-ex lladdr '
                     f'02:00:00:00:00:09 nud permanent{protocol}')
             before = self.states()
-            self.assertEqual([], self.backend.read(
-                frozenset([self.wanted.ref])))
-            failed = self.backend.apply(
-                backends.Delta(create=(self.wanted,)))
-            self.assertIn('not ours', failed[self.wanted.ref])
-            self.assertIn(self.FIP, failed[self.wanted.ref])
-            self.change(self.backend, delete=(self.wanted,))
+            found, = self.backend.read(frozenset([self.wanted.ref]))
+            other = dataclasses.replace(self.wanted, dst='198.51.100.11')
+            failed = self.backend.apply(backends.Delta(
+                create=(other,), update=((found, self.wanted),)))
+            self.assertEqual([self.wanted.ref], [*failed])
+            self.assertIn('02:00:00:00:00:09 and not ' + self.MAC,
+                          failed[self.wanted.ref])
+            self.assertIn(f'ip neighbour del {self.FIP} dev br-ex',
+                          failed[self.wanted.ref])
+            self.change(self.backend, delete=(self.wanted, other))
             self.assertEqual(before, self.states())
+
+    def test_the_operators_own_with_the_same_mac_is_as_good(self):
+        self.ip(f'neighbour replace {self.FIP} dev br-ex lladdr {self.MAC} '
+                'nud permanent')
+        before = self.shown('neighbour show dev br-ex')
+        self.assertEqual([self.wanted], self.backend.read(
+            frozenset([self.wanted.ref])))
+        self.assertEqual([], self.backend.read(frozenset()))
+        self.change(self.backend, delete=(self.wanted,))
+        self.assertEqual(before, self.shown('neighbour show dev br-ex'))
 
     def test_what_the_daemon_refuses(self):
         for bad in ('ff:ff:ff:ff:ff:ff', '00:00:00:00:00:00', '', 'FA:16:3e:'

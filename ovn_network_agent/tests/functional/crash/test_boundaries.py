@@ -37,6 +37,7 @@ IDLE = {'bfd_timers': 'no option [ovn] bfd_* is set',
         'router_advertisement': 'no machine is on a provider network',
         'overlap': 'an overlap needs ovn-controller',
         'stale_route': 'no chassis is gone for good',
+        'peering': 'no router has a peer',
         'vni_devices': 'no network has a VNI',
         'vni_port': 'no network has a VNI'}
 # Backends that have work at the start alone.

@@ -65,7 +65,8 @@ class SubjectTestCase(base.OvsdbTestCase):
         return self.all_of(self.configuration(**options), address)
 
     def all_of(self, conf, address, standing=None):
-        return finding.find(conf, address, self.drivers(conf), standing)[0]
+        return finding.find(conf, address, self.drivers(conf),
+                            lambda vni: standing)[0]
 
     def kind(self, address, **options):
         return self.subject(address, **options).kind

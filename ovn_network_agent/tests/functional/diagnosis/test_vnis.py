@@ -61,7 +61,8 @@ class VnisTest(test_view_vnis.TwoNetworks, test_subject.SubjectTestCase):
         self.assertEqual(
             {0: (Kind.MACHINE, 'vm-blue'), 1001: (Kind.MACHINE, 'vm-red')},
             self.found(drivers=['provider_port', 'evpn']))
-        self.cloud.add_router('one', chassis=test_view_vnis.HERE)
+        self.cloud.add_router('one', chassis=test_view_vnis.HERE,
+                              network=self.datapaths['blue'])
         self.cloud.add_nat('one', ONE)
         self.assertEqual(
             {0: (Kind.FIP, None), 1001: (Kind.MACHINE, 'vm-red')},
@@ -112,3 +113,61 @@ class VnisTest(test_view_vnis.TwoNetworks, test_subject.SubjectTestCase):
                  for each in (found.binding, *found.also)}
         self.assertEqual({'vm-red': 1001, 'vm-blue': 0}, ports)
         self.assertEqual(0, self.subjects(ONE)[1].binding.unused)
+
+
+class RoutersTest(test_view_vnis.TwoRouters, test_subject.SubjectTestCase):
+    """The same addresses behind two routers, in two VNIs."""
+
+    drivers = VnisTest.drivers
+
+    def setUp(self):
+        super().setUp()
+        for name, number in (('red', '1001'), ('blue', '1002')):
+            self.say(name, **{VNI: number})
+
+    def found(self, asked, **options):
+        """{VNI: (kind, router, what announces it)} of an address."""
+        return {each.vni: (each.kind, each.router and each.router.called, (
+            each.announcement and each.announcement.subject))
+                for each in self.subjects(asked, **options)}
+
+    def configuration(self, **options):
+        return super().configuration(**{
+            'drivers': ['evpn', 'fip_route', 'tenant_network'],
+            'evpn__local_ip': '10.0.100.11', **options})
+
+    def test_each_has_its_own(self):
+        for asked, kind, prefix in (
+                (test_view_vnis.FIP, Kind.FIP, f'{test_view_vnis.FIP}/32'),
+                ('10.0.0.7', Kind.TENANT, test_view_vnis.TENANT),
+                (test_view_vnis.TENANT, Kind.TENANT, test_view_vnis.TENANT)):
+            self.assertEqual({
+                0: (Kind.NOBODY, None, None),
+                # The localnet port of blue has no patch port.
+                1001: (kind, 'red', f'VNI 1001 {prefix}'),
+                1002: (kind, 'blue', None)}, self.found(asked))
+        red = self.subjects(test_view_vnis.FIP)[1]
+        self.assertEqual((1001, True, ()), (red.end.vni, red.here, red.also))
+        self.assertEqual(1, len(red.claims))
+        self.assertEqual(resources.Neighbour(
+            red.end.name, test_view_vnis.FIP, '', red.port.mac), next(
+                each for each in red.wanted_of(resources.Neighbour)
+                if each.dst == red.nexthop))
+
+    def test_one_outside(self):
+        self.say('blue', **{VNI: None})
+        found = self.found(test_view_vnis.FIP)
+        self.assertEqual((Kind.FIP, 'blue'), found[0][:2])
+        self.assertEqual((Kind.FIP, 'red'), found[1001][:2])
+        found = self.found('10.0.0.7')
+        self.assertEqual((Kind.TENANT, 'blue'), found[0][:2])
+        self.assertEqual((Kind.TENANT, 'red'), found[1001][:2])
+
+    def test_a_router_that_says_something_else(self):
+        self.cloud.say('Logical_Router', {'name': 'neutron-red'},
+                       external_ids={VNI: '1002'})
+        red, _blue = self.subjects(test_view_vnis.FIP)
+        self.assertEqual((0, None), (red.vni, red.announcement))
+        self.assertIn('its provider network has the VNI 1001',
+                      red.port.vni.problem)
+        self.assertIn('has the VNI 1001', red.problems[0])

@@ -40,12 +40,13 @@ TABLE = 'ovn-network-agent'
 VRF = 'vrf-provider'
 
 
-def table(*targets, vrf=True, family='ip'):
+def table(*targets, vrf=True, family='ip', vnis=False):
     """A table that translates.
 
     :param targets: tuples like :data:`TARGET`; those that differ in nothing
         but the backend share the clients
     :param vrf: whether there is a guard
+    :param vnis: whether packets of VNIs are left alone
     """
     services = collections.defaultdict(list)
     for proto, vip, port, backend, to in targets:
@@ -57,7 +58,7 @@ def table(*targets, vrf=True, family='ip'):
             tuple((index, 1) for index in range(len(backends)))))
     content = values.Table(family, ZONE, vrf, tuple(
         values.Vip(vip, False, False, tuple(of))
-        for vip, of in vips.items()))
+        for vip, of in vips.items()), vnis)
     return resources.NftTable(
         family, rendering.digest(rendering.text(content)), content,
         tuple(sorted(targets)))

@@ -108,6 +108,7 @@ ITEMS = {
         [1001, 10_001_001, MAC, '', 4789, 1450, '']],
     'vni_links.set_ports': [['vrf01234567-89', 1001, MAC, 'br-ex']],
     'vni_links.delete_devices': ['1001', None, [1001]],
+    'vni_links.lower_bridges': ['1001', None, [1001]],
     'vni_links.delete_ports': [DEVICE, 'vrf-1001', 'br-ex', None, '../x'],
     'links.delete_veth_pairs': [[DEVICE, 'management-peer'],
                                 ['br-ex', 'br-ex-peer']],
@@ -259,6 +260,7 @@ VNI_ITEMS = {
 # What is not refused, and has no effect: a mark decides.
 SILENT = {
     'vni_links.delete_devices': [1, 1001, 0, 1 << 30],
+    'vni_links.lower_bridges': [1, 1001, 0, 1 << 30],
     'vni_links.delete_ports': ['vrf01234567-89'],
     'links.delete_vlans': [DEVICE, 'br-ex'],
     'neighbour_proxies.delete_proxies': [
@@ -269,12 +271,13 @@ SILENT = {
         [254, '10.9.8.0/24'], [254, '0.0.0.0/0']]}
 # What a table with one VIP is to the wall, and what no table is.
 TABLE = ('ip', 64000, True, (('192.0.2.53', False, False, (
-    ('tcp', 53, 53, False, (('10.0.0.5', True),), ((0, 1),)),)),))
+    ('tcp', 53, 53, False, (('10.0.0.5', True),), ((0, 1),)),)),), False)
 BAD_TABLES = (
     '}\nflush ruleset\n', 'include "/etc/passwd"', '', None, (), list(TABLE),
     ('inet', *TABLE[1:]), ('ip6', *TABLE[1:]),
     # Of the configuration are another zone, and a VRF.
-    ('ip', 1, *TABLE[2:]), ('ip', 64000, False, TABLE[3]),
+    ('ip', 1, *TABLE[2:]), ('ip', 64000, False, *TABLE[3:]),
+    (*TABLE[:4], 1), TABLE[:4],
     ('ip', True, *TABLE[2:]), ('ip', '64000 accept', *TABLE[2:]),
     *(places.exchanged(TABLE, (3, 0, *path), bad) for path, bad in (
         ((0,), '192.0.2.53 }\nflush ruleset\n'), ((0,), '10.0.0.0/8'),
@@ -299,6 +302,8 @@ CALLS = {
                              ['vrf-provider', 'A B'],
                              ['vrf-provider', '', 7]],
     'prefix_lists.read': [['OTHER'], [''], ['A json\nexit']],
+    'prefix_lists.read_of': [['OTHER', []], ['', []], ['A json\nexit', []],
+                             [LIST, HOST]],
     'prefix_lists.change': [['OTHER', [], [['10.0.0.0/8', 8, 32]]],
                             ['', [['10.0.0.0/8', 8, 32, 5]], []]],
     'prefix_lists.renew': [['OTHER', [HOST]], ['', [HOST]],

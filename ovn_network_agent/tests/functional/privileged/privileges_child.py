@@ -208,7 +208,8 @@ def netfilter():
     start.start(cfg.CONF)
     nft.replace_table(
         ('ip', 64000, True, (('192.0.2.53', True, False, (
-            ('tcp', 53, 53, False, (('10.0.0.5', True),), ((0, 1),)),)),)),
+            ('tcp', 53, 53, False, (('10.0.0.5', True),), ((0, 1),)),)),),
+         False),
         {'provider_networks': ['198.51.100.0/24']}, [])
     nft.stamp_table('ip', 'a' * 32, 'b' * 40)
     noticed = threading.Event()

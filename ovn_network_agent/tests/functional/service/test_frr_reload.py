@@ -154,8 +154,11 @@ class PrefixListTest(ReloadTestCase):
     def test_the_former_list_stays_while_the_new_one_cannot_be_filled(self):
         agent = self.running()
         self.addCleanup(self.frr.restore_vtysh)
-        self.frr.write_vtysh('#!/bin/sh\ntest "$1" = -f && exit 0\n'
-                             f'exec {self.frr.real_vtysh} "$@"\n')
+        # What a vtysh says that the agent reaches in a container.
+        self.root_side(vtysh_wrapper='env')
+        self.frr.write_vtysh(
+            '#!/bin/sh\ncase " $* " in *" -f "*) exit 0; esac\n'
+            f'exec {self.frr.real_vtysh} "$@"\n')
         self.assertEqual((), self.reload(agent, NEW).refused)
         base.wait_until(lambda: 'FRR did not take it' in str(
             agent.status.reasons), 'refused', ovsdb.DEADLINE)

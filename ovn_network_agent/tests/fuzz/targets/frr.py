@@ -174,6 +174,7 @@ def _privileged(data):
              lambda: vtysh.read_static(_VRF),
              lambda: vtysh.read_static_again(_VRF, ''),
              lambda: prefix_lists.read(_LIST),
+             lambda: prefix_lists.read_of(_LIST, ['198.51.100.0/24']),
              lambda: list_monitor.read_digests(_LIST, True),
              router_advertisements.read,
              evpn_instances.read,

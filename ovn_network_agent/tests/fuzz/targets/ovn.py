@@ -39,6 +39,7 @@ from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import own_chassis
+from ovn_network_agent.ovn import peering_rows
 from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import silence
@@ -65,6 +66,7 @@ _SCHEMA = {
             'name': _TEXT, 'ports': ('Logical_Router_Port',),
             'nat': ('NAT',), 'options': _MAP, **_IDS,
             'static_routes': ('Logical_Router_Static_Route',),
+            'policies': ('Logical_Router_Policy',),
             'load_balancer': ('Load_Balancer',),
             'load_balancer_group': ('Load_Balancer_Group',)},
         'Logical_Router_Port': {
@@ -88,7 +90,10 @@ _SCHEMA = {
         'HA_Chassis_Group': {'name': _TEXT, 'ha_chassis': ('HA_Chassis',),
                              **_IDS},
         'Logical_Switch': {'name': _TEXT, **_IDS},
-        'DHCP_Options': {'cidr': _TEXT, 'options': _MAP}},
+        'DHCP_Options': {'cidr': _TEXT, 'options': _MAP},
+        'Logical_Router_Policy': {
+            'match': _TEXT, 'priority': _NUMBER, 'action': _TEXT, **_IDS},
+        'Address_Set': {'name': _TEXT, 'addresses': _TEXTS, **_IDS}},
     'sb': {
         'Chassis': {'name': _TEXT, 'hostname': _TEXT, **_IDS,
                     'other_config': _MAP, 'encaps': ('Encap',)},
@@ -346,6 +351,8 @@ def _peerings(data):
     again = found.update({'nb': nb}, {
         ('nb', table): set(known) for table, known in nb.items()}, False)
     assert not found.problems and again == subjects
+    there = [each.pair for each in peering_rows.read(nb)]
+    assert len(there) == len(set(there))
     conf = world.conf()
     driver = world.driver('network_peer', conf)
     wanted = {}
@@ -466,7 +473,8 @@ TARGETS = (
                    'localnet', 'cr-lrp', '198.51.100.1/24', '0.0.0.0/0',
                    'is_chassis_resident("cr-lrp")')),
     Target('ovn.peerings', _peerings, (NoInput,),
-           ('ovn.peerings', 'ovn.peer_intents'), json=True,
+           ('ovn.peerings', 'ovn.peer_intents', 'ovn.peering_rows'),
+           json=True,
            values=('ovn-network-agent:peer:a', '10.0.0.0/8',
                    'ovn-network-agent:peer-export:a')),
     Target('ovn.rows', _rows, (NoInput,),

@@ -36,6 +36,19 @@ class AddressesTest(base.BaseTestCase):
         self.assertEqual((), announceable.addresses(
             model.Snapshot(world.node()), ('198.51.100.10',)))
 
+    def test_a_vni_is_not_the_underlay(self):
+        vni = model.Vni(1001)
+        group = model.GatewayGroup('Gateway_Chassis', ports=(
+            model.GroupPort('cr-lrp-1', 'other', 'lrp-1', (
+                '198.51.100.1/24',), vni=vni),
+            model.GroupPort('cr-lrp-2', 'other', 'lrp-2', (
+                '198.51.100.2/24',))))
+        router = world.router(ports=(world.port(vni=vni),),
+                              fips=('198.51.100.10',))
+        self.assertEqual(['198.51.100.2'], list(map(
+            str, announceable.addresses(world.snapshot(
+                router, groups=(group,)), ()))))
+
     def test_machines_need_no_group(self):
         for version, address in (4, '198.51.100.20'), (6, '2001:db8::20'):
             self.assertEqual([address], list(map(

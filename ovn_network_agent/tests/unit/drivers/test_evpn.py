@@ -43,10 +43,10 @@ def address(found=ONE, of=None, **values):
 
 class EvpnTest(base.BaseTestCase):
 
-    def wanted(self, subject, **options):
+    def wanted(self, subject, tunnel='', **options):
         driver = world.driver('evpn', world.conf(**{
             'drivers': ['evpn'], 'evpn__local_ip': '10.0.100.11', **options}))
-        return list(driver.resources(subject, world.node()))
+        return list(driver.resources(subject, world.node(tunnel=tunnel)))
 
     def of(self, kind, *args, **options):
         return [each for each in self.wanted(*args, **options)
@@ -84,7 +84,7 @@ class EvpnTest(base.BaseTestCase):
         self.assertEqual({resources.BLACKHOLE},
                          {rule.table for rule in rules})
         self.assertLess(resources.VniRule.stage, resources.Stage.LINK)
-        # They stay while the removal of a device takes its time.
+        # There is no device without them.
         needed = {ref for kind in (resources.VniDevices, resources.VniPort)
                   for each in self.of(kind, network())
                   for ref in each.requires}
@@ -170,7 +170,7 @@ class EvpnTest(base.BaseTestCase):
         self.assertEqual([], self.wanted(address(of=plain)))
         bad = network(vni=model.Vni(1001, problem='it is wrong'))
         problem, = self.wanted(bad)
-        self.assertIn('network red: machines on this chassis are not in EVPN, '
+        self.assertIn('network red: nothing on this chassis is in EVPN, '
                       'because it is wrong', problem.text)
         self.assertEqual([], self.wanted(address(of=bad)))
 
@@ -180,6 +180,19 @@ class EvpnTest(base.BaseTestCase):
         problem, *kept = self.wanted(network(segment=None))
         self.assertIn('no localnet port', problem.text)
         self.assertEqual(made, {each.of for each in kept})
+
+    def test_the_address_of_a_device(self):
+        device = {'evpn__local_ip': '', 'evpn__local_device': 'lo'}
+        for subject in network(), address():
+            self.assertEqual(self.wanted(subject), self.wanted(
+                subject, '10.0.100.11', **device))
+        problem, *kept = self.wanted(network(), **device)
+        self.assertIn('lo of [evpn] local_device has no IPv4 address',
+                      problem.text)
+        self.assertIn(resources.Ref('vni_devices', (1001,)),
+                      [each.of for each in kept])
+        self.assertEqual({'keep'}, {each.kind for each in (
+            *kept, *self.wanted(address(), **device))})
 
     def test_a_vlan_that_no_device_can_have(self):
         for tag in (-1, 4095, 1 << 40):

@@ -101,6 +101,17 @@ class TenantNetworkTest(base.BaseTestCase):
         self.assertIn('kernel_route', found)
         self.assertNotIn('announcement', found)
 
+    def test_the_last_packets_without_a_vrf(self):
+        """The route that was the announcement has gone."""
+        port = world.port(local=False, handover=HANDOVER.FORWARD)
+        for method in ('kernel', 'static'):
+            route, rule = self.wanted(
+                tenant(port=port), frr__vrf_name='',
+                fip_route__announce_method=method)[-2:]
+            self.assertEqual(
+                resources.KernelRoute(200, NET, 'br-ex', VIA), route)
+            self.assertEqual(resources.Rule(2000, 200, dst=NET), rule)
+
     def test_what_is_not_announced(self):
         self.assertEqual([], self.wanted(tenant(withheld='no')))
         self.assertIn('the provider network of router r2',

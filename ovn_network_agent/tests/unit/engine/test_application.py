@@ -15,6 +15,8 @@
 import dataclasses
 import threading
 
+import fixtures
+
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
@@ -210,6 +212,21 @@ class HoldBackTest(gateways.ReconcilerTestCase):
         self.assertEqual({HAIRPIN, ANNOUNCEMENT, PROOF},
                          set(outcome.failures))
         self.assertEqual({}, gateway.world.found(resources.Advertised))
+
+    def test_one_cause_is_one_line_of_the_log(self):
+        log = self.useFixture(fixtures.FakeLogger())
+        gateway = self.gateway()
+        routes = [resources.KernelRoute(254, f'198.51.100.{number}/32',
+                                        'br-ex').ref for number in (11, 12)]
+        gateway.world.refuses.update(dict.fromkeys(routes, 'no memory'))
+        router = worlds.router(fips=['198.51.100.11', '198.51.100.12'])
+        for _attempt in range(3):
+            gateway.run(router)
+            gateway.clock += 60
+        self.assertEqual(
+            ['kernel_route 254,198.51.100.11/32 and 1 more: no memory'],
+            [line for line in log.output.splitlines()
+             if 'no memory' in line and 'Degraded' not in line])
 
     def test_the_route_stays_while_the_announcement_does(self):
         gateway = self.gateway()

@@ -129,7 +129,7 @@ class BesideTest(gateways.ReconcilerTestCase):
         return gateway, backend
 
     def test_what_the_waiting_need_stays(self):
-        """Not only what the one needs that is under way."""
+        """What keeps packets in stays with the devices that FRR needs."""
         gateway, backend = self.hanging('evpn_instance')
         backend.system = 'FRR'
         backend.gate.set()

@@ -45,8 +45,8 @@ OURS = {
         'diagnosis.address.verdicts', 'diagnosis.node.check',
         'engine.reconciler', 'forward.presence', 'forward.standing',
         'model.tenants',
-        'nft.transaction', 'ovn.absence', 'ovn.peering_rows',
-        'privileged.ofctl', 'watches.surroundings', 'privileged.checks',
+        'nft.transaction', 'ovn.absence', 'privileged.ofctl',
+        'watches.surroundings', 'privileged.checks',
         'privileged.limits', 'vlans', 'model.tenants', 'evpn_names'),
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
@@ -118,6 +118,8 @@ ELSEWHERE = {
         ('runtime.former', '_words'), ('runtime.former', '_locks'),
         ('diagnosis.node.running', '_words'),
         ('diagnosis.node.running', '_parent')),
+    'netlink.addresses has read the address': (
+        ('netlink.addresses', 'first'),),
     'options, and calls when a module is imported': (
         ('netlink.messages', 'narrow'), ('metrics.server', '_opened'),
         ('nft.rendering', 'chains')),

@@ -31,6 +31,7 @@ DIRECTORY = pathlib.Path(__file__).parent
 
 IN_VRF = nft_table.Manner(64000, 'jhash', True)
 NO_VRF = nft_table.Manner(64000, 'jhash', False)
+BESIDE_VNIS = nft_table.Manner(64000, 'jhash', True, True)
 CONSISTENT = nft_table.Manner(64000, 'consistent', True)
 
 
@@ -79,6 +80,7 @@ def cases():
         'ipv6': (6, (vip(rule(1, 1, net='fd00::', masquerade=True),
                          address='2001:db8::53', hairpin_masquerade=True),),
                  IN_VRF),
+        'beside_vnis': (4, (vip(),), BESIDE_VNIS),
         'default_vrf': (4, (vip(hairpin_masquerade=True),), NO_VRF),
     }
 

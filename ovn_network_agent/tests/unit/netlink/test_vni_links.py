@@ -38,7 +38,7 @@ class VniLinksTest(unittest.TestCase):
     def test_vxlan_device(self, tunnel, mtu):
         body = vni_links.encode_vxlan('vxlan-1', tunnel, mtu)
         self.assertEqual('vxlan', link(body).kind)
-        self.assertEqual(vni_links.Details(mtu, False, tunnel, False),
+        self.assertEqual(vni_links.Details(mtu, False, tunnel, False, True),
                          vni_links.decode(body))
 
     @given(st.integers(1, (1 << 32) - 1))

@@ -62,4 +62,5 @@ def tables(draw):
     return values.Table(
         {4: 'ip', 6: 'ip6'}[version], draw(_PORTS),
         draw(strategies.booleans()),
-        tuple(draw(vips(version, address)) for address in found))
+        tuple(draw(vips(version, address)) for address in found),
+        draw(strategies.booleans()))

@@ -106,7 +106,7 @@ class CodecTest(base.BaseTestCase):
             share = (0, 1)
             return ('ip', 1, True, (('192.0.2.1', False, False, ((
                 'tcp', 1, 1, False, (('10.0.0.1', True),),
-                (share,) * count),)),))
+                (share,) * count),)),), False)
 
         self.assertIsInstance(codec.unpack(packed(1024)), values.Table)
         self.refused(packed(codec.MOST))

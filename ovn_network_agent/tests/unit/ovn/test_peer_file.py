@@ -135,7 +135,8 @@ class PeeringsTest(base.BaseTestCase):
             self.cloud.router(number, f'10.0.{number}.1/24')
 
     def test_an_entry_is_what_both_say(self):
-        self.cloud.file(TWO)
+        self.cloud.file(TWO.replace('r1', f'{peers.key(1)}').replace(
+            'r2', f'{peers.key(2)}'))
         said = peers.Cloud()
         said.router(1, '10.0.1.1/24', x=2)
         said.router(2, '10.0.2.1/24', x=1)

@@ -30,7 +30,7 @@ class EvpnLimitsTest(base.BaseTestCase):
 
     def limits(self, drivers=('evpn',), **options):
         return limits.from_conf(world.conf(
-            drivers=list(drivers), evpn__local_ip=LOCAL, **options))
+            **{'drivers': list(drivers), 'evpn__local_ip': LOCAL, **options}))
 
     def refused(self, function, *args):
         error = self.assertRaises(OSError, function, *args)
@@ -65,6 +65,15 @@ class EvpnLimitsTest(base.BaseTestCase):
         for function, args in self.calls(self.limits(
                 network_cidr=['203.0.113.0/24'])):
             function(*args)
+
+    def test_tunnels_of_a_device(self):
+        of_device = self.limits(evpn__local_ip='',
+                                evpn__local_device='lo').evpn
+        devices = 1001, TABLE, LOCAL, 4789, 1450, ''
+        of_device.check_devices(*devices, source=LOCAL)
+        self.refused(of_device.check_devices, *devices)
+        self.refused(of_device.check_devices, *devices, '192.0.2.12')
+        self.refused(of_device.check_devices, 1001, TABLE, '', 4789, 1450, '')
 
     def test_nothing_without_the_driver(self):
         for function, args in self.calls(self.limits(

@@ -38,6 +38,10 @@ class LocalTest(base.JudgeTestCase):
                       'device of VRF vrf-provider', self.judge(
                           base.BROKEN, device='', vrf='vrf-provider'))
 
+    def test_a_device_without_an_address(self):
+        self.assertIn('"ip address add ADDRESS/32 dev eth7"', self.judge(
+            base.BROKEN, address='', wanted='eth7'))
+
     def test_the_device_is_down(self):
         self.assertIn('"ip link set lo up"', self.judge(base.BROKEN,
                                                         up=False))

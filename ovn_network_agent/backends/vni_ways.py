@@ -1,0 +1,83 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which VNIs have lost the way to other nodes, for too long to be a moment.
+
+zebra may have a VNI as up, and routes of it, without the neighbours that these
+need, for example after zebra alone was started again.  It makes them anew when
+the bridge of the VNI goes down and up, which withdraws the VNI of this node
+for two seconds.  So a way has to lack for :data:`LASTING`, and if that does
+not help, the next attempts come later and later.
+"""
+
+import time
+
+from oslo_log import log as logging
+
+from ovn_network_agent import evpn_names
+from ovn_network_agent.netlink import vni_neighbours
+
+LOG = logging.getLogger(__name__)
+
+#: Seconds for which a way lacks before the bridge goes down.
+LASTING = 10.0
+# Seconds between two readings, because the routes of BGP may be many.
+_FRESH = 1.0
+# Seconds until the next attempt, after the first and at most.
+_FIRST, _LAST = 60.0, 3600.0
+
+
+class Ways:
+    """What lacks in the kernel, and since when.
+
+    :param read: function as :func:`vni_neighbours.read_all`
+    :param clock: returns monotonic seconds
+    """
+
+    def __init__(self, read=vni_neighbours.read_all, clock=time.monotonic):
+        self._read = read
+        self._clock = clock
+        # From (VNI, next hop) to the time since which it lacks.
+        self._since = {}
+        self._until = 0.0
+        # By VNI: (pause after the last attempt, time until which it lasts).
+        self._pauses = {}
+
+    def lost(self):
+        """The VNIs whose bridges have to go down and up, a set.
+
+        :raises OSError: when the kernel does not answer
+        """
+        now = self._clock()
+        if now >= self._until:
+            self._since = {
+                (hop.vni, hop.via): self._since.get((hop.vni, hop.via), now)
+                for hop in self._read() if hop.lacks}
+            self._until = now + _FRESH
+        self._pauses = {vni: (pause, until) for vni, (pause, until)
+                        in self._pauses.items() if now < until + pause}
+        return {vni for (vni, _via), since in self._since.items()
+                if now - since >= LASTING and
+                now >= self._pauses.get(vni, (0.0, 0.0))[1]}
+
+    def renewed(self, vnis):
+        """Note that the bridges of VNIs are down, and say why."""
+        now = self._clock()
+        for vni in vnis:
+            hops = sorted(via for lost, via in self._since if lost == vni)
+            LOG.warning(
+                'VNI %d has routes to %s and no neighbour for them on %s, so '
+                'each packet there is lost; the bridge goes down and up, so '
+                'that zebra makes them anew', vni, ', '.join(hops),
+                evpn_names.bridge(vni))
+            pause = min(2 * self._pauses.get(vni, (_FIRST / 2, 0.0))[0], _LAST)
+            self._pauses[vni] = pause, now + pause

@@ -1,0 +1,168 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Routers in VNIs: two tenants have the same addresses behind them, too."""
+
+import contextlib
+import dataclasses
+import ipaddress
+import itertools
+import json
+import time
+
+from lab import balancers
+from lab import echo
+from lab import evpn
+from lab import node as nodes
+from lab import plan
+from lab import probe
+from ovn_network_agent.tests.lab import base
+
+# Of both tenants.
+_INSIDE = ipaddress.ip_network('10.99.0.0/24')
+# The addresses of their routers.
+_OUTSIDE, _FLOATING, _VIRTUAL = (str(evpn.CIDR[n]) for n in (200, 201, 202))
+_MOVE_MS = 1500
+
+
+@dataclasses.dataclass
+class Routed:
+    """What a tenant has behind a router.
+
+    :ivar tenant: :class:`evpn.Tenant`
+    :ivar router: :class:`routers.Router`
+    :ivar floating: :class:`cloud.Vm` with a floating IP
+    :ivar plain: one without, also a member of a balancer
+    """
+
+    tenant: evpn.Tenant
+    router: object
+    floating: object
+    plain: object
+
+
+def build(cloud, tenants):
+    """A router for each tenant, with a floating IP and a virtual IP."""
+    return [_routed(cloud, tenant) for tenant in tenants]
+
+
+def _routed(cloud, tenant):
+    router = cloud.neutron.add_interface(cloud.add_router(
+        f'router-{tenant.name}', ['gw1', 'gw2'], snat=False,
+        address=_OUTSIDE, provider=tenant.network), _INSIDE)
+    machines = [cloud.add_vm(router, 'gw2') for _n in range(2)]
+    for each in machines:
+        echo.start(each.node, tenant.port)
+    cloud.neutron.add_fip(router, machines[0].port, _FLOATING)
+    balancers.Balancer(cloud, router, [_VIRTUAL], machines[1:],
+                       port=tenant.port)
+    return Routed(tenant, router, *machines)
+
+
+class Routers:
+    """Mix-in for :class:`evpn_cloud.EvpnTestCase`."""
+
+    def outside(self, routed):
+        """The addresses that the PE has for what is behind a router."""
+        return _OUTSIDE, _FLOATING, _VIRTUAL, routed.plain.port.address
+
+    def wait_routed(self, routed, name):
+        """Wait until the PE has all of a router from a node."""
+        for prefix in (*(f'{each}/32' for each in (
+                _OUTSIDE, _FLOATING, _VIRTUAL)), str(_INSIDE)):
+            nodes.wait_until(
+                lambda p=prefix: f'{routed.tenant.name} has {p} from {name}: '
+                f'{self.paths(routed.tenant.vni, p)}',
+                lambda p=prefix: self.paths(routed.tenant.vni, p) == [name],
+                base.SETTLE)
+
+    def reach_routed(self):
+        """Hosts and machines behind routers, in both directions."""
+        self._reach([
+            (*ends, each.tenant.port) for each in self.routed for ends in (
+                (each.tenant.host, plan.CLIENT, _FLOATING),
+                (each.tenant.host, plan.CLIENT, _VIRTUAL),
+                (each.tenant.host, plan.CLIENT, each.plain.port.address),
+                (each.floating.node, _FLOATING, plan.CLIENT),
+                (each.plain.node, each.plain.port.address, plan.CLIENT))])
+
+    def test_routers(self):
+        """Floating IP, virtual IP and prefix, each from its own host."""
+        self.assertEqual(*({machine.port.address
+                            for machine in (each.floating, each.plain)}
+                           for each in self.routed))
+        for each in self.routed:
+            self.wait_routed(each, 'gw1')
+        self.reach_routed()
+        for one, other in itertools.permutations(self.routed):
+            for target in self.outside(one)[1:]:
+                report = probe.ping(one.tenant.host, target, 2, 0.02, 'tcp',
+                                    port=other.tenant.port)
+                self.assertEqual((0, 2), (report.received, report.lost),
+                                 str(report))
+        for name in self.cloud.gateways:
+            # A dispute of drivers would be among these.
+            self.assertFalse(json.loads(self.cloud.agents[name].ctl(
+                'status', '--json').stdout)['degraded'])
+
+    def test_what_is_said_of_routers(self):
+        """explain and addresses tell the tenants apart by their VNI."""
+        wanted = {(each.tenant.vni, address) for each in self.routed
+                  for address in (_OUTSIDE, _FLOATING, _VIRTUAL, str(_INSIDE))}
+        for each in self.routed:
+            self.wait_routed(each, 'gw1')
+        for vni, asked in sorted(wanted):
+            for name, outcome in (('gw1', 'ok'), ('gw2', 'elsewhere')):
+                done = self.cloud.agents[name].look(
+                    'explain', asked, '--client', plan.CLIENT, '--json',
+                    '--vni', str(vni))
+                found = json.loads(done.stdout)
+                self.assertEqual((outcome, vni, []), (
+                    found['outcome'], found['vni'], [
+                        one for one in found['findings'] if name == 'gw1' and
+                        one['verdict'] in ('WARN', 'BROKEN')]), found)
+        said = json.loads(self.cloud.agents['gw1'].ctl(
+            'addresses', '--json').stdout)['addresses']
+        self.assertLessEqual(wanted, {
+            (each['vni'], each['address']) for each in said
+            if each['state'] == 'announced'})
+
+    def test_a_router_and_a_machine_of_the_network(self):
+        """On the node of the gateway, and on another one."""
+        routed = self.routed[0]
+        for vm in self.machines[routed.tenant.name]:
+            self.reach(vm.node, 'tcp', _FLOATING, port=routed.tenant.port)
+            self.reach(vm.node, 'tcp', routed.plain.port.address,
+                       port=routed.tenant.port)
+
+    def test_a_gateway_that_moves(self):
+        """Its addresses follow, in their VNI; the other tenant's stay."""
+        routed, other = self.routed
+        reports = []
+        for name in ('gw2', 'gw1'):
+            with contextlib.ExitStack() as stack:
+                running = [stack.enter_context(self.probing(
+                    target, 'udp', of.tenant.host, of.tenant.port))
+                    for of in (routed, other) for target in (
+                        _FLOATING, of.plain.port.address)]
+                self.cloud.move(routed.router, name)
+                self.wait_routed(routed, name)
+                for each in running[:2]:
+                    each.wait_answered(base.SETTLE, after=time.monotonic())
+                    reports.append(each.stop())
+                for each in running[2:]:
+                    self.lossless(each)
+            base.note(f'gateway in a VNI to {name}: '
+                      f'{"; ".join(map(str, reports[-2:]))}')
+        self.reach_routed()
+        for report in reports:
+            self.assertLessEqual(report.longest_gap_ms, _MOVE_MS)

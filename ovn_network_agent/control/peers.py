@@ -21,7 +21,9 @@ from ovn_network_agent import model
 from ovn_network_agent import printable
 from ovn_network_agent import resources
 from ovn_network_agent.control import commands
+from ovn_network_agent.files import flaws
 from ovn_network_agent.ovn import peer_changes
+from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_routers
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock
@@ -86,7 +88,8 @@ class Peers:
             called = peer_routers.called(router)
             _refuse(called, peer_changes.there_already(router, given.name) or
                     peer_changes.twin(nb, router, given.target))
-            made = peer_changes.trial(nb, router, given.name, given.target)
+            made = peer_changes.trial(nb, router, given.name, given.target,
+                                      self._file())
         if made.state is model.PeerState.ERROR:
             _refuse(called, made.why)
         self._write(called, lambda api: peer_changes.AddIntent(
@@ -141,6 +144,12 @@ class Peers:
         self._need_the_driver()
         if self._conf.dry_run:
             raise commands.Refused('this is a dry run, which writes nothing')
+
+    def _file(self):
+        try:
+            return peer_file.load(self._conf)
+        except flaws.BadFile as e:
+            raise commands.Refused(f'not written: {e}') from e
 
     @contextlib.contextmanager
     def _rows(self):

@@ -16,6 +16,7 @@ from typing import Any
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import commands
+from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_intents as intents
 from ovn_network_agent.ovn import peer_routers
 from ovn_network_agent.ovn import peerings
@@ -28,17 +29,21 @@ _COLUMN = 'options'
 
 
 def trial(nb: columns.Tables, router: columns.Row, name: str,
-          target: str) -> model.Peering | None:
+          target: str, content: peer_file.Content) -> model.Peering | None:
     """The peering that an intent would make.  Pure.
 
     :param nb: the rows of NB
     :param router: row of Logical_Router
+    :param content: of the file of peerings
     """
     changed = columns.Changed(router, _COLUMN, {
         **columns.entries(router, _COLUMN),
         ownership.EXT_ID_PEER_TARGET + name: target})
-    there: queries.Databases = {'nb': {**nb, 'Logical_Router': {
-        **nb['Logical_Router'], router.uuid: changed}}}
+    database, table = peer_file.TABLE
+    there: queries.Databases = {
+        'nb': {**nb, 'Logical_Router': {
+            **nb['Logical_Router'], router.uuid: changed}},
+        database: {table: content.ends}}
     made = sources.one(peerings.Peerings(), f'{router.uuid}/{name}', there)
     return made if isinstance(made, model.Peering) else None
 

@@ -21,7 +21,9 @@ from ovn_network_agent import model
 from ovn_network_agent import printable
 from ovn_network_agent import resources
 from ovn_network_agent.control import commands
+from ovn_network_agent.files import flaws
 from ovn_network_agent.ovn import peer_changes
+from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_routers
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock
@@ -31,9 +33,6 @@ LOG = logging.getLogger(__name__)
 
 DRIVER = 'network_peer'
 _KIND = resources.Peering.kind
-_NEUTRON = 'neutron:router_name'
-_FORGOTTEN = ('Neutron replaces external_ids of its routers at each update of '
-              'a router; then the peering goes, and has to be added again')
 
 
 class Peers:
@@ -89,16 +88,15 @@ class Peers:
             called = peer_routers.called(router)
             _refuse(called, peer_changes.there_already(router, given.name) or
                     peer_changes.twin(nb, router, given.target))
-            made = peer_changes.trial(nb, router, given.name, given.target)
-            neutrons = _NEUTRON in router.external_ids
+            made = peer_changes.trial(nb, router, given.name, given.target,
+                                      self._file())
         if made.state is model.PeerState.ERROR:
             _refuse(called, made.why)
         self._write(called, lambda api: peer_changes.AddIntent(
             api, made.router, given.name, given.target))
         LOG.info('Peering %s of %s with %s was asked for (%s)', given.name,
                  called, made.target, made.state.value)
-        return json.dumps({**_intent(made),
-                           'note': _FORGOTTEN if neutrons else ''})
+        return json.dumps(_intent(made))
 
     def _remove(self, arguments, argv):
         for name in ('router', 'name'):
@@ -147,6 +145,12 @@ class Peers:
         if self._conf.dry_run:
             raise commands.Refused('this is a dry run, which writes nothing')
 
+    def _file(self):
+        try:
+            return peer_file.load(self._conf)
+        except flaws.BadFile as e:
+            raise commands.Refused(f'not written: {e}') from e
+
     @contextlib.contextmanager
     def _rows(self):
         try:
@@ -161,7 +165,7 @@ class Peers:
                 self._databases['nb'], 'OVN_Northbound', make,
                 self._conf.ovn.transaction_timeout, 'peers')
         except writing.NotWritten as e:
-            raise commands.Refused(f'external_ids of router {called}: {e}'
+            raise commands.Refused(f'options of router {called}: {e}'
                                    ) from e
         _refuse(called, done.refused)
 

@@ -130,16 +130,13 @@ def of_change(done):
     """The answer to "peer" for people.
 
     :param done: dict, the answer of the agent
-    :returns: text of one or more lines
+    :returns: text of one line
     """
     head = f'router {done["router_name"]}: peering {done["name"]}'
     if done['state'] == 'removed':
         return f'{head} removed\n'
     why = f': {done["why"]}' if done['why'] else ''
-    lines = [f'{head} with {done["target"]} written, {done["state"]}{why}']
-    if done['note']:
-        lines.append(f'note: {done["note"]}')
-    return '\n'.join(lines) + '\n'
+    return f'{head} with {done["target"]} written, {done["state"]}{why}\n'
 
 
 def _prefixes(texts):

@@ -16,6 +16,7 @@ from typing import Any
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import commands
+from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_intents as intents
 from ovn_network_agent.ovn import peer_routers
 from ovn_network_agent.ovn import peerings
@@ -23,21 +24,26 @@ from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovsdb import columns
 
-_COLUMN = 'external_ids'
+# Neutron replaces external_ids at each update of a router.
+_COLUMN = 'options'
 
 
 def trial(nb: columns.Tables, router: columns.Row, name: str,
-          target: str) -> model.Peering | None:
+          target: str, content: peer_file.Content) -> model.Peering | None:
     """The peering that an intent would make.  Pure.
 
     :param nb: the rows of NB
     :param router: row of Logical_Router
+    :param content: of the file of peerings
     """
     changed = columns.Changed(router, _COLUMN, {
         **columns.entries(router, _COLUMN),
         ownership.EXT_ID_PEER_TARGET + name: target})
-    there: queries.Databases = {'nb': {**nb, 'Logical_Router': {
-        **nb['Logical_Router'], router.uuid: changed}}}
+    database, table = peer_file.TABLE
+    there: queries.Databases = {
+        'nb': {**nb, 'Logical_Router': {
+            **nb['Logical_Router'], router.uuid: changed}},
+        database: {table: content.ends}}
     made = sources.one(peerings.Peerings(), f'{router.uuid}/{name}', there)
     return made if isinstance(made, model.Peering) else None
 
@@ -59,7 +65,8 @@ class _Change(commands.NorthboundCommand):
         if row is None:
             self.refused = f'router {self._uuid} is gone'
             return
-        row.verify(_COLUMN)
+        for column in intents.COLUMNS:
+            row.verify(column)
         self.refused = self._objection(row)
         if not self.refused:
             self._change(row)
@@ -95,14 +102,15 @@ class RemoveIntent(_Change):
         return unknown(row, self._name)
 
     def _change(self, row: columns.Row) -> None:
-        for key in intents.keys(self._name):
-            if key in row.external_ids:
-                row.delkey(_COLUMN, key)
+        for column in intents.COLUMNS:
+            for key in intents.keys(self._name):
+                if key in getattr(row, column):
+                    row.delkey(column, key)
 
 
 def there_already(row: columns.Row, name: str) -> str:
     """Why a router cannot have one more peering of a name, or ''."""
-    found = columns.entry(row, _COLUMN, ownership.EXT_ID_PEER_TARGET + name)
+    found = intents.words(row).get(ownership.EXT_ID_PEER_TARGET + name)
     return '' if found is None else (
         f'it has a peering {name} with {found!r}; remove that one first, or '
         'take another name')
@@ -115,15 +123,15 @@ def twin(nb: columns.Tables, router: columns.Row, target: str) -> str:
     """
     called = [names for row in nb['Logical_Router'].values()
               if target in (names := peer_routers.names(row))]
-    same = [name for name, intent in intents.read(columns.entries(
-        router, _COLUMN)).items() if len(called) == 1 and
+    same = [name for name, intent in intents.read(
+        intents.words(router)).items() if len(called) == 1 and
         intent.target in called[0]]
     return f'peering {same[0]} is with the same router' if same else ''
 
 
 def unknown(row: columns.Row, name: str) -> str:
     """Why a router has no peering of a name to remove, or ''."""
-    found = sorted(intents.names(columns.entries(row, _COLUMN)))
+    found = sorted(intents.names(intents.words(row)))
     return '' if name in found else (
         f'it has no peering {name!r}; it has ' +
         (', '.join(map(repr, found)) or 'none'))

@@ -15,7 +15,6 @@
 :mod:`private_names` lists the private names of python-ovs in use.
 """
 
-from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
@@ -92,15 +91,6 @@ def others(row: Row, column: str) -> dict[str, list[Any]]:
     """
     return {name: [*value.values, *value.values.values()]
             for name, value in row._data.items() if name != column}
-
-
-def any_of(row: Row, columns: Collection[str]) -> bool:
-    """Whether a row has one of some columns, such as a row of former values.
-
-    The attributes of the row would be converted for the answer, a set of
-    references in the time of its size.
-    """
-    return not row._data.keys().isdisjoint(columns)
 
 
 def referenced(row: Row, column: str) -> list[Uuid]:

@@ -20,6 +20,7 @@ from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import driver_subjects
 from ovn_network_agent.diagnosis.address import evpn
 from ovn_network_agent.diagnosis.address import kernel
+from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import packet_filters
 from ovn_network_agent.diagnosis.address import peers
@@ -159,7 +160,7 @@ def _here(facts):
     found += [*kernel.judge(facts), packet_filters.judge(facts)]
     if not facts.announces:
         return found
-    return found + bgp.judge(facts) + kernel.way_back(facts)
+    return found + bgp.judge(facts) + lookups.way_back(facts)
 
 
 def _of_driver_subjects(findings):

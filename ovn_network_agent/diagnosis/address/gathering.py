@@ -30,6 +30,7 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import driver_subjects
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import finding
+from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import devices
@@ -200,7 +201,7 @@ def _in_ovn(conf, address, drivers, found, standings):
         if not isinstance(found.standing, dict) or (
                 addresses.TENANT in found.standing.get('kinds', ())):
             return found, []
-        about, bindings = subjects.without_ovn(
+        about, bindings = needs.without_ovn(
             address, conf.bridge_dev, devices.node(
                 conf.bridge_dev, conf.frr.vrf_name), drivers), ()
     found = _with_inside(conf, dataclasses.replace(

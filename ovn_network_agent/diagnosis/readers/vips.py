@@ -16,7 +16,7 @@ import dataclasses
 
 from ovn_network_agent import port_forwards
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.readers import devices
 from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import presence
@@ -48,7 +48,7 @@ def find(conf, address, said, drivers):
     node = devices.node(
         conf.frr.vrf_name, conf.port_forward.port_forward_dev,
         extent=port_forwards.extent(port_forwards.Forwards((vip,))))
-    return subject.of_vip(vip, node, gateway(known), drivers)
+    return needs.of_vip(vip, node, gateway(known), drivers)
 
 
 def with_health(vip, said):

@@ -13,9 +13,11 @@
 
 """Two tenants' routers that peer inside OVN, with traffic."""
 
+import json
 import time
 
 from lab import node as nodes
+from lab import plan
 from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import peering
@@ -100,6 +102,37 @@ class TestNetworkPeer(base.LabTestCase):
         self.say(self.beta, 'web', self.alpha.uuid)
         self.wait_rows(2, 2, 6, 4)
         self.reachable()
+
+    def test_commands(self):
+        """Written, shown, explained and removed by the programs alone."""
+        agent = self.cloud.agents['gw2']
+        for one, name, other in ((self.alpha, 'db', self.beta),
+                                 (self.beta, 'web', self.alpha)):
+            agent.ctl('peer', 'add', one.uuid, name, other.uuid)
+            self.addCleanup(agent.ctl, 'peer', 'remove', one.uuid, name,
+                            check=False)
+        self.wait_rows(2, 2, 6, 4)
+        self.reachable()
+        self.assertIn('2 created', agent.ctl('peers').stdout)
+        for client, verdict in ((self.here.port.address, 'OK'),
+                                (plan.CLIENT, 'NOT CHECKED')):
+            done = agent.look('explain', self.there.port.address, '--client',
+                              client, '--json')
+            said = json.loads(done.stdout)
+            self.assertEqual((0, 'ok'), (done.returncode, said['outcome']),
+                             said)
+            verdicts = {each['check']: each['verdict']
+                        for each in said['findings']}
+            self.assertEqual(('OK', 'OK', verdict, 'OK'), tuple(
+                verdicts.get(check) for check in (
+                    'peering', 'peering-rows', 'peering-policies',
+                    'peering-writer')), said)
+        done = agent.look('doctor', 'peerings')
+        self.assertIn('2 created, 0 pending', done.stdout)
+        agent.ctl('peer', 'remove', self.alpha.uuid, 'db')
+        self.wait_rows(0, 0, 0, 0)
+        self.assertTrue(probe.unreachable(self.here.node, 'icmp',
+                                          self.there.port.address))
 
     def test_a_damage_is_repaired(self):
         self.peer()

@@ -54,6 +54,10 @@ class PeersTestCase(base.CtlTestCase):
 
     def start(self, **options):
         self.started = self.ready('lrp-r1', 'lrp-r2', 'lrp-r3', **options)
+        self.eventually(lambda: not self.planned(), self.planned)
+
+    def planned(self):
+        return json.loads(self.call('plan'))['steps']
 
     def peers(self):
         found = json.loads(self.ends(0, self.ctl('peers', '--json')).stdout)

@@ -64,7 +64,7 @@ class Watcher:
     def start(self):
         """Start the thread."""
         self._thread = threading.Thread(target=self._run, daemon=True,
-                                        name='rules-file')
+                                        name='watched-file')
         self._thread.start()
 
     def stop(self):

@@ -176,12 +176,13 @@ class Access(typing.NamedTuple):
 def read_access(sources):
     """Find the named files that the agent's user cannot read: :class:`Access`.
 
-    The files are those of the configuration, of TLS, and the rules of port
-    forwarding.  A file that does not exist is left to other checks.  The
-    program is that of doctor, which is installed with the agent.
+    The files are those of the configuration and of TLS, the rules of port
+    forwarding, and the peerings.  A file that does not exist is left to other
+    checks.  The program is that of doctor, which is installed with the agent.
     """
     conf = sources.conf
-    wanted = [*(conf.config_file or ()), conf.port_forward.rules_file]
+    wanted = [*(conf.config_file or ()), conf.port_forward.rules_file,
+              conf.network_peer.peers_file]
     for files in tls.by_remote(conf).values():
         wanted += [files.ca, files.cert, files.key]
     paths = sorted({path for path in wanted if path})

@@ -14,6 +14,8 @@
 
 import json
 
+import fixtures
+
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import peering
 from ovn_network_agent.diagnosis.address import explanation
@@ -218,21 +220,26 @@ class DryRunTest(PeersTestCase):
         self.assertEqual(before, self.nb.content())
 
 
-class LooksTest(PeersTestCase, doctor.Looks):
+class LooksTestCase(PeersTestCase, doctor.Looks):
     """What explain and doctor find, beside the agent."""
+
+    options = {}
 
     def setUp(self):
         super().setUp()
-        self.start()
+        self.start(**self.options)
         self.conf = self.of_databases(
             drivers=[*base.DRIVERS, 'network_peer'],
-            control_socket=self.socket)
+            control_socket=self.socket, **self.options)
 
     def explained(self, address, client='192.0.2.1'):
         """(outcome, dict of check to finding)."""
         found, = gathering.gather(self.conf, address, client, self.socket)
         said = explanation.explain(found)
         return said.outcome, {each.check: each for each in said.findings}
+
+
+class LooksTest(LooksTestCase):
 
     def agree(self):
         self.add('r1', 'db', 'r2')
@@ -329,3 +336,27 @@ class WaitTest(PeersTestCase):
         before = self.nb.content()
         self.assertNotIn('peering', self.ends(0, self.ctl('plan')).stdout)
         self.assertEqual(before, self.nb.content())
+
+
+class FileTest(LooksTestCase):
+    """Peerings in the file of the operator."""
+
+    def setUp(self):
+        path = self.useFixture(fixtures.TempDir()).join('peers.yaml')
+        with open(path, 'w') as opened:
+            opened.write('network_peers: [{name: db, routers: [r1, r2]}]')
+        self.options = {'network_peer__peers_file': path}
+        super().setUp()
+
+    def test_all_commands_know_them(self):
+        self.become(r1_db=('created', 'in place'),
+                    r2_db=('created', 'in place'))
+        outcome, found = self.explained('10.0.2.9', '10.0.1.9')
+        self.assertEqual((Outcome.OK, {doctor.OK}), (
+            outcome, {each.verdict for each in found.values()}), found)
+        self.assertIn('the file of peerings has this name',
+                      self.add('r1', 'db', 'r3', status=1).stderr)
+        # The file speaks for both, and the new peering has another name.
+        self.add('r1', 'web', 'r3')
+        self.become(r1_db=('created', 'in place'), r1_web=('pending', ''),
+                    r2_db=('created', 'in place'))

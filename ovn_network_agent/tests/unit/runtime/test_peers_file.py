@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the check of a configuration says about a file of peerings."""
+
+import fixtures
+from oslotest import base
+
+from ovn_network_agent.files import flaws
+from ovn_network_agent.runtime import configuration
+from ovn_network_agent.runtime import peers_file
+from ovn_network_agent.tests.unit import world
+
+GOOD = 'network_peers: [{name: x, routers: [r1, r2]}'
+
+
+class PeersFileTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.useFixture(fixtures.TempDir()).join('peers.yaml')
+
+    def conf(self, text, drivers=('network_peer',)):
+        if text is not None:
+            with open(self.path, 'w') as opened:
+                opened.write(text)
+        return world.conf(network_peer__peers_file=self.path,
+                          drivers=list(drivers))
+
+    def test_a_file_that_cannot_be_used_prevents_a_start(self):
+        for text in (None, '', '- x', 'network_peers: [', 'network_peers: {}'):
+            conf = self.conf(text)
+            message, = configuration.file_problems(conf)
+            self.assertIn(self.path, message)
+            self.assertRaises(flaws.BadFile, peers_file.PeersFile, conf)
+
+    def test_a_bad_entry_does_not(self):
+        conf = self.conf(GOOD + ', 7, {name: y}]')
+        self.assertEqual([], configuration.file_problems(conf))
+        found = [text for text in configuration.warnings(conf)
+                 if self.path in text]
+        self.assertEqual(2, len(found), found)
+        for number, text in enumerate(found, 1):
+            self.assertIn(f'line 1: network_peers[{number}]', text)
+        made = peers_file.PeersFile(conf)
+        self.assertEqual(2, len(made.content.ends))
+        reason, = made.reasons
+        self.assertEqual(f'{found[0]} (and 1 more, see the log)', reason)
+
+    def test_without_the_driver(self):
+        conf = self.conf(GOOD + ']', ['fip_route'])
+        self.assertIn('without the driver network_peer no router peers',
+                      ' '.join(configuration.warnings(conf)))
+        self.assertIsNone(peers_file.of_drivers(conf, [
+            world.driver('fip_route', conf)]))
+
+    def test_without_a_file(self):
+        made = peers_file.of_drivers(conf := world.conf(), [
+            world.driver('network_peer', conf)])
+        self.assertEqual(({}, ()), (made.content.ends, made.reasons))

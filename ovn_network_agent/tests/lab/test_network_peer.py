@@ -127,45 +127,37 @@ class TestNetworkPeer(peered.PeeredTestCase):
         self.cloud.neutron.remove_router(delta)
         self.wait_rows(*peered.ROWS)
 
-    def test_the_writer_dies(self):
-        before = self.rows()
-        begin = time.monotonic()
-        self.damage()
-        base.note(f'mended after {time.monotonic() - begin:.2f} s')
-        first = self.writer()
-        other, = set(self.cloud.agents) - {first}
-        agent = self.cloud.agents[first]
+    def test_agents_end_and_start(self):
+        """The writer is killed, the next one stops, both start at once."""
+        before, first = self.rows(), self.mended()
+        agents = dict(self.cloud.agents)
         with self.probing(self.there.port.address,
                           node=self.here.node) as running:
-            agent.kill()
-            self.addCleanup(agent.wait_ready)
-            self.addCleanup(agent.start)
+            agents[first].kill()
             self.lossless(running)
         self.assertEqual(before, self.rows())
-        begin = time.monotonic()
-        self.damage()
-        base.note(f'the next writer mended after '
-                  f'{time.monotonic() - begin:.2f} s')
-        self.assertEqual(other, self.writer())
-        self.assertEqual(before, self.rows())
-
-    def test_agents_stop_and_start_at_once(self):
-        before = self.rows()
-        agents = self.cloud.agents.values()
-        for agent in agents:
-            agent.stop()
+        self.assertNotEqual(first, self.mended())
+        agents[self.writer()].stop()
         self.assertEqual(before, self.rows())
         self.reachable()
         self.take(before)
         self.wait_rows(*peered.NONE)
         written = self.transactions()
-        for agent in agents:
+        for agent in agents.values():
             agent.start()
-        for agent in agents:
+        for agent in agents.values():
             agent.wait_ready()
         self.wait_rows(*peered.ROWS)
         self.assertEqual(written + 1, self.transactions())
         self.reachable()
+
+    def mended(self):
+        """Damage a row; returns who has mended it."""
+        before, begin = self.rows(), time.monotonic()
+        self.damage()
+        base.note(f'mended after {time.monotonic() - begin:.2f} s')
+        self.assertEqual(before, self.rows())
+        return self.writer()
 
     def test_the_gateway_is_drained_and_dies(self):
         """Both routers have their gateways there."""

@@ -39,7 +39,8 @@ class PrivateName(typing.NamedTuple):
 NAMES = (
     PrivateName(
         'ovs.db.idl:Row', '_data',
-        ('ovn.comparisons', 'ovsdb.columns', 'ovsdb.replica'),
+        ('ovn.comparisons', 'ovsdb.columns', 'ovsdb.replica',
+         'ovsdb.values'),
         'whether a column is replicated, and references to rows that are '
         'not; attributes of a row have neither; equal values of many rows '
         'that are there once'),
@@ -66,11 +67,11 @@ NAMES = (
         'ovs.db.idl:Idl', '_db', ('ovsdb.question', 'ovsdb.replica'),
         'the name of the database, for the log and for questions'),
     PrivateName(
-        'ovs.db.idl:Idl', '__row_update', ('ovsdb.replica',),
+        'ovs.db.idl:Idl', '__row_update', ('ovsdb.values',),
         'the columns of a row without the checks that their types do not '
         'need: most of the time that a load of thousands of rows takes'),
     PrivateName(
-        'ovs.db.idl:Idl', '__add_default', ('ovsdb.replica',),
+        'ovs.db.idl:Idl', '__add_default', ('ovsdb.values',),
         'the default values of a table once, and not for each of thousands '
         'of rows'),
     PrivateName(

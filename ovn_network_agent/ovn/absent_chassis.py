@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ovn_network_agent import notices
+from ovn_network_agent import ownership
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.ovn import absence
 from ovn_network_agent.ovn import silence
@@ -59,17 +60,37 @@ class AbsentChassis:
         options = self._conf.gateway_drain
         grace = options.stale_chassis_grace_period if self._is_wanted else 0
         limit = options.silent_chassis_limit
-        tags, present = self._builder.hosts()
+        tags, present = hosts(self._builder)
         if not present:
             # Without its own row in SB, nothing else can be missing there.
             session = None
         wanted = grace and limit
         facts = silence.read(
             sb, self._builder.chassis,
-            self._builder.gateway_chassis()) if wanted else None
+            self._builder.index('sb', 'Port_Binding', 'bound').keys()
+        ) if wanted else None
         present = present - self.silence.look(
             facts, session if wanted else None, limit)
         if self.absence.look(tags, present, session, grace):
             self._wake('chassis gone or back', stale=(notices.CHASSIS_GONE,))
         self.counts = (self.absence.due_in() is not None or
                        self.silence.due_in() is not None)
+
+
+def hosts(builder: snapshot.Builder
+          ) -> tuple[set[ownership.Owner], set[ownership.Owner]]:
+    """The owners of managed rows, and all chassis.
+
+    :returns: those in the marks of managed routes and in the requests for BFD;
+        those of all chassis, empty while SB does not have this chassis
+    """
+    names = builder.index('sb', 'Chassis', 'name')
+    by_host = builder.index('sb', 'Chassis', 'hostname')
+    left = {*builder.index('nb', 'Logical_Router_Static_Route', 'tag').keys(),
+            *(ownership.Owner(chassis=name) for name in
+              builder.index('nb', 'NB_Global', 'request').keys())}
+    if builder.own_chassis() is None:
+        return left, set()
+    return left, {ownership.Owner(host, name) for host in by_host.keys()
+                  for uuid in by_host.find(host)
+                  for name in names.keys_of(uuid)}

@@ -34,7 +34,7 @@ from ovn_network_agent.ovsdb.columns import Row
 class WakeEvent(ovsdb_event.RowEvent):
     """A :class:`drivers.base.Watch` as an ovsdbapp RowEvent.
 
-    ``match_fn`` runs on the IDL thread and only looks at columns; ``run``
+    Both run on the IDL thread: ``match_fn`` only looks at columns, and ``run``
     fires the trigger and carries nothing.
 
     :param owner: name of the driver; without this part of the key, equal
@@ -42,9 +42,6 @@ class WakeEvent(ovsdb_event.RowEvent):
     :param is_own: a method of :class:`ovn.own_rows.OwnRows`, if only rows of
         this chassis count
     """
-
-    # The event runs without the row, see ovsdb.replica.Handler.
-    blind = True
 
     def __init__(self, owner: str, watch: base.Watch,
                  trigger: triggers.Trigger,
@@ -74,10 +71,11 @@ class WakeEvent(ovsdb_event.RowEvent):
     def match_fn(self, event: str, row: Row, old: Row | None) -> bool:
         """Whether a watched column has changed, in a row that counts.
 
-        A row that is new or gone has no former values.
+        A row that is new or gone has no former values.  As attributes they
+        would be converted, a set of references in the time of its size.
         """
-        if event == self.ROW_UPDATE and not columns.any_of(
-                old, self._watch.columns):
+        if old is not None and old._data.keys().isdisjoint(
+                self._watch.columns):
             return False
         return self._is_own is None or self._is_own(row, old)
 

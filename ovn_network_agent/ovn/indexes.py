@@ -232,7 +232,8 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'routed': Index(
                 lambda r: [True] if columns.has_entry(r, policies.ROUTED) and
                 policies.is_routed(r) else ()),
-            'vni': Index(vnis.asserted),
+            'vni': Index(lambda r: [True] if columns.has_entry(
+                r, vnis.ASSERTED) else ()),
             'policy': _policy(policies.ROUTER)},
         ('nb', 'Logical_Switch'): {
             'uuid': Index(lambda r: [str(r.uuid)]),

@@ -46,14 +46,18 @@ class Intent:
     problem: str = ''
 
 
+#: Of Logical_Router; of a key that is in both, the last one counts.
+COLUMNS = ('external_ids', 'options')
+
+
 def words(row: columns.Row) -> dict[str, str]:
     """What a row says, by key.
 
     Neutron replaces external_ids at each update of a router, and leaves the
     keys of others in options.  OVN passes over options that it does not know.
     """
-    return {**columns.entries(row, 'external_ids'),
-            **columns.entries(row, 'options')}
+    return {key: value for column in COLUMNS
+            for key, value in columns.entries(row, column).items()}
 
 
 def names(said: Mapping[str, str]) -> set[str]:
@@ -61,6 +65,11 @@ def names(said: Mapping[str, str]) -> set[str]:
     return {key.removeprefix(prefix) for key in said
             for prefix in (_TARGET, _EXPORT, _IMPORT)
             if key.startswith(prefix)}
+
+
+def keys(name: str) -> tuple[str, ...]:
+    """All keys that are about a peering."""
+    return _TARGET + name, _EXPORT + name, _IMPORT + name
 
 
 def read(said: Mapping[str, str]) -> dict[str, Intent]:

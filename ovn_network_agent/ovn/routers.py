@@ -80,10 +80,14 @@ class Routers:
                  ) -> list[model.GatewayPort]:
         """The ports with the VNI of their network, if the router agrees."""
         chosen = self._inputs.chosen.machines
-        said = (self._rows.find('nb', _ROUTER, 'vni').keys_of(uuid)
-                if chosen and chosen.vnis is not None else ())
-        return [dataclasses.replace(port, vni=vnis.checked(each, port.vni))
-                for each in said for port in ports] or ports
+        row = chosen and chosen.vnis is not None and self._rows.find(
+            'nb', _ROUTER, 'vni').keys_of(uuid) and self._rows.row(
+                'nb', _ROUTER, uuid)
+        if not row:
+            return ports
+        said = vnis.asserted(row)
+        return [dataclasses.replace(port, vni=vnis.checked(said, port.vni))
+                for port in ports]
 
     def sent(self, uuid: Uuid) -> tuple[tuple[str, frozenset[str]], ...]:
         """The addresses in nat_addresses of each gateway port."""

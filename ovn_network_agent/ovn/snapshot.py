@@ -15,7 +15,6 @@
 The builder is pure: it works on rows that the caller passes in.
 """
 
-from collections.abc import Collection
 from collections.abc import Iterator
 import dataclasses
 
@@ -63,12 +62,14 @@ class Builder:
     :ivar whole: whether the last view was built from whole tables, and not
         only from the changes that the servers reported
     :ivar own: :class:`own_chassis.OwnChassis` of the last view
+    :ivar index: finds an index of the rows of the last view
     """
 
     def __init__(self, gateway_port: str = '',
                  chosen: inputs.Choice = inputs.Choice()) -> None:
         self._rows = queries.Queries(
             tenants.indexed(indexes.make(), chosen.tenants))
+        self.index = self._rows.index
         self._inputs = inputs.Inputs(gateway_port, chosen=chosen)
         located = segments.Segments(self._rows, self._inputs)
         self._addresses = addresses.Addresses(self._rows, self._inputs)
@@ -223,32 +224,13 @@ class Builder:
 
     def behind(self, router: model.Router) -> Iterator[tenants.Whole]:
         """See :class:`tenants.Tenants`; of a router of the last view."""
-        uuid = self._rows.index('nb', _ROUTER, 'uuid').first(router.uuid)
+        uuid = self.index('nb', _ROUTER, 'uuid').first(router.uuid)
         return self._tenants.behind(router, uuid) if uuid else iter(())
-
-    def hosts(self) -> tuple[set[ownership.Owner], set[ownership.Owner]]:
-        """The owners of managed rows, and all chassis.
-
-        :returns: those in the marks of managed routes and in the requests for
-            BFD; those of all chassis, empty while SB does not have this
-            chassis
-        """
-        names = self._rows.index('sb', 'Chassis', 'name')
-        hosts = self._rows.index('sb', 'Chassis', 'hostname')
-        left = {*self._rows.index('nb', 'Logical_Router_Static_Route',
-                                  'tag').keys(),
-                *(ownership.Owner(chassis=name) for name in
-                  self._rows.index('nb', 'NB_Global', 'request').keys())}
-        if self.own_chassis() is None:
-            return left, set()
-        return left, {ownership.Owner(host, name) for host in hosts.keys()
-                      for uuid in hosts.find(host)
-                      for name in names.keys_of(uuid)}
 
     @property
     def doubled(self) -> tuple[str, ...]:
         """The names in the options that several routers have, sorted."""
-        labels = self._rows.index('nb', 'Logical_Router', 'label')
+        labels = self.index('nb', 'Logical_Router', 'label')
         return tuple(sorted(name for name in self.chosen.selected.routers
                             if len(labels.find(name)) > 1))
 
@@ -260,7 +242,7 @@ class Builder:
     @property
     def distributed(self) -> bool:
         """Whether the cloud has distributed floating IPs."""
-        return bool(self._rows.index('nb', 'NAT', 'machine').keys())
+        return bool(self.index('nb', 'NAT', 'machine').keys())
 
     @property
     def inhabited(self) -> frozenset[Uuid]:
@@ -270,21 +252,16 @@ class Builder:
 
     def own_chassis(self) -> Uuid | None:
         """UUID of the row of this chassis in SB."""
-        return self._rows.index('sb', 'Chassis', 'name').first(self.chassis)
+        return self.index('sb', 'Chassis', 'name').first(self.chassis)
 
     def ports_here(self) -> frozenset[str]:
         """Names of the router ports and machines' ports of this chassis."""
         return frozenset(
             name for bound, names in (('bound', 'redirect'),
                                       ('hosted', 'machine'))
-            for uuid in self._rows.index('sb', 'Port_Binding', bound).find(
+            for uuid in self.index('sb', 'Port_Binding', bound).find(
                 self.chassis)
-            for name in self._rows.index('sb', 'Port_Binding',
-                                         names).keys_of(uuid))
-
-    def gateway_chassis(self) -> Collection[str]:
-        """Names of all chassis that a gateway port is bound to."""
-        return self._rows.index('sb', 'Port_Binding', 'bound').keys()
+            for name in self.index('sb', 'Port_Binding', names).keys_of(uuid))
 
     def cross_check(self, confirmed: frozenset[str]
                     ) -> cross_check.CrossCheck:
@@ -293,7 +270,7 @@ class Builder:
         :param confirmed: see :class:`ovn.cross_check.CrossCheck`
         """
         return cross_check.CrossCheck(
-            self._rows.index, self.chassis, confirmed,
+            self.index, self.chassis, confirmed,
             self._inputs.chosen.machines is not None,
             self._vni_networks.domain)
 
@@ -316,7 +293,7 @@ class Builder:
         node is still the same.
         """
         if self._identified != (wiring, former):
-            self.own = own_chassis.find(self._rows.index, wiring, former)
+            self.own = own_chassis.find(self.index, wiring, former)
             self._identified = wiring, former
         if not self.own.name:
             raise own_chassis.Unknown(self.own.text)
@@ -343,10 +320,10 @@ class Builder:
 
     def _namesakes(self) -> tuple[str, ...]:
         """Names of the other chassis with the host name of this one."""
-        names = self._rows.index('sb', 'Chassis', 'name')
+        names = self.index('sb', 'Chassis', 'name')
         return tuple(sorted({
-            name for uuid in self._rows.index(
-                'sb', 'Chassis', 'hostname').find(self._hostname)
+            name for uuid in self.index('sb', 'Chassis', 'hostname').find(
+                self._hostname)
             for name in names.keys_of(uuid)} - {self.chassis}))
 
     # -- routers ----------------------------------------------------------
@@ -363,7 +340,7 @@ class Builder:
 
     def _look_at_tenants(self) -> None:
         """Bring the networks of tenants up to date."""
-        by_text = self._rows.index('nb', _ROUTER, 'uuid')
+        by_text = self.index('nb', _ROUTER, 'uuid')
         self._tenants.look({
             *(each.uuid for each in self._seen),
             *(uuid for group in self._candidates for text in group.routers

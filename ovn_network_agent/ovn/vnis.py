@@ -32,6 +32,8 @@ from ovn_network_agent.ovsdb.columns import Row
 _BGPVPN = 'neutron_bgpvpn:'
 # The keys of external_ids that have a VNI.
 KEYS = (ownership.EXT_ID_VNI, f'{_BGPVPN}vni')
+# Where the row of a router says which VNI its network has to have.
+ASSERTED = (('external_ids', ownership.EXT_ID_VNI),)
 # By the key in both prefixes: imports, exports.
 _LISTS = {'rt': (True, True), 'it': (True, False), 'et': (False, True)}
 
@@ -49,11 +51,10 @@ def read(row: Row) -> tuple[model.Vni, ...]:
     return (_vni(row, _BGPVPN, text, KEYS[1]),)
 
 
-def asserted(row: Row) -> tuple[model.Vni, ...]:
-    """What the row of a router says, at most one."""
-    own = columns.entry(row, 'external_ids', ownership.EXT_ID_VNI)
-    return () if own is None else (_vni(row, ownership.EXT_ID_EVPN, own,
-                                        ownership.EXT_ID_VNI),)
+def asserted(row: Row) -> model.Vni:
+    """What the row of a router says that has this key."""
+    own = columns.entry(row, 'external_ids', ownership.EXT_ID_VNI) or ''
+    return _vni(row, ownership.EXT_ID_EVPN, own, ownership.EXT_ID_VNI)
 
 
 def checked(said: model.Vni, found: model.Vni | None) -> model.Vni:

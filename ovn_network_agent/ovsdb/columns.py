@@ -15,7 +15,6 @@
 :mod:`private_names` lists the private names of python-ovs in use.
 """
 
-from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
@@ -74,6 +73,16 @@ def has_entry(row: Row, places: Iterable[tuple[str, str]]) -> bool:
     return any(entry(row, column, key) is not None for column, key in places)
 
 
+class Changed:
+    """A row as it would be with another value of one column."""
+
+    def __init__(self, row: Row, column: str, value: Any) -> None:
+        self.uuid = row.uuid
+        datum = row._data[column]
+        self._data = {**row._data, column: type(datum).from_python(
+            datum.type, value, lambda each: each)}
+
+
 def others(row: Row, column: str) -> dict[str, list[Any]]:
     """The atoms of all columns but one, for a comparison.
 
@@ -82,15 +91,6 @@ def others(row: Row, column: str) -> dict[str, list[Any]]:
     """
     return {name: [*value.values, *value.values.values()]
             for name, value in row._data.items() if name != column}
-
-
-def any_of(row: Row, columns: Collection[str]) -> bool:
-    """Whether a row has one of some columns, such as a row of former values.
-
-    The attributes of the row would be converted for the answer, a set of
-    references in the time of its size.
-    """
-    return not row._data.keys().isdisjoint(columns)
 
 
 def referenced(row: Row, column: str) -> list[Uuid]:

@@ -27,9 +27,7 @@ from typing import Any
 import uuid
 
 from oslo_log import log as logging
-from ovsdbapp.backend.ovs_idl import connection as ovsdbapp_connection
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
-from ovsdbapp.backend.ovs_idl import idlutils
 
 from ovn_network_agent import backoff
 from ovn_network_agent import notyet
@@ -63,7 +61,7 @@ def pauses():
             int(backoff.spread(_LONGEST_PAUSE)))
 
 
-class Idl(ovsdbapp_connection.OvsdbIdl):
+class Idl(values.QuickIdl):
     """Replica that remembers changed rows and feeds the event handler.
 
     :param handler: ovsdbapp RowEventHandler
@@ -95,9 +93,6 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         self._usual = probe_interval
         self._hurried = self._hurry = False
         self._choosing = False
-        # By table and name.
-        self._columns = collections.defaultdict(dict)
-        self._defaults = {}
         self._session.reconnect.set_backoff(*pauses())
 
     @property
@@ -212,8 +207,7 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
                   reason)
         self.doubt = reason
         self.last_id = _FROM_THE_START
-        # Rows share values, and a shared value may be what is wrong.
-        self._columns.clear()
+        self.forget_values()
         self._session.force_reconnect()
 
     def post_connect(self):
@@ -242,54 +236,6 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
             # A bug in one event must not stop the other events.
             LOG.exception('An event of %s failed', row._table.name)
             self._wake()
-
-    def _Idl__row_update(self, table, row, row_json):
-        """Take in the columns of a row; see :mod:`values`.
-
-        The library calls this method ``__row_update`` of its class.
-
-        :param table: ovs.db.schema.TableSchema
-        :param row: ovs.db.idl.Row
-        :param row_json: dict of name of a column to JSON
-        :returns: whether a column that counts has changed
-        """
-        known = self._columns[table.name]
-        changed, unusual = False, {}
-        for name, value in row_json.items():
-            column = known.get(name)
-            if column is None and name in table.columns:
-                column = known[name] = values.Column(table.columns[name])
-            taken = None if column is None else column.take(
-                row._data, value)
-            if taken is None:
-                unusual[name] = value
-            changed |= bool(taken)
-        # The library complains, and run() hears of this.
-        return bool(unusual and super()._Idl__row_update(
-            table, row, unusual)) or changed
-
-    def _Idl__add_default(self, table, row_json):
-        """Add the columns that the server leaves out of a new row.
-
-        The library calls this method ``__add_default`` of its class.  The
-        library goes through the types of all columns for each row, and gets
-        the same values each time.
-
-        :param table: IdlTable
-        :param row_json: dict of name of a column to JSON
-        """
-        known = self._defaults.get(table.name)
-        if known is None:
-            known = self._defaults[table.name] = {}
-            super()._Idl__add_default(table, known)
-        for name, value in known.items():
-            row_json.setdefault(name, value)
-
-    def cooperative_yield(self):
-        """Do nothing: the loop thread waits for the end of the load anyhow.
-
-        The library sleeps for each row, about a second for 14,000 rows.
-        """
 
 
 class Unavailable(Exception):
@@ -348,8 +294,6 @@ class Handler(ovsdb_event.RowEventHandler):
     def __init__(self):
         # By table its events, as the keys of a dict that never changes.
         self._of_table = {}
-        # An event that has run once goes on the thread of the handler.
-        self._changes = threading.Lock()
         super().__init__()
 
     def watch_events(self, events):
@@ -359,10 +303,9 @@ class Handler(ovsdb_event.RowEventHandler):
 
     def watch_event(self, event):
         """Likewise for one event."""
-        with self._changes:
-            super().watch_event(event)
-            self._of_table[event.table] = {
-                **self._of_table.get(event.table, {}), event: None}
+        super().watch_event(event)
+        self._of_table[event.table] = {
+            **self._of_table.get(event.table, {}), event: None}
 
     def unwatch_events(self, events):
         """As of the library: an event that is not there is no error."""
@@ -371,11 +314,10 @@ class Handler(ovsdb_event.RowEventHandler):
 
     def unwatch_event(self, event):
         """Likewise for one event."""
-        with self._changes:
-            super().unwatch_event(event)
-            self._of_table[event.table] = {
-                other: None for other in self._of_table.get(event.table, ())
-                if other != event}
+        super().unwatch_event(event)
+        self._of_table[event.table] = {
+            other: None for other in self._of_table.get(event.table, ())
+            if other != event}
 
     def matching_events(self, event, row, updates):
         """The events that match a row, those of high priority first.
@@ -389,24 +331,17 @@ class Handler(ovsdb_event.RowEventHandler):
             key=lambda each: -each.priority)
 
     def notify(self, event, row, updates=None):
-        """Have the thread run the events that match a row.
+        """Run the events that match a row, on the thread of the connection.
 
-        The row is copied only for an event that looks at the row.  The copy
-        converts all columns, and a router may have thousands of NAT rows.  An
-        event that runs without a row has ``blind = True``.
+        The thread of the library would need a copy of the row, which converts
+        all columns, and a router may have thousands of NAT rows.
 
         :param event: 'create', 'update' or 'delete'
-        :param row: ovs.db.idl.Row
+        :param row: ovs.db.idl.Row, only for now
         :param updates: ovs.db.idl.Row with the former values, or None
         """
-        copy = None
         for match in self.matching_events(event, row, updates):
-            if getattr(match, 'blind', False):
-                self.notifications.put((match, event, None, None))
-                continue
-            if copy is None:
-                copy = idlutils.frozen_row(row)
-            self.notifications.put((match, event, copy, updates))
+            match.run(event, row, updates)
 
     def stop(self, timeout=5):
         """End the notify thread.

@@ -17,13 +17,79 @@ columns hold texts without any rule, and thousands of NAT rows have the same
 type and the same keys of ``external_ids``.  The values of such columns are
 made directly, and equal scalar values are there once.  The library makes all
 other values, and judges what is no valid value.
+
+:mod:`private_names` lists the private names of python-ovs in use.
 """
 
+import collections
 import sys
 
 from ovs.db import data
 from ovs.db import error
 from ovs.db import types
+from ovsdbapp.backend.ovs_idl import connection
+
+
+class QuickIdl(connection.OvsdbIdl):
+    """An IDL that loads thousands of rows in less time."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        # By table and name.
+        self._columns = collections.defaultdict(dict)
+        self._defaults = {}
+
+    def forget_values(self):
+        """Share no value from before: it may be what is wrong."""
+        self._columns.clear()
+
+    def _Idl__row_update(self, table, row, row_json):
+        """Take in the columns of a row.
+
+        The library calls this method ``__row_update`` of its class.
+
+        :param table: ovs.db.schema.TableSchema
+        :param row: ovs.db.idl.Row
+        :param row_json: dict of name of a column to JSON
+        :returns: whether a column that counts has changed
+        """
+        known = self._columns[table.name]
+        changed, unusual = False, {}
+        for name, value in row_json.items():
+            column = known.get(name)
+            if column is None and name in table.columns:
+                column = known[name] = Column(table.columns[name])
+            taken = None if column is None else column.take(
+                row._data, value)
+            if taken is None:
+                unusual[name] = value
+            changed |= bool(taken)
+        # The library complains, and run() hears of this.
+        return bool(unusual and super()._Idl__row_update(
+            table, row, unusual)) or changed
+
+    def _Idl__add_default(self, table, row_json):
+        """Add the columns that the server leaves out of a new row.
+
+        The library calls this method ``__add_default`` of its class.  The
+        library goes through the types of all columns for each row, and gets
+        the same values each time.
+
+        :param table: IdlTable
+        :param row_json: dict of name of a column to JSON
+        """
+        known = self._defaults.get(table.name)
+        if known is None:
+            known = self._defaults[table.name] = {}
+            super()._Idl__add_default(table, known)
+        for name, value in known.items():
+            row_json.setdefault(name, value)
+
+    def cooperative_yield(self):
+        """Do nothing: the loop thread waits for the end of the load anyhow.
+
+        The library sleeps for each row, about a second for 14,000 rows.
+        """
 
 
 class Column:

@@ -76,17 +76,21 @@ def _stay(signum, frame):
     """
 
 
-class _EndAware:
-    """Mix-in for a client channel: a reset connection ends the channel.
+class _Channel(daemon._ClientChannel):
+    """The channel to a daemon, forked or started by the helper command.
 
-    A daemon that is killed before it reads a request resets the connection.
-    The library's reader thread would end with an exception, and the caller
-    would wait for ever.
+    A daemon that is killed before it reads a request resets the connection,
+    which ends the channel.  The library's reader thread would end with an
+    exception, and the caller would wait for ever.
     """
+
+    def __init__(self, sock, context):
+        self._context = context
+        super().__init__(sock, context)
 
     def _reader_main(self, reader):
         super()._reader_main(_until_broken(reader))
-        self._ended()
+        self._context.ended()
 
 
 def _until_broken(reader):
@@ -96,12 +100,13 @@ def _until_broken(reader):
         LOG.debug('Channel to a privileged daemon: %s', error)
 
 
-class _Channel(_EndAware, daemon._ClientChannel):
-    """The channel to a daemon, forked or started by the helper command."""
+class _ReadingChannel(_Channel):
+    """The channel of a dry run, which refuses changes."""
 
-    def __init__(self, sock, context):
-        self._ended = lambda: context.ended()
-        super().__init__(sock, context)
+    def remote_call(self, name, args, kwargs, timeout):
+        if name in self._context.changes:
+            raise ReadOnly(f'{name} called in a dry run')
+        return super().remote_call(name, args, kwargs, timeout)
 
 
 class Context(priv_context.PrivContext):
@@ -128,6 +133,8 @@ class Context(priv_context.PrivContext):
         self.reads = reads
         self.without_ovn = without_ovn
         self.read_only = False
+        # Names of the functions that make changes.
+        self.changes = set()
         self.ended = lambda: None
         self.pid = None
         self._socket = None
@@ -137,18 +144,8 @@ class Context(priv_context.PrivContext):
 
         In a dry run, the decorated function raises :class:`ReadOnly`.
         """
-        remote = self.entrypoint(func)
-
-        @functools.wraps(func)
-        def checked(*args, **kwargs):
-            if self.read_only:
-                raise ReadOnly(f'{func.__name__} called in a dry run')
-            return remote(*args, **kwargs)
-
-        # privsep recognises an entry point by an attribute, which
-        # entrypoint() has set on ``remote``.
-        checked.__dict__.update(remote.__dict__)
-        return checked
+        self.changes.add(f'{func.__module__}.{func.__name__}')
+        return functools.update_wrapper(self.entrypoint(func), func)
 
     @property
     def alive(self):
@@ -210,7 +207,7 @@ class Context(priv_context.PrivContext):
             has ended, for example for lack of a capability
         """
         sock, self._socket = self._socket, None
-        self.channel = _Channel(sock, self)
+        self.channel = self._channel(sock)
 
     def helper_command(self, sockpath):
         """Arguments of the command that starts the daemon.
@@ -234,7 +231,11 @@ class Context(priv_context.PrivContext):
             failed
         :raises DaemonGone: for a daemon that was forked: the agent has no
             privileges any more to start another one
+        :raises ReadOnly: in a dry run, for a daemon that only makes changes
         """
+        if self.read_only and not self.reads:
+            raise ReadOnly(f'the daemon "{self.name}", which only makes '
+                           'changes, is not there in a dry run')
         if self.pid is not None:
             raise DaemonGone(
                 errno.EPIPE, f'the privileged daemon "{self.name}" (pid '
@@ -243,8 +244,11 @@ class Context(priv_context.PrivContext):
             raise ValueError('use fork() and attach()')
         with self.start_lock:
             if self.channel is None:
-                self.channel = _Channel(helper.start(
-                    self.helper_command, helper.path(self.name)), self)
+                self.channel = self._channel(helper.start(
+                    self.helper_command, helper.path(self.name)))
+
+    def _channel(self, sock):
+        return (_ReadingChannel if self.read_only else _Channel)(sock, self)
 
     def set_client_mode(self, enabled):
         """Confine the daemon, which calls this before its first thread.

@@ -384,7 +384,7 @@ def check_prefix_list(name):
 
     :raises OSError: when it is the name of another list
     """
-    limits.current().check_prefix_list(checked(lines.check_name, name))
+    limits.check_prefix_list(checked(lines.check_name, name))
 
 
 def checked(check, value):

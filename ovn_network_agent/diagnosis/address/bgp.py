@@ -15,7 +15,7 @@
 from ovn_network_agent import iptext
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.diagnosis.address import kernel
+from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.frr import setup as setups
 from ovn_network_agent.frr import shape
@@ -49,7 +49,7 @@ def _routes(facts):
     if not facts.setup.vrf or facts.subject.vip:
         return of_frr
     in_vrf = [verdicts.unread('vrf-lookup', facts.kernel) or
-              kernel.in_vrf(facts)]
+              lookups.in_vrf(facts)]
     return (of_frr + in_vrf if facts.setup.method == 'static'
             else in_vrf + of_frr)
 

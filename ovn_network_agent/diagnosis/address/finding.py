@@ -22,6 +22,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import machines
+from ovn_network_agent.diagnosis.address import routers
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import tenants
 from ovn_network_agent.diagnosis.readers import northbound
@@ -83,7 +84,7 @@ def find(conf, address, drivers, standing=lambda vni: None):
 def _of_address(conf, wiring, address, drivers):
     """(subjects of routers and machines, as :func:`find`; bindings)."""
     nb, sb = _gateways(conf, wiring, address)
-    found = subjects.make(address, _builder(conf), nb, sb, wiring, drivers)
+    found = routers.make(address, _builder(conf), nb, sb, wiring, drivers)
     free = found[0].kind is subjects.Kind.NOBODY
     if plugins.asked(conf, plugins.MACHINES) and (
             free or plugins.asked(conf, plugins.VNIS)):
@@ -170,5 +171,5 @@ def _of_machines(conf, address, wiring, drivers):
 
 def _machines(address, nb):
     """The logical port of a floating IP's machine, a list of names."""
-    row = subjects.floating(address, nb)
+    row = routers.floating(address, nb)
     return [columns.optional(row, 'logical_port')] if row else []

@@ -16,6 +16,7 @@ import collections
 import dataclasses
 
 from ovn_network_agent import model
+from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.address import ports
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.ovsdb import columns
@@ -72,6 +73,6 @@ def _subject(address, builder, node, drivers, here, bound):
             about = dataclasses.replace(about, binding=first.not_chosen(
                 builder.chosen.machines.without_vni))
         return about
-    return subjects.wanting(
+    return needs.wanting(
         dataclasses.replace(about, found=found, withheld=found.withheld),
         drivers, found.network.uuid, node, found.network, found)

@@ -17,6 +17,8 @@ import dataclasses
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent.diagnosis.address import needs
+from ovn_network_agent.diagnosis.address import routers
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.drivers import tenant_network
@@ -44,7 +46,7 @@ def make(asked, builder, nb, sb, wiring, drivers, standing):
     :returns: list of :class:`subject.Subject`: that outside of VNIs, of kind
         NOBODY without a network there, and those in VNIs
     """
-    seen = subjects.view(builder, nb, sb, wiring)
+    seen = routers.view(builder, nb, sb, wiring)
     found = [(router, _one(asked, whole, hosts)) for router in seen.routers
              for whole, hosts in builder.behind(router)
              if networks.covers(whole.prefix, asked)]
@@ -73,11 +75,11 @@ def _of_networks(asked, about, sb, drivers, seen, found, standing):
     if tenant.rivals:
         tenant = dataclasses.replace(tenant, claim=_CLAIMS.get(
             said.get('state'), model.Claim.UNKNOWN))
-    return subjects.wanting(dataclasses.replace(
+    return needs.wanting(dataclasses.replace(
         about, kind=subjects.Kind.TENANT, router=router, port=tenant.port,
-        owner=subjects.hostname(sb, tenant.port.chassis),
+        owner=routers.hostname(sb, tenant.port.chassis),
         withheld=tenant.withheld, tenant=tenant,
-        provider=subjects.provider(seen, tenant.port),
+        provider=routers.provider(seen, tenant.port),
         also=tuple(each for _router, each in others)), drivers, router.uuid,
         seen.node, router, tenant)
 

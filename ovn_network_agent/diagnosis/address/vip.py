@@ -20,6 +20,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import kernel
+from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import packet_filters
 from ovn_network_agent.diagnosis.address import verdicts
@@ -81,7 +82,7 @@ def _back(facts):
 
 def _out_of_vrf(facts):
     """The finding about the way of an answer from the VRF to the fabric."""
-    finding, setup = kernel.out_of_vrf(facts), facts.setup
+    finding, setup = lookups.out_of_vrf(facts), facts.setup
     found = facts.kernel.lookups.get('out vrf')
     if (finding.verdict is not verdicts.Verdict.BROKEN or found is None or
             found.error or found.dev == ownership.VETH_PROVIDER):

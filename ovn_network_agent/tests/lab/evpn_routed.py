@@ -59,7 +59,7 @@ def _routed(cloud, tenant):
     router = cloud.neutron.add_interface(cloud.add_router(
         f'router-{tenant.name}', ['gw1', 'gw2'], snat=False,
         address=_OUTSIDE, provider=tenant.network), _INSIDE)
-    machines = [cloud.add_vm(router, 'gw2') for _n in range(2)]
+    machines = [cloud.add_vm(router) for _n in range(2)]
     for each in machines:
         echo.start(each.node, tenant.port)
     cloud.neutron.add_fip(router, machines[0].port, _FLOATING)
@@ -163,6 +163,30 @@ class Routers:
                     self.lossless(each)
             base.note(f'gateway in a VNI to {name}: '
                       f'{"; ".join(map(str, reports[-2:]))}')
+        self.reach_routed()
+        for report in reports:
+            self.assertLessEqual(report.longest_gap_ms, _MOVE_MS)
+
+    def test_a_drain(self):
+        """All gateway ports leave, without a relay and without a proof."""
+        agent = self.cloud.agents['gw1']
+        with contextlib.ExitStack() as stack:
+            running = [stack.enter_context(self.probing(
+                _FLOATING, 'udp', each.tenant.host, each.tenant.port))
+                for each in self.routed]
+            began = time.monotonic()
+            self.addCleanup(agent.ctl, 'undrain')
+            self.assertEqual(0, agent.ctl('drain').returncode)
+            took = time.monotonic() - began
+            for each, probing in zip(self.routed, running):
+                self.wait_routed(each, 'gw2')
+                probing.wait_answered(base.SETTLE, after=time.monotonic())
+            reports = [each.stop() for each in running]
+        base.note(f'drained in {took:.1f} s: {"; ".join(map(str, reports))}')
+        self.assertEqual(0, agent.ctl('undrain').returncode)
+        for each in self.routed:
+            self.cloud.move(each.router, 'gw1')
+            self.wait_routed(each, 'gw1')
         self.reach_routed()
         for report in reports:
             self.assertLessEqual(report.longest_gap_ms, _MOVE_MS)

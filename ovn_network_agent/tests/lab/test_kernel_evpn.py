@@ -202,6 +202,7 @@ class VniDevicesTest(EvpnCase):
         self.create(self.backend, DEVICES)
         self.ip('route add 198.51.100.0/24 via 192.0.2.12 dev br-1001 onlink '
                 f'proto bgp table {TABLE}')
+        now[0] += 2
         self.assertEqual([DEVICES], self.read())
         now[0] += vni_ways.LASTING
         found, = self.read()

@@ -102,9 +102,9 @@ class Eyes:
         conf = world.conf(bridge_dev=cloud.BRIDGE, **options)
         own = own_rows.OwnRows(lambda: self.view.last,
                                lambda: self.view.dead)
-        drivers = [world.driver(name, conf) for name in conf.drivers]
+        made = [world.driver(name, conf) for name in conf.drivers]
         for watch in itertools.chain(events.of_view(conf), *(
-                driver.events() for driver in drivers)):
+                driver.events() for driver in made)):
             self.databases[watch.database].require(watch.table,
                                                    watch.columns)
             for event in events.of_watch('view', watch, own,
@@ -116,7 +116,7 @@ class Eyes:
             self.databases[name].require(table, (column,))
         self.view = view.View(
             conf, self.databases, observers=[self],
-            made_of_rows=sources.of_drivers(drivers))
+            made_of_rows=sources.of_drivers(made))
 
     def start(self):
         """Load all databases."""

@@ -126,9 +126,10 @@ def killed():
 
 
 def dry_run():
-    """Changes in a dry run."""
+    """Changes in a dry run, with a daemon that also reads and without."""
     start.start(cfg.CONF, dry_run=True)
-    return {'error': _error(links.set_links_up, ['br-ex']),
+    return {'errors': [_error(links.set_links_up, ['br-ex']),
+                       _error(nft.subscribe, os.devnull)],
             'pids': _daemons()}
 
 

@@ -87,7 +87,8 @@ class PrivilegesTest(base.KernelTestCase):
 
     def test_a_dry_run_changes_nothing(self):
         got = self.run_child('dry_run')
-        self.assertEqual('ReadOnly', got['error'][0])
+        self.assertEqual(['ReadOnly'] * 2,
+                         [kind for kind, _text in got['errors']])
         self.assertIsNone(got['pids'][0])
         self.assertNotIn('UP', self.shown('link show br-ex')[0]['flags'])
 

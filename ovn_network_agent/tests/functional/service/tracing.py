@@ -85,9 +85,13 @@ class Trace:
         return found
 
     def upward(self):
-        """The steps into a package above that of the caller, a list."""
+        """The steps into a package above that of the caller, a list.
+
+        A begin counts as called by a library.
+        """
         return [(by, called) for by, called in dict.fromkeys(self.steps)
-                if by and _level(called[0]) < _level(by[0])]
+                if by and called not in self._begins and
+                _level(called[0]) < _level(by[0])]
 
     def _profile(self, frame, event, _arg):
         if self._where(frame.f_code) == self._rest:

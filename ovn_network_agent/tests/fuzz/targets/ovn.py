@@ -33,6 +33,7 @@ from ovn_network_agent import resources
 from ovn_network_agent import selection
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import proofs
+from ovn_network_agent.ovn import absent_chassis
 from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
@@ -272,8 +273,7 @@ def _view(data):
     for phase in (model.Phase.RUNNING, model.Phase.DRAINING):
         seen = builder.complete(builder.build(nb, sb, here, {}, phase,
                                               full=True))
-    builder.hosts()
-    builder.gateway_chassis()
+    absent_chassis.hosts(builder)
     proof = builder.cross_check(frozenset())
     subjects = frozenset(
         f'{address}/32' for address in builder._rows.index(

@@ -21,6 +21,7 @@ from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import gathering
+from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.address import ports
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import flows
@@ -88,7 +89,7 @@ def machine(address=FIP, binding=None, found=None, **options):
                            agent={'phase': 'running', 'degraded': []})
     of = world.machine(address, **{'network': world.network(
         networks=(NETWORKS[networks.family(address)],)), **found})
-    return facts_of(subject.wanting(
+    return facts_of(needs.wanting(
         dataclasses.replace(
             about, owner=world.HOSTNAME, found=of, withheld=of.withheld,
             binding=dataclasses.replace(about.binding, here=True,
@@ -105,7 +106,7 @@ def tenant(address='10.0.0.5', asked='', **found):
     """
     conf = world.conf(drivers=['fip_route', 'veth_leak', 'tenant_network'])
     of, base = world.tenant(**found), subject_of(FIP, conf, {})
-    return facts_of(subject.wanting(
+    return facts_of(needs.wanting(
         dataclasses.replace(
             base, address=address, asked=asked, kind=subject.Kind.TENANT,
             nat=None, port=of.port, tenant=of, withheld=of.withheld,
@@ -181,7 +182,7 @@ def vip(said=None, managed=True, **options):
     status = {'phase': 'running', 'degraded': [], 'groups': [],
               'vips': [said] if said else []}
     about = port_forwards.Vip('192.0.2.53', managed, rules=(rule,))
-    about = subject.of_vip(
+    about = needs.of_vip(
         vips.with_health(about, status), world.node(), True,
         [world.driver(name, conf) for name in conf.drivers])
     known = gathering.setup(conf, CLIENT)
@@ -230,7 +231,7 @@ def subject_of(address, conf, values):
     return subject.Subject(
         address, subject.Kind.FIP, node, router, router.ports[0],
         router.nats[0], world.HOSTNAME, (),
-        tuple(each for each in wanted if subject.concerns(each, address)),
+        tuple(each for each in wanted if needs.concerns(each, address)),
         withheld=world.addresses(router)[address].withheld)
 
 

@@ -22,6 +22,7 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import gathering
+from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.address import ports
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import evpn
@@ -65,7 +66,7 @@ def case(address=test_evpn.ONE, network=None, binding=None, found=None,
                       **options)
     of, node = network or test_evpn.network(), world.node()
     machine = test_evpn.address(address, of, **(found or {}))
-    about = subject.wanting(subject.Subject(
+    about = needs.wanting(subject.Subject(
         address, subject.Kind.MACHINE, node, owner=world.HOSTNAME,
         binding=ports.Port(**{
             'name': 'vm-1', 'network': 'red', 'mac': test_evpn.MAC,

@@ -47,7 +47,7 @@ OURS = {
         'model.tenants',
         'nft.transaction', 'ovn.absence', 'privileged.ofctl',
         'watches.surroundings', 'privileged.checks',
-        'privileged.limits', 'vlans', 'model.tenants', 'evpn_names'),
+        'privileged.permitted', 'vlans', 'model.tenants', 'evpn_names'),
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
         'conf.reload', 'ovn.inputs',
@@ -69,8 +69,6 @@ OURS = {
     'a configuration of FRR that frr.filters has read': (
         'diagnosis.node.frr', 'diagnosis.node.next_hops',
         'diagnosis.node.redistribution'),
-    'rows that python-ovs has read, and the events that match': (
-        'ovsdb.replica',),
     'JSON that python-ovs has read, and reads again where it is unusual': (
         'ovsdb.values',),
 }

@@ -11,6 +11,7 @@
 # under the License.
 """A small OVN NB with routers that peer, in rows of python-ovs."""
 
+import textwrap
 import types
 import uuid
 
@@ -19,6 +20,7 @@ from ovs.db import types as ovs_types
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import sources
 
@@ -32,6 +34,7 @@ _MAP = ovs_types.Type.from_json({
 TARGET, EXPORT, IMPORT = (ownership.EXT_ID_PEER_TARGET,
                           ownership.EXT_ID_PEER_EXPORT,
                           ownership.EXT_ID_PEER_IMPORT)
+FILE = '/etc/peers.yaml'
 
 
 def key(number):
@@ -62,7 +65,14 @@ class Cloud:
         # By number of a router, its external_ids and its options.
         self.words = {}
         self.options = {}
-        self.made = sources.Sources([peerings.Peerings()])
+        self.peers = types.SimpleNamespace(content=peer_file.Content({}),
+                                           reasons=())
+        self.made = sources.Sources([peerings.Peerings()], self.peers)
+
+    def file(self, text):
+        """Another content of the file of peerings."""
+        self.peers.content = peer_file.parse(
+            textwrap.dedent(text).encode(), FILE)
 
     def put(self, table, number, **columns):
         """A new or changed row; without columns, one that is gone."""
@@ -123,13 +133,21 @@ class Cloud:
                              **self.words[number]}})
 
     def look(self, whole=False):
-        """The subjects by (number of the router, name)."""
+        """The subjects by (number of the router, name).
+
+        A router that is not there has the text of the file in place of a
+        number; an intent that the file replaces has a third item.
+        """
         found = self.made.update(self.tables, self.dirty, whole)
         self.dirty = {}
         assert not self.made.problems, self.made.problems
-        return {(uuid.UUID(each.router).int, each.name): each
-                for alone in found[model.Peering].values()
-                for each in alone.values()}
+        seen = {}
+        for key in sorted(found[model.Peering], reverse=True):
+            each, = found[model.Peering][key].values()
+            where = (uuid.UUID(each.router).int if each.router
+                     else each.called, each.name)
+            seen[where if where not in seen else (*where, 'again')] = each
+        return seen
 
     def states(self):
         return {where: each.state.value for where, each in self.look().items()}

@@ -13,6 +13,7 @@
 
 import ipaddress
 import itertools
+import json
 
 from hypothesis import settings as hypothesis
 from hypothesis import stateful
@@ -37,6 +38,11 @@ FILTERS = (None, '10.0.0.0/16', '10.0.1.0/24', '10.0.9.0/24, 2001:db8::/32',
            'bad')
 
 
+def named(number):
+    """The text for a router in the file."""
+    return f'r{number}' if number % 2 else str(peers.key(number))
+
+
 def nets(texts):
     return {ipaddress.ip_interface(text).network for text in texts}
 
@@ -46,10 +52,29 @@ class Plain:
 
     def __init__(self, history):
         self.ports, self.uplinks = history.ports, history.uplinks
+        self.marked = history.marked
         self.words = {
             router: {**said['external_ids'], **said['options']}
             for router, said in history.said.items()}
-        self.marked = history.marked
+        # What the file says comes in the place of what a router says.
+        self.extra = {}
+        for entry in history.entries:
+            for end, other in (entry, entry[::-1]):
+                number, name, text = end
+                if number not in self.words:
+                    self.extra[named(number), name] = 'error'
+                    continue
+                if self.drop(number, name):
+                    self.extra[number, name, 'again'] = 'error'
+                self.words[number].update({
+                    peers.TARGET + name: named(other[0]),
+                    **({peers.EXPORT + name: text} if text else {})})
+
+    def drop(self, number, name):
+        """Whether a router says something of a name, which is taken out."""
+        return [self.words[number].pop(key + name) for key in (
+            peers.TARGET, peers.EXPORT, peers.IMPORT)
+            if key + name in self.words[number]]
 
     def target(self, router, name):
         """The router of an intent that counts, None for another one."""
@@ -127,7 +152,8 @@ class Plain:
     def states(self):
         created = self.created()
         mutual = set(self.pairs())
-        return {(router, name): self.state(router, name, created, mutual)
+        return self.extra | {
+                (router, name): self.state(router, name, created, mutual)
                 for router in self.words for name in NAMES
                 if any(key + name in self.words[router] for key in (
                     peers.TARGET, peers.EXPORT, peers.IMPORT))}
@@ -159,6 +185,8 @@ class History(stateful.RuleBasedStateMachine):
         self.ports, self.uplinks, self.said = {}, {}, {}
         self.marked = set()
         self.before = {}
+        # Pairs of (router, name, exports).
+        self.entries = []
 
     @stateful.initialize(ports=strategies.lists(
         strategies.sampled_from(NETS), min_size=4, max_size=4),
@@ -226,6 +254,24 @@ class History(stateful.RuleBasedStateMachine):
                      for name in COLUMNS]
             self.cloud.say(number, *words)
 
+    @stateful.rule(ends=strategies.tuples(*[strategies.tuples(
+        strategies.sampled_from(ROUTERS), strategies.sampled_from(NAMES[:3]),
+        strategies.sampled_from(FILTERS[:-1]))] * 2))
+    def file(self, ends):
+        """An entry of the file comes, or those of the same names go."""
+        kept = [entry for entry in self.entries if not {
+            end[:2] for end in entry} & {end[:2] for end in ends}]
+        if len(kept) == len(self.entries) and ends[0][0] != ends[1][0]:
+            kept.append(ends)
+        self.entries = kept
+        # An intent that another one replaces is another subject.
+        self.before = {}
+        self.cloud.file(json.dumps({'network_peers': [
+            {'routers': [{'router': named(number), 'name': name,
+                          **({'export': text.split(', ')} if text else {})}
+                         for number, name, text in entry]}
+            for entry in kept]}))
+
     @stateful.rule(number=strategies.sampled_from(ROUTERS))
     def gone(self, number):
         self.said.pop(number, None)
@@ -256,6 +302,7 @@ class History(stateful.RuleBasedStateMachine):
                 } == Plain(self).states()
         fresh = peers.Cloud()
         fresh.tables = self.cloud.tables
+        fresh.peers.content = self.cloud.peers.content
         assert found == fresh.look(whole=True)
         for where, each in found.items():
             before = self.before.get(where)

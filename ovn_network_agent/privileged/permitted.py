@@ -1,0 +1,328 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the limits of the privileged side permit.  Pure.
+
+An object with the agent's mark may be removed anywhere, because an earlier
+configuration may have made it there.
+"""
+
+import dataclasses
+
+from ovn_network_agent import iptext
+from ovn_network_agent import ownership
+from ovn_network_agent import vlans
+from ovn_network_agent.netlink import route_codec
+from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import evpn_limits
+from ovn_network_agent.privileged import reach as reaches
+
+_ONLINK = ' onlink'
+_ENDS = ownership.VETH_ENDS
+# The two sysctls of port_forward_l3mdev_accept.
+_L3MDEV = ('net/ipv4/tcp_l3mdev_accept', 'net/ipv4/udp_l3mdev_accept')
+_permit = checks.permit
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Limits:
+    """The values of the configuration that limit changes.
+
+    :ivar bridges: names of the provider bridges and of their devices, a tuple
+    :ivar bridge_ip: address of the devices of segments, '' for none
+    :ivar vrf: name of FRR's VRF, '' for the default VRF
+    :ivar prefix_list: name of the list in FRR at the start, '' for none
+    :ivar frr_vnis: whether VNIs are written into FRR
+    :ivar vip_device: device of VIPs
+    :ivar others: frozenset of the devices that external drivers change
+    :ivar pair: addresses of veth-default and of veth-provider
+    :ivar host_tables: frozenset of the tables of host routes to the bridge
+    :ivar gateways: frozenset of (table, prefix, gateway) of the default
+        routes that lead through the veth pair
+    :ivar reach: :class:`reach.Reach`, the allowed prefixes of routes
+    :ivar rules: frozenset of :class:`reach.Shape`, the policy rules
+    :ivar frames: frozenset of :func:`reach.frame` of the rules of all
+        drivers, loaded or not
+    :ivar forwards: whether ports are forwarded
+    :ivar leak: (priority, table) of the rules of the veth leak
+    :ivar zone: connection tracking zone of forwarded connections
+    :ivar l3mdev: whether the two sysctls of sockets in VRFs are set
+    :ivar evpn: :class:`evpn_limits.EvpnLimits`
+    """
+
+    bridges: tuple
+    bridge_ip: str
+    vrf: str
+    prefix_list: str
+    frr_vnis: bool
+    vip_device: str
+    others: frozenset
+    pair: tuple
+    host_tables: frozenset
+    gateways: frozenset
+    reach: reaches.Reach
+    rules: frozenset
+    frames: frozenset
+    forwards: bool
+    leak: tuple
+    zone: int
+    l3mdev: bool
+    evpn: evpn_limits.EvpnLimits
+
+    def check_bridge(self, name):
+        """Check a bridge whose flows are read and written."""
+        _permit(name in self.bridges, f'bridge {name!r}',
+                self._named_bridges())
+
+    def check_vrf(self, name):
+        """Check a VRF of a question to FRR, or of the veth pair."""
+        _permit(name == self.vrf, f'VRF {name!r}',
+                f'[frr] vrf_name = {self.vrf}')
+
+    def check_frr_vnis(self):
+        """Check that the agent writes VNIs into FRR."""
+        _permit(self.frr_vnis, 'a VNI of FRR', 'asked for by [DEFAULT] '
+                'drivers and [evpn] manage_frr')
+
+    def check_static(self, prefix, hop, added=True):
+        """Check the prefix and the next hop of a static route of FRR.
+
+        :param added: False for a removal, which other drivers may have left
+        """
+        if not _is_host(prefix) or hop.endswith(_ONLINK):
+            _permit(self.reach.routed(prefix) if added else
+                    self.reach.narrow(prefix), f'static route {prefix!r}',
+                    'the route of one host')
+        if not self.vrf and hop.endswith(_ONLINK):
+            via, _blank, hop = hop.removesuffix(_ONLINK).partition(' ')
+            _permit(self.reach.host(_host(via)), f'next hop {via!r}',
+                    'a gateway port')
+        self.check_next_hop(hop)
+
+    def check_next_hop(self, hop):
+        """Check the next hop of a static route of one host."""
+        hops = ((self.pair[0], ownership.NEXT_HOP_6) if self.vrf else
+                (*self.bridges, *self._vips()))
+        _permit(hop in hops or not self.vrf and self._is_segment(hop),
+                f'next hop {hop!r}',
+                'a next hop of this agent: ' + ', '.join(hops))
+
+    def check_advertisement(self, dev, prefixes):
+        """Check a device on which FRR advertises this node, and prefixes."""
+        if self.evpn.is_port(dev):
+            return self.evpn.check_advertised(prefixes)
+        if not self._is_segment(dev):
+            self._check_device(dev)
+        for prefix in prefixes:
+            _permit(self.reach.part(prefix), f'advertised prefix {prefix}',
+                    'a part of a provider network')
+
+    def check_forwards(self):
+        """Check that the agent forwards ports."""
+        _permit(self.forwards, 'what forwards ports', 'asked for by [DEFAULT] '
+                'drivers and [port_forward] rules_file')
+
+    def check_zone(self, number):
+        """Check a zone of connection tracking."""
+        _permit(number == self.zone, f'zone {number!r}',
+                f'[port_forward] port_forward_ct_zone = {self.zone}')
+
+    def check_table(self, zone, vrf):
+        """Refuse a table of forwarded ports for another zone or VRF.
+
+        :param zone: connection tracking zone
+        :param vrf: whether the table leads replies back into a VRF
+        """
+        self.check_zone(zone)
+        _permit(vrf == bool(self.vrf),
+                f'a table {"with" if vrf else "without"} a VRF',
+                f'one for [frr] vrf_name = {self.vrf}')
+
+    def check_up(self, dev):
+        """Check a device that is brought up."""
+        self._check_device(dev, self.bridges)
+
+    def check_vlan(self, name, bridge, tag):
+        """Check the device of a VLAN that is made."""
+        _permit(bridge in self.bridges and self._is_segment(name) and
+                name == vlans.device(bridge, tag) != bridge,
+                f'VLAN device {name!r}', 'the device of a VLAN on '
+                + self._named_bridges())
+
+    def check_neighbour(self, dev):
+        """Check a device of a permanent neighbour."""
+        if not (self._is_segment(dev) or self.evpn.is_port(dev)):
+            self._check_device(dev, _ENDS)
+
+    def check_proxy(self, dev, dst):
+        """Check a neighbour that the kernel answers for.
+
+        :param dst: IPv6 address
+        """
+        if self.evpn.is_port(dev):
+            return self.evpn.check_host(f'{dst}/128')
+        if not self._is_segment(dev):
+            self._check_device(dev)
+        _permit(self.reach.host(f'{dst}/128'), f'neighbour proxy {dst}',
+                'an address of a provider network')
+
+    def check_address(self, dev, text):
+        """Check an address that is set, or removed without a mark.
+
+        :param dev: name of the device
+        :param text: 'address/length'
+        """
+        if dev in self.others:
+            return
+        if self.evpn.is_port(dev):
+            self.evpn.check_address(text)
+        elif self._is_segment(dev):
+            _permit(text in (f'{self.bridge_ip}/32',
+                             f'{ownership.SEGMENT_LINK_LOCAL}/64'),
+                    f'{text} on {dev}',
+                    f'[DEFAULT] bridge_ip = {self.bridge_ip}')
+        elif dev in _ENDS:
+            end = _ENDS.index(dev)
+            _permit(text in (f'{self.pair[end]}/30',
+                             f'{ownership.VETH_LINK_LOCAL[end]}/64'),
+                    f'{text} on {dev}', 'an address of the veth pair')
+        elif dev in self._vips():
+            _permit(_is_host(text) and not iptext.interface(text).is_loopback,
+                    f'{text} on {dev}', 'an address of a VIP')
+        else:
+            self._check_device(dev)
+
+    def check_renewal(self, dev, text):
+        """Check an address that is removed and set again."""
+        if dev not in self.others:
+            _permit(dev == ownership.VETH_PROVIDER,
+                    f'to renew an address of {dev!r}',
+                    f'the device {ownership.VETH_PROVIDER}')
+            self.check_address(dev, text)
+
+    def check_route(self, table, dst, dev, via, vrf_table):
+        """Check a route that is set.
+
+        :param via: gateway, '' for a route of scope link
+        :param vrf_table: table of the VRF, 0 while there is no VRF
+        :raises ValueError: when the gateway is no address
+        """
+        reach = self.reach
+        if dev in self.others:
+            fits = table not in self._tables(vrf_table) or reach.narrow(dst)
+        elif dev == ownership.VETH_DEFAULT:
+            fits = (table, dst, via) in self.gateways
+        elif dev == ownership.VETH_PROVIDER:
+            own = (ownership.VETH_LINK_LOCAL if ':' in dst else self.pair)[0]
+            fits = table == vrf_table and via == own and reach.beyond(dst)
+        elif via:
+            fits = (self._is_segment(dev) and table in self.host_tables and
+                    reach.routed(dst) and reach.host(_host(via)))
+        else:
+            fits = (
+                self._is_segment(dev) and table in self.host_tables and
+                reach.host(dst) or
+                dev in self._vips() and table == route_codec.MAIN_TABLE and
+                reach.address(dst))
+        fits = fits or self.evpn.is_route(table, dst, dev, via)
+        _permit(fits, f'route {dst} through {dev} in table {table}',
+                'a route of this agent')
+
+    def check_tagged(self, dst):
+        """Check the destination of a route with a tag."""
+        _permit(self.reach.host(dst) or self.reach.routed(dst),
+                f'a tag of route {dst}', 'the route of one host')
+
+    def check_rule(self, rule):
+        """Check a policy rule that is set.
+
+        :param rule: :class:`rules.Rule`
+        """
+        _permit(rule.iif in self.others or any(
+            shape.fits(self._as_of_bridge(rule), self.reach)
+            for shape in self.rules),
+                f'rule {rule.priority} to table {rule.table}',
+                'a rule of this agent')
+
+    def check_removal(self, rule):
+        """Check a policy rule that is removed without a mark.
+
+        The rule may be of another configuration, so its networks do not
+        count.
+        """
+        _permit(rule.iif in self.others or
+                reaches.frame(self._as_of_bridge(rule)) in self.frames,
+                f'rule {rule.priority} to table {rule.table}',
+                'a rule of this agent')
+
+    def check_sysctl(self, path):
+        """Check a path of :func:`checks.sysctl`."""
+        if path in _L3MDEV:
+            _permit(self.l3mdev and self.forwards, path, '[port_forward] '
+                    'port_forward_l3mdev_accept')
+        elif path.endswith('/send_redirects'):
+            # Destinations may be behind any device, and change by a reload.
+            self.check_forwards()
+        else:
+            dev = path.split('/')[3]
+            if not (self._is_segment(dev) or self.evpn.is_device(dev)):
+                self._check_device(dev, _ENDS)
+
+    def is_provider(self, dev):
+        """Whether the agent alone makes routes through a provider device."""
+        return dev not in self.others and (
+            self._is_segment(dev) or self.evpn.is_port(dev))
+
+    def _is_segment(self, dev):
+        """Whether a device is named like that of a provider segment."""
+        return isinstance(dev, str) and vlans.is_device(dev, self.bridges)
+
+    def _as_of_bridge(self, rule):
+        """A rule as it would be for the default bridge.
+
+        The rules for packets out of OVN are alike for all segments.  So are
+        those of all devices of VNIs.
+        """
+        if self.evpn.is_device(rule.iif):
+            return rule._replace(iif=reaches.ANY_VNI)
+        return rule._replace(iif=self.bridges[0]) if self._is_segment(
+            rule.iif) else rule
+
+    def _named_bridges(self):
+        first, *further = self.bridges
+        return f'[DEFAULT] bridge_dev = {first}' + (
+            f', further_bridges = {",".join(further)}' if further else '')
+
+    def _vips(self):
+        """Names of the devices of VIPs, a tuple of at most one."""
+        return (self.vip_device,) if self.forwards else ()
+
+    def _tables(self, vrf_table):
+        """Tables that the agent uses, which external drivers may not use."""
+        return {route_codec.MAIN_TABLE, vrf_table, *self.host_tables,
+                *(table for table, _dst, _via in self.gateways)}
+
+    def _check_device(self, dev, ours=()):
+        _permit(dev in ours or dev in self.others, f'device {dev!r}',
+                'a device that the configuration names for this; a driver '
+                'of somebody else needs it in [DEFAULT] driver_devices')
+
+
+def _host(address):
+    """The host prefix of an address that is not checked yet."""
+    ip = iptext.address(address)
+    return f'{ip}/{ip.max_prefixlen:d}'
+
+
+def _is_host(prefix):
+    address, _slash, length = prefix.partition('/')
+    return length == ('128' if ':' in address else '32')

@@ -14,6 +14,7 @@
 """Two tenants' routers that peer inside OVN, with traffic."""
 
 import ipaddress
+import json
 import time
 
 from lab import node as nodes
@@ -44,6 +45,36 @@ class TestNetworkPeer(peered.PeeredTestCase):
         self.say(self.beta, web=self.alpha.uuid)
         self.wait_rows(*peered.ROWS)
         self.reachable()
+
+    def test_commands(self):
+        """Removed, written, shown and explained by the programs alone."""
+        agent = self.cloud.agents['gw2']
+        intents = ((self.alpha, 'db', self.beta),
+                   (self.beta, 'web', self.alpha))
+        for router, name, _other in intents:
+            agent.ctl('peer', 'remove', router.uuid, name)
+        self.wait_rows(*peered.NONE)
+        self.unreachable(self.here, self.there)
+        for router, name, other in intents:
+            agent.ctl('peer', 'add', router.uuid, name, other.uuid)
+        self.wait_rows(*peered.ROWS)
+        self.reachable()
+        self.assertIn('2 created', agent.ctl('peers').stdout)
+        self.assertIn('2 created, 0 pending',
+                      agent.look('doctor', 'peerings').stdout)
+        for client, verdict in ((self.here.port.address, 'OK'),
+                                (plan.CLIENT, 'NOT CHECKED')):
+            done = agent.look('explain', self.there.port.address, '--client',
+                              client, '--json')
+            said = json.loads(done.stdout)
+            verdicts = {each['check']: each['verdict']
+                        for each in said['findings']}
+            self.assertEqual(
+                (0, 'ok', 'OK', 'OK', verdict, 'OK'),
+                (done.returncode, said['outcome'], *(
+                    verdicts.get(check) for check in (
+                        'peering', 'peering-rows', 'peering-policies',
+                        'peering-writer'))), said)
 
     def test_neutron_updates_a_router(self):
         """It replaces external_ids; ovn-northd ignores unknown options."""

@@ -31,14 +31,12 @@ class TestNetworkPeer(peered.PeeredTestCase):
 
     def test_machines_reach_each_other(self):
         self.reachable('tcp', 'udp')
-        self.unreachable(self.here, self.third)
         # A peer of a peer is no peer, and gamma has one family.
         self.meanwhile(self.beta, third=self.gamma.uuid)
         self.meanwhile(self.gamma, web='beta')
         self.wait_rows(4, 6, 16, 8)
         self.reach(self.there.node, 'icmp', self.third.port.address)
         self.unreachable(self.here, self.third)
-        self.unreachable(self.third, self.here)
         self.say(self.beta, web=None, third=None)
         self.wait_rows(*peered.NONE)
         self.unreachable(self.here, self.there)
@@ -265,4 +263,6 @@ class TestNetworkPeer(peered.PeeredTestCase):
         for name in ('itself', r'a\nb'):
             self.assertIn(f'peering {name} has no rows in OVN (error)',
                           ' '.join(said.split()))
-        base.note(said[said.index('last passes'):])
+        for line in said.splitlines():
+            if ' changes ' in line:
+                base.note(line.strip())

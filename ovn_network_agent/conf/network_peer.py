@@ -23,7 +23,7 @@ _PRIORITIES = (1, 32767)
 OPTS = [
     cfg.Opt(
         'peers_file', type=types.FilePath(), default='', mutable=True,
-        help='YAML file with peerings, beside those in external_ids of '
+        help='YAML file with peerings, beside those in the rows of '
              'routers. An entry names both routers. The agent reads the file '
              'again when it changes. As long as the file cannot be used, the '
              'peerings in force stay. All agents with the driver need the '

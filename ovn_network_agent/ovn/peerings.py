@@ -99,7 +99,7 @@ class Peerings(source.Source):
         if own in find.ask(_of_file, uuid):
             return _error(find, uuid, own, 'the file of peerings has this '
                           'name for this router, too, and the file counts; '
-                          'remove the external_ids')
+                          'remove its keys from the row of the router')
         return _of_intent(find, uuid, own)
 
 

@@ -184,6 +184,6 @@ class PeeredTestCase(base.LabTestCase):
     def arrived(self, node, source, target):
         """How many of five pings with a source reach alpha's machine."""
         before = self.asked()
-        node.run(['ping', '-c', '5', '-i', '0.2', '-W', '1', '-I', source,
+        node.run(['ping', '-c', '5', '-i', '0.05', '-W', '0.5', '-I', source,
                   target], check=False)
         return self.asked() - before

@@ -35,6 +35,7 @@ from ovn_network_agent.tests.functional.ovsdb import test_lock
 from ovn_network_agent.tests.functional.service import base as services
 
 NAME = peering.DRIVER
+MANY = 10000
 TARGET = ownership.EXT_ID_PEER_TARGET
 
 
@@ -182,6 +183,54 @@ class WriterTest(PeeringTestCase):
         self.eventually(lambda: not any(map(self.marked, peerings.TABLES)),
                         'nothing left')
         self.well(agent)
+
+
+class ManyTest(PeeringTestCase):
+    """Bad intents by the thousand, and peers that go on."""
+
+    def serves(self, peers):
+        """Two routers peer, then two others come and go."""
+        agent = self.agent()
+        self.eventually(lambda: agent.ready, 'the agent is ready')
+        for change, number in (
+                (self.agree, peers),
+                (lambda: self.agree('r2', 'r3', 'y'), peers + 1),
+                (lambda: self.withdraw('r2', 'y'), peers)):
+            began = time.monotonic()
+            change()
+            # To ask for all ports would keep the agent from work.
+            self.eventually(lambda number=number: len(self.nb.rows(
+                'Address_Set')) == 4 * number, f'{number} peerings')
+            took = time.monotonic() - began
+            longest = max(
+                done.seconds for done in agent._loop.passes.last[-2:])
+            print(f'{self.id()}: {took:.2f} s, a pass: {longest:.2f} s')
+        return agent
+
+    def test_thousands_of_routers_name_one(self):
+        self.nb.transact(*(
+            operation for number in range(MANY // 5) for operation in (
+                ovsdb.insert(
+                    'Logical_Router_Port', f'port{number}',
+                    name=f'port-{number}', mac='fa:16:3e:00:00:04',
+                    networks=f'172.{16 + (number >> 8)}.{number & 255}.1/24'),
+                ovsdb.insert(
+                    'Logical_Router', name=f'many-{number}',
+                    ports=ovsdb.ovsdb_set([['named-uuid', f'port{number}']]),
+                    options=ovsdb.ovsdb_dict(
+                        {TARGET + 'hub': self.routers['r1']})))))
+        self.well(self.serves(1))
+
+    def test_a_router_names_one_thousands_of_times(self):
+        """The first one by name counts; each other one is an error."""
+        self.agree('r1', 'r3', 'more')
+        self.nb.transact(ovsdb.mutate(
+            'Logical_Router', {'name': 'neutron-r1'}, 'options', 'insert',
+            ovsdb.ovsdb_dict({f'{TARGET}more{number}': self.routers['r3']
+                              for number in range(MANY)})))
+        agent = self.serves(2)
+        self.eventually(lambda: len(agent.status.reasons) == MANY,
+                        lambda: len(agent.status.reasons))
 
 
 class WaitTest(PeeringTestCase):

@@ -179,7 +179,7 @@ class PeeringsTest(base.BaseTestCase):
         self.assertEqual({
             (1, 'x'): 'created', (2, 'x'): 'created', (3, 'x'): 'pending',
             (1, 'x', 'again'): 'error'}, self.cloud.states())
-        self.assertIn('the file counts; remove the external_ids',
+        self.assertIn('the file counts; remove its keys',
                       self.cloud.look()[1, 'x', 'again'].why)
         self.cloud.file('network_peers: []')
         self.assertEqual({(1, 'x'): 'created', (3, 'x'): 'created'},

@@ -23,8 +23,9 @@ insert = northbound.insert
 NB_TABLES = ('Logical_Switch', 'Logical_Switch_Port', 'Logical_Router',
              'Logical_Router_Port', 'NAT', 'Gateway_Chassis', 'HA_Chassis',
              'HA_Chassis_Group', 'Logical_Router_Static_Route',
-             'Static_MAC_Binding', 'Load_Balancer', 'Load_Balancer_Group',
-             'DHCP_Options', 'Load_Balancer_Health_Check', 'NB_Global')
+             'Logical_Router_Policy', 'Address_Set', 'Static_MAC_Binding',
+             'Load_Balancer', 'Load_Balancer_Group', 'DHCP_Options',
+             'Load_Balancer_Health_Check', 'NB_Global')
 SB_TABLES = ('Port_Binding', 'Chassis', 'Datapath_Binding')
 GATEWAY_CHASSIS = routers.GATEWAY_CHASSIS
 HA_CHASSIS_GROUP = routers.HA_CHASSIS_GROUP

@@ -279,9 +279,9 @@ EXT_ID_TAG = 'ovn-network-agent:tag'
 EXT_ID_EVPN = 'ovn-network-agent:evpn-'
 EXT_ID_VNI = EXT_ID_EVPN + 'vni'
 
-# external_ids of Logical_Router rows, which operators write, with the name of
-# the peering behind: the other router, and the prefixes that this router gives
-# it and takes from it.
+# options or external_ids of Logical_Router rows, which operators write, with
+# the name of the peering behind: the other router, and the prefixes that this
+# router gives it and takes from it.
 EXT_ID_PEER_TARGET = 'ovn-network-agent:peer:'
 EXT_ID_PEER_EXPORT = 'ovn-network-agent:peer-export:'
 EXT_ID_PEER_IMPORT = 'ovn-network-agent:peer-import:'

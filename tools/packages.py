@@ -29,8 +29,8 @@ PICTURE = ROOT / 'doc' / 'source' / 'contributor' / 'packages.txt'
 # From the top to the bottom: a package imports only from below.
 ORDER = ('cmd', 'service', 'ctl', 'migrate', 'upgrade', 'diagnosis', 'metrics',
          'control', 'runtime', 'engine', 'backends', 'ovn', 'drivers',
-         'gateways', 'watches', 'forward', 'ovs', 'ovsdb', 'privileged', 'frr',
-         'openflow', 'nft', 'netlink', 'conf', 'values')
+         'gateways', 'watches', 'forward', 'files', 'ovs', 'ovsdb',
+         'privileged', 'frr', 'openflow', 'nft', 'netlink', 'conf', 'values')
 # Modules in the root of the package.
 VALUES = ('backoff', 'buckets', 'evpn_names', 'iptext', 'model', 'networks',
           'notices', 'notyet', 'ownership', 'pieces', 'port_forwards',

@@ -14,7 +14,7 @@
 
 import shutil
 
-from ovn_network_agent.forward import flaws
+from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import rules
 from ovn_network_agent.netlink import links
 
@@ -30,7 +30,7 @@ def missing(conf):
     try:
         if not rules.load(conf):
             return []
-    except flaws.BadRules:
+    except flaws.BadFile:
         # The check of the configuration reports the file.
         return []
     return [*_program(conf), *_device(conf)]

@@ -22,6 +22,13 @@ _PRIORITIES = (1, 32767)
 
 OPTS = [
     cfg.Opt(
+        'peers_file', type=types.FilePath(), default='', mutable=True,
+        help='YAML file with peerings, beside those in external_ids of '
+             'routers. An entry names both routers. The agent reads the file '
+             'again when it changes. As long as the file cannot be used, the '
+             'peerings in force stay. All agents with the driver need the '
+             'same file. Empty (the default) means none.'),
+    cfg.Opt(
         'allow_priority', type=types.Integer(*_PRIORITIES),
         default=ownership.PEER_ALLOW_PRIORITY,
         help='Priority of the policies that let packets from the prefixes of '

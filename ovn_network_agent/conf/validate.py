@@ -16,12 +16,14 @@ Each problem is a text with the option, its value and the remedy.  All problems
 are reported together, so that an operator needs only one attempt.
 """
 
+from collections.abc import Iterable
 import os
 import re
 
 from oslo_config import cfg
 
 from ovn_network_agent.conf import mode
+from ovn_network_agent.conf import network_peer
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import original
 from ovn_network_agent.conf import port_forward
@@ -43,7 +45,7 @@ class ConfigError(Exception):
     :param messages: iterable of str, see :func:`problems`
     """
 
-    def __init__(self, messages):
+    def __init__(self, messages: Iterable[str]) -> None:
         self.messages = tuple(messages)
         super().__init__('\n'.join(self.messages))
 
@@ -200,7 +202,8 @@ def warnings(conf):
     :returns: list of str
     """
     return [*tls.warnings(conf), *_alone(conf), *_odd_leak(conf), *_port(conf),
-            *_settling(conf), *_nobody_forwards(conf), *_rootwrap(conf),
+            *_settling(conf), *_nobody_forwards(conf), *_nobody_peers(conf),
+            *_rootwrap(conf),
             *unknown.keys(conf), *unknown.variables(conf)]
 
 
@@ -245,6 +248,15 @@ def _nobody_forwards(conf):
             '[port_forward] rules_file', conf.port_forward.rules_file,
             'without the driver port_forward nothing is forwarded; add that '
             'to [DEFAULT] drivers, or leave rules_file empty')
+
+
+def _nobody_peers(conf):
+    if (conf.network_peer.peers_file and
+            network_peer.GROUP not in conf.drivers):
+        yield relations.say(
+            '[network_peer] peers_file', conf.network_peer.peers_file,
+            'without the driver network_peer no router peers; add that to '
+            '[DEFAULT] drivers, or leave peers_file empty')
 
 
 def _rootwrap(conf):

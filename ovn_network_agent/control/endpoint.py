@@ -69,7 +69,8 @@ class Endpoint(base.Serving):
                     lambda: parts.passes.last if parts else ()).run)}
         if parts is not None:
             more.update(inspection.Inspection(
-                conf, parts, snapshot, standings, self._read_names).commands)
+                conf, parts, snapshot, standings, self._read_names,
+                databases).commands)
             more['reload'] = (reloading.USAGE,
                               reloading.Reloading(parts.reloads).run)
         if conf.control_socket:

@@ -19,6 +19,7 @@ from ovn_network_agent import networks
 from ovn_network_agent.control import addresses
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import comparison
+from ovn_network_agent.control import peers
 from ovn_network_agent.control import resync
 from ovn_network_agent.control import rows
 from ovn_network_agent.control import seconds
@@ -39,21 +40,25 @@ class Inspection:
         :class:`forward.standing.Standing`
     :param names: function without arguments that returns a
         :class:`ovn.directory.Directory`
+    :param databases: dict of name to :class:`ovsdb.connection.Database`
     """
 
-    def __init__(self, conf, inside, snapshot, standings, names):
+    def __init__(self, conf, inside, snapshot, standings, names,
+                 databases):
         self._conf = conf
         self._inside = inside
         self._snapshot = snapshot
         self._standings = standings
         self._names = names
+        self._peers = peers.Peers(conf, inside, self._ask, snapshot,
+                                  databases)
 
     @property
     def commands(self):
         """The commands, see :class:`commands.Table`, a dict."""
         found = ('[ADDRESS]... [--router ROUTER] [--state STATE] [--json]',
                  self._addresses)
-        return {'addresses': found, 'fips': found,
+        return {**self._peers.commands, 'addresses': found, 'fips': found,
                 'plan': ('[--json]', self._plan),
                 'resync': ('[BACKEND]... [--force] [--timeout SECONDS] '
                            '[--json]',

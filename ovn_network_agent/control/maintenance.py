@@ -23,10 +23,12 @@ from ovn_network_agent import ownership
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.control import commands
+from ovn_network_agent.control import peers
 from ovn_network_agent.control import readiness
 from ovn_network_agent.control import text
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.ovs import wishes
+from ovn_network_agent.ovsdb import writing
 
 LOG = logging.getLogger(__name__)
 
@@ -89,7 +91,8 @@ class Maintenance:
                        'routers': list(map(names.describe, group.routers))}
                       for group in groups if (reason := readiness.stays(
                           group, snapshot.node.chassis, names.hostname))],
-            'machines': machines, 'forced': doubts}
+            'machines': machines, 'peerings': _peerings(snapshot),
+            'forced': doubts}
 
     def undrain(self, routers=()):
         """Remove the wish.
@@ -140,7 +143,7 @@ class Maintenance:
         try:
             return wishes.change(self._databases['ovs'], how,
                                  self._conf.ovn.transaction_timeout)
-        except wishes.NotWritten as e:
+        except writing.NotWritten as e:
             raise commands.Refused(
                 f'external_ids:{ownership.EXT_ID_DRAIN} of the local '
                 f'Open_vSwitch row: {e}') from e
@@ -208,6 +211,11 @@ def _called(names, uuids):
     """
     return {uuid: router.label or router.name for uuid in sorted(uuids)
             if (router := names.routers.get(uuid))}
+
+
+def _peerings(snapshot):
+    """The number of peerings with rows in OVN."""
+    return len({each.pair for each in peers.of_view(snapshot)} - {''})
 
 
 def _groups(snapshot, wanted):

@@ -39,6 +39,9 @@ def of_change(done):
                      f'{stay["reason"]} ({stay["group"]})')
     if done.get('machines'):
         lines.append(f'stays here: {of_machines(done["machines"])}')
+    if done.get('peerings'):
+        lines.append(f'nothing to do for {done["peerings"]:d} peerings of '
+                     'routers: their packets need no gateway and no agent')
     lines += [f'forced: {text}' for text in done.get('forced', ())]
     return '\n'.join(lines) + '\n'
 

@@ -22,7 +22,8 @@ from typing import ClassVar
 from typing import Protocol
 from typing import TypeVar
 
-#: A table: its database, 'nb' or 'sb', and its name.
+#: A table: its database, 'nb' or 'sb', and its name.  For sources of the core,
+#: the files of an operator are tables of the database 'file'.
 Place = tuple[str, str]
 
 _Result = TypeVar('_Result')
@@ -59,6 +60,8 @@ class Source(abc.ABC):
         str, Callable[[Any], Iterable[Hashable]]]]]
     #: Database, table and index whose keys, text, name the subjects.
     NAMES: ClassVar[tuple[str, str, str]]
+    #: Further ones.
+    MORE_NAMES: ClassVar[tuple[tuple[str, str, str], ...]] = ()
 
     @abc.abstractmethod
     def build(self, name: str, find: Find) -> object | None:

@@ -14,7 +14,7 @@
 
 from ovn_network_agent import iptext
 from ovn_network_agent import port_forwards
-from ovn_network_agent.forward import flaws
+from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import schema
 from ovn_network_agent.forward import usable
 

@@ -17,33 +17,13 @@ import functools
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import relations
 from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.files import flaws
+from ovn_network_agent.files import reading
+from ovn_network_agent.files import shape
 from ovn_network_agent.forward import checks
-from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import schema
 
-# Most bytes of a file.  10,000 VIPs take less, so a larger file is a mistake.
-_LARGEST = 32 * 1024 * 1024
-
-
-def read(path):
-    """The content of a rules file.
-
-    :param path: str
-    :returns: bytes
-    :raises flaws.BadRules: when the file cannot be read
-    """
-    try:
-        with open(path, 'rb') as opened:
-            content = opened.read(_LARGEST + 1)
-    except OSError as error:
-        raise flaws.BadRules([f'{path}: {error.strerror or error}; let the '
-                              'user of the agent read it, or name another '
-                              'file in [port_forward] rules_file'])
-    if len(content) > _LARGEST:
-        raise flaws.BadRules([f'{path}: has more than {_LARGEST} bytes; is '
-                              'this the file that [port_forward] rules_file '
-                              'should name?'])
-    return content
+_OPTION = '[port_forward] rules_file'
 
 
 # A start parses the file twice, for its problems and for its values.
@@ -54,32 +34,19 @@ def parse(content, name):
     :param content: bytes
     :param name: name of the file, for messages
     :returns: tuple of :class:`port_forwards.Vip`
-    :raises flaws.BadRules: with one message for each flaw, in the order of
+    :raises flaws.BadFile: with one message for each flaw, in the order of
         the file
     """
-    try:
-        text = content.decode('utf-8-sig')
-    except UnicodeDecodeError as error:
-        line = content.count(b'\n', 0, error.start) + 1
-        raise flaws.BadRules([f'{name}, line {line}: this is no UTF-8; save '
-                              'it as such']) from error
-    found = _document(text)
+    found = reading.parse(content, name)
     wrong = found.flaws
     if found.value is not None or not wrong:
-        checker = checks.Checker(found, schema.check(found))
+        checker = checks.Checker(found, shape.check(found, schema.SCHEMA))
         vips = checker.vips()
         wrong = wrong + checker.flaws
     if wrong:
-        raise flaws.BadRules(flaw.say(name) for flaw in sorted(
+        raise flaws.BadFile(flaw.say(name) for flaw in sorted(
             wrong, key=lambda flaw: flaw.line))
     return vips
-
-
-def _document(text):
-    """The :class:`document.Document` of the content."""
-    # A start without rules does without the parser: 7 ms, 18 modules.
-    from ovn_network_agent.forward import document
-    return document.parse(text)
 
 
 def load(conf):
@@ -87,23 +54,23 @@ def load(conf):
 
     :param conf: the oslo.config ConfigOpts
     :returns: tuple of :class:`port_forwards.Vip`, empty without a file
-    :raises flaws.BadRules: when the rules cannot be used
+    :raises flaws.BadFile: when the rules cannot be used
     """
     path = conf.port_forward.rules_file
     if not path:
         return ()
-    content = read(path)
+    content = reading.read(path, _OPTION)
     vips = parse(content, path)
     wrong = [*_lacking(content, path, list(mode.lacks(conf, vips))),
              *_our_own(conf, vips), *_no_way_back(conf, vips)]
     if wrong:
-        raise flaws.BadRules(wrong)
+        raise flaws.BadFile(wrong)
     return vips
 
 
 def _lacking(content, name, found):
     """Messages for the findings of :func:`mode.lacks` in a good document."""
-    text = _document(content.decode('utf-8-sig')) if found else None
+    text = reading.parse(content, name) if found else None
     for path, lack in found:
         value = flaws.NOTHING if len(path) == 1 else True
         yield flaws.Flaw(text.line(path), path, value, lack).say(name)
@@ -123,7 +90,7 @@ def _our_own(conf, vips):
 def _no_way_back(conf, vips):
     if vips and conf.frr.vrf_name and not veth_leak.enabled(conf):
         yield relations.say(
-            '[port_forward] rules_file', conf.port_forward.rules_file,
+            _OPTION, conf.port_forward.rules_file,
             f'forwards {len(vips)} VIPs, and their answers leave [frr] '
             f'vrf_name = {conf.frr.vrf_name} through the veth pair, which is '
             'off; set [veth_leak] veth_leak_enabled to true and have '
@@ -139,7 +106,7 @@ def warnings(conf):
     path = conf.port_forward.rules_file
     if not path or load(conf):
         return []
-    return [relations.say('[port_forward] rules_file', path,
+    return [relations.say(_OPTION, path,
                           'has no rules, so nothing is forwarded; list VIPs '
                           'as port_forwards there')]
 
@@ -152,6 +119,6 @@ def problems(conf):
     """
     try:
         load(conf)
-    except flaws.BadRules as error:
+    except flaws.BadFile as error:
         return list(error.messages)
     return []

@@ -10,16 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The shape of a rules file: JSON Schema, and its errors in plain words.
+"""The shape of a rules file: JSON Schema, see :mod:`files.shape`.
 
-Each ``description`` names the right values and is the second half of the
-message about a wrong value.  Checks of several values are in
-:mod:`ovn_network_agent.forward.checks`.
+Checks of several values are in :mod:`ovn_network_agent.forward.checks`.
 """
-
-import functools
-
-from ovn_network_agent.forward import flaws
 
 KEY = 'port_forwards'
 # nft would accept more, but a hash over more needs another design.
@@ -120,86 +114,3 @@ SCHEMA = {
     'properties': {
         KEY: {'type': ['array', 'null'], 'items': _VIP,
               'description': 'a list of VIPs'}}}
-
-
-@functools.cache
-def _validator():
-    """The validator of :data:`SCHEMA`."""
-    # The import takes a seventh of all imports, so a node without rules
-    # leaves it out.
-    import jsonschema
-    return jsonschema.Draft202012Validator(SCHEMA)
-
-
-def check(document):
-    """Compare a document with the schema.
-
-    :param document: :class:`document.Document`
-    :returns: list of :class:`flaws.Flaw`
-    """
-    found = {}
-    # A value that could not be read cannot be checked.
-    known = {flaw.path for flaw in document.flaws}
-    for error in _validator().iter_errors(document.value):
-        for flaw in _said(document, error, tuple(error.absolute_path)):
-            # A value with several errors is reported once.
-            if flaw.path not in known:
-                found.setdefault((flaw.path, flaw.line), flaw)
-    return list(found.values())
-
-
-def _said(document, error, path):
-    """An error of the library as an iterator of :class:`flaws.Flaw`."""
-    if error.validator == 'additionalProperties':
-        known = error.schema['properties']
-        for key in error.instance.keys() - known.keys():
-            yield flaws.Flaw(
-                document.line(path + (key,)), path + (key,), flaws.NOTHING,
-                f'this key is not known; {_instead(path, key, known)}')
-    elif error.validator == 'required':
-        missing = [key for key in error.schema['required']
-                   if key not in error.instance]
-        for key in missing:
-            wanted = error.schema['properties'][key]['description']
-            yield flaws.Flaw(
-                document.line(path), path + (key,), flaws.NOTHING,
-                f'is missing; it has to be {wanted}')
-    else:
-        yield flaws.Flaw(document.line(path), path, error.instance,
-                         _wrong(error))
-
-
-def _instead(path, key, known):
-    if not path:
-        return (f'this file has the one key "{KEY}", all other options are in '
-                'the configuration of the agent')
-    return flaws.meant(key, known)
-
-
-def _wrong(error):
-    value, wanted = error.instance, error.schema['description']
-    if error.validator == 'maxItems':
-        return f'has {len(value)} items; it must be {wanted}'
-    if error.validator == 'minItems':
-        return f'is empty; it must be {wanted}'
-    if value is None:
-        return f'is empty; it must be {wanted}'
-    if isinstance(value, str) and _would_fit(error):
-        return f'is text; it must be {wanted}: remove the quotes'
-    if isinstance(value, str) and _is_number(error) and value:
-        return f'is no decimal number; it must be {wanted}'
-    return f'is not possible; it must be {wanted}'
-
-
-def _is_number(error):
-    return error.validator == 'type' and (
-        error.validator_value in ('integer', 'number'))
-
-
-def _would_fit(error):
-    """Whether the value would be right without quotes."""
-    text = error.instance
-    if error.validator == 'type' and error.validator_value == 'boolean':
-        return text.lower() in ('true', 'false', 'yes', 'no', 'on', 'off')
-    return _is_number(error) and text.isascii() and text.isdigit() and (
-        text == '0' or text[0] != '0')

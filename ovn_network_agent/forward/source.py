@@ -18,13 +18,12 @@ import time
 from oslo_log import log as logging
 
 from ovn_network_agent import port_forwards
-from ovn_network_agent.forward import flaws
+from ovn_network_agent.files import watched
 from ovn_network_agent.forward import health as healths
 from ovn_network_agent.forward import neighbours
 from ovn_network_agent.forward import presence
 from ovn_network_agent.forward import rules
 from ovn_network_agent.forward import standing
-from ovn_network_agent.forward import watcher
 
 LOG = logging.getLogger(__name__)
 
@@ -35,16 +34,13 @@ _AGAIN = 60
 class Source:
     """Keeps the rules up to date.
 
-    The file is read beside the loop, because a large file takes seconds.  A
-    file with flaws changes nothing.
-
     :param conf: the oslo.config ConfigOpts
     :param health: :class:`health.Health`
     :param read_addresses: function(vrf), see :func:`presence.read`
     :param read_links: function(destinations), see :func:`neighbours.read`
     :param clock: function that returns seconds, monotonic
-    :raises flaws.BadRules: when the rules cannot be used at the start
-    :ivar reasons: tuple of str: why newer rules are not in force
+    :raises flaws.BadFile: when the rules cannot be used at the start
+    :ivar file: :class:`files.watched.Watched`, None without a file
     :ivar active: whether there is a rules file; without one, there is nothing
         to add to a snapshot
     """
@@ -54,7 +50,6 @@ class Source:
         self._conf = conf
         self._health = health or healths.Health()
         self._read_addresses = read_addresses
-        self._trigger = None
         self._read_links = read_links
         self._clock = clock
         self._addresses = frozenset()
@@ -64,21 +59,22 @@ class Source:
         self._blind = ''
         self._key = None
         self._made = None
-        self._messages = ()
-        self.reasons = ()
         self._standings = standing.Standings(conf)
         self._vips = ()
-        self._watcher = None
         self.active = bool(conf.port_forward.rules_file)
-        if self.active:
-            self._watcher = watcher.Watcher(
-                lambda: conf.port_forward.rules_file, self.take)
-            self._put_in_force(rules.load(conf))
+        self.file = watched.Watched(
+            lambda: conf.port_forward.rules_file, lambda: rules.load(conf),
+            self._put_in_force, 'port forwards') if self.active else None
 
     @property
     def has_rules(self):
         """Whether there is a rule."""
         return bool(self._vips)
+
+    @property
+    def reasons(self):
+        """Why newer rules are not in force, a tuple of str."""
+        return self.file.reasons if self.active else ()
 
     @property
     def standings(self):
@@ -90,53 +86,22 @@ class Source:
 
         :param trigger: :class:`trigger.Trigger`
         """
-        self._trigger = trigger
-        if self._watcher is not None:
+        if self.active:
             self._health.start(trigger)
-            self._watcher.start()
+            self.file.start(trigger)
 
     def stop(self):
         """End this; may be called twice."""
-        if self._watcher is not None:
-            self._watcher.stop()
+        if self.active:
+            self.file.stop()
             self._health.stop()
 
     def reread(self):
         """Read the file again, on the watcher's thread."""
-        if self._watcher is not None:
-            self._watcher.again()
+        if self.active:
+            self.file.reread()
 
     # -- the file (on the watcher's thread) -------------------------------
-
-    def take(self):
-        """Put the present file in force, if it has no flaws."""
-        try:
-            vips = rules.load(self._conf)
-        except flaws.BadRules as error:
-            self._refuse(error.messages)
-        except Exception as error:
-            # A bug in the parser must not end the thread; the rules stay.
-            LOG.exception('The rules file could not be taken in')
-            self._refuse((f'{self._conf.port_forward.rules_file}: '
-                          f'{type(error).__name__}: {error}',))
-        else:
-            if self._messages:
-                LOG.info('The rules file %s can be used again',
-                         self._conf.port_forward.rules_file)
-            self._messages, self.reasons = (), ()
-            self._put_in_force(vips)
-        if self._trigger is not None:
-            self._trigger.fire('rules file')
-
-    def _refuse(self, messages):
-        if messages != self._messages:
-            LOG.error('The port forwards stay as they were: %s',
-                      '\n'.join(messages))
-        self._messages = messages
-        more = len(messages) - 1
-        others = f' (and {more} more, see the log)' if more else ''
-        self.reasons = (
-            f'the port forwards stay as they were: {messages[0]}{others}',)
 
     def _put_in_force(self, vips):
         before = {vip.address: vip for vip in self._vips}
@@ -174,7 +139,7 @@ class Source:
         :returns: :class:`port_forwards.Forwards`, the same object as long as
             nothing has changed; None without a rules file
         """
-        if self._watcher is None:
+        if not self.active:
             return None
         vips = self._vips
         dead = {

@@ -93,6 +93,7 @@ VETH = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
 DIRECTIONS = ('received', 'sent')
 FAMILIES = ('ipv4', 'ipv6')
 PARTS = ('devices', 'frr')
+PEERINGS = ('pending', 'created', 'conflict', 'error')
 
 _PASS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _ANNOUNCE = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10)
@@ -307,8 +308,18 @@ _VIPS = (
            'rule without a health check.', address=(), proto=(), port=()),
 )
 
+_PEERS = (
+    _gauge('network_peer_intents',
+           'Intents of routers to peer inside OVN, by state. Both sides of a '
+           'peering count, and each agent with the driver network_peer counts '
+           'all of them. Missing without this driver, and before OVN has been '
+           'seen.',
+           state=PEERINGS),
+)
+
 # In the order of the page, with the title of each part.
 PARTS = (('The agent', _AGENT), ('Passes', _PASSES),
          ('Announcements', _ANNOUNCING), ('Gateways', _GATEWAYS),
-         ('Systems', _SYSTEMS), ('Drift', _DRIFT), ('Port forwards', _VIPS))
+         ('Systems', _SYSTEMS), ('Drift', _DRIFT), ('Port forwards', _VIPS),
+         ('Peerings', _PEERS))
 METRICS = tuple(metric for _title, part in PARTS for metric in part)

@@ -20,6 +20,7 @@ import collections
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent.control import peers
 from ovn_network_agent.forward import standing
 from ovn_network_agent.netlink import neighbour_table
 
@@ -47,10 +48,20 @@ def of_view(snapshot, conf):
         'localnet_segments': len({
             port.segment.datapath for port in ports if port.segment}),
         'drains_requested': len(snapshot.node.drains),
+        'network_peer_intents': _peerings(snapshot, conf),
         'gateway_groups': _groups(snapshot),
         'gateway_port_served': _served(snapshot),
         'vrf_default_route_present': _default_route(
             snapshot, conf.frr.vrf_name)}
+
+
+def _peerings(snapshot, conf):
+    """The intents of routers to peer, by state; None without the driver."""
+    if peers.DRIVER not in conf.drivers:
+        return None
+    states = collections.Counter(
+        each.state for each in peers.of_view(snapshot))
+    return {(state.value,): states[state] for state in model.PeerState}
 
 
 def of_neighbours():

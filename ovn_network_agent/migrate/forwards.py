@@ -20,7 +20,7 @@ import yaml
 
 from ovn_network_agent import typos
 from ovn_network_agent.conf import original
-from ovn_network_agent.forward import flaws
+from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import rules
 from ovn_network_agent.migrate import given
 
@@ -55,7 +55,7 @@ def convert(found, name):
                           default_flow_style=False, allow_unicode=True)
     try:
         rules.parse(text.encode(), name)
-    except flaws.BadRules as error:
+    except flaws.BadFile as error:
         made.problems.extend(f'{setting.where}: as {message}'
                              for message in error.messages)
     return text, made

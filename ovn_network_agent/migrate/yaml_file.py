@@ -14,7 +14,7 @@
 
 from ovn_network_agent import typos
 from ovn_network_agent.conf import original
-from ovn_network_agent.forward import document
+from ovn_network_agent.files import document
 from ovn_network_agent.migrate import given
 
 _KNOWN = (*original.BY_NAME, original.RULES)

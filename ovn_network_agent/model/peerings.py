@@ -67,3 +67,15 @@ class Peering:
     # See resources.Peering; '' unless created, and likewise the sides.
     pair: str = ''
     sides: tuple[Side, ...] = ()
+    # The other router, only as the intent names it.
+    target: str = ''
+    # What the other router takes if the state is CREATED, else what this one
+    # would give.
+    gives: tuple[str, ...] = ()
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The prefixes that this router has of the other one."""
+        return tuple(prefix for side in self.sides
+                     if side.router == self.router
+                     for prefix, _nexthop in side.routes)

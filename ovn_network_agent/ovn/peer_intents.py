@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""The intents to peer in external_ids of Logical_Router rows.  Pure."""
+"""The intents to peer in Logical_Router rows.  Pure."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -21,6 +21,7 @@ from ovn_network_agent import iptext
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import printable
+from ovn_network_agent.ovsdb import columns
 
 _TARGET, _EXPORT, _IMPORT = (ownership.EXT_ID_PEER_TARGET,
                              ownership.EXT_ID_PEER_EXPORT,
@@ -45,31 +46,49 @@ class Intent:
     problem: str = ''
 
 
-def names(external_ids: Mapping[str, str]) -> set[str]:
+#: Of Logical_Router; of a key that is in both, the last one counts.
+COLUMNS = ('external_ids', 'options')
+
+
+def words(row: columns.Row) -> dict[str, str]:
+    """What a row says, by key.
+
+    Neutron replaces external_ids at each update of a router, and leaves the
+    keys of others in options.  OVN passes over options that it does not know.
+    """
+    return {key: value for column in COLUMNS
+            for key, value in columns.entries(row, column).items()}
+
+
+def names(said: Mapping[str, str]) -> set[str]:
     """The names of peerings that a row mentions, also bad ones."""
-    return {key.removeprefix(prefix) for key in external_ids
+    return {key.removeprefix(prefix) for key in said
             for prefix in (_TARGET, _EXPORT, _IMPORT)
             if key.startswith(prefix)}
 
 
-def read(external_ids: Mapping[str, str]) -> dict[str, Intent]:
+def keys(name: str) -> tuple[str, ...]:
+    """All keys that are about a peering."""
+    return _TARGET + name, _EXPORT + name, _IMPORT + name
+
+
+def read(said: Mapping[str, str]) -> dict[str, Intent]:
     """The intents of a row by name, also bad ones, in the order of names."""
-    return {name: _intent(external_ids, name)
-            for name in sorted(names(external_ids))}
+    return {name: _intent(said, name) for name in sorted(names(said))}
 
 
-def _intent(external_ids: Mapping[str, str], name: str) -> Intent:
+def _intent(said: Mapping[str, str], name: str) -> Intent:
     problem = name_objection(name)
     if problem:
         return Intent('', problem=problem)
-    target = external_ids.get(_TARGET + name, '').strip()
+    target = said.get(_TARGET + name, '').strip()
     if not target:
         return Intent('', problem=f'{_TARGET}{name} names no router; set it '
                       'to the UUID of one, or remove all keys of this name')
     filters: list[Filter] = []
     for prefix in (_EXPORT, _IMPORT):
         try:
-            filters.append(_filter(external_ids.get(prefix + name)))
+            filters.append(_filter(said.get(prefix + name)))
         except ValueError as error:
             return Intent(target, problem=printable.line(
                 f'{prefix}{name}: {error}'))

@@ -79,7 +79,7 @@ def read(find: source.Find, uuid: str) -> Router:
         behind = [prefix for prefix, nexthop in routes
                   if networks.inside(nexthop, nets)]
         return Router(
-            _called(row), columns.atom(inner[0], 'mac') if inner else '',
+            called(row), columns.atom(inner[0], 'mac') if inner else '',
             _lowest(inner), _sorted([*nets, *behind]),
             _sorted([*_networks(port for port in ports if port not in inner),
                      *(prefix for prefix, _nexthop in routes)]),
@@ -92,7 +92,8 @@ def _label(row: Row) -> str:
     return columns.entry(row, 'external_ids', directory.NEUTRON_NAME) or ''
 
 
-def _called(row: Row) -> str:
+def called(row: Row) -> str:
+    """The name of a router for messages."""
     label, name = _label(row), columns.atom(row, 'name')
     return printable.line(f'{label} ({name})' if label else name)
 

@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""From intents in OVN NB to peerings, as a source of the driver.  Pure.
+"""From intents to peerings, as a source of the driver.  Pure.
 
 Each function is about one router, and its result is remembered, so a router
 with hundreds of peers is judged once, and not once for each peer.
@@ -25,6 +25,7 @@ from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import printable
 from ovn_network_agent.drivers import source
+from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_intents as intents
 from ovn_network_agent.ovn import peer_routers as routers
 from ovn_network_agent.ovn import prefixes
@@ -62,8 +63,8 @@ class Conflict:
 
 
 def _intent_names(row: Row) -> list[str]:
-    return [f'{row.uuid}/{name}' for name in intents.names(
-        columns.entries(row, 'external_ids'))]
+    return [f'{row.uuid}/{name}'
+            for name in intents.names(intents.words(row))]
 
 
 def _pairs(row: Row) -> list[str]:
@@ -72,7 +73,11 @@ def _pairs(row: Row) -> list[str]:
 
 
 class Peerings(source.Source):
-    """Makes a peering of each intent, named '<UUID of the router>/<name>'."""
+    """Makes a peering of each intent.
+
+    Those of NB are named '<UUID of the router>/<name>', those of the file like
+    its rows.
+    """
 
     KIND = model.Peering
     INDEXES = {
@@ -80,27 +85,68 @@ class Peerings(source.Source):
                          'uuid': lambda row: [str(row.uuid)],
                          'called': routers.names},
         routers.PORT: {'uuid': lambda row: [row.uuid], 'pair': _pairs},
-        routers.ROUTE: {'uuid': lambda row: [row.uuid]}}
+        routers.ROUTE: {'uuid': lambda row: [row.uuid]},
+        peer_file.TABLE: {'intent': lambda end: [end.uuid],
+                          'router': lambda end: [end.router]}}
     NAMES = (*routers.ROUTER, 'intent')
+    MORE_NAMES = ((*peer_file.TABLE, 'intent'),)
 
     def build(self, name: str, find: source.Find) -> model.Peering | None:
         """The peering of one intent."""
+        for end in find(*peer_file.TABLE, 'intent', name):
+            return _of_end(find, end)
         uuid, _slash, own = name.partition('/')
-        intent = find.ask(_intents, uuid).get(own)
-        if intent is None:
-            return None
-        state, why = _state(find, uuid, own, intent)
-        peering = model.Peering(
-            uuid, find.ask(routers.read, uuid).called, printable.line(own),
-            state, why)
-        if state is not model.PeerState.CREATED:
-            return peering
-        peer = find.ask(_peers, uuid)[own]
-        back = _back(find, uuid, peer)
-        sides = sorted((_side(find, uuid, peer), _side(
-            find, peer.router, back)), key=lambda side: side.router)
-        return dataclasses.replace(peering, pair=peer.pair,
-                                   sides=tuple(sides))
+        if own in find.ask(_of_file, uuid):
+            return _error(find, uuid, own, 'the file of peerings has this '
+                          'name for this router, too, and the file counts; '
+                          'remove the external_ids')
+        return _of_intent(find, uuid, own)
+
+
+def _of_end(find: source.Find, end: peer_file.End) -> model.Peering | None:
+    """The peering of an end in the file."""
+    uuid = routers.resolve(find, end.router)
+    if not uuid:
+        return model.Peering(
+            uuid, printable.line(end.router), end.name, model.PeerState.ERROR,
+            'the file of peerings names this router, and OVN has none of the '
+            'name, or several; use the UUID, or remove the entry')
+    if find.ask(_of_file, uuid)[end.name] != end:
+        return _error(find, uuid, end.name, 'the file of peerings has this '
+                      'name for this router twice; choose another one')
+    return _of_intent(find, uuid, end.name)
+
+
+def _error(find: source.Find, uuid: str, name: str,
+           why: str) -> model.Peering:
+    return model.Peering(uuid, find.ask(routers.read, uuid).called,
+                         printable.line(name), model.PeerState.ERROR, why)
+
+
+def _of_intent(find: source.Find, uuid: str,
+               name: str) -> model.Peering | None:
+    """The peering of an intent that counts."""
+    intent = find.ask(_intents, uuid).get(name)
+    if intent is None:
+        return None
+    state, why = _state(find, uuid, name, intent)
+    router = find.ask(routers.read, uuid)
+    peering = model.Peering(
+        uuid, router.called, printable.line(name), state, why,
+        target=printable.line(intent.target))
+    if state is model.PeerState.ERROR:
+        return peering
+    if state is not model.PeerState.CREATED:
+        return dataclasses.replace(peering, gives=tuple(
+            str(net) for net in router.prefixes
+            if intents.passes(net, intent.exports)))
+    peer = find.ask(_peers, uuid)[name]
+    back = _back(find, uuid, peer)
+    sides = sorted((_side(find, uuid, peer), _side(
+        find, peer.router, back)), key=lambda side: side.router)
+    return dataclasses.replace(
+        peering, pair=peer.pair, sides=tuple(sides),
+        gives=tuple(str(net) for net in back.takes))
 
 
 def _state(find: source.Find, uuid: str, name: str, intent: intents.Intent
@@ -157,11 +203,24 @@ def _some(texts: Collection[str]) -> str:
 
 # -- of one router, for Find.ask ----------------------------------------------
 
+def _of_file(find: source.Find, uuid: str) -> dict[str, peer_file.End]:
+    """By name of the peering, the ends of a router in the file."""
+    found: dict[str, peer_file.End] = {}
+    for row in find(*routers.ROUTER, 'uuid', uuid):
+        for text in sorted(routers.names(row)):
+            for end in find(*peer_file.TABLE, 'router', text):
+                if routers.resolve(find, text) == uuid:
+                    found.setdefault(end.name, end)
+    return found
+
+
 def _intents(find: source.Find, uuid: str) -> dict[str, intents.Intent]:
     """All intents of a router, also bad ones, in the order of names."""
-    return {name: intent for row in find(*routers.ROUTER, 'uuid', uuid)
-            for name, intent in intents.read(
-                columns.entries(row, 'external_ids')).items()}
+    found = {name: intent for row in find(*routers.ROUTER, 'uuid', uuid)
+             for name, intent in intents.read(intents.words(row)).items()}
+    found.update((name, end.intent) for name, end in find.ask(
+        _of_file, uuid).items())
+    return dict(sorted(found.items()))
 
 
 def _targets(find: source.Find, uuid: str) -> dict[str, str]:

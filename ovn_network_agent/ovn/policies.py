@@ -29,8 +29,9 @@ ROUTER, NETWORK, MACHINE = TAGGED = ('router', 'network', 'port')
 _ROUTES = 'dynamic-routing'
 _ADVERTISE = 'dynamic-routing-advertise'
 # The (column, key) of a policy, and of the option of a router.
-KEYS = (('external_ids', ownership.EXT_ID_ANNOUNCE),
-        ('options', _ADVERTISE), ('external_ids', ownership.EXT_ID_TAG))
+KEYS = (('options', _ADVERTISE), *(
+    (column, key) for column in ('options', 'external_ids')
+    for key in (ownership.EXT_ID_ANNOUNCE, ownership.EXT_ID_TAG)))
 ROUTED = (('options', _ROUTES),)
 _READABLE = {'true': True, 'false': False}
 
@@ -39,7 +40,7 @@ _READABLE = {'true': True, 'false': False}
 class Policy:
     """What one row or several rows say."""
 
-    # From external_ids, and from OVN's own options.
+    # From keys of the agent, and from OVN's own options.
     own: tuple[selection.Word, ...] = ()
     native: tuple[selection.Word, ...] = ()
     # The words that cannot be read.
@@ -59,46 +60,60 @@ NONE = Policy()
 def read(kind: str, row: Row) -> tuple[Policy, ...]:
     """The policy of a row, at most one.
 
-    In doubt, addresses are announced: an unreadable value in external_ids
-    counts as true.  In the options only "false" turns the advertisement off,
-    as in OVN.
+    In doubt, addresses are announced: an unreadable value of the agent's key
+    counts as true.  In OVN's own option only "false" turns the advertisement
+    off, as in OVN.
 
     :param kind: what the row is, for messages
     """
-    text = columns.entry(row, 'external_ids', ownership.EXT_ID_ANNOUNCE)
+    said = _said(kind, row, ownership.EXT_ID_ANNOUNCE)
     option = columns.entry(row, 'options', _ADVERTISE)
-    tag = columns.entry(row, 'external_ids', ownership.EXT_ID_TAG)
-    if text is None and option is None and tag is None:
+    tag = _said(kind, row, ownership.EXT_ID_TAG)
+    if said is None and option is None and tag is None:
         return ()
     called = getattr(row, 'name', '') or getattr(row, 'logical_port', '')
     name = f'{kind} {called or row.uuid}'
-    own, problems = ((), ()) if text is None else _own(name, text)
+    own, problems = ((), ()) if said is None else _own(name, *said)
     native = () if option is None else (selection.Word(
         option.lower() != 'false',
         f'{name} has {_ADVERTISE}={option} in its options'),)
-    tags, unreadable = ((), ()) if tag is None else _tag(kind, name, tag)
+    tags, unreadable = ((), ()) if tag is None else _tag(kind, name, *tag)
     return (Policy(own, native, problems + unreadable, tags),)
 
 
-def _own(name: str, text: str
+def _said(kind: str, row: Row, key: str) -> tuple[str, str] | None:
+    """(column, value) of a key of the agent.
+
+    Neutron replaces external_ids of a router at each update, and leaves its
+    options.
+    """
+    for column in (('options', 'external_ids') if kind == ROUTER else
+                   ('external_ids',)):
+        text = columns.entry(row, column, key)
+        if text is not None:
+            return column, text
+    return None
+
+
+def _own(name: str, column: str, text: str
          ) -> tuple[tuple[selection.Word, ...], tuple[str, ...]]:
     announce = _READABLE.get(text.strip().lower())
     word = selection.Word(
         announce is not False,
-        f'{name} has {ownership.EXT_ID_ANNOUNCE}={text} in its external_ids')
+        f'{name} has {ownership.EXT_ID_ANNOUNCE}={text} in its {column}')
     return (word,), () if announce is not None else (
-        f'{name}: external_ids:{ownership.EXT_ID_ANNOUNCE} = {text!r} is '
+        f'{name}: {column}:{ownership.EXT_ID_ANNOUNCE} = {text!r} is '
         'neither true nor false, and counts as true; set it to one of them, '
         'or remove it',)
 
 
-def _tag(kind: str, name: str, text: str
+def _tag(kind: str, name: str, column: str, text: str
          ) -> tuple[tuple[selection.Tag, ...], tuple[str, ...]]:
-    """The tags and the problems of a tag in external_ids.
+    """The tags and the problems of a tag.
 
     A tag that cannot be read says nothing, so the next row or option counts.
     """
-    key = f'{name}: external_ids:{ownership.EXT_ID_TAG} = {text!r}'
+    key = f'{name}: {column}:{ownership.EXT_ID_TAG} = {text!r}'
     if kind not in TAGGED:
         return (), (f'{key} has no effect, because a single address has no '
                     'tag of its own; set it in the row of the router or of '
@@ -110,7 +125,7 @@ def _tag(kind: str, name: str, text: str
                     f'{ownership.TAGS.stop - 1}, to 0 for no tag, or remove '
                     'it',)
     return (selection.Tag(number, f'{name} has {ownership.EXT_ID_TAG}={text} '
-                                  'in its external_ids'),), ()
+                                  f'in its {column}'),), ()
 
 
 def is_routed(row: Row) -> bool:
@@ -121,5 +136,5 @@ def is_routed(row: Row) -> bool:
     """
     text = columns.entry(row, 'options', _ROUTES)
     return (text is not None and text.lower() == 'true' and
-            not any(word.announce for each in read('', row)
+            not any(word.announce for each in read(ROUTER, row)
                     for word in each.own))

@@ -103,7 +103,9 @@ class Ports:
                   if uuid in self._present}
         for uuid in outdated:
             if chassis in on.keys_of(uuid):
-                self._present[uuid] = self._rows.ask(self._machine, uuid)
+                self._present[uuid] = _arrived(
+                    self._present.get(uuid),
+                    self._rows.ask(self._machine, uuid))
                 self._between.pop(uuid, None)
             elif uuid in before and not self._stays(uuid, now):
                 self._rows.drop(self._machine, uuid)
@@ -248,6 +250,19 @@ class Ports:
         """
         (datapath,) = columns.referenced(row, 'datapath') or (None,)
         return datapath and self._rows.ask(self._places.network, datapath)
+
+
+def _arrived(before: _Machine | None, now: _Machine) -> _Machine:
+    """A port, which the target of a live migration announces at once.
+
+    OVN has prepared its flows there, so the target does not wait for "up" when
+    no other chassis has the port any more.
+    """
+    if before is None or all(each.bound for each in before.addresses):
+        return now
+    return dataclasses.replace(now, addresses=tuple(
+        dataclasses.replace(each, announced=each.announced or each.bound)
+        for each in now.addresses))
 
 
 def _key(found: model.PortAddress) -> str:

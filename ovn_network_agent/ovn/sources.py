@@ -17,6 +17,7 @@ from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
+from typing import Protocol
 from typing import TypeVar
 
 from oslo_log import log as logging
@@ -25,8 +26,10 @@ from ovn_network_agent import model
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import source as drivers
 from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import queries
+from ovn_network_agent.ovsdb import columns
 
 LOG = logging.getLogger(__name__)
 
@@ -40,6 +43,18 @@ _Result = TypeVar('_Result')
 #: asks about these.
 OF_MODEL: Mapping[type, type[drivers.Source]] = {
     model.Peering: peerings.Peerings}
+_FILE, _PEERS = peer_file.TABLE
+
+
+class PeersFile(Protocol):
+    """The intents in a file, which sources read as rows."""
+
+    # Replaced as a whole.
+    content: peer_file.Content
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why newer intents are not in force."""
 
 
 def of_drivers(loaded: Iterable[base.Driver]) -> list[drivers.Source]:
@@ -49,11 +64,20 @@ def of_drivers(loaded: Iterable[base.Driver]) -> list[drivers.Source]:
             OF_MODEL[kind] for kind in driver.SUBJECTS if kind in OF_MODEL)))]
 
 
+def one(source: drivers.Source, name: str,
+        databases: queries.Databases) -> object | None:
+    """One subject, made once; what the source raises is raised."""
+    return _Subjects(source).one(name, databases)
+
+
 class Sources:
     """Keeps the subjects of all sources up to date."""
 
-    def __init__(self, sources: Iterable[drivers.Source]) -> None:
+    def __init__(self, sources: Iterable[drivers.Source],
+                 peers: PeersFile | None = None) -> None:
         self._sources = [_Subjects(each) for each in sources]
+        self._peers = peers
+        self._ends: columns.Rows = {}
 
     def update(self, databases: queries.Databases, dirty: queries.Dirty,
                whole: bool) -> dict[type, Subjects]:
@@ -61,8 +85,17 @@ class Sources:
 
         :param whole: whether other rows may have changed, too
         """
-        return {each.source.KIND: each.update(databases, dirty, whole)
-                for each in self._sources}
+        before = self._ends
+        now = self._peers.content.ends if self._peers else before
+        if now is not before:
+            dirty = {**dirty, peer_file.TABLE: {
+                key for key in before.keys() | now.keys()
+                if before.get(key) != now.get(key)}}
+        databases = {**databases, _FILE: {_PEERS: now}}
+        found = {each.source.KIND: each.update(databases, dirty, whole)
+                 for each in self._sources}
+        self._ends = now
+        return found
 
     @property
     def whole(self) -> bool:
@@ -77,15 +110,17 @@ class Sources:
         """
         return {place for each in self._sources
                 for place in each.source.INDEXES
-                if _less(before.get(each.source.KIND, {}),
-                         now.get(each.source.KIND, {}))}
+                if place != peer_file.TABLE and _less(
+                    before.get(each.source.KIND, {}),
+                    now.get(each.source.KIND, {}))}
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """The subjects that a source could not make, with the reasons."""
-        return tuple(f'{each.source.KIND.__name__} {name}: {why}'
-                     for each in self._sources
-                     for name, why in sorted(each.failed.items()))
+        """What the sources could not make, or read, with the reasons."""
+        return (*(f'{each.source.KIND.__name__} {name}: {why}'
+                  for each in self._sources
+                  for name, why in sorted(each.failed.items())),
+                *(self._peers.reasons if self._peers else ()))
 
 
 class _Find:
@@ -117,7 +152,8 @@ class _Subjects:
                     for name, keys in named.items()}
             for place, named in source.INDEXES.items()})
         self._find = _Find(self._rows)
-        self._names = self._rows.find(*source.NAMES)
+        self._names = [self._rows.find(*each)
+                       for each in (source.NAMES, *source.MORE_NAMES)]
         self._present: Subjects = {}
 
     def update(self, databases: queries.Databases, dirty: queries.Dirty,
@@ -133,8 +169,14 @@ class _Subjects:
                     self._rows.take(place, uuid)
         self._present = self._rows.ask(self._all)
         self.failed = {name: why for name, why in self.failed.items()
-                       if name in self._names.keys()}
+                       if any(name in names.keys() for names in self._names)}
         return self._present
+
+    def one(self, name: str, databases: queries.Databases) -> object | None:
+        """See :func:`one`."""
+        self._rows.replace({_FILE: {}, **databases})
+        self._rows.rebuild()
+        return self.source.build(name, self._find)
 
     def _safely(self, keys: Any) -> Any:
         """A function of keys that has none of a row on which it raises."""
@@ -149,7 +191,7 @@ class _Subjects:
 
     def _all(self) -> Subjects:
         made = ((name, self._rows.ask(self._of, name))
-                for name in self._names.keys())
+                for names in self._names for name in names.keys())
         return {self._called(name): alone for name, alone in made if alone}
 
     def _called(self, name: str) -> str:

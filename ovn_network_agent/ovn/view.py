@@ -85,6 +85,7 @@ class View:
     :param jitter: see :class:`absence.Absence`
     :param dead_after: see :class:`tunnels.Tunnels`
     :param made_of_rows: the sources of drivers
+    :param peers: the file of peerings
     """
 
     def __init__(self, conf: Any,
@@ -95,13 +96,15 @@ class View:
                  look_at_ports: Callable[[str, Collection[str]], object] = (
                      lambda bridge, names: None),
                  jitter: float | None = None, dead_after: float = tunnels.DEAD,
-                 made_of_rows: Iterable[source.Source] = ()) -> None:
+                 made_of_rows: Iterable[source.Source] = (),
+                 peers: sources.PeersFile | None = None) -> None:
         self._conf = conf
         self._databases = databases
         self._asks_machines = plugins.asked(conf, plugins.MACHINES)
         self._builder = snapshot.Builder(conf.gateway_port,
                                          inputs.choice(conf))
-        self._sources = sources.Sources(made_of_rows) if made_of_rows else None
+        self._sources = (sources.Sources(made_of_rows, peers)
+                         if made_of_rows else None)
         self._local = local_state.LocalState(conf, databases, look_at_ports)
         self._dirty: dict[queries.Place, set[Uuid]] = {}
         self._confirmation = confirmation.Confirmation(databases, wake)

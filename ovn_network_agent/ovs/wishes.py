@@ -12,17 +12,11 @@
 
 """Writes the wish of an operator into the local database."""
 
-from ovsdbapp import exceptions
 from ovsdbapp.backend.ovs_idl import command
 
 from ovn_network_agent import ownership
 from ovn_network_agent.ovs import drains
-from ovn_network_agent.ovsdb import bounded
-from ovn_network_agent.ovsdb import connection
-
-
-class NotWritten(Exception):
-    """The wish was not written, or may not have been; the text says why."""
+from ovn_network_agent.ovsdb import writing
 
 
 class _Change(command.BaseCommand):
@@ -64,23 +58,8 @@ def change(database, how, timeout):
         exception of this function is raised here, and nothing is written
     :param timeout: seconds
     :returns: (frozenset before, frozenset after), as the server has it
-    :raises NotWritten: when the wish may not have been written
+    :raises writing.NotWritten: when the wish may not have been written
     """
-    try:
-        ovsdb = database.connection
-    except connection.Unavailable as e:
-        raise NotWritten(str(e)) from e
-    txn = bounded.Transaction(
-        bounded.Api(ovsdb.idl), ovsdb, check_error=True, log_errors=False,
-        timeout=timeout)
-    wish = txn.add(_Change(txn.api, how))
-    try:
-        txn.commit()
-    except (exceptions.TimeoutException, bounded.NoAnswer) as e:
-        raise NotWritten(
-            'the local Open_vSwitch database did not answer within '
-            f'{timeout:g} s; "status" shows whether it was written') from e
-    except RuntimeError as e:
-        raise NotWritten('the local Open_vSwitch database '
-                         f'refused it: {e}') from e
-    return wish.result
+    return writing.write(
+        database, 'the local Open_vSwitch database',
+        lambda api: _Change(api, how), timeout, 'status').result

@@ -73,6 +73,16 @@ def has_entry(row: Row, places: Iterable[tuple[str, str]]) -> bool:
     return any(entry(row, column, key) is not None for column, key in places)
 
 
+class Changed:
+    """A row as it would be with another value of one column."""
+
+    def __init__(self, row: Row, column: str, value: Any) -> None:
+        self.uuid = row.uuid
+        datum = row._data[column]
+        self._data = {**row._data, column: type(datum).from_python(
+            datum.type, value, lambda each: each)}
+
+
 def others(row: Row, column: str) -> dict[str, list[Any]]:
     """The atoms of all columns but one, for a comparison.
 

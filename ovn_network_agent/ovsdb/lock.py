@@ -45,6 +45,10 @@ LOG = logging.getLogger(__name__)
 _CLOSE_TIMEOUT = 5
 
 
+#: In answers to an operator: the state of a lock that nothing needed so far.
+NOT_ASKED = 'not asked'
+
+
 class State(enum.Enum):
     """Who has the lock."""
 

@@ -35,6 +35,9 @@ class PeerPolicy:
     match: str
     action: str
 
+    def __str__(self) -> str:
+        return f'{self.priority:d} {self.action} {self.match}'
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PeerSide:
@@ -52,6 +55,16 @@ class PeerSide:
     policies: tuple[PeerPolicy, ...]
     # Rows of Address_Set: (name, addresses).
     address_sets: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def __str__(self) -> str:
+        routes = ', '.join(' via '.join(each) for each in self.routes)
+        policies = ', '.join(map(str, self.policies))
+        sets = ', '.join(f'{name} = {" ".join(addresses) or "empty"}'
+                         for name, addresses in self.address_sets)
+        return (f'[router {self.router}: port {self.port} {self.mac} '
+                f'{" ".join(self.networks)}; routes {routes or "none"}; '
+                f'policies {policies or "none"}; address sets '
+                f'{sets or "none"}]')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import validate
 from ovn_network_agent.forward import rules
 from ovn_network_agent.runtime import loader
+from ovn_network_agent.runtime import peers_file
 
 
 def read(conf, argv):
@@ -55,14 +56,14 @@ def read(conf, argv):
 
 
 def problems(conf):
-    """All problems that make a start impossible, those of the rules, too.
+    """All problems that make a start impossible, those of YAML files, too.
 
     :param conf: a loaded ConfigOpts
     :returns: list of str
     """
     messages = validate.problems(conf)
     with contextlib.suppress(cfg.Error, ValueError):
-        messages += rules.problems(conf)
+        messages += file_problems(conf)
     if messages:
         # Plugins cannot be made from a bad configuration, but the problems
         # of their names and rules are reported together with the others.
@@ -80,4 +81,13 @@ def warnings(conf):
     :param conf: a loaded ConfigOpts, without :func:`problems`
     :returns: list of str
     """
-    return [*validate.warnings(conf), *rules.warnings(conf)]
+    return [*validate.warnings(conf), *rules.warnings(conf),
+            *peers_file.warnings(conf)]
+
+
+def file_problems(conf):
+    """Why the YAML files that options name cannot be used, a list of str.
+
+    :param conf: a loaded ConfigOpts
+    """
+    return [*rules.problems(conf), *peers_file.problems(conf)]

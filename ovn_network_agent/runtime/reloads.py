@@ -25,7 +25,7 @@ from oslo_log import log as logging
 
 from ovn_network_agent.conf import reload
 from ovn_network_agent.conf import validate
-from ovn_network_agent.forward import rules
+from ovn_network_agent.runtime import configuration
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import permission
 
@@ -147,7 +147,8 @@ class Reloads:
         drivers = None
         at = datetime.datetime.now(datetime.UTC).strftime('%Y-%m-%dT%H:%M:%SZ')
         try:
-            done = reload.reload(conf, prepare, rules.problems)
+            done = reload.reload(conf, prepare,
+                                 configuration.file_problems)
         except (validate.ConfigError, loader.LoadError) as e:
             LOG.error('The configuration stays as it was: %s', e)
             answer = Answer(at, tuple(getattr(e, 'messages', (str(e),))))

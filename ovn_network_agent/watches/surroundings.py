@@ -25,7 +25,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent import vlans
 from ovn_network_agent.conf import bridges
-from ovn_network_agent.forward import flaws
+from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import rules
 from ovn_network_agent.frr import setup
 from ovn_network_agent.netlink import addresses
@@ -131,7 +131,7 @@ def ipv6_forwarding(conf):
     """
     try:
         vips = rules.load(conf)
-    except flaws.BadRules:
+    except flaws.BadFile:
         # The user of the rules reports bad rules.
         return []
     if all(vip.version == 4 for vip in vips):

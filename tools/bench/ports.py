@@ -38,6 +38,8 @@ class Host(hosts.Host):
 
     def __init__(self, routers, **options):
         super().__init__(routers, **options)
+        # A search in the server would go on while the next change is timed.
+        self._rows = {}
         self.cloud.add_switch()
 
     def add_fips(self, addresses, router=0):
@@ -54,14 +56,14 @@ class Host(hosts.Host):
             external_ids=ovsdb.ovsdb_dict(_external_ids(address)))
             for address in addresses]
         started = time.monotonic()
-        self.sb.transact(*operations)
+        self._rows.update(_made(addresses, self.sb.transact(*operations)))
         return started
 
     def remove_fips(self, addresses, router=0):
         """The reverse of :meth:`add_fips`."""
         operations = [
-            ovsdb.delete('Port_Binding', {'_uuid': uuid}) for uuid in _uuids(
-                self.sb, 'Port_Binding', 'logical_port', addresses)]
+            ovsdb.delete('Port_Binding', {'_uuid': self._rows.pop(address)})
+            for address in addresses]
         started = time.monotonic()
         self.sb.transact(*operations)
         return started
@@ -69,6 +71,10 @@ class Host(hosts.Host):
 
 class PeerHost(peer.Host):
     """The same machines as rows in NB, which the peer follows."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self._rows = {}
 
     def add_fips(self, addresses, router=0):
         """Ports of Neutron, which ovn-northd then says are up.
@@ -89,6 +95,7 @@ class PeerHost(peer.Host):
             for number, address in enumerate(addresses)),
             _in_switch('insert', (['named-uuid', f'port{number:d}']
                                   for number in range(len(addresses)))))
+        self._rows.update(_made(addresses, ports))
         operations = [ovsdb.update(
             'Logical_Switch_Port', {'_uuid': port['uuid']}, up=True)
             for port in ports]
@@ -98,8 +105,7 @@ class PeerHost(peer.Host):
 
     def remove_fips(self, addresses, router=0):
         """The reverse of :meth:`add_fips`."""
-        operation = _in_switch('delete', _uuids(
-            self.nb, 'Logical_Switch_Port', 'name', addresses))
+        operation = _in_switch('delete', map(self._rows.pop, addresses))
         started = time.monotonic()
         self.nb.transact(operation)
         return started
@@ -111,14 +117,13 @@ def _in_switch(mutator, uuids):
                         mutator, ovsdb.ovsdb_set(uuids))
 
 
-def _uuids(server, table, column, addresses):
-    """The rows of ports, a list of UUIDs as the protocol has them.
+def _made(addresses, results):
+    """The rows that a transaction has made.
 
-    Only a row that is named by its UUID is found without a look at all.
+    :returns: dict of address to UUID as the protocol has it
     """
-    names = set(map(_port, addresses))
-    return [row['_uuid'] for row in server.rows(table, '_uuid', column)
-            if row[column] in names]
+    return {address: each['uuid']
+            for address, each in zip(addresses, results, strict=True)}
 
 
 def _port(address):

@@ -23,6 +23,7 @@ from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import packet_filters
+from ovn_network_agent.diagnosis.address import peers
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import switch
 from ovn_network_agent.diagnosis.address import verdicts
@@ -124,13 +125,18 @@ def explain(facts):
         findings = vip.judge(facts)
     elif facts.driver_subjects:
         findings = driver_subjects.judge(facts)
+    elif subject.kind is subjects.Kind.NOBODY and peers.reached(facts):
+        findings = [ovn.agent(facts)]
     else:
         findings = ovn.judge(facts)
         if subject.here:
             findings += _here(facts)
         findings += driver_subjects.unmade(facts)
+    findings += peers.judge(facts)
     findings = claims.settled(subject, verdicts.settled(findings))
     kind = ', '.join(each.text for each in facts.driver_subjects)
+    if subject.kind is subjects.Kind.NOBODY and peers.reached(facts):
+        kind = kind or 'address behind a router that peers'
     return Explanation(subject.called, kind or subject.kind.value,
                        _outcome(facts, findings), tuple(findings),
                        subject.owner, subject.vni)
@@ -171,6 +177,9 @@ def _outcome(facts, findings):
         return Outcome.UNKNOWN
     if facts.driver_subjects:
         return _of_driver_subjects(findings)
+    if facts.subject.kind is subjects.Kind.NOBODY and peers.reached(facts):
+        return (Outcome.BROKEN if verdicts.first_broken(findings)
+                else Outcome.OK)
     if facts.subject.kind is subjects.Kind.NOBODY:
         return Outcome.UNKNOWN if facts.unmade else Outcome.NOBODY
     if verdicts.first_broken(findings):

@@ -103,6 +103,10 @@ class Facts:
         the subjects of sources of drivers that have the address
     :ivar unmade: tuple of texts: the subjects that could not be made
     :ivar vni: :class:`readers.evpn.Vni` of a machine on a network with a VNI
+    :ivar peerings: tuple of :class:`readers.peerings.Way`, or
+        :class:`readers.Unread`
+    :ivar peers: what the agent says of peerings, a dict, or
+        :class:`readers.Unread`
     :ivar rows: the agent's rows about the address, dict of (kind, key as
         text) to dict; or :class:`readers.Unread`
     """
@@ -128,6 +132,8 @@ class Facts:
     unmade: tuple = ()
     vni: object = None
     rows: object = NOT_READ
+    peerings: object = ()
+    peers: object = NOT_READ
 
     @property
     def device(self):

@@ -42,6 +42,7 @@ from ovn_network_agent.diagnosis.readers import nft
 from ovn_network_agent.diagnosis.readers import nft_filters
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import packets
+from ovn_network_agent.diagnosis.readers import peerings
 from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.diagnosis.readers import vips
 from ovn_network_agent.runtime import loader
@@ -94,7 +95,8 @@ def gather(conf, address, client, control, vni=None):
     if not mode.forwards_only(conf):
         outside, in_vnis = _in_ovn(conf, address, drivers, outside, standings)
     if not (outside.databases or outside.subject.asked) and vni in (None, 0):
-        outside = _beside_ovn(conf, drivers, control, outside)
+        outside = _peerings(conf, drivers, control, _beside_ovn(
+            conf, drivers, control, outside))
     if in_vnis and _is_nobodys(outside):
         return [each for each in in_vnis if vni in (None, each.subject.vni)]
     return [each for each in (outside, *in_vnis)
@@ -114,7 +116,8 @@ def _beside_ovn(conf, drivers, control, found):
 
 def _is_nobodys(found):
     return (found.subject.kind is subjects.Kind.NOBODY and
-            not found.driver_subjects and not found.unmade)
+            not found.driver_subjects and not found.unmade and
+            not found.peerings)
 
 
 def _is_free(subject):
@@ -126,12 +129,28 @@ def _is_free(subject):
         subject.binding is not None and not subject.here)
 
 
+def _peerings(conf, drivers, control, found):
+    """The facts about an address behind a router that peers."""
+    if found.subject.node is None or not (
+            _is_free(found.subject) or found.subject.tenant):
+        return found
+    ways = attempt(peerings.read, conf, drivers, found.subject.address,
+                   found.subject.node, _DATABASE)
+    if not ways:
+        return found
+    # The agent tells the standing of what it announces alone.
+    return dataclasses.replace(
+        found, peerings=ways, peers=attempt(agent.ask, control, 'peers'),
+        standing=facts.NOT_READ if found.standing is None else found.standing)
+
+
 def _driver_subjects(conf, drivers, control, found):
     """The facts about an address that sources of drivers may have."""
-    if not any(driver.SOURCES for driver in drivers):
+    drivers = [driver for driver in drivers if driver.SOURCES]
+    if not drivers:
         return found
     try:
-        made, unmade = sources.read(conf, drivers, _DATABASE)
+        made, unmade, _rows_of = sources.read(conf, drivers, _DATABASE)
     except readers.Unread as error:
         return dataclasses.replace(found, unmade=(str(error),))
     about, failed, address = [], list(unmade), found.subject.address

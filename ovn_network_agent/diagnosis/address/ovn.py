@@ -300,7 +300,7 @@ def _withheld(subject):
     elif subject.router.routed_by_ovn:
         remedy = ('to have the agent announce it, too: "ovn-nbctl set '
                   f'Logical_Router {subject.router.name} '
-                  f"'external_ids:{_MARK}=true'\"")
+                  f"'options:{_MARK}=true'\"")
     else:
         remedy = ('to have it announced, change that; or set external_ids:'
                   f'{ownership.EXT_ID_ANNOUNCE}=true in '

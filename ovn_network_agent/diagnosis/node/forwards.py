@@ -42,7 +42,7 @@ class Local(typing.NamedTuple):
 def read_local(sources):
     """Find the destinations of the rules on this node: :class:`Local`.
 
-    :raises forward.flaws.BadRules: when the file of rules has a mistake
+    :raises files.flaws.BadFile: when the file of rules has a mistake
     """
     conf = sources.conf
     vips = rules.load(conf)
@@ -99,7 +99,7 @@ class Zones(typing.NamedTuple):
 def read_zones(sources):
     """Read the zones that ovn-controller notes on its bridges: :class:`Zones`.
 
-    :raises forward.flaws.BadRules: when the file of rules has a mistake
+    :raises files.flaws.BadFile: when the file of rules has a mistake
     :raises ovsdb.connection.Unavailable: without the local database
     """
     conf = sources.conf

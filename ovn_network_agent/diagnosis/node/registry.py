@@ -33,6 +33,7 @@ from ovn_network_agent.diagnosis.node import objects
 from ovn_network_agent.diagnosis.node import outbound
 from ovn_network_agent.diagnosis.node import ovn
 from ovn_network_agent.diagnosis.node import packet_filters
+from ovn_network_agent.diagnosis.node import peers
 from ovn_network_agent.diagnosis.node import power
 from ovn_network_agent.diagnosis.node import precedence
 from ovn_network_agent.diagnosis.node import routing
@@ -45,6 +46,7 @@ CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *devices.CHECKS, *routing.CHECKS, *managers.CHECKS, *frr.CHECKS,
           *next_hops.CHECKS, *advice.CHECKS,
           *ovn.CHECKS, *gateways.CHECKS, *machines.CHECKS, *tenants.CHECKS,
+          *peers.CHECKS,
           *duplicates.CHECKS, *withheld.CHECKS,
           *advertised.CHECKS, *tags.CHECKS, *power.CHECKS,
           *forwards.CHECKS, *outbound.CHECKS,

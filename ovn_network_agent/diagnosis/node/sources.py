@@ -208,10 +208,17 @@ class Sources:
 
         :raises control.client.NoAgent: when no agent answers
         """
+        return self._ask('status')
+
+    def peers(self):
+        """The peerings of the running agent, a dict; see :meth:`report`."""
+        return self._ask('peers')
+
+    def _ask(self, command):
         path = self._socket or self.conf.control_socket
         if not path:
             raise check.NotChecked('[DEFAULT] control_socket is empty')
-        return json.loads(client.call(path, 'status', ['--json'], _ANSWER))
+        return json.loads(client.call(path, command, ['--json'], _ANSWER))
 
     # -- the kernel -------------------------------------------------------
 

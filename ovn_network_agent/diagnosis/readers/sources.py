@@ -16,9 +16,11 @@ import collections
 
 from ovn_network_agent import ovsdb
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.files import flaws
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovsdb import once
+from ovn_network_agent.runtime import peers_file
 
 
 def read(conf, drivers, timeout):
@@ -31,40 +33,43 @@ def read(conf, drivers, timeout):
     :param drivers: list of :class:`drivers.base.Driver`
     :param timeout: seconds for each database
     :returns: (list of (kind and name, subject); tuple of texts: the subjects
-        that could not be made)
-    :raises readers.Unread: when a database cannot be read
+        that could not be made; dict of database to its rows by table)
+    :raises readers.Unread: when a database or the file of peerings cannot be
+        read
     """
-    with_sources = [each for each in drivers if each.SOURCES]
-    made = dict.fromkeys(source for driver in with_sources
-                         for source in driver.SOURCES)
+    made = sources.of_drivers(drivers)
     columns, places = collections.defaultdict(set), {
         place for source in made for place in source.INDEXES}
     for watch in events.of_view(conf):
         columns[watch.database, watch.table].update(watch.columns)
-    for watch in (each for driver in with_sources for each in driver.events()):
+    for watch in (each for driver in drivers for each in driver.events()):
         columns[watch.database, watch.table].update(watch.columns)
         # A row may refer to a row of a table without an index.
         places.add((watch.database, watch.table))
     remotes = {'nb': conf.ovn.ovn_nb_remote, 'sb': conf.ovn.ovn_sb_remote}
-    kept = sources.Sources(source() for source in made)
-    found = kept.update({
-        name: _rows(name, remote, timeout, {
-            table: columns[name, table] for database, table in sorted(places)
-            if database == name})
-        for name, remote in remotes.items()}, {}, True)
+    chosen = list(events.conditions(conf))
+    rows = {name: _rows(name, remote, timeout, {
+        table: columns[name, table] for database, table in sorted(places)
+        if database == name}, chosen) for name, remote in remotes.items()}
+    try:
+        kept = sources.Sources(made, peers_file.of_drivers(conf, drivers))
+    except flaws.BadFile as error:
+        raise readers.Unread(str(error)) from error
+    found = kept.update(rows, {}, True)
     return [(name, subject) for of_kind in found.values()
             for name, alone in sorted(of_kind.items())
-            for subject in alone.values()], kept.problems
+            for subject in alone.values()], kept.problems, rows
 
 
-def _rows(database, remote, timeout, tables):
+def _rows(database, remote, timeout, tables, conditions):
     """The rows of some tables, see :attr:`once.Session.tables`.
 
     :param tables: dict of table to columns
+    :param conditions: see :func:`events.conditions`
     """
     if not tables:
         return {}
-    chosen = {table: clauses for name, table, clauses in events.CONDITIONS
+    chosen = {table: clauses for name, table, clauses in conditions
               if name == database}
     try:
         with once.Session(remote, ovsdb.SCHEMAS[database],

@@ -18,7 +18,7 @@ from ovn_network_agent import port_forwards
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.readers import devices
-from ovn_network_agent.forward import flaws
+from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import presence
 from ovn_network_agent.forward import rules
 
@@ -36,7 +36,7 @@ def find(conf, address, said, drivers):
     try:
         vip = next((each for each in rules.load(conf)
                     if each.address == address), None)
-    except flaws.BadRules as error:
+    except flaws.BadFile as error:
         raise ValueError('; '.join(error.messages)) from error
     if vip is None:
         return None

@@ -119,7 +119,7 @@ class StartTest(base.BaseTestCase):
 
     LATE = {
         # The rules of port forwards.
-        'yaml', 'jsonschema', f'{PACKAGE}.forward.document',
+        'yaml', 'jsonschema', f'{PACKAGE}.files.document',
         # Health checks.
         f'{PACKAGE}.forward.health_rounds', 'h11',
         # The listener for metrics.

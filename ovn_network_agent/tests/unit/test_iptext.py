@@ -21,7 +21,7 @@ from oslotest import base
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
-from ovn_network_agent.forward import flaws
+from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import rules
 from ovn_network_agent.forward import usable
 from ovn_network_agent.frr import lines
@@ -158,7 +158,7 @@ class ZoneTest(base.BaseTestCase):
 
     def test_one_costs_no_other_forward(self):
         """The file is refused with the line, before nft has seen it."""
-        error = self.assertRaises(flaws.BadRules, rules.parse, b"""\
+        error = self.assertRaises(flaws.BadFile, rules.parse, b"""\
 port_forwards:
 - vip: "2001:db8:1::5%eth0"
   rules:

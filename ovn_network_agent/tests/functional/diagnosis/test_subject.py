@@ -109,6 +109,13 @@ class KindsTest(SubjectTestCase):
                 ).withheld, address)
         self.assertEqual('', self.subject(FIP).withheld)
 
+    def test_a_distributed_load_balancer(self):
+        self.cloud.add_balancer('one', '198.51.100.50:80', floating=False,
+                                options={'distributed': 'true'})
+        said, = self.subject('198.51.100.50').problems
+        self.assertIn('198.51.100.50 of a load balancer is not announced, '
+                      'because it is distributed', said)
+
     def test_a_distributed_floating_ip(self):
         self.cloud.change_nat(FIP, external_mac='fa:16:3e:00:00:77',
                               logical_port='port')

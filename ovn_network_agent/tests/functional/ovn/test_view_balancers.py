@@ -159,6 +159,21 @@ class BalancersTest(view_base.ViewTestCase):
         self.eventually(lambda: '198.51.100.20' not in eyes.addresses('r1'),
                         'gone')
 
+    def test_off_costs_no_row(self):
+        """Without the driver, OVN sends nothing about health checks."""
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_balancer('r1', '198.51.100.20:80', floating=False)
+        self.cloud.check_backends('r1', '198.51.100.20:80',
+                                  backends=('10.0.0.5:80',))
+        for drivers, there in ((['fip_route'], False),
+                               (['fip_route', 'load_balancer'], True)):
+            databases = self.eyes(drivers=drivers).databases
+            with databases['nb'].rows() as nb, databases['sb'].rows() as sb:
+                self.assertEqual(there, 'Service_Monitor' in sb)
+                self.assertEqual(there, 'Load_Balancer_Health_Check' in nb)
+                self.assertEqual(there, 'health_check' in next(
+                    iter(nb['Load_Balancer'].values()))._data)
+
     def test_health_checks_of_ipv6_and_of_addresses_of_routers(self):
         self.cloud.add_router('r1', chassis=HERE, networks=[
             '198.51.100.1/24', '2001:db8::1/64'])

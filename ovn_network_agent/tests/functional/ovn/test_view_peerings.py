@@ -39,6 +39,27 @@ class PeeringsTest(base.OvsdbTestCase):
                        external_ids={TARGET + name: text
                                      for name, text in words.items()})
 
+    def test_neutron_leaves_an_intent_in_the_options(self):
+        """An update of Neutron, from yoga to master, and a fresh start."""
+        router = {'name': 'neutron-r1'}
+        self.cloud.say('Logical_Router', router, options={
+            'mac_binding_age_threshold': '0', TARGET + 'there': 'r2'})
+        self.say('r1', other='r2')
+        self.say('r2', back=self.routers['r1'])
+        eyes = self.eyes(drivers=DRIVERS)
+        self.become(eyes, there='error', other='created', back='created')
+        # Router.update replaces one column, its jobs merge into the other.
+        self.nb.transact(ovsdb.update(
+            'Logical_Router', router, enabled=True,
+            external_ids=ovsdb.ovsdb_dict({
+                'neutron:router_name': 'renamed',
+                'neutron:revision_number': '9'})))
+        self.cloud.say('Logical_Router', router, options={
+            'mac_binding_age_threshold': '300'})
+        self.become(eyes, there='created', back='created')
+        self.become(self.eyes(drivers=DRIVERS), there='created',
+                    back='created')
+
     def found(self, eyes):
         return {(peering.called, peering.name): peering
                 for alone in eyes.look().subjects.get(

@@ -112,6 +112,15 @@ class PortsTest(base.OvsdbTestCase):
         self.cloud.move_machine('vm-1', HERE)
         self.eventually(lambda: self.found(eyes)[ONE].bound, 'arrived')
 
+    def test_a_migration_without_a_word_of_the_machine(self):
+        """The target announces with the port, although it is not yet up."""
+        self.add(chassis=AWAY, additional_chassis=self.cloud._chassis(HERE))
+        eyes = self.eyes()
+        self.assertFalse(self.become(eyes, ONE)[ONE].announced)
+        self.cloud.move_machine('vm-1', HERE, up=False)
+        self.eventually(lambda: self.found(eyes)[ONE].bound, 'arrived')
+        self.assertTrue(self.found(eyes)[ONE].announced)
+
     @staticmethod
     def activated(chassis):
         return ovsdb.ovsdb_map(**{'additional-chassis-activated': chassis})

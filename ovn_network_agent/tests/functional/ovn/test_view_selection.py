@@ -17,6 +17,7 @@ from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import schemas
 from ovn_network_agent.tests.functional.ovn import view_base
 from ovn_network_agent.tests.functional.ovn import views
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 HERE = views.HERE
 MARK = 'ovn-network-agent:announce'
@@ -171,6 +172,19 @@ class RowsTest(SelectionTestCase):
         self.cloud.add_nat('r1', '2001:db8::10')
         self.mark('Logical_Router', {'name': 'neutron-r1'}, 'false')
         self.become(self.eyes(), {*ALL, '2001:db8::10'})
+
+    def test_options_of_a_router(self):
+        """An update of Neutron leaves them, and nothing of external_ids."""
+        router = {'name': 'neutron-r1'}
+        eyes = self.eyes()
+        self.cloud.say('Logical_Router', router, options={MARK: 'false'},
+                       external_ids={MARK: 'true'})
+        self.become(eyes, ALL)
+        self.nb.transact(ovsdb.update(
+            'Logical_Router', router, external_ids=ovsdb.ovsdb_dict({})))
+        self.become(eyes, ALL)
+        self.cloud.say('Logical_Router', router, options={MARK: None})
+        self.become(eyes, set())
 
 
 class OptionsTest(SelectionTestCase):

@@ -16,9 +16,11 @@ import logging
 import time
 
 from ovn_network_agent import resources
+from ovn_network_agent.drivers import provider_port
 from ovn_network_agent.engine import guard
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.functional.service import growth
 from ovn_network_agent.tests.functional.service import loss
 
 HERE = cloud.CHASSIS
@@ -250,6 +252,26 @@ class GuardTest(GuardTestCase):
         self.eventually(lambda: not self.announced(), self.announced)
         self.well(agent)
         self.assertEqual([], self.holds.lines)
+
+
+class MachinesTest(GuardTestCase):
+    """Machines on a provider network, beside routers."""
+
+    drivers = {**GuardTestCase.drivers,
+               'provider_port': provider_port.ProviderPortDriver}
+
+    def test_they_count(self):
+        """They stay until both servers have confirmed that they are gone."""
+        self.cloud.add_switch()
+        agent = self.running(drivers=list(self.drivers),
+                             ovn__ovsdb_probe_interval=60000)
+        growth.add_ports(self.cloud, range(2, 42))
+        self.eventually(lambda: len(self.announced()) == 63, self.announced)
+        with self.mutely(self.nb):
+            self.sb.transact(ovsdb.delete('Port_Binding', {'type': ''}))
+            self.held(agent, '40 of 63', guard.UNCONFIRMED)
+        self.eventually(lambda: len(self.announced()) == 23, self.announced)
+        self.well(agent)
 
 
 class WishTest(GuardTestCase):

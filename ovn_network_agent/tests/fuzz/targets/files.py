@@ -28,7 +28,7 @@ from ovn_network_agent.diagnosis.node import managers
 from ovn_network_agent.diagnosis.node import running
 from ovn_network_agent.diagnosis.node import versions
 from ovn_network_agent.diagnosis.readers import northbound
-from ovn_network_agent.forward import flaws
+from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import rules
 from ovn_network_agent.metrics import veth
 from ovn_network_agent.migrate import environment_file
@@ -37,6 +37,8 @@ from ovn_network_agent.migrate import yaml_file
 from ovn_network_agent.netlink import neighbour_table
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import rendering
+from ovn_network_agent.ovn import peer_file
+from ovn_network_agent.ovn import peer_intents
 from ovn_network_agent.privileged import overlap_keeper
 from ovn_network_agent.runtime import former
 from ovn_network_agent.tests.fuzz.target import Target
@@ -53,6 +55,16 @@ def _rules(data):
     """From the file to the values that the drivers get."""
     rules.parse.cache_clear()
     hash(rules.parse(data, 'rules.yaml'))
+
+
+def _peers(data):
+    """From the file to the rows that the source of peerings reads."""
+    peer_file.parse.cache_clear()
+    found = peer_file.parse(data, 'peers.yaml')
+    assert len(found.ends) % 2 == 0
+    for end in found.ends.values():
+        assert not peer_intents.name_objection(end.name)
+        assert not end.intent.problem
 
 
 def _table(data):
@@ -128,13 +140,19 @@ def _options(data):
 
 
 TARGETS = (
-    Target('forward.rules', _rules, (flaws.BadRules,),
-           ('forward.rules', 'forward.document', 'forward.checks',
-            'forward.schema', 'forward.usable'), words=(
+    Target('forward.rules', _rules, (flaws.BadFile,),
+           ('forward.rules', 'files.reading', 'files.document', 'files.shape',
+            'forward.checks', 'forward.schema', 'forward.usable'), words=(
                b'port_forwards:\n', b'- vip: ', b'  rules:\n', b'- ', b': ',
                b'&a ', b'*a', b'<<: ', b'!!', b'[', b'{', b'\n  ', b'|\n',
                b'proto: tcp', b'port: ', b'dest_addrs:', b'198.51.100.9',
                b'"', b'masquerade: true', b'? ', b'%YAML 1.1\n---\n')),
+    Target('ovn.peer_file', _peers, (flaws.BadFile,),
+           ('ovn.peer_file', 'files.shape'), words=(
+               b'network_peers:\n', b'- name: ', b'  routers:\n', b'- ',
+               b': ', b'  routers: [a, b]', b'{router: ', b', export: [',
+               b', import: [', b'10.0.0.0/8', b'2001:db8::/32', b']}', b'"',
+               b'&a ', b'*a', b'<<: ', b'\n  ')),
     Target('nft.table', _table, (ValueError, RecursionError),
            ('nft.codec', 'nft.rendering', 'nft.values'), json=True,
            values=('tcp', 'udp', 'ip', 'ip6', 64000, '192.0.2.53')),

@@ -266,6 +266,14 @@ class ConfigurationTest(base.BaseTestCase):
         self.assertIn('rules_file = /etc/ovn-network-agent/'
                       'port-forwards.yaml\n', text)
 
+    def test_network_peers(self):
+        role = kolla.Role(ovn_network_agent_network_peers={'any': []})
+        text = role.file('ovn-network-agent.conf.j2')
+        done = self.validated(text)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn('peers_file = /etc/ovn-network-agent/'
+                      'network-peers.yaml\n', text)
+
     def test_the_validator_would_notice(self):
         text = kolla.Role().file('ovn-network-agent.conf.j2')
         done = self.validated(text + '[frr]\nno_such_option = 1\n')
@@ -294,7 +302,9 @@ class ConfigurationTest(base.BaseTestCase):
 
     def test_each_file_is_what_the_role_writes(self):
         role = kolla.Role()
-        tasks = (kolla.ROLE / 'tasks' / 'config.yml').read_text()
+        text = (kolla.ROLE / 'tasks' / 'config.yml').read_text()
+        tasks = ''.join(text.replace('{{ item.key }}', name)
+                        for name in role['ovn_network_agent_yaml_files'])
         for one in role.config_json()['config_files']:
             folder, name = one['source'].rsplit('/', 1)
             self.assertEqual('/var/lib/kolla/config_files', folder)

@@ -149,6 +149,9 @@ class ProviderPortTest(base.BaseTestCase):
             'subnet that OVN has of the network, and not announced; name all '
             'provider networks in [DEFAULT] network_cidr',
             self.problem(address('192.0.2.1')))
+        # Of another family than the subnets.
+        self.assertIn('(2001:db8::30) are in no subnet',
+                      self.problem(address('2001:db8::30')))
         self.assertEqual([], self.wanted(
             address('192.0.2.1'), network_cidr=['198.51.100.0/24']))
 

@@ -18,12 +18,14 @@ import fixtures
 from oslotest import base
 
 from ovn_network_agent import port_forwards
-from ovn_network_agent.forward import flaws
+from ovn_network_agent.files import flaws
+from ovn_network_agent.files import reading
 from ovn_network_agent.forward import rules
 from ovn_network_agent.tests.unit.forward import documents
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
                                     *[os.pardir] * 4))
+OPTION = '[port_forward] rules_file'
 
 
 class ValuesTest(documents.RulesTestCase):
@@ -175,18 +177,19 @@ class FileTest(documents.RulesTestCase):
     def test_what_cannot_be_read(self):
         for path, why in (('/nowhere/rules.yaml', 'No such file'),
                           ('/', 'directory')):
-            error = self.assertRaises(flaws.BadRules, rules.read, path)
+            error = self.assertRaises(flaws.BadFile, reading.read, path,
+                                      OPTION)
             self.assertIn(path, str(error))
             self.assertIn(why, str(error))
             self.assertIn('rules_file', str(error))
 
     def test_what_is_far_too_large(self):
         self.useFixture(
-            fixtures.MockPatchObject(rules, '_LARGEST', 10))
+            fixtures.MockPatchObject(reading, '_LARGEST', 10))
         path = self.useFixture(fixtures.TempDir()).join('rules.yaml')
         with open(path, 'w') as opened:
             opened.write('#' * 11)
-        error = self.assertRaises(flaws.BadRules, rules.read, path)
+        error = self.assertRaises(flaws.BadFile, reading.read, path, OPTION)
         self.assertIn('more than 10 bytes', str(error))
 
 
@@ -195,7 +198,7 @@ class SampleTest(base.BaseTestCase):
     def test_the_sample_can_be_used_as_it_is(self):
         path = os.path.join(ROOT, 'etc', 'ovn-network-agent',
                             'port-forwards.yaml.sample')
-        found = rules.parse(rules.read(path), path)
+        found = rules.parse(reading.read(path, OPTION), path)
         self.assertEqual(['192.0.2.53', '192.0.2.80', '2001:db8:53::53'],
                          [vip.address for vip in found])
         self.assertEqual([3, 1, 0],

@@ -20,7 +20,7 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import trigger
-from ovn_network_agent.forward import flaws
+from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import health
 from ovn_network_agent.forward import source
 from ovn_network_agent.tests.unit import world
@@ -112,8 +112,8 @@ class SourceTest(SourceTestCase):
         self.assertFalse(made.has_rules)
 
     def test_a_bad_file_at_the_start(self):
-        self.assertRaises(flaws.BadRules, self.source)
-        self.assertRaises(flaws.BadRules, self.source, '- x')
+        self.assertRaises(flaws.BadFile, self.source)
+        self.assertRaises(flaws.BadFile, self.source, '- x')
 
     def test_the_devices_of_destinations(self):
         """Row PFT-15: found at once, and again after a while."""
@@ -134,7 +134,7 @@ class SourceTest(SourceTestCase):
         made.current(world.snapshot())
         self.links = ()
         self.write(text('192.0.2.53', '192.0.2.54'))
-        made.take()
+        made.file.take()
         self.assertEqual((), made.current(world.snapshot()).links)
 
     def test_the_gateway(self):
@@ -160,7 +160,7 @@ class SourceTest(SourceTestCase):
                                 check=', health_check: {type: tcp}'))
         first = made.current(world.snapshot())
         self.assertIs(first, made.current(world.snapshot()))
-        made.take()
+        made.file.take()
         self.assertEqual(first, made.current(world.snapshot()))
 
     def test_an_address_of_a_router(self):
@@ -215,14 +215,14 @@ class SourceTest(SourceTestCase):
         self.health.dead = set()
         self.assertFalse(made.current(world.snapshot()).vips[0].dead)
         self.write(text('192.0.2.53'))
-        made.take()
+        made.file.take()
         self.assertEqual(frozenset(), self.health.wanted)
 
     def test_a_new_file(self):
         made = self.source(text('192.0.2.53'))
         made.start(self.trigger)
         self.write(text('192.0.2.53', '192.0.2.54'))
-        self.assertIn('rules file', self.trigger.wait(60).reasons)
+        self.assertIn('file of port forwards', self.trigger.wait(60).reasons)
         self.assertEqual(['192.0.2.53', '192.0.2.54'],
                          self.addresses_of(made))
 
@@ -232,18 +232,18 @@ class SourceTest(SourceTestCase):
         before = made.current(world.snapshot())
         self.write(text('192.0.2.54') + text('192.0.2')[15:])
         for _time in range(2):
-            made.take()
+            made.file.take()
             self.assertIs(before, made.current(world.snapshot()))
             reason, = made.reasons
             self.assertIn('192.0.2"', reason)
             self.assertIn(self.path + ', line 6', reason)
         self.assertEqual(1, log.output.count('stay as they were'))
         os.unlink(self.path)
-        made.take()
+        made.file.take()
         self.assertIs(before, made.current(world.snapshot()))
         self.assertIn('No such file', made.reasons[0])
         self.write(text('192.0.2.55'))
-        made.take()
+        made.file.take()
         self.assertEqual((), made.reasons)
         self.assertIn('can be used again', log.output)
         self.assertEqual(['192.0.2.55'], self.addresses_of(made))
@@ -255,7 +255,7 @@ class SourceTest(SourceTestCase):
         # Nobody thought of a path that cannot be one.
         made._conf.set_override('rules_file', self.path + '\0',
                                 'port_forward')
-        made.take()
+        made.file.take()
         self.assertIs(before, made.current(world.snapshot()))
         self.assertIn('ValueError: embedded null', made.reasons[0])
 
@@ -263,7 +263,7 @@ class SourceTest(SourceTestCase):
         log = self.useFixture(fixtures.FakeLogger())
         made = self.source(text('192.0.2.53'))
         self.write(text('192.0.2', '0.0.0.0', '224.0.0.1'))
-        made.take()
+        made.file.take()
         self.assertIn('and 2 more', made.reasons[0])
         for address in ('192.0.2"', '0.0.0.0', '224.0.0.1'):
             self.assertIn(address, log.output)
@@ -273,29 +273,29 @@ class SourceTest(SourceTestCase):
         made = self.source(text('192.0.2.53'))
         made.start(self.trigger)
         made.reread()
-        self.assertIn('rules file', self.trigger.wait(60).reasons)
+        self.assertIn('file of port forwards', self.trigger.wait(60).reasons)
 
     def test_a_bad_file_wakes_the_loop(self):
         """Else its status would not say it."""
         made = self.source(text('192.0.2.53'))
         made.start(self.trigger)
         self.write('- x')
-        self.assertIn('rules file', self.trigger.wait(60).reasons)
+        self.assertIn('file of port forwards', self.trigger.wait(60).reasons)
         self.assertTrue(made.reasons)
 
     def test_rules_need_the_leak(self):
         """CFG-35, at a start and at any change."""
         off = {'frr__vrf_name': 'vrf-x',
                'veth_leak__veth_leak_enabled': False}
-        error = self.assertRaises(flaws.BadRules, self.source,
+        error = self.assertRaises(flaws.BadFile, self.source,
                                   text('192.0.2.53'), **off)
         self.assertIn('[port_forward] rules_file = ' + self.path, str(error))
         self.assertIn('veth_leak_enabled to true', str(error))
-        self.assertRaises(flaws.BadRules, self.source, text('192.0.2.53'),
+        self.assertRaises(flaws.BadFile, self.source, text('192.0.2.53'),
                           frr__vrf_name='vrf-x', drivers=['fip_route'])
         made = self.source('port_forwards: []', **off)
         self.write(text('192.0.2.53'))
-        made.take()
+        made.file.take()
         self.assertEqual((), made.current(world.snapshot()).vips)
         self.assertIn('veth_leak', made.reasons[0])
         # In the default VRF there is nothing to leak.

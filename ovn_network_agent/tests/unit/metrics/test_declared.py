@@ -52,7 +52,8 @@ class DeclaredTest(base.BaseTestCase):
         for values, enumeration in (
                 (declared.PHASES, model.Phase),
                 (declared.VIPS, standing.State),
-                (declared.DRAINS, drain.Result)):
+                (declared.DRAINS, drain.Result),
+                (declared.PEERINGS, model.PeerState)):
             self.assertEqual({member.value for member in enumeration},
                              set(values))
 

@@ -53,6 +53,18 @@ class ViewTest(base.BaseTestCase):
                          found['gateway_port_served'])
         self.assertEqual(3, found['gateway_groups']['undecided',])
 
+    def test_intents_to_peer(self):
+        self.assertIsNone(self.present()['network_peer_intents'])
+        state = model.PeerState
+        view = dataclasses.replace(world.snapshot(), subjects={
+            model.Peering: {str(number): {'': model.Peering(
+                'r', 'r', 'x', each)} for number, each in enumerate((
+                    state.CREATED, state.CREATED, state.CONFLICT))}})
+        self.assertEqual(
+            {('pending',): 0, ('created',): 2, ('conflict',): 1,
+             ('error',): 0}, present.of_view(view, world.conf(
+                 drivers=['network_peer']))['network_peer_intents'])
+
     def test_no_router(self):
         found = self.present()
         self.assertEqual(0, found['local_routers'])

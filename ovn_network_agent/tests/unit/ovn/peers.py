@@ -11,6 +11,7 @@
 # under the License.
 """A small OVN NB with routers that peer, in rows of python-ovs."""
 
+import textwrap
 import types
 import uuid
 
@@ -19,6 +20,7 @@ from ovs.db import types as ovs_types
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import sources
 
@@ -32,6 +34,7 @@ _MAP = ovs_types.Type.from_json({
 TARGET, EXPORT, IMPORT = (ownership.EXT_ID_PEER_TARGET,
                           ownership.EXT_ID_PEER_EXPORT,
                           ownership.EXT_ID_PEER_IMPORT)
+FILE = '/etc/peers.yaml'
 
 
 def key(number):
@@ -59,8 +62,17 @@ class Cloud:
         self.tables = {'nb': {'Logical_Router': {}, 'Logical_Router_Port': {},
                               'Logical_Router_Static_Route': {}}}
         self.dirty = {}
+        # By number of a router, its external_ids and its options.
         self.words = {}
-        self.made = sources.Sources([peerings.Peerings()])
+        self.options = {}
+        self.peers = types.SimpleNamespace(content=peer_file.Content({}),
+                                           reasons=())
+        self.made = sources.Sources([peerings.Peerings()], self.peers)
+
+    def file(self, text):
+        """Another content of the file of peerings."""
+        self.peers.content = peer_file.parse(
+            textwrap.dedent(text).encode(), FILE)
 
     def put(self, table, number, **columns):
         """A new or changed row; without columns, one that is gone."""
@@ -82,10 +94,11 @@ class Cloud:
                  nexthop=nexthop, external_ids=external_ids)
 
     def router(self, number, *nets, routes=(), uplink=(), label=None,
-               **words):
+               options=None, **words):
         """Router r<number>, whose ports are 100 * number and 100 * number + 1.
 
         :param nets: networks of its internal port
+        :param options: its options
         :param words: peers as name=number of the router
         """
         inner, outer = 100 * number, 100 * number + 1
@@ -93,36 +106,48 @@ class Cloud:
         self.port(outer, *uplink, gateway_chassis=[key(9)])
         self.words.setdefault(number, {}).update(
             {TARGET + name: str(key(of)) for name, of in words.items()})
+        self.options.setdefault(number, {}).update(options or {})
         self.put('Logical_Router', number,
+                 options=self.options[number],
                  name=f'neutron-{key(number + 5000)}',
                  ports=[key(inner), key(outer)] if uplink else [key(inner)],
                  static_routes=[key(each) for each in routes],
                  external_ids={'neutron:router_name': label or f'r{number}',
                                **self.words[number]})
 
-    def say(self, number, words):
-        """Change the words of a router; None takes one out."""
-        known = self.words.setdefault(number, {})
-        known.update(words)
-        self.words[number] = {name: text for name, text in known.items()
+    def say(self, number, words, options=None):
+        """Change external_ids and options of a router; None takes one out."""
+        for column, new in ((self.words, words), (self.options, options)):
+            known = {**column.get(number, {}), **(new or {})}
+            column[number] = {name: text for name, text in known.items()
                               if text is not None}
         columns = {name: datum.values and [
             atom.value for atom in datum.values] or []
             for name, datum in self.tables['nb']['Logical_Router'][
-                key(number)]._data.items() if name != 'external_ids'}
+                key(number)]._data.items()
+            if name not in ('external_ids', 'options')}
         self.put('Logical_Router', number, **{
             **columns, 'name': columns['name'][0],
+            'options': self.options[number],
             'external_ids': {'neutron:router_name': f'r{number}',
                              **self.words[number]}})
 
     def look(self, whole=False):
-        """The subjects by (number of the router, name)."""
+        """The subjects by (number of the router, name).
+
+        A router that is not there has the text of the file in place of a
+        number; an intent that the file replaces has a third item.
+        """
         found = self.made.update(self.tables, self.dirty, whole)
         self.dirty = {}
         assert not self.made.problems, self.made.problems
-        return {(uuid.UUID(each.router).int, each.name): each
-                for alone in found[model.Peering].values()
-                for each in alone.values()}
+        seen = {}
+        for key in sorted(found[model.Peering], reverse=True):
+            each, = found[model.Peering][key].values()
+            where = (uuid.UUID(each.router).int if each.router
+                     else each.called, each.name)
+            seen[where if where not in seen else (*where, 'again')] = each
+        return seen
 
     def states(self):
         return {where: each.state.value for where, each in self.look().items()}

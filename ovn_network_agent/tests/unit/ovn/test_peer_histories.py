@@ -13,6 +13,7 @@
 
 import ipaddress
 import itertools
+import json
 
 from hypothesis import settings as hypothesis
 from hypothesis import stateful
@@ -32,8 +33,14 @@ NETS = ('10.0.1.1/24', '10.0.1.1/25', '10.0.2.1/24', '10.0.2.129/25',
         '10.0.0.1/22', '2001:db8:1::1/64', '2001:db8:1::1/48')
 TARGETS = (*(str(peers.key(number)) for number in ROUTERS), 'r1', 'r2',
            'nobody')
+COLUMNS = ('external_ids', 'options')
 FILTERS = (None, '10.0.0.0/16', '10.0.1.0/24', '10.0.9.0/24, 2001:db8::/32',
            'bad')
+
+
+def named(number):
+    """The text for a router in the file."""
+    return f'r{number}' if number % 2 else str(peers.key(number))
 
 
 def nets(texts):
@@ -45,7 +52,29 @@ class Plain:
 
     def __init__(self, history):
         self.ports, self.uplinks = history.ports, history.uplinks
-        self.words, self.marked = history.words, history.marked
+        self.marked = history.marked
+        self.words = {
+            router: {**said['external_ids'], **said['options']}
+            for router, said in history.said.items()}
+        # What the file says comes in the place of what a router says.
+        self.extra = {}
+        for entry in history.entries:
+            for end, other in (entry, entry[::-1]):
+                number, name, text = end
+                if number not in self.words:
+                    self.extra[named(number), name] = 'error'
+                    continue
+                if self.drop(number, name):
+                    self.extra[number, name, 'again'] = 'error'
+                self.words[number].update({
+                    peers.TARGET + name: named(other[0]),
+                    **({peers.EXPORT + name: text} if text else {})})
+
+    def drop(self, number, name):
+        """Whether a router says something of a name, which is taken out."""
+        return [self.words[number].pop(key + name) for key in (
+            peers.TARGET, peers.EXPORT, peers.IMPORT)
+            if key + name in self.words[number]]
 
     def target(self, router, name):
         """The router of an intent that counts, None for another one."""
@@ -123,7 +152,8 @@ class Plain:
     def states(self):
         created = self.created()
         mutual = set(self.pairs())
-        return {(router, name): self.state(router, name, created, mutual)
+        return self.extra | {
+                (router, name): self.state(router, name, created, mutual)
                 for router in self.words for name in NAMES
                 if any(key + name in self.words[router] for key in (
                     peers.TARGET, peers.EXPORT, peers.IMPORT))}
@@ -152,9 +182,11 @@ class History(stateful.RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.cloud = peers.Cloud()
-        self.ports, self.uplinks, self.words = {}, {}, {}
+        self.ports, self.uplinks, self.said = {}, {}, {}
         self.marked = set()
         self.before = {}
+        # Pairs of (router, name, exports).
+        self.entries = []
 
     @stateful.initialize(ports=strategies.lists(
         strategies.sampled_from(NETS), min_size=4, max_size=4),
@@ -166,7 +198,7 @@ class History(stateful.RuleBasedStateMachine):
         for one, other in sorted(agreed):
             for router, of in ((one, other), (other, one)):
                 name = next(name for name in NAMES[:3] if peers.TARGET + name
-                             not in self.words[router])
+                             not in self.said[router]['external_ids'])
                 self.say(router, peers.TARGET + name, str(peers.key(of)))
 
     @stateful.rule(number=strategies.sampled_from(ROUTERS),
@@ -176,15 +208,16 @@ class History(stateful.RuleBasedStateMachine):
     def router(self, number, ports, uplink):
         self.ports[number] = sorted(ports)
         self.uplinks[number] = [uplink] if uplink else []
-        self.words.setdefault(number, {})
+        self.said.setdefault(number, {name: {} for name in COLUMNS})
         self.cloud.router(number, *self.ports[number],
                           uplink=tuple(self.uplinks[number]))
 
     @stateful.rule(number=strategies.sampled_from(ROUTERS),
                    name=strategies.sampled_from(NAMES),
-                   text=strategies.sampled_from((None, *TARGETS)))
-    def intent(self, number, name, text):
-        self.say(number, peers.TARGET + name, text)
+                   text=strategies.sampled_from((None, *TARGETS)),
+                   column=strategies.sampled_from(COLUMNS))
+    def intent(self, number, name, text, column):
+        self.say(number, peers.TARGET + name, text, column)
 
     @stateful.rule(one=strategies.sampled_from(ROUTERS),
                    other=strategies.sampled_from(ROUTERS),
@@ -192,7 +225,7 @@ class History(stateful.RuleBasedStateMachine):
                        strategies.sampled_from(NAMES[:3])] * 2))
     def agree(self, one, other, names):
         for router in (one, other):
-            if router not in self.words:
+            if router not in self.said:
                 self.router(router, {NETS[2 * (router % 3)]}, '')
         self.say(one, peers.TARGET + names[0], str(peers.key(other)))
         self.say(other, peers.TARGET + names[1], str(peers.key(one)))
@@ -200,21 +233,50 @@ class History(stateful.RuleBasedStateMachine):
     @stateful.rule(number=strategies.sampled_from(ROUTERS),
                    key=strategies.sampled_from((peers.EXPORT, peers.IMPORT)),
                    name=strategies.sampled_from(NAMES),
-                   text=strategies.sampled_from(FILTERS))
-    def filter(self, number, key, name, text):
-        self.say(number, key + name, text)
+                   text=strategies.sampled_from(FILTERS),
+                   column=strategies.sampled_from(COLUMNS))
+    def filter(self, number, key, name, text, column):
+        self.say(number, key + name, text, column)
 
-    def say(self, number, key, text):
-        if number in self.words:
-            self.words[number][key] = text
+    @stateful.rule(number=strategies.sampled_from(ROUTERS))
+    def neutron_updates(self, number):
+        """What is in external_ids is gone."""
+        for key in list(self.said.get(number, {}).get('external_ids', ())):
+            self.say(number, key, None)
+
+    def say(self, number, key, text, column='external_ids'):
+        if number in self.said:
+            said = self.said[number][column]
+            said[key] = text
             if text is None:
-                del self.words[number][key]
-            self.cloud.say(number, {key: text})
+                del said[key]
+            words = [{key: text} if name == column else {}
+                     for name in COLUMNS]
+            self.cloud.say(number, *words)
+
+    @stateful.rule(ends=strategies.tuples(*[strategies.tuples(
+        strategies.sampled_from(ROUTERS), strategies.sampled_from(NAMES[:3]),
+        strategies.sampled_from(FILTERS[:-1]))] * 2))
+    def file(self, ends):
+        """An entry of the file comes, or those of the same names go."""
+        kept = [entry for entry in self.entries if not {
+            end[:2] for end in entry} & {end[:2] for end in ends}]
+        if len(kept) == len(self.entries) and ends[0][0] != ends[1][0]:
+            kept.append(ends)
+        self.entries = kept
+        # An intent that another one replaces is another subject.
+        self.before = {}
+        self.cloud.file(json.dumps({'network_peers': [
+            {'routers': [{'router': named(number), 'name': name,
+                          **({'export': text.split(', ')} if text else {})}
+                         for number, name, text in entry]}
+            for entry in kept]}))
 
     @stateful.rule(number=strategies.sampled_from(ROUTERS))
     def gone(self, number):
-        self.words.pop(number, None)
+        self.said.pop(number, None)
         self.cloud.words.pop(number, None)
+        self.cloud.options.pop(number, None)
         self.cloud.put('Logical_Router', number)
 
     @stateful.rule(one=strategies.sampled_from(ROUTERS),
@@ -240,6 +302,7 @@ class History(stateful.RuleBasedStateMachine):
                 } == Plain(self).states()
         fresh = peers.Cloud()
         fresh.tables = self.cloud.tables
+        fresh.peers.content = self.cloud.peers.content
         assert found == fresh.look(whole=True)
         for where, each in found.items():
             before = self.before.get(where)

@@ -84,6 +84,19 @@ class PeeringsTest(base.BaseTestCase):
         self.assertEqual({(1, 'b'): 'created', (2, 'other'): 'created'},
                          self.cloud.states())
 
+    def test_options_win_over_external_ids(self):
+        """Neutron replaces external_ids at each update of a router."""
+        self.two()
+        both = {(1, 'b'): 'created', (2, 'a'): 'created'}
+        self.cloud.say(1, {TARGET + 'b': None}, {TARGET + 'b': 'r2'})
+        self.assertEqual(both, self.cloud.states())
+        self.cloud.say(1, {TARGET + 'b': 'r3', EXPORT + 'b': 'bad'})
+        self.assertEqual('error', self.cloud.states()[1, 'b'])
+        self.cloud.say(1, {}, {EXPORT + 'b': '10.0.0.0/16'})
+        self.assertEqual(both, self.cloud.states())
+        self.cloud.say(1, {}, {TARGET + 'b': None})
+        self.assertEqual('pending', self.cloud.states()[1, 'b'])
+
     def test_rows(self):
         self.cloud.route(7, '172.16.0.0/16', '10.0.2.9')
         self.cloud.route(8, '172.17.0.0/16', '192.0.2.9')
@@ -296,6 +309,22 @@ class ConflictsTest(base.BaseTestCase):
         # One in conflict for another reason bars nobody.
         self.cloud.port(200, '10.0.2.1/24', '10.0.1.1/28')
         self.assertEqual('created', self.cloud.states()[1, 'c'])
+
+    def test_a_conflict_at_one_side_bars_nobody(self):
+        """The second peer gives what the first one would, too."""
+        for blocked, prefix in ((1, '10.0.2.0/25'), (2, '10.0.1.0/25')):
+            self.cloud = peers.Cloud()
+            self.cloud.route(7, prefix, '192.0.2.9')
+            for number, net, words in (
+                    (1, '10.0.1.1/24', {'b': 2, 'c': 3}),
+                    (2, '10.0.2.1/24', {'a': 1}),
+                    (3, '10.0.2.129/25', {'a': 1})):
+                self.cloud.router(number, net, routes=(
+                    7,) if number == blocked else (), **words)
+            self.assertEqual({
+                (1, 'b'): 'conflict', (2, 'a'): 'conflict',
+                (1, 'c'): 'created', (3, 'a'): 'created'},
+                self.cloud.states(), blocked)
 
     def test_a_cycle_of_three(self):
         self.cloud.router(1, '10.0.1.1/24', b=2, c=3)

@@ -134,6 +134,36 @@ class OvnTest(base.BaseTestCase):
                 external_ids={'ovn-network-agent:announce': text})), text)
 
 
+class RouterTest(base.BaseTestCase):
+    """Neutron replaces external_ids of a router, and leaves its options."""
+
+    def test_options_win_over_external_ids(self):
+        for ids, options, announces in (
+                ({}, 'false', False), ({}, 'true', True),
+                ({'ovn-network-agent:announce': 'true'}, 'false', False)):
+            found = statement('router', row(external_ids=ids, options={
+                'ovn-network-agent:announce': options}))
+            self.assertIs(announces, found.own[0].announce)
+            self.assertIn('in its options', found.own[0].where)
+        found = statement('router', row(
+            external_ids={'ovn-network-agent:tag': '4400001'},
+            options={'ovn-network-agent:tag': '4400002',
+                     'ovn-network-agent:announce': 'maybe'}))
+        self.assertEqual(4400002, found.tags[0].number)
+        self.assertIn('options:ovn-network-agent:announce',
+                      found.problems[0])
+
+    def test_they_say_nothing_in_other_rows(self):
+        for kind in ('network', 'NAT row', 'port'):
+            self.assertEqual((), policies.read(kind, row(options={
+                'ovn-network-agent:announce': 'false'})))
+
+    def test_a_router_that_ovn_routes(self):
+        self.assertFalse(policies.is_routed(row(options={
+            'dynamic-routing': 'true',
+            'ovn-network-agent:announce': 'true'})))
+
+
 class PolicyTest(base.BaseTestCase):
 
     def test_of_several_rows(self):

@@ -10,33 +10,37 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The flaws of a rules file, in words for an operator."""
+"""The flaws of a file, in words for an operator."""
 
+from collections.abc import Collection
+from collections.abc import Sequence
 import dataclasses
 
 from ovn_network_agent import typos
 from ovn_network_agent.conf import validate
 
+#: Of a value: keys and indexes.
+Path = tuple[str | int, ...]
 # Most characters of a value in a message.
 _SHOWN = 60
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Flaw:
-    """One flaw of a rules file.
+    """One flaw of a file.
 
     :ivar line: number of the line, from 1
-    :ivar path: path of the value, a tuple of keys and indexes
+    :ivar path: of the value
     :ivar value: the value, :data:`NOTHING` to leave it out of the message
     :ivar text: the flaw and the remedy
     """
 
     line: int
-    path: tuple
+    path: Path
     value: object
     text: str
 
-    def say(self, name):
+    def say(self, name: str) -> str:
         """The message for the operator, text.
 
         :param name: name of the file
@@ -52,14 +56,14 @@ class Flaw:
 NOTHING = object()
 
 
-class BadRules(validate.ConfigError):
-    """A rules file cannot be used.
+class BadFile(validate.ConfigError):
+    """A file cannot be used.
 
     :param messages: iterable of str, each with file, line, value and remedy
     """
 
 
-def where_is(path):
+def where_is(path: Path) -> str:
     """A path as text, such as ``port_forwards[0].rules[1].port``."""
     text = ''
     for step in path:
@@ -67,7 +71,7 @@ def where_is(path):
     return text.removeprefix('.')
 
 
-def shown(value):
+def shown(value: object) -> str:
     """A value in few characters, in the notation of YAML."""
     if value is None:
         return 'null'
@@ -81,8 +85,14 @@ def shown(value):
     return text if len(text) <= _SHOWN else text[:_SHOWN - 3] + '...'
 
 
-def meant(name, known):
+def meant(name: str, known: Collection[str]) -> str:
     """The known name nearest to a name, as the end of a sentence."""
     close = typos.nearest(name.lower(), known)
     return (f'did you mean "{close}"?' if close else
             f'known are {", ".join(sorted(known))}')
+
+
+def first(messages: Sequence[str]) -> str:
+    """The first of some messages, and how many more there are."""
+    more = len(messages) - 1
+    return messages[0] + (f' (and {more} more, see the log)' if more else '')

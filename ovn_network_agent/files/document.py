@@ -23,7 +23,7 @@ import typing
 
 import yaml
 
-from ovn_network_agent.forward import flaws
+from ovn_network_agent.files import flaws
 
 # Most values of a document; 10,000 VIPs with all their rules have less.  The
 # limit is for aliases, which can make any number of values of a short text.

@@ -17,7 +17,7 @@ import os
 import fixtures
 from oslotest import base
 
-from ovn_network_agent.forward import watcher
+from ovn_network_agent.files import watcher
 
 
 class WatcherTest(base.BaseTestCase):

@@ -1,0 +1,210 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The peerings of routers, and the intents that an operator adds and removes.
+"""
+
+import contextlib
+import json
+
+from oslo_log import log as logging
+
+from ovn_network_agent import model
+from ovn_network_agent import printable
+from ovn_network_agent import resources
+from ovn_network_agent.control import commands
+from ovn_network_agent.files import flaws
+from ovn_network_agent.ovn import peer_changes
+from ovn_network_agent.ovn import peer_file
+from ovn_network_agent.ovn import peer_routers
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import lock
+from ovn_network_agent.ovsdb import writing
+
+LOG = logging.getLogger(__name__)
+
+DRIVER = 'network_peer'
+_KIND = resources.Peering.kind
+
+
+class Peers:
+    """The commands about peerings.
+
+    :param conf: the oslo.config ConfigOpts
+    :param inside: :class:`runtime.inside.Inside`
+    :param ask: function(function) that calls a function between two passes
+    :param snapshot: function without arguments that returns the last
+        :class:`model.Snapshot`, or None
+    :param databases: dict of name to :class:`ovsdb.connection.Database`
+    """
+
+    def __init__(self, conf, inside, ask, snapshot, databases):
+        self._conf = conf
+        self._inside = inside
+        self._ask = ask
+        self._snapshot = snapshot
+        self._databases = databases
+
+    @property
+    def commands(self):
+        """The commands, see :class:`commands.Table`, a dict."""
+        return {'peers': ('[--json]', self._peers),
+                'peer-add': ('ROUTER NAME TARGET [--json]', self._add),
+                'peer-remove': ('ROUTER NAME [--json]', self._remove)}
+
+    def _peers(self, arguments, argv):
+        # The answer is always JSON; the program makes a table of it.
+        arguments.add_argument('--json', action='store_true')
+        arguments.parse_args(argv)
+        self._need_the_driver()
+        snapshot, table = self._ask(lambda: (
+            self._snapshot(), self._inside.reconciler.table()))
+        return json.dumps({
+            'lock': self._lock_state(),
+            'peerings': [self._build(each, table) for each in sorted(
+                of_view(snapshot), key=lambda each: (
+                    each.called, each.router, each.name))]})
+
+    def _add(self, arguments, argv):
+        for name in ('router', 'name', 'target'):
+            arguments.add_argument(name)
+        arguments.add_argument('--json', action='store_true')
+        given = arguments.parse_args(argv)
+        self._may_write()
+        if not given.target.isprintable():
+            raise commands.Refused(
+                f'{given.target!r} is the name of no router; give the UUID '
+                'of one')
+        with self._rows() as nb:
+            router = _find(nb, given.router)
+            called = peer_routers.called(router)
+            _refuse(called, peer_changes.there_already(router, given.name) or
+                    peer_changes.twin(nb, router, given.target))
+            made = peer_changes.trial(nb, router, given.name, given.target,
+                                      self._file())
+        if made.state is model.PeerState.ERROR:
+            _refuse(called, made.why)
+        self._write(called, lambda api: peer_changes.AddIntent(
+            api, made.router, given.name, given.target))
+        LOG.info('Peering %s of %s with %s was asked for (%s)', given.name,
+                 called, made.target, made.state.value)
+        return json.dumps(_intent(made))
+
+    def _remove(self, arguments, argv):
+        for name in ('router', 'name'):
+            arguments.add_argument(name)
+        arguments.add_argument('--json', action='store_true')
+        given = arguments.parse_args(argv)
+        self._may_write()
+        with self._rows() as nb:
+            router = _find(nb, given.router)
+            called = peer_routers.called(router)
+            uuid = str(router.uuid)
+            _refuse(called, peer_changes.unknown(router, given.name))
+        self._write(called, lambda api: peer_changes.RemoveIntent(
+            api, uuid, given.name))
+        name = printable.line(given.name)
+        LOG.info('The end of peering %s of %s was asked for', name, called)
+        return json.dumps({'router': uuid, 'router_name': called,
+                           'name': name, 'state': 'removed'})
+
+    # -- the parts --------------------------------------------------------
+
+    def _lock_state(self):
+        """A value of :class:`lock.State`, or 'not asked' so far."""
+        found = next((
+            each.lock for each in self._inside.reconciler.backends.all
+            if resources.Peering in each.kinds), None)
+        return (found.state.value if found and found.started else
+                lock.NOT_ASKED)
+
+    def _build(self, peering, table):
+        """One intent, with the keys that the reference documents."""
+        row = table.row(resources.Ref(_KIND, (peering.pair,))
+                        ) if peering.pair else None
+        return {**_intent(peering),
+                'rows': row.state.value if row else '',
+                'rows_why': row.reason if row else ''}
+
+    def _need_the_driver(self):
+        if DRIVER not in self._conf.drivers:
+            raise commands.Refused(
+                f'this agent has no driver {DRIVER}, which knows of '
+                'peerings; ask an agent that has it in [DEFAULT] drivers')
+
+    def _may_write(self):
+        self._need_the_driver()
+        if self._conf.dry_run:
+            raise commands.Refused('this is a dry run, which writes nothing')
+
+    def _file(self):
+        try:
+            return peer_file.load(self._conf)
+        except flaws.BadFile as e:
+            raise commands.Refused(f'not written: {e}') from e
+
+    @contextlib.contextmanager
+    def _rows(self):
+        try:
+            with self._databases['nb'].rows() as nb:
+                yield nb
+        except connection.Unavailable as e:
+            raise commands.Refused(f'not written: {e}') from e
+
+    def _write(self, called, make):
+        try:
+            done = writing.write(
+                self._databases['nb'], 'OVN_Northbound', make,
+                self._conf.ovn.transaction_timeout, 'peers')
+        except writing.NotWritten as e:
+            raise commands.Refused(f'options of router {called}: {e}'
+                                   ) from e
+        _refuse(called, done.refused)
+
+
+def of_view(snapshot):
+    """The peerings of a :class:`model.Snapshot`, or of None, a list."""
+    return [each for alone in (snapshot.subjects.get(
+        model.Peering, {}) if snapshot else {}).values()
+        for each in alone.values()]
+
+
+def _intent(peering):
+    return {'router': peering.router, 'router_name': peering.called,
+            'name': peering.name, 'target': peering.target,
+            'state': peering.state.value, 'why': peering.why,
+            'gives': list(peering.gives), 'takes': list(peering.takes)}
+
+
+def _find(nb, given):
+    """The only row of Logical_Router that a name means.
+
+    :raises commands.Refused: when there is not exactly one
+    """
+    found = [row for row in nb['Logical_Router'].values()
+             if given in peer_routers.names(row)]
+    if not found:
+        raise commands.Refused(
+            f'there is no router "{given}"; looked for it as the UUID or the '
+            'name of a Logical_Router, and as the UUID or the name of a '
+            'router in Neutron')
+    if len(found) > 1:
+        uuids = ', '.join(sorted(str(row.uuid) for row in found))
+        raise commands.Refused(
+            f'"{given}" is the name of {len(found)} routers; give the UUID '
+            f'of one router: {uuids}')
+    return found[0]
+
+
+def _refuse(called, why):
+    """Refuse a command about a router for a reason, if there is one."""
+    if why:
+        raise commands.Refused(f'router {called}: {why}')

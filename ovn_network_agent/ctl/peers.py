@@ -1,0 +1,143 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The commands peers and peer: routers that peer inside OVN."""
+
+import collections
+import json
+import sys
+
+from ovn_network_agent.control import client
+from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import socket_path
+from ovn_network_agent.ctl import tables
+
+# Seconds for an answer of the agent.
+ANSWER = 60.0
+_ACTIONS = ('add', 'remove')
+_HEADER = ['ROUTER', 'NAME', 'OTHER ROUTER', 'STATE', 'GIVES', 'TAKES', 'ROWS',
+           'WHY']
+_COLOURS = {'created': tables.GOOD, 'in place': tables.GOOD,
+            'pending': tables.WARNING, 'conflict': tables.BAD,
+            'error': tables.BAD, 'failed': tables.BAD, 'refused': tables.BAD}
+# By the state of the lock; not connected: by its reason.
+_WRITERS = {
+    'held': 'this agent writes the rows (it has the lock)',
+    'waiting': 'another agent writes the rows (it has the lock)',
+    'not connected': 'nobody knows which agent writes the rows: the lock '
+                     'cannot be asked for',
+    'not asked': 'this agent has had nothing to write, and has not asked for '
+                 'the lock'}
+
+
+def add(commands):
+    """Add both commands to the command line.
+
+    :param commands: what argparse's add_subparsers returned
+    """
+    shown = commands.add_parser(
+        'peers', allow_abbrev=False, help='routers that peer inside OVN: each '
+        'intent, its state, and why')
+    shown.add_argument('--json', action='store_true',
+                       help='for programs; the keys are documented')
+    shown.set_defaults(function=show)
+    peer = commands.add_parser(
+        'peer', allow_abbrev=False, help='have a router name another one as '
+        'its peer, or no longer; both have to name each other')
+    peer.add_argument('action', choices=_ACTIONS,
+                      help='write the intent, or remove all of it')
+    peer.add_argument('router', metavar='ROUTER',
+                      help='its UUID or its name, in Neutron or in OVN')
+    peer.add_argument('name', metavar='NAME',
+                      help='of the peering at this router: letters, digits '
+                      'and dashes')
+    peer.add_argument('target', metavar='TARGET', nargs='?',
+                      help='of "add": the other router, best by its UUID')
+    peer.add_argument('--json', action='store_true',
+                      help='for programs; the keys are documented')
+
+    def run(given):
+        if (given.action == 'add') is (given.target is None):
+            peer.error('"add" needs TARGET, and "remove" has none')
+        return change(given)
+    peer.set_defaults(function=run)
+
+
+def show(given):
+    """Print the peerings.
+
+    :param given: the parsed command line, argparse.Namespace
+    :returns: exit status
+    """
+    found = json.loads(client.call(socket_path.find(given), 'peers', [],
+                                   ANSWER))
+    if given.json:
+        print(json.dumps(found, indent=2))
+    else:
+        sys.stdout.write(text(found, sys.stdout))
+    return exits.OK
+
+
+def change(given):
+    """Add or remove an intent; see :func:`show`."""
+    argv = [given.router, given.name]
+    if given.target is not None:
+        argv.append(given.target)
+    # What a person types may begin with a dash.
+    done = json.loads(client.call(socket_path.find(given),
+                                  f'peer-{given.action}', ['--', *argv],
+                                  ANSWER))
+    if given.json:
+        print(json.dumps(done, indent=2))
+    else:
+        sys.stdout.write(of_change(done))
+    return exits.OK
+
+
+def text(found, stream):
+    """The peerings as a table.
+
+    :param found: dict, the answer of the agent
+    :param stream: file that the text is for
+    :returns: text of several lines
+    """
+    peerings = found['peerings']
+    if not peerings:
+        return 'no peerings\n'
+    lines = tables.render(_HEADER, [[
+        each['router_name'], each['name'], each['target'] or '-',
+        tables.coloured(each['state'], _COLOURS.get(each['state'], ''),
+                        stream),
+        _prefixes(each['gives']), _prefixes(each['takes']),
+        tables.coloured(each['rows'] or '-', _COLOURS.get(each['rows'], ''),
+                        stream),
+        each['why'] or each['rows_why']] for each in peerings])
+    counts = collections.Counter(each['state'] for each in peerings)
+    summary = ', '.join(f'{number:d} {state}' for state, number
+                        in sorted(counts.items()))
+    return f'{lines}\n{summary}; {_WRITERS[found["lock"]]}\n'
+
+
+def of_change(done):
+    """The answer to "peer" for people.
+
+    :param done: dict, the answer of the agent
+    :returns: text of one line
+    """
+    head = f'router {done["router_name"]}: peering {done["name"]}'
+    if done['state'] == 'removed':
+        return f'{head} removed\n'
+    why = f': {done["why"]}' if done['why'] else ''
+    return f'{head} with {done["target"]} written, {done["state"]}{why}\n'
+
+
+def _prefixes(texts):
+    return ' '.join(texts) or '-'

@@ -1,0 +1,139 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Judges of the peerings by which routers reach an address.  Pure."""
+
+from ovn_network_agent import model
+from ovn_network_agent import networks
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import facts as known
+from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.ovsdb import lock
+
+_FEW = 3
+_AGENT = ('an agent with the driver network_peer repairs it at once: '
+          '"ovn-network-agent-ctl peers" on such a node says which one writes')
+_WRITERS = {
+    lock.State.HELD.value: 'this agent has the lock, and writes the rows',
+    lock.State.WAITING.value: 'another agent has the lock, and writes the '
+                              'rows',
+    lock.NOT_ASKED: 'this agent has had nothing to write, and has not asked '
+                    'for the lock'}
+
+
+def judge(facts):
+    """The findings about the peerings of an address.
+
+    :param facts: :class:`facts.Facts`
+    :returns: list of :class:`finding.Finding`
+    """
+    if isinstance(facts.peerings, readers.Unread):
+        return [verdicts.unchecked('peering', str(facts.peerings))]
+    found = [one for way in facts.peerings for one in (
+        _created(facts, way) if way.wanted else [_other(way.peering)])]
+    if any(way.wanted for way in facts.peerings):
+        found.append(_writer(facts.peers))
+    return found
+
+
+def reached(facts):
+    """Whether something is known of a peering of the address."""
+    return bool(facts.peerings) and not isinstance(facts.peerings,
+                                                   readers.Unread)
+
+
+def _other(peering):
+    """A router that would give the address to another one."""
+    text = (f'router {peering.called} gives it to nobody by its peering '
+            f'{peering.name} with {peering.target} ({peering.state.value}): '
+            f'{peering.why}')
+    if peering.state is model.PeerState.PENDING:
+        return verdicts.warn(
+            'peering', text, 'have the other router name this one: '
+            '"ovn-network-agent-ctl peer add"')
+    return verdicts.broken(
+        'peering', text, 'change the networks, routes or filters of one of '
+        'both routers, or remove the peering')
+
+
+def _created(facts, way):
+    peering, address = way.peering, facts.subject.address
+    prefix, nexthop = next(
+        route for side in way.wanted.sides if side.router == peering.router
+        for route in side.routes if networks.covers(route[0], address))
+    yield verdicts.ok(
+        'peering', f'router {peering.called} reaches {prefix} by its peering '
+        f'{peering.name} with {peering.target}, next hop {nexthop}; back: '
+        f'{", ".join(peering.gives) or "nothing"}')
+    yield _rows(way)
+    yield _policies(facts, way)
+
+
+def _rows(way):
+    wrong = [f'{len(rows):d} {how}, such as {_row(rows[0])}'
+             for rows, how in ((way.missing, 'missing'),
+                               (way.others, 'too many or changed')) if rows]
+    if wrong:
+        return verdicts.broken('peering-rows', 'rows of the peering in OVN '
+                               f'NB: {"; ".join(wrong)}', _AGENT)
+    return verdicts.ok('peering-rows', 'all rows of both routers are as '
+                       'wanted')
+
+
+def _row(values):
+    return (f'{values.table} {" ".join(map(str, values.atoms[0]))} of router '
+            f'{values.router}')
+
+
+def _policies(facts, way):
+    """Which rule of the other router lets packets in, and which drops."""
+    gives, client = way.peering.gives, facts.setup.client
+    family = [prefix for prefix in gives
+              if networks.family(prefix) == facts.version]
+    lets = [f'{each.priority:d} "{each.match}"'
+            for each in way.entry.policies if each.action == 'allow' and
+            f'ip{facts.version:d}.src' in each.match]
+    drops = max((each.priority for each in way.entry.policies
+                 if each.action == 'drop'), default=0)
+    text = (f'the other router lets in {", ".join(family) or "nothing"} '
+            f'(allow: {", ".join(lets) or "no policy"}), and drops all other '
+            f'sources of the peer (drop: {drops:d})')
+    foreign = [f'{each.priority:d} {each.action} "{each.match}"'
+               for each in way.foreign if each.priority >= drops]
+    if foreign:
+        return verdicts.warn(
+            'peering-policies', f'{text}; policies of others are in front: '
+            f'{", ".join(foreign[:_FEW])}' + (
+                f' and {len(foreign) - _FEW:d} more'
+                if len(foreign) > _FEW else ''),
+            'look whether these match packets of the peer')
+    if client not in known.EXAMPLES and not any(
+            networks.covers(prefix, client) for prefix in family):
+        return verdicts.unchecked(
+            'peering-policies', f'{text}; {client} is not among them, so it '
+            f'is dropped if it comes by this peering (drop: {drops:d})')
+    return verdicts.ok('peering-policies', text)
+
+
+def _writer(said):
+    """The finding about the writer.
+
+    :param said: the answer of the agent, a dict, or :class:`readers.Unread`
+    """
+    if isinstance(said, readers.Unread):
+        return verdicts.unchecked('peering-writer', str(said))
+    state = said.get('lock')
+    if state in _WRITERS:
+        return verdicts.ok('peering-writer', _WRITERS[state])
+    return verdicts.warn(
+        'peering-writer', f'the lock of the writer: {state}',
+        'see the checks of the databases: "ovn-network-agent-ctl doctor '
+        'nb-database"')

@@ -1,0 +1,95 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The peerings of routers by which one address is reached, and their rows."""
+
+import collections
+import dataclasses
+
+from ovn_network_agent import model
+from ovn_network_agent import networks
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis.readers import sources
+from ovn_network_agent.ovn import peering_rows
+from ovn_network_agent.ovsdb import columns
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Way:
+    """One intent to peer that concerns an address.
+
+    :ivar peering: :class:`model.Peering`
+    :ivar wanted: :class:`resources.Peering`, None unless it is created
+    :ivar missing: tuple of :class:`peering_rows.Values` that no row has
+    :ivar others: likewise of the rows that are not wanted
+    :ivar foreign: policies of the other router that are not the agent's,
+        tuple of :class:`resources.PeerPolicy`; its action is any text
+    """
+
+    peering: model.Peering
+    wanted: resources.Peering | None = None
+    missing: tuple = ()
+    others: tuple = ()
+    foreign: tuple = ()
+
+    @property
+    def entry(self):
+        """The other router, a :class:`resources.PeerSide`."""
+        return next(side for side in self.wanted.sides
+                    if side.router != self.peering.router)
+
+
+def read(conf, drivers, address, node, timeout):
+    """Find the peerings that give or take an address.
+
+    :param conf: the oslo.config ConfigOpts
+    :param drivers: list of :class:`drivers.base.Driver`
+    :param address: IP address in canonical notation
+    :param node: :class:`model.Node`
+    :param timeout: seconds
+    :returns: tuple of :class:`Way`: routers that have the address behind a
+        peer, and intents of routers that would give it to one
+    :raises readers.Unread: when NB cannot be read
+    """
+    asking = [each for each in drivers if model.Peering in each.SUBJECTS]
+    if not asking:
+        return ()
+    made, _unmade, rows = sources.read(conf, asking, timeout)
+    there = peering_rows.found(rows['nb'])
+    return tuple(_way(asking[0], each, node, rows['nb'], there)
+                 for _name, each in made if isinstance(each, model.Peering) and
+                 any(networks.covers(prefix, address) for prefix in (
+                     each.takes if each.pair else each.gives)))
+
+
+def _way(driver, peering, node, nb, there):
+    wanted = next((each for each in driver.resources(peering, node)
+                   if each.kind == resources.Peering.kind), None)
+    if wanted is None:
+        return Way(peering)
+    desired = collections.Counter(peering_rows.wanted(wanted))
+    found = collections.Counter(
+        each.values for each in there.get(wanted.pair, ()))
+    way = Way(peering, wanted, tuple((desired - found).elements()),
+              tuple((found - desired).elements()))
+    return dataclasses.replace(way, foreign=tuple(sorted(
+        _foreign(nb, way.entry.router), reverse=True)))
+
+
+def _foreign(nb, router):
+    for row in nb['Logical_Router'].values():
+        if str(row.uuid) == router:
+            for policy in columns.rows(row, 'policies'):
+                if not peering_rows.pair_of(policy):
+                    yield resources.PeerPolicy(
+                        columns.atom(policy, 'priority'),
+                        columns.atom(policy, 'match'),
+                        columns.atom(policy, 'action'))

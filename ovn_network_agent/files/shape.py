@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The shape of a file: JSON Schema, and its errors in plain words.
+
+Each ``description`` of a schema names the right values and is the second half
+of the message about a wrong value.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ovn_network_agent.files import flaws
+
+
+def check(document: Any, schema: Mapping[str, Any]) -> list[flaws.Flaw]:
+    """Compare a document with a schema.
+
+    :param document: :class:`document.Document`
+    :param schema: each mapping and value has a description
+    """
+    # The import takes a seventh of all imports, so a node without files leaves
+    # it out.
+    import jsonschema
+    validator = jsonschema.Draft202012Validator(schema)
+    found = {}
+    # A value that could not be read cannot be checked.
+    known = {flaw.path for flaw in document.flaws}
+    for error in validator.iter_errors(document.value):
+        for flaw in _said(document, error, tuple(error.absolute_path)):
+            # A value with several errors is reported once.
+            if flaw.path not in known:
+                found.setdefault((flaw.path, flaw.line), flaw)
+    return list(found.values())
+
+
+def _said(document, error, path):
+    """An error of the library as an iterator of :class:`flaws.Flaw`."""
+    if error.validator == 'additionalProperties':
+        known = error.schema['properties']
+        for key in error.instance.keys() - known.keys():
+            yield flaws.Flaw(
+                document.line(path + (key,)), path + (key,), flaws.NOTHING,
+                f'this key is not known; {_instead(path, key, known)}')
+    elif error.validator == 'required':
+        missing = [key for key in error.schema['required']
+                   if key not in error.instance]
+        for key in missing:
+            wanted = error.schema['properties'][key]['description']
+            yield flaws.Flaw(
+                document.line(path), path + (key,), flaws.NOTHING,
+                f'is missing; it has to be {wanted}')
+    else:
+        yield flaws.Flaw(document.line(path), path, error.instance,
+                         _wrong(error))
+
+
+def _instead(path, key, known):
+    if not path:
+        return (f'this file has the one key "{", ".join(known)}", all other '
+                'options are in the configuration of the agent')
+    return flaws.meant(key, known)
+
+
+def _wrong(error):
+    value, wanted = error.instance, error.schema['description']
+    if error.validator in ('maxItems', 'minItems') and value:
+        return f'has {len(value)} items; it must be {wanted}'
+    if value is None or error.validator == 'minItems':
+        return f'is empty; it must be {wanted}'
+    if isinstance(value, str) and _would_fit(error):
+        return f'is text; it must be {wanted}: remove the quotes'
+    if isinstance(value, str) and _is_number(error) and value:
+        return f'is no decimal number; it must be {wanted}'
+    return f'is not possible; it must be {wanted}'
+
+
+def _is_number(error):
+    return error.validator == 'type' and (
+        error.validator_value in ('integer', 'number'))
+
+
+def _would_fit(error):
+    """Whether the value would be right without quotes."""
+    text = error.instance
+    if error.validator == 'type' and error.validator_value == 'boolean':
+        return text.lower() in ('true', 'false', 'yes', 'no', 'on', 'off')
+    return _is_number(error) and text.isascii() and text.isdigit() and (
+        text == '0' or text[0] != '0')

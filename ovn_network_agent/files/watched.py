@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The values of a file that are in force, kept up to date."""
+
+from oslo_log import log as logging
+
+from ovn_network_agent.files import flaws
+from ovn_network_agent.files import watcher
+
+LOG = logging.getLogger(__name__)
+
+
+class Watched:
+    """Follows a file beside the loop, because a large file takes seconds.
+
+    A file that cannot be used changes nothing.
+
+    :param path: function without arguments that returns the path
+    :param load: function without arguments that returns the values
+    :param put: function(values) that puts them in force; called once at the
+        start, and then on the watcher's thread
+    :param kept: what stays as it was, in messages
+    :raises flaws.BadFile: when the file cannot be used at the start
+    :ivar reasons: tuple of str: why newer values are not in force
+    """
+
+    def __init__(self, path, load, put, kept, interval=watcher.INTERVAL):
+        self._path = path
+        self._load = load
+        self._put = put
+        self._kept = kept
+        self._trigger = None
+        self._messages = ()
+        self.reasons = ()
+        self._watcher = watcher.Watcher(path, self.take, interval)
+        put(load())
+
+    def start(self, trigger):
+        """Begin to follow the file.
+
+        :param trigger: :class:`trigger.Trigger`, fired after each change
+        """
+        self._trigger = trigger
+        self._watcher.start()
+
+    def stop(self):
+        """End this, without a wait; may be called twice."""
+        self._watcher.stop()
+
+    def reread(self):
+        """Read the file again, on the watcher's thread."""
+        self._watcher.again()
+
+    def take(self):
+        """Put the present file in force, if it can be used."""
+        try:
+            values = self._load()
+        except flaws.BadFile as error:
+            self._refuse(error.messages)
+        except Exception as error:
+            # A bug in the parser must not end the thread; the values stay.
+            LOG.exception('The file %s could not be taken in', self._path())
+            self._refuse((f'{self._path()}: {type(error).__name__}: {error}',))
+        else:
+            if self._messages:
+                LOG.info('The file %s can be used again', self._path())
+            self._messages, self.reasons = (), ()
+            self._put(values)
+        if self._trigger is not None:
+            self._trigger.fire(f'file of {self._kept}')
+
+    def _refuse(self, messages):
+        if messages != self._messages:
+            LOG.error('The %s stay as they were: %s', self._kept,
+                      '\n'.join(messages))
+        self._messages = messages
+        self.reasons = (f'the {self._kept} stay as they were: '
+                        f'{flaws.first(messages)}',)

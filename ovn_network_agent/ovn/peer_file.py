@@ -1,0 +1,186 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The intents in a file of the operator.
+
+An entry names both routers, so both agree.  A flaw costs the entry; a file
+whose entries cannot be told apart cannot be used.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import functools
+from typing import Any
+
+from ovn_network_agent import iptext
+from ovn_network_agent.files import flaws
+from ovn_network_agent.files import reading
+from ovn_network_agent.files import shape
+from ovn_network_agent.ovn import peer_intents
+
+#: The table of the ends, for sources.
+TABLE = ('file', 'network_peer')
+OPTION = '[network_peer] peers_file'
+_KEY = 'network_peers'
+
+# A mapping of the file.
+_Written = dict[str, Any]
+# Path, value and text of a flaw.
+_Objection = tuple[flaws.Path, object, str]
+
+_NAME = {'type': 'string', 'description': 'a name for the peering'}
+_ROUTER = {'type': 'string', 'minLength': 1,
+           'description': 'a router, by its UUID or name, in quotes where '
+                          'YAML takes it for something else'}
+_PREFIXES = {'type': 'array', 'minItems': 1,
+             'items': {'type': 'string', 'description': 'a prefix'},
+             'description': 'a list of one or more prefixes; without it, all '
+                            'pass'}
+_END = {
+    'type': ['string', 'object'],
+    'description': 'a router, or a mapping with "router" and more',
+    'required': ['router'],
+    'additionalProperties': False,
+    'properties': {'router': _ROUTER, 'name': _NAME, 'export': _PREFIXES,
+                   'import': _PREFIXES}}
+_ENTRY = {
+    'type': 'object',
+    'description': 'a mapping with "name" and "routers"',
+    'required': ['routers'],
+    'additionalProperties': False,
+    'properties': {
+        'name': _NAME,
+        'routers': {'type': 'array', 'minItems': 2, 'maxItems': 2,
+                    'items': _END, 'description': 'a list of two routers'}}}
+# An empty file may be one that is being written, so it is no empty list.
+SCHEMA = {
+    '$schema': 'https://json-schema.org/draft/2020-12/schema',
+    'type': 'object',
+    'description': f'a mapping with the one key "{_KEY}"',
+    'required': [_KEY],
+    'additionalProperties': False,
+    'properties': {
+        _KEY: {'type': 'array', 'items': _ENTRY,
+               'description': 'a list of peerings, [] for none'}}}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class End:
+    """One end of a peering in the file, a row of :data:`TABLE`."""
+
+    # The key of the row.
+    uuid: str
+    # Any name of the router, see peer_routers.resolve().
+    router: str
+    name: str
+    intent: peer_intents.Intent
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Content:
+    """The ends in a file by their keys, and what has been left out."""
+
+    ends: Mapping[str, End]
+    flaws: tuple[str, ...] = ()
+
+
+def load(conf: Any) -> Content:
+    """The content of the configured file, nothing without one.
+
+    :raises flaws.BadFile: when the file cannot be used at all
+    """
+    path = conf.network_peer.peers_file
+    return parse(reading.read(path, OPTION), path) if path else Content({})
+
+
+# A start parses the file for its problems, its warnings, and its values.
+@functools.lru_cache(maxsize=1)
+def parse(content: bytes, name: str) -> Content:
+    """The ends in the content of a file; see :func:`load`."""
+    document = reading.parse(content, name)
+    found = [*document.flaws, *shape.check(document, SCHEMA)]
+    if any(len(flaw.path) < 2 for flaw in found):
+        raise flaws.BadFile(flaw.say(name) for flaw in _in_order(found))
+    wrong = {flaw.path[1] for flaw in found}
+    ends: dict[str, End] = {}
+    lines: dict[str, int] = {}
+    for index, entry in enumerate(document.value[_KEY]):
+        if index in wrong:
+            continue
+        path = (_KEY, index)
+        written = [*_written(entry)]
+        made = [*dict.fromkeys(_objections(path, entry, written, lines))]
+        found += [flaws.Flaw(document.line(at), at, value, text)
+                  for at, value, text in made]
+        for end in () if made else _ends(written):
+            ends[end.uuid] = end
+            lines[end.uuid] = document.line(path)
+    return Content(ends, tuple(f'{flaw.say(name)}; this peering is left out'
+                               for flaw in _in_order(found)))
+
+
+def _in_order(found: Iterable[flaws.Flaw]) -> list[flaws.Flaw]:
+    return sorted(found, key=lambda flaw: flaw.line)
+
+
+def _key(end: _Written) -> str:
+    return f'{TABLE[0]} {end["router"]}/{end["name"]}'
+
+
+def _written(entry: _Written) -> Iterator[_Written]:
+    """Both ends of an entry as mappings with a name."""
+    for each in entry['routers']:
+        end = each if isinstance(each, dict) else {'router': each}
+        yield {'name': entry.get('name', ''), **end,
+               'router': end['router'].strip()}
+
+
+def _objections(path: flaws.Path, entry: _Written, ends: Sequence[_Written],
+                lines: Mapping[str, int]) -> Iterator[_Objection]:
+    """What is wrong in an entry of the right shape.
+
+    :param lines: of the entries with known ends, by their keys
+    """
+    if ends[0]['router'] == ends[1]['router']:
+        yield ((*path, 'routers'), flaws.NOTHING,
+               'names one router twice; name the other one')
+    for index, end in enumerate(ends):
+        at = (*path, 'routers', index)
+        name = end['name']
+        objection = peer_intents.name_objection(name) if name else (
+            'is missing; name the peering here, or at both routers')
+        if objection:
+            yield ((*(path if name == entry.get('name', '') else at), 'name'),
+                   flaws.NOTHING, objection)
+        if _key(end) in lines:
+            yield (at, flaws.NOTHING,
+                   f'this router has a peering {name} in line '
+                   f'{lines[_key(end)]:d} already; choose another name')
+        for key in ('export', 'import'):
+            for number, text in enumerate(end.get(key, ())):
+                try:
+                    iptext.network(text)
+                except ValueError as error:
+                    yield ((*at, key, number), text,
+                           f'is no prefix ({error}); correct or remove it')
+
+
+def _ends(written: Sequence[_Written]) -> Iterator[End]:
+    for end, other in zip(written, reversed(written), strict=True):
+        exports, imports = (
+            tuple(map(iptext.network, end[key])) if key in end else None
+            for key in ('export', 'import'))
+        yield End(_key(end), end['router'], end['name'], peer_intents.Intent(
+            other['router'], exports, imports))

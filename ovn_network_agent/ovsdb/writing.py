@@ -1,0 +1,56 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""One change that somebody waits for."""
+
+from ovsdbapp import exceptions
+
+from ovn_network_agent.ovsdb import bounded
+from ovn_network_agent.ovsdb import connection
+
+
+class NotWritten(Exception):
+    """A change was not made, or may not have been; the text says why."""
+
+
+def write(database, called, make, timeout, shown_by):
+    """Commit one command in a transaction of its own.
+
+    If a row that the command verifies has changed meanwhile, the server
+    refuses the transaction, and the command is run again with the new row.
+
+    :param database: :class:`connection.Database`
+    :param called: the database for people
+    :param make: function(api) that returns the command; an exception of the
+        command is raised here, and nothing is written
+    :param timeout: seconds
+    :param shown_by: the command of ovn-network-agent-ctl that shows whether
+        the change was made
+    :returns: the command
+    :raises NotWritten: when the change may not have been made
+    """
+    try:
+        ovsdb = database.connection
+    except connection.Unavailable as e:
+        raise NotWritten(str(e)) from e
+    txn = bounded.Transaction(
+        bounded.Api(ovsdb.idl), ovsdb, check_error=True, log_errors=False,
+        timeout=timeout)
+    command = txn.add(make(txn.api))
+    try:
+        txn.commit()
+    except (exceptions.TimeoutException, bounded.NoAnswer) as e:
+        raise NotWritten(
+            f'{called} did not answer within {timeout:g} s; "{shown_by}" '
+            'shows whether it was written') from e
+    except RuntimeError as e:
+        raise NotWritten(f'{called} refused it: {e}') from e
+    return command

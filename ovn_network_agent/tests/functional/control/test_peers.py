@@ -1,0 +1,331 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Peerings of a running agent, over its socket, and what a person may write.
+"""
+
+import json
+
+from ovn_network_agent import ownership
+from ovn_network_agent.backends import peering
+from ovn_network_agent.diagnosis.address import explanation
+from ovn_network_agent.diagnosis.address import gathering
+from ovn_network_agent.drivers import network_peer
+from ovn_network_agent.engine import outcome
+from ovn_network_agent.tests.functional.backends import peerings
+from ovn_network_agent.tests.functional.control import base
+from ovn_network_agent.tests.functional.diagnosis import base as doctor
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.functional.ovsdb import test_lock
+
+Outcome = explanation.Outcome
+TARGET, EXPORT = ownership.EXT_ID_PEER_TARGET, ownership.EXT_ID_PEER_EXPORT
+
+
+class PeersTestCase(base.CtlTestCase):
+
+    drivers = {**base.CtlTestCase.drivers,
+               'network_peer': network_peer.NetworkPeerDriver}
+    real = {'peering': peering.PeeringBackend}
+
+    def setUp(self):
+        super().setUp()
+        self.routers = {}
+        for number in (1, 2, 3):
+            name = f'r{number}'
+            self.routers[name] = self.cloud.add_router(
+                name, [f'198.51.100.{number}/24'], cloud.CHASSIS)
+            self.cloud.add_tenant(name, 'inner', f'10.0.{number}.1/24')
+
+    def agent(self, **options):
+        return super().agent(**{
+            'drivers': [*base.DRIVERS, 'network_peer'], **options})
+
+    def start(self, **options):
+        self.started = self.ready('lrp-r1', 'lrp-r2', 'lrp-r3', **options)
+        self.eventually(lambda: not self.planned(), self.planned)
+
+    def planned(self):
+        return json.loads(self.call('plan'))['steps']
+
+    def peers(self):
+        found = json.loads(self.ends(0, self.ctl('peers', '--json')).stdout)
+        return found['lock'], {(each['router_name'].split()[0], each['name']):
+                               each for each in found['peerings']}
+
+    def states(self):
+        return {where: (each['state'], each['rows'])
+                for where, each in self.peers()[1].items()}
+
+    def become(self, **wanted):
+        """Wait for states, as r1_db=(state, state of the rows)."""
+        expected = {tuple(name.split('_')): value
+                    for name, value in wanted.items()}
+        self.eventually(lambda: self.states() == expected,
+                        lambda: (self.states(), expected))
+
+    def words(self, router):
+        row, = self.nb.rows('Logical_Router', 'external_ids', 'options',
+                            where=[['name', '==', f'neutron-{router}']])
+        return {key: text for column in ('external_ids', 'options')
+                for key, text in row[column][1]
+                if key.startswith('ovn-network-agent:')}
+
+    def add(self, router, name, target, status=0):
+        return self.ends(status, self.ctl('peer', 'add', router, name,
+                                          self.routers.get(target, target)))
+
+
+class PeersTest(PeersTestCase):
+
+    def test_from_the_command_to_the_rows_and_back(self):
+        self.start()
+        self.assertEqual('no peerings\n', self.ctl('peers').stdout)
+        said = self.add('r1', 'db', 'r2').stdout
+        self.assertIn('written, pending: the other router does not name this '
+                      'one', said)
+        self.become(r1_db=('pending', ''))
+        self.assertEqual({TARGET + 'db': self.routers['r2']},
+                         self.words('r1'))
+        self.assertIn('written, created\n', self.add('r2', 'web', 'r1').stdout)
+        self.become(r1_db=('created', 'in place'),
+                    r2_web=('created', 'in place'))
+        lock, found = self.peers()
+        self.assertEqual('held', lock)
+        one = found['r1', 'db']
+        self.assertEqual(
+            (self.routers['r1'], self.routers['r2'], '', ['10.0.1.0/24'],
+             ['10.0.2.0/24']), tuple(one[key] for key in (
+                 'router', 'target', 'why', 'gives', 'takes')))
+        self.assertEqual(['10.0.1.0/24'], found['r2', 'web']['takes'])
+        shown = self.ends(0, self.ctl('peers')).stdout
+        self.assertIn('2 created; this agent writes the rows', shown)
+        self.assertIn('10.0.2.0/24', shown)
+        ended = self.ctl('peer', 'remove', 'r1', 'db')
+        self.assertIn('peering db removed', self.ends(0, ended).stdout)
+        self.assertEqual({}, self.words('r1'))
+        self.become(r2_web=('pending', ''))
+        self.eventually(lambda: not self.nb.rows('Logical_Router_Policy'),
+                        'the rows go')
+
+    def test_one_transaction_each(self):
+        self.start()
+        transactions = peerings.Transactions(self.nb)
+        self.addCleanup(transactions.close)
+        for words in (['add', 'r1', 'db', self.routers['r2']],
+                      ['remove', 'r1', 'db']):
+            transactions.since()
+            self.ends(0, self.ctl('peer', *words))
+            self.assertEqual(1, transactions.since())
+
+    def test_a_filter_stays_at_add_and_goes_at_remove(self):
+        self.start()
+        self.cloud.say('Logical_Router', {'name': 'neutron-r1'},
+                       external_ids={EXPORT + 'db': '10.0.1.0/25'})
+        self.become(r1_db=('error', ''))
+        self.add('r1', 'db', 'r2')
+        self.become(r1_db=('pending', ''))
+        self.assertEqual([], self.peers()[1]['r1', 'db']['gives'])
+        self.ends(0, self.ctl('peer', 'remove', 'r1', 'db'))
+        self.assertEqual({}, self.words('r1'))
+
+    def test_a_conflict_is_written_and_told(self):
+        self.cloud.add_tenant('r2', 'more', '10.0.1.129/25')
+        self.start()
+        self.add('r1', 'db', 'r2')
+        said = self.add('r2', 'web', 'r1').stdout
+        self.assertIn('written, conflict: the other router has, too, what '
+                      '10.0.1.128/25 is in', said)
+        self.become(r1_db=('conflict', ''), r2_web=('conflict', ''))
+
+    def test_what_is_refused(self):
+        self.start()
+        self.add('r1', 'db', 'r2')
+        self.become(r1_db=('pending', ''))
+        before = self.nb.content()
+        for words, why in (
+                (('add', 'r1', 'db', 'r3'), 'it has a peering db with'),
+                (('add', 'r9', 'x', 'r2'), 'there is no router "r9"'),
+                (('add', 'r1', 'internal', 'r3'), 'is reserved'),
+                (('add', 'r1', '1x', 'r3'), 'is no name of a peer'),
+                (('add', 'r1', '-x', 'r3'), 'is no name of a peer'),
+                (('add', 'r1', 'x\nx', 'r3'), 'is no name of a peer'),
+                (('add', 'r1', 'x', ''), 'names no router'),
+                (('add', 'r1', 'x', 'r2\nr3'), 'is the name of no router'),
+                (('add', 'r1', 'x', 'r1'), 'it names this router itself'),
+                (('add', 'r1', 'x', self.routers['r2']),
+                 'peering db is with the same router'),
+                (('add', 'r1', 'a', 'r2'),
+                 'peering db is with the same router'),
+                (('remove', 'r1', 'x'), "it has no peering 'x'; it has 'db'"),
+                (('remove', 'r2', 'x'), 'it has none')):
+            ended = self.ends(1, self.ctl('peer', words[0], '--', *words[1:]))
+            self.assertIn(why, ended.stderr)
+            self.assertEqual('', ended.stdout)
+        for words in ('add', 'r1', 'x'), ('remove', 'r1', 'db', 'r2'):
+            self.assertIn('"add" needs TARGET', self.ends(
+                2, self.ctl('peer', *words)).stderr)
+        self.assertEqual(before, self.nb.content())
+
+    def test_two_routers_of_one_name(self):
+        self.cloud.say('Logical_Router', {'name': 'neutron-r2'},
+                       external_ids={'neutron:router_name': 'r1'})
+        self.start()
+        self.assertIn('is the name of 2 routers', self.add(
+            'r1', 'x', 'r3', 1).stderr)
+        self.add(self.routers['r1'], 'x', 'r3')
+
+    def test_agents_that_do_not_write(self):
+        self.start(drivers=base.DRIVERS)
+        for words in ('peers',), ('peer', 'add', 'r1', 'x', 'r2'):
+            self.assertIn('no driver network_peer', self.ends(
+                1, self.ctl(*words)).stderr)
+
+    def test_a_drain_has_nothing_to_do(self):
+        self.start()
+        self.add('r1', 'db', 'r2')
+        self.add('r2', 'web', 'r1')
+        self.become(r1_db=('created', 'in place'),
+                    r2_web=('created', 'in place'))
+        said = self.ends(0, self.ctl('drain', '--force')).stdout
+        self.assertIn('nothing to do for 1 peerings of routers', said)
+
+
+class DryRunTest(PeersTestCase):
+
+    def test_it_has_the_rows_and_writes_none(self):
+        for router, other in ('r1', 'r2'), ('r2', 'r1'):
+            self.cloud.say('Logical_Router', {'name': f'neutron-{router}'},
+                           external_ids={TARGET + 'x': self.routers[other]})
+        before = self.nb.content()
+        steps, _outcome = self.agent(start=False).plan(ovsdb.DEADLINE)
+        text, = [outcome.describe(each) for verb, each in steps
+                 if (verb, each.kind) == ('create', 'peering')]
+        for part in (f'[router {self.routers["r1"]}: port ona-peer-',
+                     '10.0.1.1/32; routes 10.0.2.0/24 via 10.0.2.1; policies '
+                     '500 drop inport == "', '600 allow inport == "',
+                     '_x_ip4 = 10.0.2.0/24', '_x_ip6 = empty]'):
+            self.assertIn(part, text)
+        self.assertEqual(before, self.nb.content())
+
+
+class LooksTest(PeersTestCase, doctor.Looks):
+    """What explain and doctor find, beside the agent."""
+
+    def setUp(self):
+        super().setUp()
+        self.start()
+        self.conf = self.of_databases(
+            drivers=[*base.DRIVERS, 'network_peer'],
+            control_socket=self.socket)
+
+    def explained(self, address, client='192.0.2.1'):
+        """(outcome, dict of check to finding)."""
+        found, = gathering.gather(self.conf, address, client, self.socket)
+        said = explanation.explain(found)
+        return said.outcome, {each.check: each for each in said.findings}
+
+    def agree(self):
+        self.add('r1', 'db', 'r2')
+        self.add('r2', 'web', 'r1')
+        self.become(r1_db=('created', 'in place'),
+                    r2_web=('created', 'in place'))
+
+    def test_explain(self):
+        outcome, found = self.explained('10.0.2.9')
+        self.assertEqual((Outcome.NOBODY, ['nat-row']),
+                         (outcome, [*found]))
+        self.add('r2', 'web', 'r1')
+        outcome, found = self.explained('10.0.2.9')
+        self.assertIs(doctor.WARN, found['peering'].verdict)
+        self.assertIn('gives it to nobody by its peering web',
+                      found['peering'].evidence)
+        self.add('r1', 'db', 'r2')
+        self.become(r1_db=('created', 'in place'),
+                    r2_web=('created', 'in place'))
+        outcome, found = self.explained('10.0.2.9', '10.0.1.9')
+        self.assertEqual(
+            (Outcome.OK, {doctor.OK}, {
+                'agent', 'peering', 'peering-rows', 'peering-policies',
+                'peering-writer'}),
+            (outcome, {each.verdict for each in found.values()}, {*found}),
+            found)
+        self.assertIn('router r1 (neutron-r1) reaches 10.0.2.0/24',
+                      found['peering'].evidence)
+        self.assertIn('this agent has the lock',
+                      found['peering-writer'].evidence)
+
+    def test_explain_rows(self):
+        """Nobody repairs them."""
+        self.agree()
+        self.stop(self.started)
+        self.started.close()
+        self.assertIs(doctor.OK, self.explained('10.0.2.9')[1][
+            'peering-rows'].verdict)
+        self.nb.transact(
+            {'op': 'update', 'table': 'Logical_Router_Policy', 'where': [
+                ['action', '==', 'drop']], 'row': {'action': 'allow'}},
+            {'op': 'insert', 'table': 'Logical_Router_Policy',
+             'uuid-name': 'policy', 'row': {
+                 'priority': 900, 'match': 'ip4', 'action': 'drop'}},
+            ovsdb.mutate('Logical_Router', {'name': 'neutron-r2'}, 'policies',
+                         'insert', ['named-uuid', 'policy']))
+        outcome, found = self.explained('10.0.2.9')
+        self.assertEqual(
+            (Outcome.BROKEN, doctor.BROKEN, doctor.WARN),
+            (outcome, found['peering-rows'].verdict,
+             found['peering-policies'].verdict))
+        self.assertIn('such as Logical_Router_Policy',
+                      found['peering-rows'].evidence)
+        self.assertIn('900 drop "ip4"', found['peering-policies'].evidence)
+
+    def test_doctor(self):
+        self.in_this_process()
+        self.agree()
+        self.assertIn('2 created, 0 pending; lock of the writer: held',
+                      self.looked('peerings', doctor.OK))
+        self.cloud.add_tenant('r1', 'more', '10.0.2.129/25')
+        self.become(r1_db=('conflict', ''), r2_web=('conflict', ''))
+        self.assertIn('web of router r2', self.looked('peerings',
+                                                      doctor.WARN))
+        self.conf = self.of_databases(drivers=base.DRIVERS,
+                                      control_socket=self.socket)
+        self.assertIn('has no network_peer', self.looked(
+            'peerings', doctor.NOT_CHECKED))
+
+
+class WaitTest(PeersTestCase):
+    """Another process has the lock, and writes nothing."""
+
+    def setUp(self):
+        super().setUp()
+        holder = test_lock.Holder(self, self.nb.remote, peering.LOCK)
+        self.assertEqual('held', holder.state)
+        self.start()
+
+    def test_it_is_told(self):
+        self.assertEqual('not asked', self.peers()[0])
+        self.add('r1', 'db', 'r2')
+        self.add('r2', 'web', 'r1')
+        self.eventually(lambda: self.peers()[0] == 'waiting', self.peers)
+        self.eventually(lambda: 'has the lock' in self.peers()[1][
+            'r1', 'db']['rows_why'], self.peers)
+        self.assertIn('another agent writes the rows', self.ctl(
+            'peers').stdout)
+
+    def test_a_plan_leaves_them_to_the_writer(self):
+        self.add('r1', 'db', 'r2')
+        self.add('r2', 'web', 'r1')
+        self.eventually(lambda: self.peers()[0] == 'waiting', self.peers)
+        before = self.nb.content()
+        self.assertNotIn('peering', self.ends(0, self.ctl('plan')).stdout)
+        self.assertEqual(before, self.nb.content())

@@ -1,0 +1,42 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The check of routers that peer inside OVN."""
+
+from ovn_network_agent.diagnosis.node import peers
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+
+class PeersTest(base.JudgeTestCase):
+
+    def said(self, *verdicts, lock='held', **states):
+        """What is said of states, as name=state."""
+        return self.judged(peers.judge_peers, {'lock': lock, 'peerings': [
+            {'router_name': 'web', 'name': name, 'state': state,
+             'why': f'{name} is bad'} for name, state in states.items()]},
+            *verdicts)
+
+    def test_all_is_well(self):
+        for lock in 'held', 'waiting', 'not asked':
+            self.assertIn(f'2 created, 1 pending; lock of the writer: {lock}',
+                          self.said(base.OK, lock=lock, a='created',
+                                    b='created', c='pending'))
+
+    def test_conflicts_and_errors(self):
+        said = self.said(base.WARN, base.WARN, a='conflict', b='error',
+                         c='created', d='conflict')
+        self.assertIn('a of router web: a is bad, d of router web: d is bad',
+                      said)
+        self.assertIn('peerings with error', said)
+
+    def test_no_lock(self):
+        self.assertIn('cannot be asked for', self.said(
+            base.WARN, lock='not connected', a='created'))

@@ -1,0 +1,127 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What explain says of an address behind a router that peers."""
+
+import dataclasses
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import explanation
+from ovn_network_agent.diagnosis.address import facts
+from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.diagnosis.readers import peerings
+from ovn_network_agent.ovn import peering_rows
+from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.diagnosis import explained
+from ovn_network_agent.tests.unit.ovn import peers
+
+ADDRESS, CLIENT = '10.0.2.7', '10.0.1.5'
+Outcome, Verdict = explained.Outcome, explained.Verdict
+State = model.PeerState
+FOREIGN = resources.PeerPolicy(700, 'ip4', 'drop')
+
+
+class PeersTest(explained.AddressTestCase):
+
+    def setUp(self):
+        super().setUp()
+        cloud = peers.Cloud()
+        cloud.router(1, '10.0.1.1/24', db=2)
+        cloud.router(2, '10.0.2.1/24', web=1)
+        self.peering = cloud.look()[1, 'db']
+        driver = world.driver('network_peer', world.conf(
+            drivers=['network_peer']))
+        self.wanted, = driver.resources(self.peering, world.node())
+
+    def case(self, way, client='192.0.2.1', lock='held', **values):
+        return dataclasses.replace(
+            facts.Facts(facts.Setup(client=client), subject.Subject(ADDRESS)),
+            agent={'phase': 'running'}, peers={'lock': lock},
+            **{'peerings': (way,), **values})
+
+    def created(self, *foreign, **values):
+        return self.case(peerings.Way(self.peering, self.wanted,
+                                      foreign=foreign), **values)
+
+    def outcome(self, found):
+        return explanation.explain(found).outcome
+
+    def test_the_way(self):
+        found = self.created()
+        self.assertEqual(
+            ['agent', 'peering', 'peering-rows', 'peering-policies',
+             'peering-writer'], self.found(found, Verdict.OK))
+        said = explanation.explain(found)
+        self.assertEqual(('address behind a router that peers', Outcome.OK),
+                         (said.kind, said.outcome))
+        self.assertIn('reaches 10.0.2.0/24 by its peering db with',
+                      self.evidence(found, 'peering'))
+        self.assertIn('next hop 10.0.2.1; back: 10.0.1.0/24',
+                      self.evidence(found, 'peering'))
+        policies = self.evidence(found, 'peering-policies')
+        self.assertIn('lets in 10.0.1.0/24 (allow: 600 "inport', policies)
+        self.assertIn('(drop: 500)', policies)
+
+    def test_which_rule_has_a_client(self):
+        self.assertIn('peering-policies', self.found(
+            self.created(client=CLIENT), Verdict.OK))
+        found = self.created(client='10.9.9.9')
+        self.assertEqual(['peering-policies'],
+                         self.found(found, Verdict.NOT_CHECKED))
+        self.assertIn('10.9.9.9 is not among them, so it is dropped',
+                      self.evidence(found, 'peering-policies'))
+
+    def test_policies_of_others(self):
+        low = dataclasses.replace(FOREIGN, priority=499)
+        self.assertEqual([], self.found(self.created(low), Verdict.WARN))
+        found = self.created(*[FOREIGN] * 5, low)
+        self.assertEqual(['peering-policies'],
+                         self.found(found, Verdict.WARN))
+        self.assertIn('700 drop "ip4" and 2 more',
+                      self.evidence(found, 'peering-policies'))
+
+    def test_rows(self):
+        values = peering_rows.wanted(self.wanted)
+        for way in ({'missing': tuple(values)}, {'others': (values[0],)}):
+            found = self.case(peerings.Way(self.peering, self.wanted, **way))
+            self.assert_broken('peering-rows', found)
+            self.assertIn(
+                f'such as Logical_Router_Port ona-peer-{peers.key(1)}',
+                self.evidence(found, 'peering-rows'))
+            self.assertIs(Outcome.BROKEN, self.outcome(found))
+
+    def test_intents_without_rows(self):
+        for state, verdict, outcome in (
+                (State.PENDING, Verdict.WARN, Outcome.OK),
+                (State.CONFLICT, Verdict.BROKEN, Outcome.BROKEN)):
+            found = self.case(peerings.Way(dataclasses.replace(
+                self.peering, state=state, why='why so', pair='', sides=())))
+            self.assertEqual(['peering'], self.found(found, verdict))
+            self.assertIn('why so', self.evidence(found, 'peering'))
+            self.assertIs(outcome, self.outcome(found))
+
+    def test_the_writer(self):
+        for lock in 'waiting', 'not asked':
+            self.assertIn('peering-writer', self.found(
+                self.created(lock=lock), Verdict.OK))
+        self.assertEqual(['peering-writer'], self.found(
+            self.created(lock='not connected'), Verdict.WARN))
+        found = dataclasses.replace(self.created(), peers=readers.Unread('no'))
+        self.assertEqual(['peering-writer'],
+                         self.found(found, Verdict.NOT_CHECKED))
+
+    def test_what_cannot_be_read(self):
+        found = self.case(None, peerings=readers.Unread('NB is away'))
+        self.assertIn('peering', self.found(found, Verdict.NOT_CHECKED))
+        self.assertEqual([], self.found(dataclasses.replace(
+            found, peerings=()), Verdict.NOT_CHECKED))

@@ -1,0 +1,218 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The file of peerings: what it says, and what becomes of it."""
+
+import os
+import textwrap
+
+from oslotest import base
+
+from ovn_network_agent import iptext
+from ovn_network_agent.files import flaws
+from ovn_network_agent.ovn import peer_file
+from ovn_network_agent.tests.unit.ovn import peers
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
+                                    *[os.pardir] * 4))
+TWO = """\
+    network_peers:
+    - name: x
+      routers: [r1, r2]
+"""
+
+
+def parsed(text):
+    return peer_file.parse(textwrap.dedent(text).encode(), peers.FILE)
+
+
+class ContentTest(base.BaseTestCase):
+
+    def ends(self, text):
+        """(router, name, target, exports, imports) of each end."""
+        found = parsed(text)
+        self.assertEqual((), found.flaws)
+        return [(end.router, end.name, end.intent.target, end.intent.exports,
+                 end.intent.imports) for end in found.ends.values()]
+
+    def test_one_name_for_both(self):
+        self.assertEqual([('r1', 'x', 'r2', None, None),
+                          ('r2', 'x', 'r1', None, None)], self.ends(TWO))
+
+    def test_all_keys(self):
+        net = iptext.network
+        self.assertEqual(
+            [('r1', 'db', 'r2', (net('10.0.1.0/24'),), None),
+             ('r2', 'x', 'r1', None,
+              (net('10.0.0.0/16'), net('2001:db8::/32')))],
+            self.ends("""\
+                network_peers:
+                - name: x
+                  routers:
+                  - {router: r1, name: db, export: [10.0.1.0/24]}
+                  - router: ' r2 '
+                    import: [10.0.0.0/16, '2001:db8::/32']
+                """))
+
+    def test_none(self):
+        self.assertEqual([], self.ends('network_peers: []'))
+
+    def test_a_bad_entry_costs_itself(self):
+        for entry, line, part in (
+                ('routers: [a, b]', 4,
+                 'network_peers[1].name: is missing; name the peering'),
+                ('{name: x, routers: [a]}', 4,
+                 'network_peers[1].routers = a list: has 1 items'),
+                ('{name: x, routers: [a, b, c]}', 4, 'has 3 items'),
+                ('{name: x, routers: [a, a]}', 4, 'names one router twice'),
+                ('{name: 1x, routers: [a, b]}', 4,
+                 "network_peers[1].name: '1x' is no name of a peer"),
+                ('{name: x, routers: [a, {router: b, name: a-}]}', 4,
+                 "network_peers[1].routers[1].name: 'a-' is no name"),
+                ('{name: 7, routers: [a, b]}', 4,
+                 'network_peers[1].name = 7: is not possible'),
+                ('{name: x, routers: [a, {router: 7}]}', 4,
+                 'network_peers[1].routers[1].router = 7'),
+                ('{name: x, routers: [a, {name: b}]}', 4, 'is missing'),
+                ('{name: x, routers: [a, {router: b, exports: []}]}', 4,
+                 'did you mean "export"?'),
+                ('{name: x, routers: [a, {router: b, export: []}]}', 4,
+                 'is empty'),
+                ('{name: x, routers: [a, {router: b, import: '
+                 '[10.0.0.0/8, 10.0.0.1/24]}]}', 4,
+                 'routers[1].import[1] = "10.0.0.1/24": is no prefix'),
+                ('{name: x, name: y, routers: [a, b]}', 4,
+                 'this key is there twice'),
+                ('{name: x, routers: [r1, b]}', 4,
+                 'network_peers[1].routers[0]: this router has a peering x in '
+                 'line 2 already'),
+                ('nonsense', 4, 'network_peers[1] = "nonsense"'),
+                ('', 4, 'network_peers[1] = null: is empty')):
+            found = parsed(textwrap.dedent(TWO) + f'- {entry}\n'
+                           '- {name: y, routers: [r1, r3]}\n')
+            self.assertEqual(['r1', 'r2', 'r1', 'r3'], [
+                end.router for end in found.ends.values()], entry)
+            flaw, = found.flaws
+            self.assertTrue(flaw.startswith(
+                f'{peers.FILE}, line {line:d}: network_peers[1]'), flaw)
+            self.assertIn(part, flaw)
+            self.assertTrue(flaw.endswith('; this peering is left out'), flaw)
+
+    def test_what_is_no_file_of_peerings(self):
+        """Above all, an empty file does not withdraw all peerings."""
+        for text, part in (
+                ('', 'must be a mapping with the one key "network_peers"'),
+                ('network_peers:', 'must be a list of peerings, [] for none'),
+                ('network_peers: {}', 'must be a list of peerings'),
+                ('network_peer: []', 'has the one key "network_peers"'),
+                ('network_peers: []\nnetwork_peers: []', 'is there twice'),
+                ('network_peers: [', 'this is no YAML')):
+            error = self.assertRaises(flaws.BadFile, parsed, text)
+            self.assertIn(f'{peers.FILE}, line ', str(error))
+            self.assertIn(part, str(error))
+
+    def test_the_sample_can_be_used_as_it_is(self):
+        with open(os.path.join(ROOT, 'etc', 'ovn-network-agent',
+                               'network-peers.yaml.sample')) as opened:
+            self.assertEqual(4, len(self.ends(opened.read())))
+
+
+class PeeringsTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud = peers.Cloud()
+        for number in (1, 2, 3):
+            self.cloud.router(number, f'10.0.{number}.1/24')
+
+    def test_an_entry_is_what_both_say(self):
+        self.cloud.file(TWO.replace('r1', f'{peers.key(1)}').replace(
+            'r2', f'{peers.key(2)}'))
+        said = peers.Cloud()
+        said.router(1, '10.0.1.1/24', x=2)
+        said.router(2, '10.0.2.1/24', x=1)
+        found = self.cloud.look()
+        self.assertEqual(said.look(), found)
+        self.assertEqual('created', found[1, 'x'].state.value)
+        self.cloud.file('network_peers: []')
+        self.assertEqual({}, self.cloud.look())
+
+    def test_filters(self):
+        self.cloud.router(2, '10.0.2.1/24', '10.0.9.1/24')
+        self.cloud.file(TWO.replace('r2]',
+                                    '{router: r2, export: [10.0.9.0/24]}]'))
+        one, _two = self.cloud.look()[1, 'x'].sides
+        self.assertEqual(('10.0.9.0/24',), one.prefixes(4))
+
+    def test_another_entry_in_its_place_changes_nothing_else(self):
+        more = '    - {name: y, routers: [r2, r3]}\n'
+        self.cloud.file(TWO + more)
+        before = self.cloud.look()
+        self.cloud.file('    network_peers:\n' + more)
+        after = self.cloud.look()
+        self.assertEqual({(2, 'y'), (3, 'y')}, set(after))
+        for where, each in after.items():
+            self.assertIs(before[where], each)
+
+    def test_one_half_in_external_ids(self):
+        """The file speaks for both, whatever one router says elsewhere."""
+        self.cloud.router(1, '10.0.1.1/24', a=3)
+        self.cloud.router(3, '10.0.3.1/24', z=1)
+        self.cloud.file(TWO)
+        self.assertEqual(['created'] * 4, [*self.cloud.states().values()])
+
+    def test_the_file_comes_first(self):
+        self.cloud.router(1, '10.0.1.1/24', x=3)
+        self.cloud.router(3, '10.0.3.1/24', x=1)
+        self.assertEqual({(1, 'x'): 'created', (3, 'x'): 'created'},
+                         self.cloud.states())
+        self.cloud.file(TWO)
+        self.assertEqual({
+            (1, 'x'): 'created', (2, 'x'): 'created', (3, 'x'): 'pending',
+            (1, 'x', 'again'): 'error'}, self.cloud.states())
+        self.assertIn('the file counts; remove the external_ids',
+                      self.cloud.look()[1, 'x', 'again'].why)
+        self.cloud.file('network_peers: []')
+        self.assertEqual({(1, 'x'): 'created', (3, 'x'): 'created'},
+                         self.cloud.states())
+
+    def test_a_router_that_is_not_there_yet(self):
+        self.cloud.file(TWO.replace('r2', 'r9'))
+        self.assertEqual({(1, 'x'): 'pending', ('r9', 'x'): 'error'},
+                         self.cloud.states())
+        self.assertIn('use the UUID, or remove the entry',
+                      self.cloud.look()['r9', 'x'].why)
+        self.cloud.router(9, '10.0.9.1/24')
+        self.assertEqual({(1, 'x'): 'created', (9, 'x'): 'created'},
+                         self.cloud.states())
+        # Nobody can tell which one is meant.
+        self.cloud.router(8, '10.0.8.1/24', label='r9')
+        self.assertEqual({(1, 'x'): 'pending', ('r9', 'x'): 'error'},
+                         self.cloud.states())
+
+    def test_all_names_of_a_router(self):
+        for text in ('r2', f'{peers.key(2)}', f'{peers.key(5002)}',
+                     f'neutron-{peers.key(5002)}'):
+            self.cloud.file(TWO.replace('r2', text))
+            self.assertEqual({(1, 'x'): 'created', (2, 'x'): 'created'},
+                             self.cloud.states(), text)
+
+    def test_one_router_by_two_names(self):
+        self.cloud.file(TWO + f'    - name: x\n      routers: '
+                        f'[r3, {peers.key(2)}]\n')
+        states = self.cloud.states()
+        self.assertEqual(['created', 'error'], sorted(
+            state for where, state in states.items() if where[0] == 2))
+        self.assertIn('twice', ''.join(
+            each.why for each in self.cloud.look().values()))
+        self.cloud.file(TWO.replace('r1', f'{peers.key(2)}'))
+        self.assertEqual(['error', 'error'], [*self.cloud.states().values()])

@@ -1,0 +1,202 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Many peerings of routers: python3 -m tools.bench.peerings, root.
+
+The same node as in tools.bench.endtoend.  Each pair of routers has a network
+of both families a router, and peers.  The times end with the rows in NB.
+"""
+
+import argparse
+import contextlib
+import json
+import statistics
+import time
+
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.functional.backends import peerings
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from tools.bench import host as hosts
+from tools.bench import processes
+
+_FILE = '/etc/ovn-network-agent/network-peers.yaml'
+_NAME = 'x'
+_MEGA = 1 << 20
+_BUSY = 50
+_PATIENCE = 50_000
+
+
+class Host(hosts.Host):
+    """A node, and routers that peer in pairs: 0 with 1, 2 with 3, ...
+
+    :param by_file: whether the intents are in a file
+    """
+
+    driver = 'network_peer'
+
+    def __init__(self, pairs, by_file, debug):
+        super().__init__(0, debug)
+        self.by_file = by_file
+        self.transactions = peerings.Transactions(self.nb)
+        results = self.nb.transact(*(
+            operation for number in range(2 * pairs)
+            for operation in self._router(number)))
+        self.uuids = [result['uuid'][1] for result in results[1::2]]
+
+    def _configuration(self, method):
+        return super()._configuration(method) + (
+            f'[network_peer]\npeers_file = {_FILE}\n' * self.by_file)
+
+    @staticmethod
+    def _router(number):
+        high, low = divmod(number, 250)
+        yield ovsdb.insert(
+            'Logical_Router_Port', f'lrp{number}', name=f'lrp-{number}',
+            mac=f'fa:16:3e:00:{high:02x}:{low:02x}',
+            networks=ovsdb.ovsdb_set([f'10.{high}.{low}.1/24',
+                                      f'2001:db8:{number:x}::1/64']))
+        yield ovsdb.insert(
+            'Logical_Router', name=f'neutron-{number}',
+            ports=['named-uuid', f'lrp{number}'],
+            external_ids=ovsdb.ovsdb_dict(
+                {'neutron:router_name': f'r{number}'}))
+
+    def agree(self, pairs):
+        """Have exactly these pairs peer.
+
+        :param pairs: their numbers
+        :returns: monotonic time before
+        """
+        both = [(2 * pair, 2 * pair + 1) for pair in pairs]
+        started = time.monotonic()
+        if self.by_file:
+            with open(_FILE, 'w') as opened:
+                json.dump({'network_peers': [
+                    {'name': _NAME, 'routers': [self.uuids[each]
+                                                for each in pair]}
+                    for pair in both]}, opened)
+            return started
+        key = ownership.EXT_ID_PEER_TARGET + _NAME
+        wanted = {one: {key: self.uuids[other]} for pair in both
+                  for one, other in (pair, pair[::-1])}
+        self.nb.transact(*(ovsdb.update(
+            'Logical_Router', {'name': f'neutron-{number}'},
+            external_ids=ovsdb.ovsdb_dict({
+                'neutron:router_name': f'r{number}',
+                **wanted.get(number, {})}))
+            for number in range(len(self.uuids))))
+        return started
+
+    def wait(self, table, column, texts, there=True):
+        """Have the server say when rows are there, or gone; the time then."""
+        self.nb.transact(*({
+            'op': 'wait', 'table': table, 'where': [[column, '==', text]],
+            'columns': [column], 'timeout': _PATIENCE,
+            'until': '==', 'rows': [{column: text}] if there else []}
+            for text in texts))
+        return time.monotonic()
+
+    def ports(self, pair):
+        """The names of the ports of a pair."""
+        one, other = self.uuids[2 * pair:2 * pair + 2]
+        return [f'ona-peer-{one}-{other}', f'ona-peer-{other}-{one}']
+
+    def networks(self, number, *more):
+        """The networks of a router; returns the monotonic time before."""
+        high, low = divmod(number, 250)
+        started = time.monotonic()
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Port', {'name': f'lrp-{number}'},
+            networks=ovsdb.ovsdb_set([
+                f'10.{high}.{low}.1/24', f'2001:db8:{number:x}::1/64',
+                *more])))
+        return started
+
+    def rest(self):
+        """Wait until the agent has nothing to do."""
+        used = _BUSY
+        while used >= _BUSY:
+            before = processes.load(self.processes())
+            time.sleep(1)
+            used = processes.load(self.processes()).since(before).processor
+
+
+def main():
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--peerings', type=int, default=200)
+    parser.add_argument('--repeat', type=int, default=5)
+    parser.add_argument('--file', action='store_true',
+                        help='have the intents in a file')
+    parser.add_argument('--debug', action='store_true',
+                        help="print the agent's log at the end")
+    args = parser.parse_args()
+    hosts.enter()
+    # One more pair, whose peering comes and goes.
+    with contextlib.closing(Host(args.peerings + 1, args.file,
+                                 args.debug)) as host:
+        _measure(host, args.peerings, args.repeat)
+        if args.debug:
+            print(host.log('agent'))
+
+
+def _measure(host, count, repeat):
+    pairs = range(count)
+    ports = [port for pair in pairs for port in host.ports(pair)]
+    host.agree(pairs)
+    host.transactions.since()
+    _play(host, 'start, all to write', lambda: host.start_agent('kernel'),
+          lambda: host.wait('Logical_Router_Port', 'name', ports), [])
+    kept = {'one network more': (
+        lambda: host.networks(0, '10.200.0.1/24'),
+        lambda: host.wait('Logical_Router_Static_Route', 'ip_prefix',
+                          ['10.200.0.0/24'])),
+        'one network less': (
+            lambda: host.networks(0),
+            lambda: host.wait('Logical_Router_Static_Route', 'ip_prefix',
+                              ['10.200.0.0/24'], False)),
+        'one peering more': (
+            lambda: host.agree(range(count + 1)),
+            lambda: host.wait('Logical_Router_Port', 'name',
+                              host.ports(count))),
+        'one peering less': (
+            lambda: host.agree(pairs),
+            lambda: host.wait('Logical_Router_Port', 'name',
+                              host.ports(count), False))}
+    found = {what: [] for what in kept}
+    for _n in range(repeat):
+        for what, (change, wait) in kept.items():
+            _play(host, what, change, wait, found[what])
+    for what, times in found.items():
+        print(f'{what}: median {statistics.median(times):.3f} s', flush=True)
+    print('memory', ', '.join(
+        f'{processes.name(pid)} {processes.proportional(pid) / _MEGA:.0f} MB'
+        for pid in host.processes()), flush=True)
+    host.stop_agent()
+    _play(host, 'start, all there', lambda: host.start_agent('kernel'),
+          time.monotonic, [])
+    host.stop_agent()
+
+
+def _play(host, what, change, wait, times):
+    """Make a change, wait for its rows, and print what it took."""
+    started = change()
+    before = processes.load(host.processes())
+    times.append(wait() - started)
+    host.rest()
+    used = processes.load(host.processes()).since(before)
+    print(f'{what}: {times[-1]:.3f} s, processor {used.processor:.0f} ms, '
+          f'{host.transactions.since():d} transactions', flush=True)
+
+
+if __name__ == '__main__':
+    main()

@@ -159,8 +159,7 @@ def _configure(conf, argv):
         # A misspelt name is often the reason for a missing option.
         _warn([*unknown.keys(conf), *unknown.variables(conf)])
         raise validate.ConfigError(messages)
-    found = loader.installed()
-    return loader.load_drivers(conf, found), loader.load_backends(conf, found)
+    return loader.load_drivers(conf), loader.load_backends(conf)
 
 
 def _run(conf, drivers, backends):

@@ -78,19 +78,27 @@ def options(conf):
 
 
 @functools.cache
+def everything():
+    """The entry points of all installed packages, read once.
+
+    A package that is being replaced has none for a moment.  With a second
+    reading, a driver would run that asks for nothing.
+
+    :returns: EntryPoints of importlib.metadata
+    """
+    # This import is not at the top, because pure packages import this module
+    # and importlib.metadata imports socket.
+    from importlib import metadata
+    return metadata.entry_points()
+
+
+@functools.cache
 def _names(group):
-    return frozenset(point.name for point in _entry_points(group=group))
+    return frozenset(point.name for point in everything().select(group=group))
 
 
 @functools.cache
 def _class(group, name):
     """The class of a plugin, None if the plugin is not installed."""
-    found = list(_entry_points(group=group, name=name))
+    found = list(everything().select(group=group, name=name))
     return found[0].load() if found else None
-
-
-def _entry_points(**chosen):
-    # This import is not at the top, because pure packages import this module
-    # and importlib.metadata imports socket.
-    from importlib import metadata
-    return metadata.entry_points(**chosen)

@@ -156,8 +156,8 @@ class Builder:
         self._inputs.has_advertised = 'Advertised_Route' in sb
         # After an exception, nobody knows what has been taken in.
         filled, self._filled = self._filled, False
-        self.whole = full or not filled or not self._rows.consistent(
-            databases, dirty)
+        self.whole = (full or not filled or self._renamed(sb, dirty) or
+                      not self._rows.consistent(databases, dirty))
         self._rows.replace(databases)
         if self.whole:
             self._rows.rebuild()
@@ -275,6 +275,18 @@ class Builder:
             self._vni_networks.domain)
 
     # -- keeping up -------------------------------------------------------
+
+    def _renamed(self, sb: columns.Tables, dirty: queries.Dirty) -> bool:
+        """Whether a chassis has another name.
+
+        The indexes of ports have names, and the rows of ports stay the same.
+        """
+        names = self._rows.index('sb', 'Chassis', 'name')
+        return any(
+            not {columns.atom(sb['Chassis'][uuid], 'name')}.issuperset(
+                names.keys_of(uuid))
+            for uuid in dirty.get(('sb', 'Chassis'), ())
+            if uuid in sb['Chassis'])
 
     def _take_in(self, dirty: queries.Dirty, again: queries.Dirty) -> None:
         if not _OF_CHASSIS.isdisjoint(dirty):

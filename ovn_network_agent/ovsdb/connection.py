@@ -322,11 +322,15 @@ class Database(replica.Lent):
         if old is None or self._stopping.is_set():
             self._end(connection, 0.0)
             return
-        with old.lock:
+        with old.lock, connection.lock:
             self._connection = connection
+            # The view may have chosen other rows since the load began.
+            for table in self._further:
+                connection.idl.choose(table, self.clauses(table))
             # The view has looked up the first rows of the new connection in
             # the old one.
             self.dirty.mark_all()
+        self._wake_thread(connection)
         self._end(old, CLOSE_TIMEOUT)
         if self._stopping.is_set():
             self._end(connection, 0.0)

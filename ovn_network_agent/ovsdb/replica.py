@@ -140,18 +140,26 @@ class Idl(values.QuickIdl):
         :param table: name of a table
         :param clauses: list of [column, function, value], RFC 7047 5.1
         """
-        self._choosing = True
         self.cond_change(table, clauses)
+        if self.tables[table].condition_state.new is not None:
+            self._choosing = True
 
     @property
     def chosen(self):
-        """Whether the replica has the rows of the last :meth:`choose`.
+        """Whether the replica has the rows of the last :meth:`choose`."""
+        return not self._choosing
 
-        The server sends the rows before it acknowledges the clauses.
+    def _is_acknowledged(self):
+        """Whether the replica follows the server by the last clauses.
+
+        The server sends the rows before it acknowledges the clauses.  On a
+        new connection, the library counts clauses as acknowledged when it
+        sends them.
         """
-        return all(table.condition_state.new is None and
-                   table.condition_state.requested is None
-                   for table in self.tables.values())
+        return self.in_sync and all(
+            table.condition_state.new is None and
+            table.condition_state.requested is None
+            for table in self.tables.values())
 
     def hurry(self, wanted):
         """Notice a silent server sooner, and connect again sooner; or not.
@@ -186,7 +194,7 @@ class Idl(values.QuickIdl):
             # A later change has set last_id again, from which on the server
             # would send only newer changes.
             self.last_id = _FROM_THE_START
-        if self._choosing and self.chosen:
+        if self._choosing and self._is_acknowledged():
             self._choosing = False
             self._wake()
         if not (self.in_sync and self._told):

@@ -21,11 +21,11 @@ load all plugins to tell their names.
 """
 
 import contextlib
-from importlib import metadata
 
 from stevedore import named
 
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import settings
 from ovn_network_agent.conf import validate
 from ovn_network_agent.drivers import base as drivers
@@ -55,21 +55,12 @@ class _Manager(named.NamedExtensionManager):
         return self._points
 
 
-def installed():
-    """The entry points of all installed packages.
-
-    :returns: EntryPoints of importlib.metadata
-    """
-    return metadata.entry_points()
-
-
-def load_drivers(conf, found=None):
+def load_drivers(conf):
     """The drivers named by ``[DEFAULT] drivers``, in that order.
 
     Drivers without a use in the mode of the agent are left out.
 
     :param conf: the oslo.config ConfigOpts
-    :param found: what :func:`installed` has returned, None to look now
     :returns: list of :class:`drivers.base.Driver`
     :raises LoadError: when a driver cannot be used
     """
@@ -78,7 +69,7 @@ def load_drivers(conf, found=None):
     if doubled:
         raise LoadError(f'drivers = {",".join(names)}: {",".join(doubled)} is '
                         'named twice; name it once')
-    points = _points(DRIVERS, found)
+    points = _points(DRIVERS)
     made = [_create_driver(conf, ext)
             for ext in _load(DRIVERS, points, names)]
     used = [driver for driver in made if driver is not None]
@@ -178,17 +169,16 @@ def _create(what, ext, base, *args):
     return made
 
 
-def load_backends(conf, found=None):
+def load_backends(conf):
     """The backends that are installed, in order of their names.
 
     In port-forward-only mode, only backends with a use without OVN.
 
     :param conf: the oslo.config ConfigOpts
-    :param found: what :func:`installed` has returned, None to look now
     :returns: list of :class:`backends.base.Backend`
     :raises LoadError: when a backend cannot be used
     """
-    points = _points(BACKENDS, found)
+    points = _points(BACKENDS)
     made = [_create_backend(conf, ext)
             for ext in _load(BACKENDS, points, sorted(_names(points)))
             if _used(conf, ext.plugin, conf)]
@@ -218,10 +208,9 @@ def _missing(namespace, names, unknown, known):
         f'{namespace}; there are {", ".join(known)}')
 
 
-def _points(namespace, found=None):
+def _points(namespace):
     """The entry points of a group, a list."""
-    return list((installed() if found is None else found).select(
-        group=namespace))
+    return list(plugins.everything().select(group=namespace))
 
 
 def _names(points):

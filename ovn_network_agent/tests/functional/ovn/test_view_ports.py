@@ -13,8 +13,11 @@
 """Machines on provider networks in the view."""
 
 import contextlib
+import os
 import random
+import socket
 
+from ovn_network_agent import model
 from ovn_network_agent.ovn import view
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -29,6 +32,25 @@ ANNOUNCE = 'ovn-network-agent:announce'
 
 def cidrs(*texts, **more):
     return ovsdb.ovsdb_dict({'neutron:cidrs': ' '.join(texts), **more})
+
+
+@contextlib.contextmanager
+def silent(path):
+    """A server that answers nothing.
+
+    :returns: function that says whether a replica has asked it
+    """
+    with contextlib.ExitStack() as stack:
+        listening = stack.enter_context(
+            socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        listening.bind(path)
+        stack.callback(os.unlink, path)
+        listening.listen()
+
+        def asked():
+            peer = stack.enter_context(listening.accept()[0])
+            return b'_Server' in peer.recv(1 << 16)
+        yield asked
 
 
 class PortsTest(base.OvsdbTestCase):
@@ -174,6 +196,7 @@ class PortsTest(base.OvsdbTestCase):
         found = self.found(eyes)[ONE]
         self.assertEqual((True, True), (found.bound, found.announced))
         self.cloud.move_machine('vm-1', HERE, up=True)
+        self.synchronise(eyes)
         self.become(eyes, ONE)
         self.assertIsNone(eyes.view.due_in())
         # A machine that is off has such a row, too.
@@ -350,6 +373,45 @@ class PortsTest(base.OvsdbTestCase):
         self.sb.transact(ovsdb.delete('Chassis', {'name': HERE}))
         self.eventually(lambda: eyes.look().problems, 'the row is gone')
         self.assertEqual({ONE}, self.found(eyes).keys())
+
+    def test_this_chassis_gets_another_name(self):
+        """The rows of its ports stay the same."""
+        self.add()
+        eyes = self.eyes()
+        self.become(eyes, ONE)
+        self.sb.transact(ovsdb.update('Chassis', {'name': HERE}, name='new'))
+        self.ovs.transact(ovsdb.update('Open_vSwitch', {}, external_ids=(
+            ovsdb.ovsdb_dict({'system-id': 'new',
+                              'ovn-bridge-mappings': 'physnet1:lo'}))))
+        self.synchronise(eyes)
+        self.become(eyes, ONE)
+        self.assertEqual('new', eyes.view.chassis)
+
+    def test_a_loss_before_the_server_has_sent_the_machines(self):
+        """A view without them would withdraw what a former agent made."""
+        self.add()
+        eyes = self.eyes()
+        self.sb.kill()
+        self.incomplete(eyes)
+        with silent(self.sb.remote.removeprefix('unix:')) as asked:
+            self.eventually(asked, 'the replica has asked anew')
+            self.incomplete(eyes)
+        self.sb.start()
+        self.become(eyes, ONE)
+
+    def incomplete(self, eyes):
+        self.assertRaises(view.Incomplete, eyes.view.snapshot,
+                          model.Phase.RUNNING)
+
+    def test_another_replica_has_the_machines(self):
+        """The view asks for them while the replica is being replaced."""
+        self.add()
+        eyes = self.eyes()
+        database = eyes.databases['sb']
+        other = database._loaded()
+        self.become(eyes, ONE)
+        database._replace(other)
+        self.become(eyes, ONE)
 
     def test_a_random_history(self):
         """The view is always the one that somebody new would have."""

@@ -15,6 +15,7 @@
 import json
 import os
 import subprocess
+import sys
 
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import needs
@@ -47,6 +48,29 @@ class Backend(base.Backend):
     def apply(self, delta):
         return {}
 
+'''
+ASKING = '''
+from ovn_network_agent.conf import plugins
+from ovn_network_agent.drivers import base
+
+
+class Driver(base.Driver):
+    ASKS = (plugins.MACHINES,)
+'''
+# Has the metadata of a package taken away, as pip does, between the two.
+REPLACED = '''
+import os
+import sys
+
+from oslo_config import cfg
+from ovn_network_agent.conf import plugins
+from ovn_network_agent.runtime import configuration
+from ovn_network_agent.runtime import loader
+
+configuration.read(cfg.CONF, ["--config-file", sys.argv[1]])
+driver, = loader.load_drivers(cfg.CONF)
+os.rename(sys.argv[2], sys.argv[2] + ".away")
+print(driver.name, plugins.asked(cfg.CONF, plugins.MACHINES))
 '''
 OPTION_OF_BACKEND = '''
     kinds = (Thing,)
@@ -105,6 +129,20 @@ class AnycastTest(running.RunningTestCase):
                               'dev', 'br-ex'),
             check=True, capture_output=True, text=True).stdout
         self.assertNotIn('192.0.2.53', shown)
+
+
+class ReplacedTest(base.ProgramTestCase):
+
+    def test_a_package_that_is_being_replaced(self):
+        """A driver that runs gets what it asks for."""
+        self.write_module('ovna_test', ASKING)
+        self.declare('ovna-test', {GROUP: {'asking': 'ovna_test:Driver'}})
+        done = subprocess.run(
+            [sys.executable, '-c', REPLACED,
+             self.config('[frr]\nvrf_name =\n', drivers='asking'),
+             os.path.join(self.site, 'ovna_test-1.0.dist-info')],
+            env=self.env, capture_output=True, text=True)
+        self.assertEqual('asking True', done.stdout.strip(), done.stderr)
 
 
 class UnusableTest(base.ProgramTestCase):

@@ -17,6 +17,7 @@ said last, routes, rules and flows of the gateways, what the spine knows.
 
 import os
 import re
+import signal
 import time
 
 import testtools
@@ -170,6 +171,20 @@ class LabTestCase(objects.Objects, testtools.TestCase):
         return bool(agent and agent.process and
                     agent.process.poll() is None and
                     'agent' in self.cloud[name].services)
+
+    def replace_controller(self, name):
+        """Kill ovn-controller of a node, and start it again.
+
+        Without the option, ovn-controller removes all flows at its start, and
+        makes them again (ovn-controller(8)).
+        """
+        node, option = self.cloud[name], 'ovn-ofctrl-wait-before-clear'
+        node.run(['ovs-vsctl', 'set', 'Open_vSwitch', '.',
+                  f'external_ids:{option}=5000'])
+        self.addCleanup(node.run, ['ovs-vsctl', 'remove', 'Open_vSwitch', '.',
+                                   'external_ids', option])
+        node.stop('ovn-controller', signal.SIGKILL)
+        self.cloud.start_controller(name)
 
     # -- the kind of the cloud --------------------------------------------
 

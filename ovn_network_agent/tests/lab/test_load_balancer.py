@@ -134,6 +134,16 @@ class TestLoadBalancer(BalancerTestCase):
     def test_the_gateway_moves(self):
         self.gateway_moves()
 
+    def test_kill_and_restart_of_the_agent(self):
+        """Nothing is lost, and nothing changes."""
+        agent, since = self.cloud.agents['gw1'], self.mark('gw1')
+        with self.probing(self.vips[1], 'stream') as running:
+            agent.kill()
+            agent.start()
+            agent.wait_ready()
+            self.lossless(running)
+        self.assertEqual([], self.changes('gw1', since))
+
     def test_snat(self):
         """What a machine of the same network has not."""
         self.assertEqual([], self.paths(self.alpha.internal.cidr))

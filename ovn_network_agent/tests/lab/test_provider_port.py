@@ -40,7 +40,6 @@ TAGGED = {4: next(plan.FURTHER_PROVIDERS.subnets(new_prefix=24)),
 # What the agent and BGP may add to the outage of OVN in a live migration,
 # milliseconds.
 MIGRATION_MS = 300
-WAITS = 'ovn-ofctrl-wait-before-clear'
 # Longest seconds between two router advertisements of FRR, and a bit.
 ADVERTISED = 35
 
@@ -345,16 +344,9 @@ class TestProviderPortStatic(ProviderPorts, base.LabTestCase):
 
     def test_kill_and_restart_of_ovn_controller(self):
         """SB shows nothing of it, and all stays."""
-        since, node = self.mark('gw1'), self.cloud['gw1']
-        # Without it, ovn-controller removes all flows at its start, and makes
-        # them again (ovn-controller(8)).
-        node.run(['ovs-vsctl', 'set', 'Open_vSwitch', '.',
-                  f'external_ids:{WAITS}=5000'])
-        self.addCleanup(node.run, ['ovs-vsctl', 'remove', 'Open_vSwitch', '.',
-                                   'external_ids', WAITS])
+        since = self.mark('gw1')
         with self.nothing_lost(self.one, self.tagged):
-            node.stop('ovn-controller', signal.SIGKILL)
-            self.cloud.start_controller('gw1')
+            self.replace_controller('gw1')
         self.assertEqual([], self.changes('gw1', since))
 
 

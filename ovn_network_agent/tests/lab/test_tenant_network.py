@@ -223,6 +223,13 @@ class TestTenantNetwork(TenantTestCase):
             self.assertEqual(0, self.finished(running).lost)
         self.assertEqual([], self.changes('gw1', since))
 
+    def test_kill_and_restart_of_ovn_controller(self):
+        since = self.mark('gw1')
+        with self.both_ways() as running:
+            self.replace_controller('gw1')
+            self.assertEqual(0, self.finished(running).lost)
+        self.assertEqual([], self.changes('gw1', since))
+
     def test_snat(self):
         """A ping does not show that the answers come from another address."""
         prefix, target = self.beta.internal.cidr, self.theirs.port.address

@@ -39,8 +39,7 @@ class PrivateName(typing.NamedTuple):
 NAMES = (
     PrivateName(
         'ovs.db.idl:Row', '_data',
-        ('ovn.comparisons', 'ovsdb.columns', 'ovsdb.replica',
-         'ovsdb.values'),
+        ('ovn.comparisons', 'ovn.events', 'ovsdb.columns', 'ovsdb.values'),
         'whether a column is replicated, and references to rows that are '
         'not; attributes of a row have neither; equal values of many rows '
         'that are there once'),

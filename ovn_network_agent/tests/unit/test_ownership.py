@@ -21,6 +21,7 @@ import fixtures
 from oslotest import base
 
 from ovn_network_agent import ownership
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.tests import configs
 
@@ -118,11 +119,12 @@ class ClaimsTest(base.BaseTestCase):
         with open(os.path.join(folder, 'ovna_claims.py'), 'w') as opened:
             opened.write(PLUGIN)
         self.useFixture(fixtures.PythonPathEntry(folder))
-        error = self.assertRaises(
-            loader.LoadError, loader.load_drivers,
-            configs.conf(drivers=['claims']),
-            metadata.EntryPoints([metadata.EntryPoint(
-                'claims', 'ovna_claims:Driver', loader.DRIVERS)]))
+        self.useFixture(fixtures.MockPatchObject(
+            plugins, 'everything', lambda: metadata.EntryPoints([
+                metadata.EntryPoint('claims', 'ovna_claims:Driver',
+                                    loader.DRIVERS)])))
+        error = self.assertRaises(loader.LoadError, loader.load_drivers,
+                                  configs.conf(drivers=['claims']))
         self.assertTrue(re.search(
             'claims .*flow cookie 0x998 of my_driver clashes with 0x998 of '
             'fip_route: hairpin', str(error)), str(error))

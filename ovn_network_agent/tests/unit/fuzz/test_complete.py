@@ -57,7 +57,7 @@ OURS = {
         'diagnosis.node.ovn', 'selection'),
     'answers of the agent that control.client has read': (
         'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.health',
-        'ctl.plan', 'ctl.reload', 'ctl.report', 'ctl.resync',
+        'ctl.peers', 'ctl.plan', 'ctl.reload', 'ctl.report', 'ctl.resync',
         'diagnosis.node.sources'),
     'the state of this process and of its interpreter': (
         'control.bug_report', 'control.text', 'metrics.endpoint',
@@ -69,6 +69,8 @@ OURS = {
     'a configuration of FRR that frr.filters has read': (
         'diagnosis.node.frr', 'diagnosis.node.next_hops',
         'diagnosis.node.redistribution'),
+    'rows that python-ovs has read, and the events that match': (
+        'ovsdb.replica',),
     'JSON that python-ovs has read, and reads again where it is unusual': (
         'ovsdb.values',),
 }

@@ -50,9 +50,9 @@ class LimitsTest(unittest.TestCase):
     # permits it beside that of the start: permit_prefix_list.
     READ_AT_A_RELOAD = 'frr_prefix_list'
     # Values that the options take, where their defaults do not tell.
-    OTHER = {'rules_file': '/x', 'announce_method': 'kernel',
-             'balance': 'consistent', 'vip_announce': 'with-gateway',
-             'restore': 'ordered', 'log_level': 'debug',
+    OTHER = {'rules_file': '/x', 'peers_file': '/x',
+             'announce_method': 'kernel', 'balance': 'consistent',
+             'vip_announce': 'with-gateway', 'restore': 'ordered', 'log_level': 'debug',
              'bgp_soft_refresh': 'always',
              'address_scopes': ['11111111-2222-4333-8444-555555555555'],
              'router_tags': ['r1:4400001'], 'network_tags': ['n1:4400001'],

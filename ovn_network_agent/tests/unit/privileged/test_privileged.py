@@ -52,8 +52,8 @@ class LimitsTest(unittest.TestCase):
     # Values that the options take, where their defaults do not tell.
     OTHER = {'rules_file': '/x', 'peers_file': '/x',
              'announce_method': 'kernel', 'balance': 'consistent',
-             'vip_announce': 'with-gateway', 'restore': 'ordered', 'log_level': 'debug',
-             'bgp_soft_refresh': 'always',
+             'vip_announce': 'with-gateway', 'restore': 'ordered',
+             'log_level': 'debug', 'bgp_soft_refresh': 'always',
              'address_scopes': ['11111111-2222-4333-8444-555555555555'],
              'router_tags': ['r1:4400001'], 'network_tags': ['n1:4400001'],
              'vnis': ['n1:1001'],

@@ -29,6 +29,10 @@ _COMMON = 'privsep'
 # The environment variables of oslo.config; those of OpenStack's clients
 # (OS_AUTH_URL) have no double underscore.
 _VARIABLE = re.compile(r'OS_(?P<group>[A-Z0-9_]+?)__(?P<option>[A-Z0-9_]+)')
+# An option of ovn-bgp-agent by its words.
+_EXPOSING = 'exposing_method'
+_HERE = {'underlay': 'the way of this agent without the driver evpn',
+         'vrf': 'the driver evpn here; name it in [DEFAULT] drivers'}
 
 
 def keys(conf):
@@ -40,13 +44,24 @@ def keys(conf):
     :returns: list of str, one for each section or option
     """
     groups = _known(conf)
-    messages = []
-    for path in _files(conf):
-        sections = {}
-        cfg.ConfigParser(path, sections).parse()
-        for section, found in sorted(sections.items()):
-            messages.extend(_unknown_in(groups, path, section, found))
-    return messages
+    return [message for path, section, found in _sections(conf)
+            for message in _unknown_in(groups, path, section, found)]
+
+
+def exposing_method(conf):
+    """Words of ovn-bgp-agent for ways that do not exist here.
+
+    Their networks would be announced in another way.
+
+    :param conf: a loaded ConfigOpts
+    :returns: iterator of str
+    """
+    for path, section, found in _sections(conf):
+        word = (found.get(_EXPOSING) or ['vrf'])[-1]
+        if section == 'DEFAULT' and word not in _HERE:
+            yield (f'{path}: {_EXPOSING} = {word} does not exist here; use '
+                   "the driver evpn, or OVN's own dynamic routing without "
+                   'this agent, and remove the option')
 
 
 def variables(conf):
@@ -121,6 +136,15 @@ def _files(conf):
     return files
 
 
+def _sections(conf):
+    """(path, section, dict of key to texts) of all files."""
+    for path in _files(conf):
+        sections = {}
+        cfg.ConfigParser(path, sections).parse()
+        for section, found in sorted(sections.items()):
+            yield path, section, found
+
+
 def _unknown_in(groups, path, section, found):
     if section == _COMMON:
         sections = ', '.join(f'[{name}]' for name in opts.DAEMONS)
@@ -140,6 +164,8 @@ def _unknown_in(groups, path, section, found):
             homes = _homes(groups, name)
             remedy = (f'; it belongs to section [{homes[0]}]' if homes
                       else typos.hint(name, groups[section]))
+            if name == _EXPOSING and found[key][-1] in _HERE:
+                remedy = f'; {found[key][-1]} is {_HERE[found[key][-1]]}'
             yield (f'{path}: unknown option {key} in section [{section}]'
                    f'{remedy}')
 

@@ -68,7 +68,8 @@ def problems(conf):
     :returns: list of str, each "option = value: problem; remedy"
     """
     messages = list(_bad_values(conf))
-    for rule in (_drivers, _remotes, tls.problems, *relations.RULES):
+    for rule in (_drivers, _remotes, tls.problems, unknown.exposing_method,
+                 *relations.RULES):
         try:
             messages.extend(list(rule(conf)))
         except (cfg.Error, ValueError):

@@ -33,6 +33,11 @@ class ProblemsTest(base.ConfTestCase):
             '[tenant_network] address_scopes', "'shared-v4' is not a UUID",
             'openstack address scope list')
 
+    def test_a_way_of_ovn_bgp_agent_that_is_not_here(self):
+        for word in 'l2vni', 'dynamic', 'ovn':
+            self.check_one(f'[DEFAULT]\nexposing_method = {word}\n',
+                           f'exposing_method = {word}', 'use the driver evpn')
+
     def check_one(self, text, *parts, **kwargs):
         """Exactly one problem, and its text has these parts."""
         found = self.problems(text, **kwargs)
@@ -341,6 +346,12 @@ class WarningsTest(base.ConfTestCase):
     def test_option_in_the_wrong_section(self):
         found = self.warnings('[ovn]\nvrf_name = a\n')
         self.assertIn('unknown option vrf_name in section [ovn]', found[0])
+
+    def test_a_way_of_ovn_bgp_agent(self):
+        for word, text in (('vrf', 'vrf is the driver evpn here'),
+                           ('underlay', 'without the driver evpn')):
+            found, = self.warnings(f'[DEFAULT]\nexposing_method = {word}\n')
+            self.assertIn(text, found)
 
     def test_unknown_section(self):
         found = self.warnings('[vethleak]\na = b\n')

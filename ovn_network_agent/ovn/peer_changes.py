@@ -30,15 +30,22 @@ _COLUMN = 'options'
 
 
 class _Trial(source.Source):
-    """The peering of a name, and the objection of another one."""
+    """A peering of a router, and the objection of another one.
+
+    :param router: UUID of the row; ``called`` is the name of the peering
+    """
 
     KIND = peerings.Peerings.KIND
     INDEXES = peerings.Peerings.INDEXES
     NAMES = peerings.Peerings.NAMES
 
+    def __init__(self, router: str, called: str) -> None:
+        self._router = router
+        self._called = called
+
     def build(self, name: str, find: source.Find) -> object:
-        uuid, _slash, own = name.partition('/')
-        other = peerings.twin(find, uuid, own)
+        """The peering and the objection, see :func:`trial`."""
+        other = peerings.twin(find, self._router, self._called)
         return (peerings.Peerings().build(name, find),
                 f'peering {other} is with the same router' if other else '')
 
@@ -63,7 +70,7 @@ def trial(nb: columns.Tables, router: columns.Row, name: str, target: str,
             **nb['Logical_Router'], router.uuid: changed}},
         database: {table: content.ends}}
     return cast(tuple[model.Peering, str], sources.one(
-        _Trial(), f'{router.uuid}/{name}', there))
+        _Trial(str(router.uuid), name), f'{router.uuid}/{name}', there))
 
 
 class _Change(commands.NorthboundCommand):

@@ -69,7 +69,8 @@ def target(find: source.Find, uuid: str, name: str,
     """
     found = resolve(find, intent.target)
     if len(found) > 1:
-        found &= {_led_to(find, uuid, name)}
+        found = frozenset(other for other in found
+                          if _leads(find, uuid, name, other))
     return next(iter(found)) if len(found) == 1 else ''
 
 
@@ -79,17 +80,15 @@ def at(find: source.Find, end: peer_file.End) -> str:
     if len(found) > 1:
         targets = resolve(find, end.intent.target)
         found = frozenset(uuid for uuid in found
-                          if _led_to(find, uuid, end.name) in targets)
+                          if any(_leads(find, uuid, end.name, other)
+                                 for other in targets))
     return next(iter(found)) if len(found) == 1 else ''
 
 
-def _led_to(find: source.Find, uuid: str, name: str) -> str:
-    """The other router of a peering that has rows, or ''."""
-    for row in find(*SET, 'name', set_name(uuid, name, 4)):
-        one, _tilde, other = peering_rows.pair_of(row).partition('~')
-        if uuid in (one, other):
-            return other if uuid == one else one
-    return ''
+def _leads(find: source.Find, uuid: str, name: str, other: str) -> bool:
+    """Whether a peering of a router has rows, and leads to another one."""
+    return any(peering_rows.pair_of(row) == ownership.peer_pair(uuid, other)
+               for row in find(*SET, 'name', set_name(uuid, name, 4)))
 
 
 def set_name(uuid: str, name: str, family: int) -> str:

@@ -21,6 +21,7 @@ import collections
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
+import re
 from typing import Any
 import uuid
 
@@ -37,6 +38,8 @@ PORT, ROUTE, POLICY, SET = COLUMNS = peering_values.COLUMNS
 REFERENCES = {PORT: 'ports', ROUTE: 'static_routes', POLICY: 'policies'}
 # The columns with the name of a port, which names both routers.
 _NAMED = {PORT: 'name', ROUTE: 'output_port'}
+_UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+_PORT_NAME = re.compile(f'ona-peer-({_UUID})-({_UUID})')
 #: Of one column, sorted.
 Atoms = tuple[Any, ...]
 
@@ -110,6 +113,17 @@ def found(nb: Tables) -> dict[str, list[Found]]:
     return dict(there)
 
 
+def port_name(router: str, other: str) -> str:
+    """The name of the port of a router to another one, by their UUIDs."""
+    return f'ona-peer-{router}-{other}'
+
+
+def ends(port: str) -> tuple[str, str] | None:
+    """The two routers in the name of a port by :func:`port_name`, if any."""
+    found = _PORT_NAME.fullmatch(port)
+    return (found[1], found[2]) if found else None
+
+
 def pair_at(router: str, table: str, row: Row) -> str:
     """The peering that a row of a router belongs to, or ''.
 
@@ -117,9 +131,9 @@ def pair_at(router: str, table: str, row: Row) -> str:
     the port at this router and the routes by it.
     """
     pair = pair_of(row)
-    ends = (ownership.peer_ends(columns.atom(row, _NAMED[table]))
-            if table in _NAMED and not pair else None)
-    return (ownership.peer_pair(*ends) if ends and ends[0] == router
+    named = (ends(columns.atom(row, _NAMED[table]))
+             if table in _NAMED and not pair else None)
+    return (ownership.peer_pair(*named) if named and named[0] == router
             else pair)
 
 

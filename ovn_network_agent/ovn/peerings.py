@@ -70,7 +70,7 @@ def _intent_names(row: Row) -> list[str]:
 
 def _pairs(row: Row) -> list[str]:
     pair = peering_rows.pair_of(row)
-    ends = ownership.peer_ends(columns.atom(row, 'name'))
+    ends = peering_rows.ends(columns.atom(row, 'name'))
     if not pair and ends:
         pair = ownership.peer_pair(*ends)
     return [pair] if pair else []
@@ -336,7 +336,7 @@ def _late(find: source.Find, uuid: str,
     routed = find.ask(routers.held, uuid)
     old, new = prefixes.Prefixes(), list[tuple[prefixes.Key, str]]()
     for peer in peers:
-        port = ownership.peer_port(uuid, peer.router)
+        port = peering_rows.port_name(uuid, peer.router)
         for net in peer.takes:
             key = prefixes.key(net)
             if (port, str(net)) not in routed:
@@ -355,7 +355,7 @@ def _back(find: source.Find, uuid: str, peer: Peer) -> Peer:
 def _side(find: source.Find, uuid: str, peer: Peer) -> model.Side:
     own, nexthops = find.ask(routers.read, uuid), dict(peer.nexthops)
     return model.Side(
-        uuid, ownership.peer_port(uuid, peer.router), own.mac,
+        uuid, peering_rows.port_name(uuid, peer.router), own.mac,
         tuple(networks.host_prefix(address)
               for family, address in own.addresses if family in nexthops),
         own.uplinks, tuple(sorted((str(net), nexthops[net.version])

@@ -22,6 +22,7 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_routers
+from ovn_network_agent.ovn import peering_rows
 from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import sources
 
@@ -104,7 +105,7 @@ class Cloud:
         pair = ownership.peer_pair(str(key(one)), str(key(other)))
         marks = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
                  ownership.EXT_ID_PEER: pair} if marked else {}
-        port = ownership.peer_port(str(key(one)), str(key(other)))
+        port = peering_rows.port_name(str(key(one)), str(key(other)))
         first = 100000 * one + 100 * other
         self.port(first, name=port, peer='x', external_ids=marks)
         routes = range(first, first + len(prefixes))

@@ -60,7 +60,7 @@ MARKS = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
 
 def side(router, other, number):
     return resources.PeerSide(
-        router, ownership.peer_port(router, other),
+        router, peering_rows.port_name(router, other),
         f'0a:00:00:00:00:0{number}', (f'10.0.{number}.1/32',),
         ((f'10.0.{3 - number}.0/24', f'10.0.{3 - number}.1'),), (), ())
 
@@ -156,7 +156,7 @@ class UnmarkedTest(base.BaseTestCase):
 
     def test_a_second_route_goes(self):
         """As somebody has made it, or an agent while a mark was missing."""
-        own = ownership.peer_port(ONE, TWO)
+        own = peering_rows.port_name(ONE, TWO)
         second = self.add(ROUTE, ONE, ip_prefix='10.0.2.0/24',
                           nexthop='10.0.2.1', output_port=own)
         found, = self.read()
@@ -167,12 +167,12 @@ class UnmarkedTest(base.BaseTestCase):
 
     def test_rows_of_others_stay(self):
         """The name is that of the port of this router to another one."""
-        own = ownership.peer_port(ONE, TWO)
+        own = peering_rows.port_name(ONE, TWO)
         for name in (own + 'x', own[:-1], own.upper(), f'lrp-{ONE}',
-                     ownership.peer_port(TWO, ONE), ''):
+                     peering_rows.port_name(TWO, ONE), ''):
             self.add(ROUTE, ONE, ip_prefix='10.0.2.0/24', output_port=name)
         self.add(ROUTE, THREE, ip_prefix='10.0.2.0/24', output_port=own)
-        for name in (own + 'x', ownership.peer_port(TWO, THREE)):
+        for name in (own + 'x', peering_rows.port_name(TWO, THREE)):
             self.add(PORT, ONE, name=name, mac='0a:00:00:00:00:07')
         self.assertEqual([WANTED], self.read())
         self.assertEqual(({}, ''), self.written())

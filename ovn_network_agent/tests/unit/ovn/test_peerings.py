@@ -17,6 +17,7 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import peer_intents
+from ovn_network_agent.ovn import peering_rows
 from ovn_network_agent.tests.unit.ovn import peers
 
 TARGET, EXPORT, IMPORT = peers.TARGET, peers.EXPORT, peers.IMPORT
@@ -262,7 +263,7 @@ class PeeringsTest(base.BaseTestCase):
         before = self.cloud.look()[1, 'b']
         port, routes = self.cloud.rows(1, 2, '10.0.2.0/24', marked=False)
         self.cloud.port(port, '10.0.1.1/32', peer='x',
-                        name=ownership.peer_port(*before.pair.split('~')))
+                        name=peering_rows.port_name(*before.pair.split('~')))
         self.cloud.router(1, '10.0.1.1/24', routes=routes)
         self.cloud.put('Logical_Router', 1, name='neutron-1',
                        ports=[peers.key(100), peers.key(port)],

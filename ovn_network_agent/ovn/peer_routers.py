@@ -88,7 +88,8 @@ def at(find: source.Find, end: peer_file.End) -> str:
 def _leads(find: source.Find, uuid: str, name: str, other: str) -> bool:
     """Whether a peering of a router has rows, and leads to another one."""
     return any(peering_rows.pair_of(row) == ownership.peer_pair(uuid, other)
-               for row in find(*SET, 'name', set_name(uuid, name, 4)))
+               for family in networks.VERSIONS
+               for row in find(*SET, 'name', set_name(uuid, name, family)))
 
 
 def set_name(uuid: str, name: str, family: int) -> str:

@@ -108,10 +108,7 @@ def found(nb: Tables) -> dict[str, list[Found]]:
 
 def pair_of(row: Row) -> str:
     """The peering that a row belongs to, or ''."""
-    pair = columns.entry(row, 'external_ids', ownership.EXT_ID_PEER)
-    return pair if pair and columns.entry(
-        row, 'external_ids', ownership.EXT_ID_MANAGED
-        ) == ownership.EXT_ID_MANAGED_VALUE else ''
+    return ownership.peer_of(columns.entries(row, 'external_ids'))
 
 
 def read(nb: Tables) -> Iterator[resources.Peering]:

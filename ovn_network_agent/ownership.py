@@ -24,6 +24,7 @@ Modules of other projects claim their numbers by the same objects.
 """
 
 from collections.abc import Mapping
+import re
 import typing
 import zlib
 
@@ -290,6 +291,8 @@ EXT_ID_PEER_IMPORT = 'ovn-network-agent:peer-import:'
 EXT_ID_PEER = 'ovn-network-agent-peer'
 # Of rows that no router refers to: the UUID of the router whose side they are.
 EXT_ID_PEER_SIDE = 'ovn-network-agent-peer-side'
+_UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+_PEER_PORT = re.compile(f'ona-peer-({_UUID})-({_UUID})')
 
 # The tags that routes of the agent may have in FRR.  A static route with such
 # a tag and with the next hop of the agent is the agent's.  FRR takes the lower
@@ -355,6 +358,17 @@ def peer_pair(one: str, other: str) -> str:
     :param one: UUID of the row of a router; likewise other
     """
     return '~'.join(sorted((one, other)))
+
+
+def peer_port(router: str, other: str) -> str:
+    """The name of a router's port to another one; see :func:`peer_pair`."""
+    return f'ona-peer-{router}-{other}'
+
+
+def peer_ends(port: str) -> tuple[str, str] | None:
+    """The two routers in the name of a port by :func:`peer_port`, if any."""
+    found = _PEER_PORT.fullmatch(port)
+    return (found[1], found[2]) if found else None
 
 
 def peer_of(external_ids: Mapping[str, str]) -> str:

@@ -86,10 +86,10 @@ class Peers:
         with self._rows() as nb:
             router = _find(nb, given.router)
             called = peer_routers.called(router)
-            _refuse(called, peer_changes.there_already(router, given.name) or
-                    peer_changes.twin(nb, router, given.target))
-            made = peer_changes.trial(nb, router, given.name, given.target,
-                                      self._file())
+            _refuse(called, peer_changes.there_already(router, given.name))
+            made, twin = peer_changes.trial(
+                nb, router, given.name, given.target, self._file())
+            _refuse(called, twin)
         if made.state is model.PeerState.ERROR:
             _refuse(called, made.why)
         self._write(called, lambda api: peer_changes.AddIntent(

@@ -12,13 +12,14 @@
 """Changes of the intents to peer, by the command of an operator."""
 
 from typing import Any
+from typing import cast
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_intents as intents
-from ovn_network_agent.ovn import peer_routers
 from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import sources
@@ -28,9 +29,26 @@ from ovn_network_agent.ovsdb import columns
 _COLUMN = 'options'
 
 
-def trial(nb: columns.Tables, router: columns.Row, name: str,
-          target: str, content: peer_file.Content) -> model.Peering | None:
-    """The peering that an intent would make.  Pure.
+class _Trial(source.Source):
+    """The peering of a name, and the objection of another one."""
+
+    KIND = peerings.Peerings.KIND
+    INDEXES = peerings.Peerings.INDEXES
+    NAMES = peerings.Peerings.NAMES
+
+    def build(self, name: str, find: source.Find) -> object:
+        uuid, _slash, own = name.partition('/')
+        other = peerings.twin(find, uuid, own)
+        return (peerings.Peerings().build(name, find),
+                f'peering {other} is with the same router' if other else '')
+
+
+def trial(nb: columns.Tables, router: columns.Row, name: str, target: str,
+          content: peer_file.Content) -> tuple[model.Peering, str]:
+    """The peering that an intent would make, and an objection or ''.  Pure.
+
+    The peering that is first by name counts, so a new one could end another
+    one with the same router.
 
     :param nb: the rows of NB
     :param router: row of Logical_Router
@@ -44,8 +62,8 @@ def trial(nb: columns.Tables, router: columns.Row, name: str,
         'nb': {**nb, 'Logical_Router': {
             **nb['Logical_Router'], router.uuid: changed}},
         database: {table: content.ends}}
-    made = sources.one(peerings.Peerings(), f'{router.uuid}/{name}', there)
-    return made if isinstance(made, model.Peering) else None
+    return cast(tuple[model.Peering, str], sources.one(
+        _Trial(), f'{router.uuid}/{name}', there))
 
 
 class _Change(commands.NorthboundCommand):
@@ -114,19 +132,6 @@ def there_already(row: columns.Row, name: str) -> str:
     return '' if found is None else (
         f'it has a peering {name} with {found!r}; remove that one first, or '
         'take another name')
-
-
-def twin(nb: columns.Tables, router: columns.Row, target: str) -> str:
-    """Why a router cannot have one more peering with another one, or ''.
-
-    The peering that is first by name counts, so a new one could end another.
-    """
-    called = [names for row in nb['Logical_Router'].values()
-              if target in (names := peer_routers.names(row))]
-    same = [name for name, intent in intents.read(
-        intents.words(router)).items() if len(called) == 1 and
-        intent.target in called[0]]
-    return f'peering {same[0]} is with the same router' if same else ''
 
 
 def unknown(row: columns.Row, name: str) -> str:

@@ -21,6 +21,9 @@ from ovn_network_agent import printable
 from ovn_network_agent import selection
 from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import peer_file
+from ovn_network_agent.ovn import peer_intents as intents
+from ovn_network_agent.ovn import peering_rows
 from ovn_network_agent.ovn import prefixes
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
@@ -29,6 +32,7 @@ from ovn_network_agent.ovsdb.columns import Row
 ROUTER = ('nb', 'Logical_Router')
 PORT = ('nb', 'Logical_Router_Port')
 ROUTE = ('nb', 'Logical_Router_Static_Route')
+SET = ('nb', peering_rows.SET)
 # Of Neutron, also while the gateway has no chassis.
 _GATEWAY = ('neutron:is_ext_gw', 'True')
 
@@ -44,16 +48,54 @@ class Router:
     addresses: tuple[tuple[int, str], ...] = ()
     # Networks of internal ports, and extra routes behind them, sorted.
     prefixes: tuple[iptext.Network, ...] = ()
-    # Prefixes of other ports and of all routes: nothing of a peer may be
-    # there.
+    # Prefixes of other ports and of all routes but default routes, also of
+    # those that discard, match sources or are in another table: nothing of a
+    # peer may be there.
     others: tuple[iptext.Network, ...] = ()
     uplinks: tuple[str, ...] = ()
 
 
-def resolve(find: source.Find, text: str) -> str:
-    """The UUID of the only router that a text names, or ''."""
-    found = find(*ROUTER, 'called', text)
-    return str(found[0].uuid) if len(found) == 1 else ''
+def resolve(find: source.Find, text: str) -> frozenset[str]:
+    """The UUIDs of the routers that a text names."""
+    return frozenset(str(row.uuid) for row in find(*ROUTER, 'called', text))
+
+
+def target(find: source.Find, uuid: str, name: str,
+           intent: intents.Intent) -> str:
+    """The router that an intent of a router names, or ''.
+
+    Tenants choose names of routers, so another one may get the name later.
+    Then the one that the rows of this peering lead to is meant.
+    """
+    found = resolve(find, intent.target)
+    if len(found) > 1:
+        found &= {_led_to(find, uuid, name)}
+    return next(iter(found)) if len(found) == 1 else ''
+
+
+def at(find: source.Find, end: peer_file.End) -> str:
+    """The router that an end in the file is at, likewise."""
+    found = resolve(find, end.router)
+    if len(found) > 1:
+        targets = resolve(find, end.intent.target)
+        found = frozenset(uuid for uuid in found
+                          if _led_to(find, uuid, end.name) in targets)
+    return next(iter(found)) if len(found) == 1 else ''
+
+
+def _led_to(find: source.Find, uuid: str, name: str) -> str:
+    """The other router of a peering that has rows, or ''."""
+    for row in find(*SET, 'name', set_name(uuid, name, 4)):
+        one, _tilde, other = peering_rows.pair_of(row).partition('~')
+        if uuid in (one, other):
+            return other if uuid == one else one
+    return ''
+
+
+def set_name(uuid: str, name: str, family: int) -> str:
+    """The address set with the prefixes of a peering of a router."""
+    return 'ona_peer_{}_{}_ip{}'.format(
+        uuid.replace('-', '_'), name.replace('-', '_'), family)
 
 
 def names(row: Row) -> frozenset[str]:
@@ -69,23 +111,48 @@ def read(find: source.Find, uuid: str) -> Router:
         ports = sorted(
             (port for each in columns.referenced(row, 'ports')
              for port in find(*PORT, 'uuid', each)
-             if not ownership.peer_of(columns.entries(port, 'external_ids'))),
+             if not peering_rows.pair_at(uuid, PORT[1], port)),
             key=lambda port: str(columns.atom(port, 'name')))
         inner = [port for port in ports if _is_internal(port)]
         nets = _networks(inner)
-        routes = [route for each in columns.referenced(row, 'static_routes')
-                  for found in find(*ROUTE, 'uuid', each)
-                  if (route := rows.extra_route(found))]
-        behind = [prefix for prefix, nexthop in routes
-                  if networks.inside(nexthop, nets)]
+        routes = [route for route in _routes(find, row)
+                  if not _is_of_agents(uuid, route)]
+        behind = [extra[0] for route in routes
+                  if (extra := rows.extra_route(route)) and
+                  networks.inside(extra[1], nets)]
         return Router(
             called(row), columns.atom(inner[0], 'mac') if inner else '',
             _lowest(inner), _sorted([*nets, *behind]),
             _sorted([*_networks(port for port in ports if port not in inner),
-                     *(prefix for prefix, _nexthop in routes)]),
+                     *_prefixes(routes)]),
             tuple(columns.atom(port, 'name') for port in ports
                   if _is_uplink(port)))
     return Router()
+
+
+def held(find: source.Find, uuid: str) -> frozenset[tuple[str, str]]:
+    """(Port, prefix) of the routes of a router to its peers."""
+    return frozenset(
+        (columns.atom(route, 'output_port'), columns.atom(route, 'ip_prefix'))
+        for row in find(*ROUTER, 'uuid', uuid) for route in _routes(find, row)
+        if peering_rows.pair_at(uuid, ROUTE[1], route))
+
+
+def _routes(find: source.Find, router: Row) -> list[Row]:
+    return [route for each in columns.referenced(router, 'static_routes')
+            for route in find(*ROUTE, 'uuid', each)]
+
+
+def _is_of_agents(router: str, route: Row) -> bool:
+    return bool(columns.entry(route, 'external_ids', ownership.EXT_ID_MANAGED)
+                or peering_rows.pair_at(router, ROUTE[1], route))
+
+
+def _prefixes(routes: Iterable[Row]) -> list[iptext.Network]:
+    """Without default routes, for which all else is more specific."""
+    found = (networks.parse_interface(columns.atom(route, 'ip_prefix'))
+             for route in routes)
+    return [each.network for each in found if each and each.network.prefixlen]
 
 
 def _label(row: Row) -> str:

@@ -119,10 +119,14 @@ class SetPeering(_PeeringCommand):
                     getattr(row, name, [])) != atoms:
                 empty = '' if known[name].type.is_scalar() else []
                 setattr(row, name, list(atoms) or empty)
+        for mark, text in peering_rows.marks(
+                self.resource.pair, values).items():
+            if row.external_ids.get(mark) != text:
+                row.setkey('external_ids', mark, text)
 
 
 class RemovePeering(_PeeringCommand):
-    """Remove all rows with the mark of a peering, wherever they are."""
+    """Remove all rows of a peering, wherever they are."""
 
     def run_idl(self, txn: Any) -> None:
         """Delete the rows; those of a router that is gone went with it."""

@@ -35,6 +35,8 @@ from ovn_network_agent.resources import peering as peering_values
 PORT, ROUTE, POLICY, SET = COLUMNS = peering_values.COLUMNS
 #: the columns of a router that refer to its rows
 REFERENCES = {PORT: 'ports', ROUTE: 'static_routes', POLICY: 'policies'}
+# The columns with the name of a port, which names both routers.
+_NAMED = {PORT: 'name', ROUTE: 'output_port'}
 #: Of one column, sorted.
 Atoms = tuple[Any, ...]
 
@@ -48,6 +50,8 @@ class Values:
     router: str
     # In the order of COLUMNS.
     atoms: tuple[Atoms, ...]
+    # Whether it has the mark; all that are wanted do.
+    marked: bool = True
 
     @property
     def key(self) -> tuple[str, str, Atoms]:
@@ -57,7 +61,7 @@ class Values:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Found:
-    """A row with the mark of a peering."""
+    """A row of a peering."""
 
     table: str
     row: Row
@@ -72,7 +76,7 @@ class Found:
                 if self.router is None else str(self.router.uuid))
         return Values(self.table, side, tuple(
             atoms_of(columns.atoms(self.row, column))
-            for column in COLUMNS[self.table]))
+            for column in COLUMNS[self.table]), bool(pair_of(self.row)))
 
 
 def marks(pair: str, values: Values) -> dict[str, str]:
@@ -91,12 +95,12 @@ def wanted(peering: resources.Peering) -> list[Values]:
 
 
 def found(nb: Tables) -> dict[str, list[Found]]:
-    """All rows with the mark of a peering, by pair."""
+    """All rows of peerings, by pair; see :func:`pair_at`."""
     there = collections.defaultdict(list)
     for router in nb['Logical_Router'].values():
         for table, column in REFERENCES.items():
             for row in columns.rows(router, column):
-                pair = pair_of(row)
+                pair = pair_at(str(router.uuid), table, row)
                 if pair:
                     there[pair].append(Found(table, row, router))
     for row in nb.get(SET, {}).values():
@@ -106,8 +110,21 @@ def found(nb: Tables) -> dict[str, list[Found]]:
     return dict(there)
 
 
+def pair_at(router: str, table: str, row: Row) -> str:
+    """The peering that a row of a router belongs to, or ''.
+
+    Somebody may clear a mark by hand.  The name of a port tells as much, for
+    the port at this router and the routes by it.
+    """
+    pair = pair_of(row)
+    ends = (ownership.peer_ends(columns.atom(row, _NAMED[table]))
+            if table in _NAMED and not pair else None)
+    return (ownership.peer_pair(*ends) if ends and ends[0] == router
+            else pair)
+
+
 def pair_of(row: Row) -> str:
-    """The peering that a row belongs to, or ''."""
+    """The peering whose mark a row has, or ''."""
     return ownership.peer_of(columns.entries(row, 'external_ids'))
 
 

@@ -28,6 +28,7 @@ from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_intents as intents
 from ovn_network_agent.ovn import peer_routers as routers
+from ovn_network_agent.ovn import peering_rows
 from ovn_network_agent.ovn import prefixes
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
@@ -68,7 +69,10 @@ def _intent_names(row: Row) -> list[str]:
 
 
 def _pairs(row: Row) -> list[str]:
-    pair = ownership.peer_of(columns.entries(row, 'external_ids'))
+    pair = peering_rows.pair_of(row)
+    ends = ownership.peer_ends(columns.atom(row, 'name'))
+    if not pair and ends:
+        pair = ownership.peer_pair(*ends)
     return [pair] if pair else []
 
 
@@ -86,6 +90,7 @@ class Peerings(source.Source):
                          'called': routers.names},
         routers.PORT: {'uuid': lambda row: [row.uuid], 'pair': _pairs},
         routers.ROUTE: {'uuid': lambda row: [row.uuid]},
+        routers.SET: {'name': lambda row: [columns.atom(row, 'name')]},
         peer_file.TABLE: {'intent': lambda end: [end.uuid],
                           'router': lambda end: [end.router]}}
     NAMES = (*routers.ROUTER, 'intent')
@@ -105,7 +110,7 @@ class Peerings(source.Source):
 
 def _of_end(find: source.Find, end: peer_file.End) -> model.Peering | None:
     """The peering of an end in the file."""
-    uuid = routers.resolve(find, end.router)
+    uuid = routers.at(find, end)
     if not uuid:
         return model.Peering(
             uuid, printable.line(end.router), end.name, model.PeerState.ERROR,
@@ -152,10 +157,10 @@ def _of_intent(find: source.Find, uuid: str,
 def _state(find: source.Find, uuid: str, name: str, intent: intents.Intent
            ) -> tuple[model.PeerState, str]:
     """The state of an intent, and the reason."""
-    why = intent.problem or _own_objection(find, uuid, intent)
+    why = intent.problem or _own_objection(find, uuid, name, intent)
     if why:
         return model.PeerState.ERROR, why
-    target = routers.resolve(find, intent.target)
+    target = routers.target(find, uuid, name, intent)
     first = find.ask(_targets, uuid).get(target)
     if first is None or uuid not in find.ask(_targets, target):
         return model.PeerState.PENDING, _PENDING
@@ -173,9 +178,9 @@ def _state(find: source.Find, uuid: str, name: str, intent: intents.Intent
     return model.PeerState.CREATED, ''
 
 
-def _own_objection(find: source.Find, uuid: str,
+def _own_objection(find: source.Find, uuid: str, name: str,
                    intent: intents.Intent) -> str:
-    if routers.resolve(find, intent.target) == uuid:
+    if routers.target(find, uuid, name, intent) == uuid:
         return 'it names this router itself; name the other one'
     if not find.ask(routers.read, uuid).addresses:
         return ('this router has no network of machines; connect a subnet to '
@@ -201,6 +206,15 @@ def _some(texts: Collection[str]) -> str:
                     else '')
 
 
+def twin(find: source.Find, uuid: str, name: str) -> str:
+    """Another peering of a router with the router of this one, or ''."""
+    known = find.ask(_intents, uuid)
+    target = name in known and routers.target(find, uuid, name, known[name])
+    return next((other for other, intent in known.items()
+                 if target and other != name and
+                 routers.target(find, uuid, other, intent) == target), '')
+
+
 # -- of one router, for Find.ask ----------------------------------------------
 
 def _of_file(find: source.Find, uuid: str) -> dict[str, peer_file.End]:
@@ -209,7 +223,7 @@ def _of_file(find: source.Find, uuid: str) -> dict[str, peer_file.End]:
     for row in find(*routers.ROUTER, 'uuid', uuid):
         for text in sorted(routers.names(row)):
             for end in find(*peer_file.TABLE, 'router', text):
-                if routers.resolve(find, text) == uuid:
+                if routers.at(find, end) == uuid:
                     found.setdefault(end.name, end)
     return found
 
@@ -226,14 +240,16 @@ def _intents(find: source.Find, uuid: str) -> dict[str, intents.Intent]:
 def _targets(find: source.Find, uuid: str) -> dict[str, str]:
     """By UUID of another router, the first peering that names it.
 
-    A peering with an error counts for nothing, so the other router sees the
-    same as without it.
+    Those of the file come first.  A peering with an error counts for nothing,
+    so the other router sees the same as without it.
     """
     found: dict[str, str] = {}
+    ends = find.ask(_of_file, uuid)
     if find.ask(routers.read, uuid).addresses:
-        for name, intent in find.ask(_intents, uuid).items():
-            target = '' if intent.problem else routers.resolve(
-                find, intent.target)
+        for name, intent in sorted(find.ask(_intents, uuid).items(),
+                                   key=lambda each: each[0] not in ends):
+            target = '' if intent.problem else routers.target(
+                find, uuid, name, intent)
             if target not in ('', uuid):
                 found.setdefault(target, name)
     return found
@@ -285,17 +301,19 @@ def _conflicts_with_own(find: source.Find, uuid: str) -> dict[str, Conflict]:
 def _conflicts(find: source.Find, uuid: str) -> dict[str, Conflict]:
     """By pair, all conflicts of a router.
 
-    A peering with rows in OVN comes before one without, and else the lower
-    pair, so all agents agree and nothing that works is replaced.
+    A peering with rows in OVN comes before one without, and one that wants
+    nothing new of what another one has comes before one that does; else the
+    lower pair.  So all agents agree and nothing that works is replaced.
     """
     found = dict(find.ask(_conflicts_with_own, uuid))
+    sound = [peer for peer in find.ask(_peers, uuid).values()
+             if peer.pair not in found and peer.pair not in find.ask(
+                 _conflicts_with_own, peer.router)]
+    late = _late(find, uuid, sound)
     taken, owners = prefixes.Prefixes(), dict[prefixes.Key, str]()
-    for peer in sorted(
-            find.ask(_peers, uuid).values(), key=lambda each: (
-                not find(*routers.PORT, 'pair', each.pair), each.pair)):
-        if peer.pair in found or peer.pair in find.ask(
-                _conflicts_with_own, peer.router):
-            continue
+    for peer in sorted(sound, key=lambda each: (
+            not find(*routers.PORT, 'pair', each.pair), each.pair in late,
+            each.pair)):
         keys = [prefixes.key(net) for net in peer.takes]
         clashes = [[owners[other] for other in taken.overlapping(key)]
                    for key in keys]
@@ -312,6 +330,22 @@ def _conflicts(find: source.Find, uuid: str) -> dict[str, Conflict]:
     return found
 
 
+def _late(find: source.Find, uuid: str,
+          peers: Collection[Peer]) -> set[str]:
+    """The pairs that want something new which overlaps what another has."""
+    routed = find.ask(routers.held, uuid)
+    old, new = prefixes.Prefixes(), list[tuple[prefixes.Key, str]]()
+    for peer in peers:
+        port = ownership.peer_port(uuid, peer.router)
+        for net in peer.takes:
+            key = prefixes.key(net)
+            if (port, str(net)) not in routed:
+                new.append((key, peer.pair))
+            elif key not in old:
+                old.add(key)
+    return {pair for key, pair in new if any(old.overlapping(key))}
+
+
 def _back(find: source.Find, uuid: str, peer: Peer) -> Peer:
     """The same peering, seen from the other router."""
     return find.ask(_peers, peer.router)[
@@ -321,11 +355,10 @@ def _back(find: source.Find, uuid: str, peer: Peer) -> Peer:
 def _side(find: source.Find, uuid: str, peer: Peer) -> model.Side:
     own, nexthops = find.ask(routers.read, uuid), dict(peer.nexthops)
     return model.Side(
-        uuid, f'ona-peer-{uuid}-{peer.router}', own.mac,
+        uuid, ownership.peer_port(uuid, peer.router), own.mac,
         tuple(networks.host_prefix(address)
               for family, address in own.addresses if family in nexthops),
         own.uplinks, tuple(sorted((str(net), nexthops[net.version])
                                   for net in peer.takes)),
-        tuple((family, 'ona_peer_{}_{}_ip{}'.format(
-            uuid.replace('-', '_'), peer.name.replace('-', '_'), family))
-            for family in networks.VERSIONS))
+        tuple((family, routers.set_name(uuid, peer.name, family))
+              for family in networks.VERSIONS))

@@ -140,6 +140,10 @@ class Lock:
             self._stopping = True
             self._other.send(b'.')
             self._thread.join(_CLOSE_TIMEOUT)
+            # The thread may end before it is woken.
+            if not self._thread.is_alive():
+                self._own.close()
+                self._other.close()
 
     # -- the thread -------------------------------------------------------
 
@@ -151,8 +155,6 @@ class Lock:
                 LOG.exception('Lock %s of %s', self.name, self._database)
                 self._wait(1000 * backoff.spread(self._pause))
                 self._pause = min(2 * self._pause, backoff.LAST)
-        self._own.close()
-        self._other.close()
 
     def _follow(self):
         """Follow the state of one connection until a stop or an error."""

@@ -21,6 +21,7 @@ from ovs.db import types as ovs_types
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import peer_file
+from ovn_network_agent.ovn import peer_routers
 from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import sources
 
@@ -60,7 +61,8 @@ class Cloud:
 
     def __init__(self):
         self.tables = {'nb': {'Logical_Router': {}, 'Logical_Router_Port': {},
-                              'Logical_Router_Static_Route': {}}}
+                              'Logical_Router_Static_Route': {},
+                              'Address_Set': {}}}
         self.dirty = {}
         # By number of a router, its external_ids and its options.
         self.words = {}
@@ -89,9 +91,30 @@ class Cloud:
                 *divmod(number & 0xffff, 256)),
             'networks': list(nets), 'external_ids': {}, **columns})
 
-    def route(self, number, prefix, nexthop, **external_ids):
+    def route(self, number, prefix, nexthop, *, columns=None, **external_ids):
         self.put('Logical_Router_Static_Route', number, ip_prefix=prefix,
-                 nexthop=nexthop, external_ids=external_ids)
+                 nexthop=nexthop, external_ids=external_ids, **(columns or {}))
+
+    def rows(self, one, other, *prefixes, name='', marked=True):
+        """The rows of a router to another one, which it does not refer to.
+
+        :param name: of the peering at the router, for its address set
+        :returns: number of the port, and those of the routes
+        """
+        pair = ownership.peer_pair(str(key(one)), str(key(other)))
+        marks = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+                 ownership.EXT_ID_PEER: pair} if marked else {}
+        port = ownership.peer_port(str(key(one)), str(key(other)))
+        first = 100000 * one + 100 * other
+        self.port(first, name=port, peer='x', external_ids=marks)
+        routes = range(first, first + len(prefixes))
+        for number, prefix in zip(routes, prefixes, strict=True):
+            self.route(number, prefix, '192.0.2.1',
+                       columns={'output_port': port}, **marks)
+        if name:
+            self.put('Address_Set', first, external_ids=marks,
+                     name=peer_routers.set_name(str(key(one)), name, 4))
+        return first, [*routes]
 
     def router(self, number, *nets, routes=(), uplink=(), label=None,
                options=None, **words):

@@ -19,6 +19,7 @@ from oslotest import base
 
 from ovn_network_agent import iptext
 from ovn_network_agent.files import flaws
+from ovn_network_agent.ovn import peer_changes
 from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.tests.unit.ovn import peers
 
@@ -184,6 +185,49 @@ class PeeringsTest(base.BaseTestCase):
         self.cloud.file('network_peers: []')
         self.assertEqual({(1, 'x'): 'created', (3, 'x'): 'created'},
                          self.cloud.states())
+
+    def test_an_earlier_name_for_the_same_router(self):
+        """The end in the file counts, and its filters."""
+        self.cloud.router(2, '10.0.2.1/24', '10.0.9.1/24')
+        self.cloud.file(TWO.replace('r2]',
+                                    '{router: r2, export: [10.0.9.0/24]}]'))
+        before = self.cloud.look()
+        self.cloud.router(1, '10.0.1.1/24', a=2)
+        self.cloud.router(2, '10.0.2.1/24', '10.0.9.1/24', a=1)
+        found = self.cloud.look()
+        self.assertEqual(before[1, 'x'], found[1, 'x'])
+        self.assertEqual({
+            (1, 'x'): 'created', (2, 'x'): 'created', (1, 'a'): 'error',
+            (2, 'a'): 'error'}, self.cloud.states())
+        # The same intents in other places.
+        self.cloud.say(1, {peers.TARGET + 'a': None,
+                           peers.TARGET + 'x': f'{peers.key(2)}'})
+        self.cloud.file(TWO.replace('r1', '{router: r1, name: a}'))
+        self.assertEqual({
+            (1, 'a'): 'created', (1, 'x'): 'error', (2, 'x'): 'created',
+            (2, 'a'): 'error'}, self.cloud.states())
+
+    def test_a_command_knows_the_file(self):
+        self.cloud.file(TWO)
+        nb = self.cloud.tables['nb']
+        for name, target, objection in (
+                ('a', 'r2', 'peering x is with the same router'),
+                ('z', f'{peers.key(2)}', 'peering x is with the same router'),
+                ('a', 'r3', ''), ('a', 'nobody', ''), ('a', 'r1', '')):
+            _made, said = peer_changes.trial(
+                nb, nb['Logical_Router'][peers.key(1)], name, target,
+                self.cloud.peers.content)
+            self.assertEqual(objection, said, (name, target))
+
+    def test_a_name_that_another_router_gets_later(self):
+        self.cloud.file(TWO)
+        created = {(1, 'x'): 'created', (2, 'x'): 'created'}
+        for number, other in ((1, 2), (2, 1)):
+            self.cloud.rows(number, other, name='x')
+        self.cloud.router(8, '10.0.8.1/24', label='r2')
+        self.assertEqual(created, self.cloud.states())
+        self.cloud.router(9, '10.0.9.1/24', label='r1')
+        self.assertEqual(created, self.cloud.states())
 
     def test_a_router_that_is_not_there_yet(self):
         self.cloud.file(TWO.replace('r2', 'r9'))

@@ -21,7 +21,6 @@ from hypothesis import strategies
 from oslotest import base
 
 from ovn_network_agent import model
-from ovn_network_agent import ownership
 from ovn_network_agent.tests import budget
 from ovn_network_agent.tests.unit.ovn import peers
 
@@ -47,17 +46,23 @@ def nets(texts):
     return {ipaddress.ip_interface(text).network for text in texts}
 
 
+def overlap(some, others):
+    return any(one.version == two.version and one.overlaps(two)
+               for one in some for two in others)
+
+
 class Plain:
     """The states by the words of the specification alone."""
 
     def __init__(self, history):
         self.ports, self.uplinks = history.ports, history.uplinks
-        self.marked = history.marked
+        self.marked, self.held = history.marked, history.held
         self.words = {
             router: {**said['external_ids'], **said['options']}
             for router, said in history.said.items()}
         # What the file says comes in the place of what a router says.
         self.extra = {}
+        self.filed = set()
         for entry in history.entries:
             for end, other in (entry, entry[::-1]):
                 number, name, text = end
@@ -66,6 +71,7 @@ class Plain:
                     continue
                 if self.drop(number, name):
                     self.extra[number, name, 'again'] = 'error'
+                self.filed.add((number, name))
                 self.words[number].update({
                     peers.TARGET + name: named(other[0]),
                     **({peers.EXPORT + name: text} if text else {})})
@@ -89,8 +95,9 @@ class Plain:
         return found[0] if found and found[0] != router else None
 
     def first(self, router, other):
-        return next((name for name in NAMES
-                     if self.target(router, name) == other), None)
+        return next((name for name in sorted(NAMES, key=lambda name: (
+            (router, name) not in self.filed, name))
+            if self.target(router, name) == other), None)
 
     def pairs(self):
         return [(one, other) for one, other in itertools.combinations(
@@ -124,8 +131,7 @@ class Plain:
         own = nets((*self.ports[router], *self.uplinks[router]))
         given = self.takes(router, other) | {
             ipaddress.ip_network(hop) for hop in self.lowest(router, other)}
-        return any(one.version == two.version and one.overlaps(two)
-                   for one in own for two in given)
+        return overlap(own, given)
 
     def created(self):
         """The pairs whose rows are wanted."""
@@ -133,21 +139,27 @@ class Plain:
                  if self.families(one) & self.families(other) and
                  not self.overlaps(one, other) and
                  not self.overlaps(other, one)]
-        sound.sort(key=lambda pair: (pair not in self.marked, pair))
         found = set(sound)
         for router in self.words:
+            wanted = {(*pair,): self.takes(router, *set(pair) - {router})
+                      for pair in sound if router in pair}
             taken = set()
-            for pair in sound:
-                if router not in pair:
-                    continue
-                other, = set(pair) - {router}
-                wanted = self.takes(router, other)
-                if any(one.version == two.version and one.overlaps(two)
-                       for one in taken for two in wanted):
+            for pair in sorted(wanted, key=lambda pair, router=router,
+                               wanted=wanted: (
+                                   pair not in self.marked,
+                                   self.late(router, pair, wanted), pair)):
+                if overlap(taken, wanted[pair]):
                     found.discard(pair)
                 else:
-                    taken |= wanted
+                    taken |= wanted[pair]
         return found
+
+    def late(self, router, pair, wanted):
+        """Whether a pair wants something new of what another one has."""
+        def has(each):
+            return wanted[each] & self.held.get((router, each), set())
+        return any(overlap(wanted[pair] - has(pair), has(other))
+                   for other in wanted if other != pair)
 
     def states(self):
         created = self.created()
@@ -184,6 +196,8 @@ class History(stateful.RuleBasedStateMachine):
         self.cloud = peers.Cloud()
         self.ports, self.uplinks, self.said = {}, {}, {}
         self.marked = set()
+        # By (router, pair) the prefixes of routes; by router its routes.
+        self.held, self.routes = {}, {}
         self.before = {}
         # Pairs of (router, name, exports).
         self.entries = []
@@ -209,8 +223,12 @@ class History(stateful.RuleBasedStateMachine):
         self.ports[number] = sorted(ports)
         self.uplinks[number] = [uplink] if uplink else []
         self.said.setdefault(number, {name: {} for name in COLUMNS})
+        self.put(number)
+
+    def put(self, number):
         self.cloud.router(number, *self.ports[number],
-                          uplink=tuple(self.uplinks[number]))
+                          uplink=tuple(self.uplinks[number]),
+                          routes=sum(self.routes.get(number, {}).values(), []))
 
     @stateful.rule(number=strategies.sampled_from(ROUTERS),
                    name=strategies.sampled_from(NAMES),
@@ -277,6 +295,9 @@ class History(stateful.RuleBasedStateMachine):
         self.said.pop(number, None)
         self.cloud.words.pop(number, None)
         self.cloud.options.pop(number, None)
+        self.routes.pop(number, None)
+        self.held = {key: nets for key, nets in self.held.items()
+                     if key[0] != number}
         self.cloud.put('Logical_Router', number)
 
     @stateful.rule(one=strategies.sampled_from(ROUTERS),
@@ -284,16 +305,36 @@ class History(stateful.RuleBasedStateMachine):
     def rows(self, one, other):
         """Rows of a pair come or go, whatever is wanted."""
         pair = tuple(sorted((one, other)))
-        number = 1000 * pair[0] + pair[1]
-        if pair in self.marked:
-            self.marked.remove(pair)
-            self.cloud.put('Logical_Router_Port', number)
-        else:
-            self.marked.add(pair)
-            self.cloud.port(number, external_ids={
-                ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-                ownership.EXT_ID_PEER: ownership.peer_pair(
-                    str(peers.key(pair[0])), str(peers.key(pair[1])))})
+        if one != other:
+            self.write(pair, None if pair in self.marked else {
+                router: set() for router in pair})
+
+    @stateful.rule()
+    def written(self):
+        """What is wanted is there."""
+        plain = Plain(self)
+        created = plain.created()
+        for pair in itertools.combinations(ROUTERS, 2):
+            self.write(pair, {
+                router: plain.takes(router, *set(pair) - {router})
+                for router in pair} if pair in created else None)
+
+    def write(self, pair, held):
+        """The rows of a pair with some prefixes by router, or none."""
+        (self.marked.discard if held is None else self.marked.add)(pair)
+        for router, other in (pair, pair[::-1]):
+            nets = (held or {}).get(router, set())
+            port, routes = self.cloud.rows(
+                router, other, *sorted(map(str, nets)),
+                marked=(router + len(nets)) % 2)
+            if held is None:
+                self.cloud.put('Logical_Router_Port', port)
+            if router in self.said:
+                self.held[router, pair] = nets
+                self.routes.setdefault(router, {})[other] = routes
+                self.put(router)
+
+    written_again = written
 
     @stateful.rule()
     def look(self):

@@ -9,6 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
+import itertools
 import time
 
 from oslotest import base
@@ -178,6 +179,29 @@ class PeeringsTest(base.BaseTestCase):
         self.cloud.router(3, '10.0.3.1/24', label=str(peers.key(5002)))
         self.assertEqual('created', self.cloud.states()[1, 'b'])
 
+    def test_a_name_that_another_router_gets_later(self):
+        """The rows of the peering tell which one has been meant."""
+        self.two()
+        self.cloud.say(1, {TARGET + 'b': 'r2', TARGET + 'c': 'r3'})
+        self.cloud.router(3, '10.0.3.1/24', a=1)
+        for number, name, other in ((1, 'b', 2), (1, 'c', 3), (2, 'a', 1),
+                                    (3, 'a', 1)):
+            self.cloud.rows(number, other, name=name)
+        created = {(1, 'b'): 'created', (1, 'c'): 'created',
+                   (2, 'a'): 'created', (3, 'a'): 'created'}
+        self.assertEqual(created, self.cloud.states())
+        self.cloud.router(4, '10.0.4.1/24', label='r2')
+        self.cloud.say(2, {TARGET + 'a': 'r1'})
+        self.cloud.router(5, '10.0.5.1/24', label='r1')
+        self.assertEqual(created, self.cloud.states())
+        # One that has rows with this router by another name, too.
+        self.cloud.router(3, '10.0.3.1/24', label='r2')
+        self.assertEqual({**created, (1, 'c'): 'pending',
+                          (3, 'a'): 'pending'}, self.cloud.states())
+        # The one that was meant has another name now.
+        self.cloud.router(2, '10.0.2.1/24', label='other')
+        self.assertEqual('pending', self.cloud.states()[1, 'b'])
+
     def test_bad_intents_cost_themselves(self):
         self.two()
         self.cloud.say(1, {TARGET + 'self': str(peers.key(1)),
@@ -232,6 +256,27 @@ class PeeringsTest(base.BaseTestCase):
         after = self.cloud.look()
         self.assertEqual(before[1, 'b'].sides, after[1, 'b'].sides)
 
+    def test_its_own_rows_without_marks_count_for_nothing(self):
+        """The port that they name is that of this router to another one."""
+        self.two()
+        before = self.cloud.look()[1, 'b']
+        port, routes = self.cloud.rows(1, 2, '10.0.2.0/24', marked=False)
+        self.cloud.port(port, '10.0.1.1/32', peer='x',
+                        name=ownership.peer_port(*before.pair.split('~')))
+        self.cloud.router(1, '10.0.1.1/24', routes=routes)
+        self.cloud.put('Logical_Router', 1, name='neutron-1',
+                       ports=[peers.key(100), peers.key(port)],
+                       static_routes=[peers.key(each) for each in routes],
+                       external_ids={'neutron:router_name': 'r1',
+                                     TARGET + 'b': 'r2'})
+        self.assertEqual(before.sides, self.cloud.look()[1, 'b'].sides)
+        one, two = before.pair.split('~')
+        for name in (f'ona-peer-{two}-{one}', f'ona-peer-{one}-{two}x',
+                     f'ona-peer-{one}-', f'lrp-{one}', ''):
+            self.cloud.route(routes[0], '10.0.2.0/24', '10.0.2.1',
+                             columns={'output_port': name})
+            self.assertEqual('conflict', self.cloud.states()[1, 'b'], name)
+
 
 class ConflictsTest(base.BaseTestCase):
 
@@ -275,6 +320,36 @@ class ConflictsTest(base.BaseTestCase):
         self.assertIn('10.0.2.128/25', self.conflict(3, 'b'))
         self.assertNotIn('10.0.2.128/25', self.conflict(2, 'c'))
 
+    def test_all_static_routes_but_default_routes(self):
+        self.cloud.router(1, '192.168.1.1/24', routes=(7,), b=2)
+        self.cloud.router(2, '10.8.1.1/24', a=1)
+        for prefix, nexthop, columns, state in (
+                ('10.8.0.0/16', 'discard', {}, 'conflict'),
+                ('10.8.0.0/16', '', {}, 'conflict'),
+                ('10.8.0.0/16', '192.168.1.9', {'policy': 'src-ip'},
+                 'conflict'),
+                ('10.8.0.0/16', '192.168.1.9', {'route_table': 'blue'},
+                 'conflict'),
+                ('10.8.0.0/16', '192.168.1.9', {'output_port': 'lrp-100'},
+                 'conflict'),
+                ('10.8.1.9/16', 'discard', {}, 'conflict'),
+                ('10.8.1.9', 'discard', {}, 'conflict'),
+                ('10.9.0.0/16', 'discard', {}, 'created'),
+                ('nonsense', 'discard', {}, 'created'),
+                ('0.0.0.0/0', 'discard', {}, 'created'),
+                ('0.0.0.0/0', '192.168.1.9', {'route_table': 'blue'},
+                 'created')):
+            self.cloud.route(7, prefix, nexthop, columns=columns)
+            self.assertEqual({state}, set(self.cloud.states().values()),
+                             (prefix, nexthop, columns))
+        # Nothing of them is given to the peer.
+        self.cloud.route(7, '10.9.0.0/16', '192.168.1.9',
+                         columns={'policy': 'src-ip'})
+        self.assertEqual(('192.168.1.0/24',), self.cloud.look()[1, 'b'].gives)
+        self.cloud.route(7, '10.8.0.0/16', 'discard', **{
+            ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE})
+        self.assertEqual({'created'}, set(self.cloud.states().values()))
+
     def test_a_next_hop_of_ones_own(self):
         self.cloud.router(1, '10.0.1.1/24', '172.16.0.1/24', b=2)
         self.cloud.router(2, '10.0.1.1/24', '172.16.1.1/24', a=1)
@@ -306,9 +381,36 @@ class ConflictsTest(base.BaseTestCase):
                          self.cloud.states())
         self.marked(1, 2, 901)
         self.assertEqual(lower, self.cloud.states())
+        self.cloud.put('Logical_Router_Port', 901)
+        self.cloud.rows(1, 2, marked=False)
+        self.assertEqual(lower, self.cloud.states())
         # One in conflict for another reason bars nobody.
         self.cloud.port(200, '10.0.2.1/24', '10.0.1.1/28')
         self.assertEqual('created', self.cloud.states()[1, 'c'])
+
+    def test_a_peer_takes_nothing_that_another_one_has(self):
+        """Whoever wants more later is in conflict, whatever its UUID."""
+        wanted = {1: '10.0.1.0/24', 2: '10.0.2.0/24', 3: '10.0.3.0/24',
+                  4: '10.0.4.0/24'}
+        for late, first in itertools.permutations((2, 3, 4), 2):
+            for prefix in ('10.0.{}.9/24', '10.0.{}.9/25', '10.0.0.9/16',
+                           '10.0.{}.9/23'):
+                self.cloud = peers.Cloud()
+                routes = [number for other in (2, 3, 4) for number in
+                          self.cloud.rows(1, other, wanted[other])[1]]
+                self.cloud.router(1, '172.16.0.1/24', routes=routes,
+                                  b=2, c=3, d=4)
+                for number in (2, 3, 4):
+                    self.cloud.router(number, f'10.0.{number}.1/24', a=1)
+                self.assertEqual({'created'}, {*self.cloud.states().values()})
+                self.cloud.port(100 * late, f'10.0.{late}.1/24',
+                                prefix.format(first))
+                found = self.cloud.states()
+                hub = {2: 'b', 3: 'c', 4: 'd'}[late]
+                self.assertEqual(
+                    {(1, hub), (late, 'a')},
+                    {where for where, state in found.items()
+                     if state == 'conflict'}, (late, first, prefix))
 
     def test_a_conflict_at_one_side_bars_nobody(self):
         """The second peer gives what the first one would, too."""

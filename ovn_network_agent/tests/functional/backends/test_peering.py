@@ -12,7 +12,10 @@
 
 """Backend peering on a real database."""
 
+import os
 import threading
+
+import fixtures
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
@@ -354,18 +357,29 @@ class LockTest(peerings.PeeringTestCase):
 
     def test_a_writer_without_work_passes_the_lock_on(self):
         """It has nothing to write that would fail."""
-        eyes = self.eyes(drivers=['network_peer'])
-        first = self.agent(eyes)
+        link = self.useFixture(fixtures.TempDir()).join('nb')
+        target = self.nb.remote.removeprefix('unix:')
+        os.symlink(target, link)
+        eyes = base.Eyes({**self.remotes(), 'nb': f'unix:{link}'},
+                         drivers=['network_peer'])
+        self.addCleanup(eyes.stop)
+        first = self.agent(eyes.start())
         wanted = self.peering()
         self.assertEqual({}, self.create(wanted, backend=first))
         woken = threading.Event()
         other = self.agent(wake=lambda reason, revived=(): woken.set())
         self.read_until(wanted)
         self.assertEqual([wanted.ref], [*self.delete(wanted, backend=other)])
-        eyes.databases['nb'].stop()
+        os.unlink(link)
+        eyes.databases['nb'].connection.idl.force_reconnect()
+        # The thread of the connection runs for it.
+        self.cloud.add_router('new')
         self.assertTrue(woken.wait(lock.PATIENCE + 2))
         self.assertEqual({}, self.delete(wanted, backend=other))
-        self.assertIn('OVN_Northbound is not ', first.lock.trouble)
+        self.assertIn('OVN_Northbound is not connected', first.lock.trouble)
+        os.symlink(target, link)
+        self.eventually(lambda: first.lock.state is lock_state.State.WAITING,
+                        lambda: first.lock.trouble)
 
     def test_reading_asks_for_no_lock(self):
         self.backend.read(frozenset())

@@ -25,6 +25,8 @@ the removal waits for that of the device.
 import dataclasses
 import re
 
+from oslo_log import log as logging
+
 from ovn_network_agent import evpn_names
 from ovn_network_agent import notices
 from ovn_network_agent import notyet
@@ -33,6 +35,7 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import evpn_instances
 
+LOG = logging.getLogger(__name__)
 # "line 12: " in messages of "vtysh -f".
 _PLACE = re.compile(r'^\s*line \d+: ')
 _NUMBER = re.compile(r'\d+')
@@ -61,6 +64,11 @@ class EvpnInstanceBackend(base.Backend):
     # A change of route targets takes longer than a second by itself, see
     # frr.evpn_steps.
     patience = 1.0
+
+    def __init__(self, conf):
+        super().__init__(conf)
+        # What the log has said of the operator's own instance.
+        self._lacks = ()
 
     def read(self, known):
         """Read the VNIs of the agent.
@@ -106,6 +114,8 @@ class EvpnInstanceBackend(base.Backend):
             [[r.vni, r.asn, r.router_id, r.rd, list(r.imports),
               list(r.exports)] for r in adds],
             [[r.vni] for r in deletes])
+        if adds:
+            self._tell_lacks()
         lists = {'adds': adds, 'deletes': deletes}
         failures = {lists[name][index].ref: reason
                     for name, index, reason in refused}
@@ -124,6 +134,13 @@ class EvpnInstanceBackend(base.Backend):
                     resource.ref, _waits(resource.vni, about)
                     if isinstance(left, Rest) else _refused(about))
         return failures
+
+    def _tell_lacks(self):
+        lacks = self._call(evpn_instances.read_lacks)
+        for text in lacks:
+            if text not in self._lacks:
+                LOG.warning('%s', text)
+        self._lacks = lacks
 
     def _call(self, function, *args):
         try:

@@ -22,13 +22,14 @@ from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.conf import network_peer
 from ovn_network_agent.ovn import peering_commands
 from ovn_network_agent.ovn import peering_rows
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock
+from ovn_network_agent.ovsdb import lock_state
 
-DRIVER = 'network_peer'
-LOCK = f'ovn_network_agent_{DRIVER}'
+LOCK = f'ovn_network_agent_{network_peer.GROUP}'
 _PATIENCE = 3.0
 _COMMANDS = {'set': peering_commands.SetPeering,
              'remove': peering_commands.RemovePeering}
@@ -49,7 +50,8 @@ class PeeringBackend(nb_writer.Writer):
         remotes = conf.ovn.ovn_nb_remote
         self.lock = lock.Lock(
             'nb', remotes if isinstance(remotes, str) else ','.join(remotes),
-            LOCK, conf.ovn.ovsdb_probe_interval, self._has_the_lock)
+            LOCK, conf.ovn.ovsdb_probe_interval, self._has_the_lock,
+            lambda: self._context.databases['nb'].trouble)
 
     def read(self, known):
         """Read all peerings in NB, none without the driver.
@@ -58,7 +60,7 @@ class PeeringBackend(nb_writer.Writer):
         :returns: list of :class:`resources.Peering`
         :raises base.BackendError: when the replica of NB is not usable
         """
-        if DRIVER not in self.conf.drivers:
+        if network_peer.GROUP not in self.conf.drivers:
             # The agents with the driver want them.
             return []
         try:
@@ -84,14 +86,14 @@ class PeeringBackend(nb_writer.Writer):
             asked for
         """
         state = self.lock.ask(_PATIENCE)
-        if state is lock.State.HELD:
+        if state is lock_state.State.HELD:
             try:
                 return super().apply(delta)
             except base.BackendError:
                 # Another agent may reach a server that this one does not.
                 self.lock.pass_on()
                 raise
-        if state is lock.State.NOT_CONNECTED:
+        if state is lock_state.State.NOT_CONNECTED:
             raise base.BackendError(self.lock.trouble)
         why = base.LeftToAnother(
             'the agent that has the lock of OVN_Northbound writes it')

@@ -79,12 +79,14 @@ class VniDevicesBackend(base.Backend):
     def apply(self, delta):
         """Make, repair or delete devices; see :meth:`base.Backend.apply`."""
         renewed = [r for r in delta.wanted if r.vni in self._lost]
+        failed = {}
         if renewed:
-            kernel.refused(privileged.lower_bridges, renewed,
-                           [r.vni for r in renewed])
-            self._ways.renewed(r.vni for r in renewed)
+            failed = kernel.refused(privileged.lower_bridges, renewed,
+                                    [r.vni for r in renewed])
+            self._ways.renewed(
+                [r.vni for r in renewed if r.ref not in failed])
             self._lost = set()
-        failed = _set(delta.wanted, False, (errno.EAGAIN,))
+        failed |= _set(delta.wanted, False, (errno.EAGAIN,))
         failed |= kernel.refused(privileged.delete_devices, delta.delete,
                                  [r.vni for r in delta.delete])
         down = [r for r in delta.wanted

@@ -20,18 +20,18 @@ from oslo_log import log as logging
 from ovn_network_agent import model
 from ovn_network_agent import printable
 from ovn_network_agent import resources
+from ovn_network_agent.conf import network_peer
 from ovn_network_agent.control import commands
 from ovn_network_agent.files import flaws
 from ovn_network_agent.ovn import peer_changes
 from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_routers
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import lock
+from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.ovsdb import writing
 
 LOG = logging.getLogger(__name__)
 
-DRIVER = 'network_peer'
 _KIND = resources.Peering.kind
 
 
@@ -119,12 +119,12 @@ class Peers:
     # -- the parts --------------------------------------------------------
 
     def _lock_state(self):
-        """A value of :class:`lock.State`, or 'not asked' so far."""
+        """A value of :class:`lock_state.State`, or 'not asked' so far."""
         found = next((
             each.lock for each in self._inside.reconciler.backends.all
             if resources.Peering in each.kinds), None)
         return (found.state.value if found and found.started else
-                lock.NOT_ASKED)
+                lock_state.NOT_ASKED)
 
     def _build(self, peering, table):
         """One intent, with the keys that the reference documents."""
@@ -135,10 +135,11 @@ class Peers:
                 'rows_why': row.reason if row else ''}
 
     def _need_the_driver(self):
-        if DRIVER not in self._conf.drivers:
+        if network_peer.GROUP not in self._conf.drivers:
             raise commands.Refused(
-                f'this agent has no driver {DRIVER}, which knows of '
-                'peerings; ask an agent that has it in [DEFAULT] drivers')
+                f'this agent has no driver {network_peer.GROUP}, which '
+                'knows of peerings; ask an agent that has it in [DEFAULT] '
+                'drivers')
 
     def _may_write(self):
         self._need_the_driver()

@@ -19,6 +19,7 @@ from ovn_network_agent.control import client
 from ovn_network_agent.ctl import exits
 from ovn_network_agent.ctl import socket_path
 from ovn_network_agent.ctl import tables
+from ovn_network_agent.ovsdb import lock_state
 
 # Seconds for an answer of the agent.
 ANSWER = 60.0
@@ -28,14 +29,6 @@ _HEADER = ['ROUTER', 'NAME', 'OTHER ROUTER', 'STATE', 'GIVES', 'TAKES', 'ROWS',
 _COLOURS = {'created': tables.GOOD, 'in place': tables.GOOD,
             'pending': tables.WARNING, 'conflict': tables.BAD,
             'error': tables.BAD, 'failed': tables.BAD, 'refused': tables.BAD}
-# By the state of the lock; not connected: by its reason.
-_WRITERS = {
-    'held': 'this agent writes the rows (it has the lock)',
-    'waiting': 'another agent writes the rows (it has the lock)',
-    'not connected': 'nobody knows which agent writes the rows: the lock '
-                     'cannot be asked for',
-    'not asked': 'this agent has had nothing to write, and has not asked for '
-                 'the lock'}
 
 
 def add(commands):
@@ -123,7 +116,7 @@ def text(found, stream):
     counts = collections.Counter(each['state'] for each in peerings)
     summary = ', '.join(f'{number:d} {state}' for state, number
                         in sorted(counts.items()))
-    return f'{lines}\n{summary}; {_WRITERS[found["lock"]]}\n'
+    return f'{lines}\n{summary}; {lock_state.WRITERS[found["lock"]]}\n'
 
 
 def of_change(done):

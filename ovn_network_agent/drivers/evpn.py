@@ -91,6 +91,9 @@ class EvpnDriver(base.Driver):
                 f'EVPN, because {why}', router=network.uuid)
             if not vni.problem:
                 yield from self._kept(network, vni, node)
+                if segment is not None and segments.usable(
+                        segment, bridges.served(self.settings)):
+                    yield from segments.mac_tweak(segment, port.mac)
             return
         yield from self._of_vni(vni, node)
         yield port

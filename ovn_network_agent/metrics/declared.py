@@ -93,6 +93,7 @@ VETH = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
 DIRECTIONS = ('received', 'sent')
 FAMILIES = ('ipv4', 'ipv6')
 PARTS = ('devices', 'frr')
+LOCKS = ('held', 'waiting', 'not connected')
 PEERINGS = ('pending', 'created', 'conflict', 'error')
 
 _PASS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -236,11 +237,12 @@ _SYSTEMS = (
     _gauge('ovn_connection_state',
            '1 while the agent is connected to the database and has loaded it, '
            'else 0. No series without OVN.', db=DATABASES),
-    _gauge('lock_held',
-           '1 if this agent has the lock of OVN_Northbound by which one agent '
-           'alone writes the rows of a driver, else 0. The sum over all '
-           'agents is 1, as soon as one of them has had something to write. '
-           'Missing before that.', lock=()),
+    _gauge('lock_state',
+           '1 for the present state of the lock of OVN_Northbound by which '
+           'one agent alone writes the rows of a driver, else 0. The sum of '
+           '"held" over all agents is 1, as soon as one of them has had '
+           'something to write. Missing on an agent that has had nothing.',
+           lock=(), state=LOCKS),
     _gauge('backend_readable',
            '1 if the last attempt to read or reach the system of a backend '
            'succeeded, else 0: then all metrics about its objects are the '

@@ -23,6 +23,7 @@ from ovn_network_agent.control import health
 from ovn_network_agent.metrics import collection
 from ovn_network_agent.metrics import present
 from ovn_network_agent.metrics import veth
+from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime import record
 from ovn_network_agent.watches import base
@@ -108,8 +109,10 @@ class Endpoint(base.Serving):
                                  else len(status.reasons)),
             'reconcile_interval_seconds': self._conf.reconcile_interval,
             'missing_chassis': len(view.dead),
-            'lock_held': {(lock.name,): int(lock.is_held)
-                          for lock in self._locks if lock.started},
+            'lock_state': {(lock.name, state.value): int(state is now)
+                           for lock in self._locks if lock.started
+                           for now in [lock.state]
+                           for state in lock_state.State},
             'log_messages_total': {
                 (level,): number for level, number
                 in log_counts.log_counts.counts.items()},

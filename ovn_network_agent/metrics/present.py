@@ -20,6 +20,7 @@ import collections
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent.conf import network_peer
 from ovn_network_agent.control import peers
 from ovn_network_agent.forward import standing
 from ovn_network_agent.netlink import neighbour_table
@@ -57,7 +58,7 @@ def of_view(snapshot, conf):
 
 def _peerings(snapshot, conf):
     """The intents of routers to peer, by state; None without the driver."""
-    if peers.DRIVER not in conf.drivers:
+    if network_peer.GROUP not in conf.drivers:
         return None
     states = collections.Counter(
         each.state for each in peers.of_view(snapshot))

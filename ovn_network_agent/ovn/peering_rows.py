@@ -139,10 +139,7 @@ def pair_at(router: str, table: str, row: Row) -> str:
 
 def pair_of(row: Row) -> str:
     """The peering whose mark a row has, or ''."""
-    pair = columns.entry(row, 'external_ids', ownership.EXT_ID_PEER)
-    return pair if pair and columns.entry(
-        row, 'external_ids', ownership.EXT_ID_MANAGED
-        ) == ownership.EXT_ID_MANAGED_VALUE else ''
+    return ownership.peer_of(columns.entries(row, 'external_ids'))
 
 
 def read(nb: Tables) -> Iterator[resources.Peering]:

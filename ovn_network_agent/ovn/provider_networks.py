@@ -124,9 +124,12 @@ class ProviderNetworks:
         names = self._rows.find('nb', _SWITCH, 'names').keys_of(switch)
         named = min((number for name, number in chosen if name in names),
                     default=0)
-        if named and (found is None or found.number != named):
-            return model.Vni(named)
-        return found
+        if not named or (found and found.number == named):
+            return found
+        # The lists of another VNI are not for this one.
+        return model.Vni(named) if found else next(
+            (vnis.named(row, named) for row in self._rows.rows(
+                'nb', _SWITCH, [switch])), model.Vni(named))
 
     def _with(self, number: int, chosen: Iterable[tuple[str, int]]
               ) -> Iterator[tuple[str, model.Vni]]:

@@ -51,6 +51,11 @@ def read(row: Row) -> tuple[model.Vni, ...]:
     return (_vni(row, _BGPVPN, text, KEYS[1]),)
 
 
+def named(row: Row, number: int) -> model.Vni:
+    """The VNI that options give a switch, with the lists of its row."""
+    return _vni(row, ownership.EXT_ID_EVPN, str(number), ownership.EXT_ID_VNI)
+
+
 def asserted(row: Row) -> model.Vni:
     """What the row of a router says that has this key."""
     own = columns.entry(row, 'external_ids', ownership.EXT_ID_VNI) or ''

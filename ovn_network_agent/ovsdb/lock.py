@@ -26,16 +26,18 @@ own, and so has a relay, so the lock is asked for at the leader only.
 """
 
 import contextlib
-import enum
 import socket
 import threading
+import time
 
 from oslo_log import log as logging
 from ovs import poller
 from ovs.db import idl as ovs_idl
 from ovsdbapp.backend.ovs_idl import idlutils
 
+from ovn_network_agent import backoff
 from ovn_network_agent import ovsdb
+from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.ovsdb import rpc
 from ovn_network_agent.ovsdb import streams
@@ -43,20 +45,11 @@ from ovn_network_agent.ovsdb import streams
 LOG = logging.getLogger(__name__)
 
 _CLOSE_TIMEOUT = 5
-
-
-#: In answers to an operator: the state of a lock that nothing needed so far.
-NOT_ASKED = 'not asked'
-
-
-class State(enum.Enum):
-    """Who has the lock."""
-
-    HELD = 'held'
-    #: another agent has it
-    WAITING = 'waiting'
-    #: the server has not answered
-    NOT_CONNECTED = 'not connected'
+# Seconds that a holder may be unable to write: a replica that is lost is
+# mostly back after two.
+PATIENCE = 5.0
+# Milliseconds between two looks whether it is able.
+_LOOK = 1000
 
 
 class Lock:
@@ -69,22 +62,28 @@ class Lock:
     :param probe_interval: milliseconds
     :param held: function without arguments, called on the thread of the lock
         each time that the lock comes
-    :ivar state: :class:`State`, set on the thread of the lock
+    :param hindrance: function without arguments, called on that thread;
+        returns why this agent cannot write, or ''
+    :ivar state: :class:`lock_state.State`, set on the thread of the lock
     """
 
     def __init__(self, database, remotes, name, probe_interval,
-                 held=lambda: None):
+                 held=lambda: None, hindrance=lambda: ''):
         self.name = name
-        self.state = State.NOT_CONNECTED
+        self.state = lock_state.State.NOT_CONNECTED
         self._database = ovsdb.SCHEMAS[database]
         self._remotes = remotes
         self._probe_interval = probe_interval
         self._held = held
+        self._hindrance = hindrance
         # Set while the server has answered.
         self._known = threading.Event()
         self._passing = False
         self._stopping = False
         self._thread = None
+        self._pause = backoff.FIRST
+        # Monotonic seconds; later ones while it has no lock, or can write.
+        self._able_at = 0.0
 
     @property
     def started(self):
@@ -94,14 +93,14 @@ class Lock:
     @property
     def is_held(self):
         """Whether this agent has the lock."""
-        return self.state is State.HELD
+        return self.state is lock_state.State.HELD
 
     @property
     def trouble(self):
         """The reason why the lock cannot be asked for, or ''."""
-        if self.state is not State.NOT_CONNECTED:
+        if self.state is not lock_state.State.NOT_CONNECTED:
             return ''
-        why = streams.last_reasons(
+        why = self._hindrance() or streams.last_reasons(
             idlutils.parse_connection(self._remotes)) or (
             f'no leader has answered at {self._remotes}')
         return f'the lock {self.name} of {self._database}: {why}'
@@ -110,7 +109,7 @@ class Lock:
         """Ask for the lock, if need be, and wait for the first answer.
 
         :param timeout: seconds
-        :returns: the :class:`State`, which may be another one soon
+        :returns: the :class:`lock_state.State`, which may be another one soon
         """
         if not self.started:
             self.start()
@@ -121,9 +120,10 @@ class Lock:
         """Ask for the lock, now and after each loss of the connection."""
         self._own, self._other = socket.socketpair()
         self._own.setblocking(False)
-        self._thread = threading.Thread(
+        thread = threading.Thread(
             target=self._run, daemon=True, name=f'lock-{self.name}')
-        self._thread.start()
+        thread.start()
+        self._thread = thread
 
     def pass_on(self):
         """Let the next one have the lock, and ask for it again after that.
@@ -140,50 +140,90 @@ class Lock:
             self._stopping = True
             self._other.send(b'.')
             self._thread.join(_CLOSE_TIMEOUT)
+            # The thread may end before it is woken.
+            if not self._thread.is_alive():
+                self._own.close()
+                self._other.close()
 
     # -- the thread -------------------------------------------------------
 
     def _run(self):
+        while not self._stopping:
+            try:
+                self._follow()
+            except Exception:
+                LOG.exception('Lock %s of %s', self.name, self._database)
+                self._wait(1000 * backoff.spread(self._pause))
+                self._pause = min(2 * self._pause, backoff.LAST)
+
+    def _follow(self):
+        """Follow the state of one connection until a stop or an error."""
         with contextlib.closing(_Idl(
                 self._remotes, self._database, self.name,
                 self._probe_interval)) as idl:
-            while not self._stopping:
-                try:
+            try:
+                while not self._stopping:
                     idl.run()
-                except Exception:
-                    LOG.exception('The connection of the lock %s', self.name)
-                    idl.force_reconnect()
-                self._note(idl)
-                waiting = poller.Poller()
-                waiting.fd_wait(self._own, poller.POLLIN)
-                idl.wait(waiting)
-                waiting.block()
-                if self._told() and self._passing:
-                    self._passing = False
-                    idl.force_reconnect()
-        self.state = State.NOT_CONNECTED
-        self._own.close()
-        self._other.close()
+                    self._note(idl.lock_state)
+                    self._leave_or_ask(idl)
+                    if self._wait(_LOOK if self.is_held or not idl.lock_name
+                                  else None, idl) and self._passing:
+                        self._passing = False
+                        idl.force_reconnect()
+            finally:
+                # Before the server gives the lock to the next one.
+                self._note(lock_state.State.NOT_CONNECTED)
 
-    def _told(self):
-        """Whether another thread has woken this one."""
+    def _leave_or_ask(self, idl):
+        """Have the lock only while this agent can write.
+
+        The next one would wait as long as this agent, which has no work, does
+        not even try.
+        """
+        hindrance = self._hindrance()
+        now = time.monotonic()
+        if not (hindrance and self.is_held):
+            self._able_at = now
+        elif now - self._able_at > PATIENCE:
+            LOG.info('Lock %s of %s is for others: %s', self.name,
+                     self._database, hindrance)
+            self._note(lock_state.State.NOT_CONNECTED)
+            idl.set_lock(None)
+        if not hindrance:
+            # Does nothing if it is asked for.
+            idl.set_lock(self.name)
+
+    def _wait(self, longest=None, idl=None):
+        """Wait for the connection, for another thread, or for some time.
+
+        :param longest: milliseconds
+        :returns: whether another thread has woken this one
+        """
+        waiting = poller.Poller()
+        waiting.fd_wait(self._own, poller.POLLIN)
+        if idl is not None:
+            idl.wait(waiting)
+        if longest is not None:
+            waiting.timer_wait(int(longest))
+        waiting.block()
         try:
             return bool(self._own.recv(64))
         except BlockingIOError:
             return False
 
-    def _note(self, idl):
-        state = idl.lock_state
+    def _note(self, state):
         if state is self.state:
             return
         self.state = state
-        if state is State.NOT_CONNECTED:
+        if state is lock_state.State.NOT_CONNECTED:
             self._known.clear()
         else:
             self._known.set()
         LOG.info('Lock %s of %s: %s', self.name, self._database, state.value)
-        if state is State.HELD:
+        if state is lock_state.State.HELD:
             self._held()
+        if state is not lock_state.State.NOT_CONNECTED:
+            self._pause = backoff.FIRST
 
 
 class _Idl(ovs_idl.Idl):
@@ -192,9 +232,9 @@ class _Idl(ovs_idl.Idl):
     def __init__(self, remotes, database, name, probe_interval):
         super().__init__(
             remotes, ovs_idl.SchemaHelper(None, {
-                'name': database, 'version': '0.0.0', 'tables': {}}),
-            probe_interval=probe_interval)
+                'name': database, 'version': '0.0.0', 'tables': {}}))
         self._session = rpc.Session.in_place_of(self._session)
+        # The library never probes a Unix socket of itself.
         self._session.reconnect.set_probe_interval(probe_interval)
         self._session.reconnect.set_backoff(*replica.pauses())
         self.set_lock(name)
@@ -211,9 +251,9 @@ class _Idl(ovs_idl.Idl):
 
     @property
     def lock_state(self):
-        """The :class:`State`."""
+        """The :class:`lock_state.State`."""
         if self._follows and self.has_lock:
-            return State.HELD
+            return lock_state.State.HELD
         if self._follows and self.is_lock_contended:
-            return State.WAITING
-        return State.NOT_CONNECTED
+            return lock_state.State.WAITING
+        return lock_state.State.NOT_CONNECTED

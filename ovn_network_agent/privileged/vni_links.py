@@ -68,13 +68,7 @@ def delete_devices(vnis):
         checks.integer(vni, 'VNI')
         vrf = found.get(evpn_names.vrf(vni))
         if vrf is not None and _is_ours(vrf, 'vrf'):
-            # Outside of the VRF, a machine's packets would find the main
-            # table.
-            _send(kernel, [
-                (0, vni_links.encode_flags(name, False))
-                for name, link in found.items()
-                if link.master == vrf.index and link.up and
-                evpn_names.is_vrf_end(name) and _is_ours(link, 'veth')])
+            _lower_ends(kernel, found, vrf)
         for name, kind in reversed(_names(vni)):
             if name in found and _is_ours(found[name], kind):
                 _delete(kernel, found[name])
@@ -215,7 +209,20 @@ def _delete_wrong(kernel, found, details, vni, wanted):
     if vxlan in found and details[vxlan].tunnel != wanted.tunnel:
         _delete(kernel, found.pop(vxlan))
     if vrf in found and found[vrf].vrf_table != wanted.table:
+        _lower_ends(kernel, found, found[vrf])
         _delete(kernel, found.pop(vrf))
+
+
+def _lower_ends(kernel, found, vrf):
+    """Set the agent's veth ends down that are in a VRF.
+
+    Outside of the VRF, the gateways of tenants would be addresses of the node.
+    """
+    _send(kernel, [
+        (0, vni_links.encode_flags(name, False))
+        for name, link in found.items()
+        if link.master == vrf.index and link.up and
+        evpn_names.is_vrf_end(name) and _is_ours(link, 'veth')])
 
 
 def _creations(vni, wanted, missing):

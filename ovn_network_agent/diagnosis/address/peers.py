@@ -16,17 +16,11 @@ from ovn_network_agent import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts as known
 from ovn_network_agent.diagnosis.address import verdicts
-from ovn_network_agent.ovsdb import lock
+from ovn_network_agent.ovsdb import lock_state
 
 _FEW = 3
 _AGENT = ('an agent with the driver network_peer repairs it at once: '
           '"ovn-network-agent-ctl peers" on such a node says which one writes')
-_WRITERS = {
-    lock.State.HELD.value: 'this agent has the lock, and writes the rows',
-    lock.State.WAITING.value: 'another agent has the lock, and writes the '
-                              'rows',
-    lock.NOT_ASKED: 'this agent has had nothing to write, and has not asked '
-                    'for the lock'}
 
 
 def judge(facts):
@@ -130,10 +124,10 @@ def _writer(said):
     """
     if isinstance(said, readers.Unread):
         return verdicts.unchecked('peering-writer', str(said))
-    state = said.get('lock')
-    if state in _WRITERS:
-        return verdicts.ok('peering-writer', _WRITERS[state])
+    state = said['lock']
+    if state != lock_state.State.NOT_CONNECTED.value:
+        return verdicts.ok('peering-writer', lock_state.WRITERS[state])
     return verdicts.warn(
-        'peering-writer', f'the lock of the writer: {state}',
+        'peering-writer', lock_state.WRITERS[state],
         'see the checks of the databases: "ovn-network-agent-ctl doctor '
         'nb-database"')

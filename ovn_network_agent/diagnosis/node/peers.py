@@ -13,14 +13,18 @@
 
 import collections
 
+from ovn_network_agent.conf import network_peer
 from ovn_network_agent.control import client
-from ovn_network_agent.control import peers
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import words
-from ovn_network_agent.ovsdb import lock
+from ovn_network_agent.engine import ledger
+from ovn_network_agent.ovsdb import lock_state
 
 _BAD = ('conflict', 'error')
 _ALL = '"ovn-network-agent-ctl peers" shows all of them'
+_OTHER = ('see "ovn-network-agent-ctl peers" on the node of the writer, the '
+          'one with ovn_network_agent_lock_state{state="held"}: it has other '
+          'intents, such as another peers_file, or it hangs')
 
 
 def read_peers(sources):
@@ -29,8 +33,9 @@ def read_peers(sources):
     :raises check.NotChecked: without the driver, and without an agent
     :raises control.client.NoAgent: when the agent does not answer
     """
-    if peers.DRIVER not in sources.conf.drivers:
-        raise check.NotChecked(f'[DEFAULT] drivers has no {peers.DRIVER}')
+    if network_peer.GROUP not in sources.conf.drivers:
+        raise check.NotChecked(f'[DEFAULT] drivers has no '
+                               f'{network_peer.GROUP}')
     try:
         return sources.peers()
     except client.NotRunning as error:
@@ -38,35 +43,49 @@ def read_peers(sources):
 
 
 def judge_peers(found):
-    """A conflict or an error of one peering, or of the lock, is a warning.
+    """A peering without its rows, or an agent without an answer of the lock.
+
+    A peering that is pending has no rows, and is no warning.
 
     :param found: see :func:`read_peers`
     """
-    peerings, fine = found['peerings'], True
+    peerings, writer, fine = found['peerings'], found['lock'], True
     for state in _BAD:
-        wrong = [f'{each["name"]} of router {each["router_name"]}: '
-                 f'{each["why"]}' for each in peerings
+        wrong = [f'{_called(each)}: {each["why"]}' for each in peerings
                  if each['state'] == state]
         if wrong:
             fine = False
             yield check.warn(f'peerings with {state}, which have no rows in '
                              f'OVN: {words.named(wrong)}', _ALL)
-    if found['lock'] == lock.State.NOT_CONNECTED.value:
+    away = [f'{_called(each)}: {each["rows"]} ({each["rows_why"]})'
+            for each in peerings if each['state'] == 'created' and
+            each['rows'] != ledger.State.IN_PLACE.value]
+    if away:
         fine = False
         yield check.warn(
-            'the lock of the agent that writes peerings cannot be asked for, '
-            'so this agent writes none', 'see nb-database: the lock is asked '
+            'peerings that are created, and whose rows are not in place: '
+            f'{words.named(away)}', _OTHER if writer ==
+            lock_state.State.WAITING.value else _ALL)
+    if writer == lock_state.State.NOT_CONNECTED.value:
+        fine = False
+        yield check.warn(
+            lock_state.WRITERS[writer], 'see nb-database: the lock is asked '
             'for at the leader of OVN_Northbound alone')
     if fine:
         counts = collections.Counter(each['state'] for each in peerings)
         yield check.ok(f'{counts["created"]:d} created, '
-                       f'{counts["pending"]:d} pending; lock of the writer: '
-                       f'{found["lock"]}')
+                       f'{counts["pending"]:d} pending; '
+                       f'{lock_state.WRITERS[writer]}')
+
+
+def _called(peering):
+    return f'{peering["name"]} of router {peering["router_name"]}'
 
 
 CHECKS = (
     check.Check(
         'peerings', 'OVN', 'with the driver network_peer and a running agent: '
-        'no peering is in conflict or has an error, and the lock of the '
-        'writer can be asked for', read_peers, judge_peers, ('agent',)),
+        'no peering is in conflict or has an error, the rows of all others '
+        'that are created are in place, and the lock of the writer can be '
+        'asked for', read_peers, judge_peers, ('agent',)),
 )

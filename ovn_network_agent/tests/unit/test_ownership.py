@@ -47,7 +47,9 @@ CONSTANTS = (('MARK_', ownership.MARKS), ('COOKIE_', ownership.COOKIES),
 # The options whose values must not be used twice.
 OPTIONS = (('_table_id', ownership.TABLES),
            ('_rule_priority', ownership.RULE_PRIORITIES),
-           ('_ct_zone', ownership.ZONES))
+           ('_ct_zone', ownership.ZONES),
+           ('allow_priority', ownership.POLICY_PRIORITIES),
+           ('drop_priority', ownership.POLICY_PRIORITIES))
 PLUGIN = '''\
 from ovn_network_agent import ownership
 from ovn_network_agent.drivers import base
@@ -84,7 +86,7 @@ class ClaimsTest(base.BaseTestCase):
         conf = configs.conf()
         found = set()
         for group in ('fip_route', 'veth_leak', 'port_forward',
-                      'gateway_drain'):
+                      'gateway_drain', 'network_peer'):
             for name, default in conf[group].items():
                 for word, claims in OPTIONS:
                     # Table 0 is the main table.
@@ -94,7 +96,7 @@ class ClaimsTest(base.BaseTestCase):
         self.assertEqual(
             {'route_rule_priority', 'veth_leak_table_id',
              'veth_leak_rule_priority', 'port_forward_table_id',
-             'port_forward_ct_zone'}, found)
+             'port_forward_ct_zone', 'allow_priority', 'drop_priority'}, found)
 
     def test_another_project_claims_numbers(self):
         claims = copy.deepcopy(ownership.COOKIES)

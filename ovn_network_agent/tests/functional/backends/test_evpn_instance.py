@@ -262,6 +262,10 @@ class TestUnderlay(vnis.EvpnTestCase):
                 'advertise-all-vni', 'neighbor ADDRESS activate'),
                 strict=True):
             self.assertIn(f'"router bgp 65011" / "{EVPN}" / "{line}"', text)
+        with self.assertLogs(evpn_instance.__name__, 'WARNING') as log:
+            for _attempt in range(2):
+                self.assertEqual({}, self.apply(create=(WANTED,)))
+        self.assertEqual(lacks, [each.getMessage() for each in log.records])
 
     def test_states(self):
         """As explain and doctor read them."""

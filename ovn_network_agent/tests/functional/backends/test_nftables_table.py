@@ -274,13 +274,14 @@ class FailureTest(base.NftTestCase):
 
     def test_nothing_but_a_table_of_ours(self):
         good = codec.pack(base.table(base.TARGET).content)
-        family, zone, vrf, ((vip, *flags, services),) = good
+        family, zone, vrf, ((vip, *flags, services),), vnis = good
         for bad in (
                 '}\ntable ip x {\n', '', 'flush ruleset', None, 1, [], (),
                 list(good), (family, zone, vrf), ('inet', *good[1:]),
                 ('ip6', *good[1:]), (family, '64000', *good[2:]),
-                (family, zone, 1, good[3]), (family, zone, vrf, ()),
-                *((family, zone, vrf, ((text, *flags, services),))
+                (family, zone, 1, *good[3:]),
+                (family, zone, vrf, (), vnis), (*good[:4], 1),
+                *((family, zone, vrf, ((text, *flags, services),), vnis)
                   for text in ('x', f'{vip} }}\nflush ruleset\n',
                                '2001:db8::1%x }\nflush ruleset\n'))):
             with self.assertRaises(OSError) as caught:

@@ -12,11 +12,15 @@
 
 """Backend peering on a real database."""
 
+import os
 import threading
+
+import fixtures
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.ovsdb import lock
+from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.tests.functional.backends import peerings
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -279,7 +283,7 @@ class TroubleTest(peerings.PeeringTestCase):
         eyes = self.eyes(drivers=['network_peer'])
         other = self.agent(eyes)
         self.backend.lock.ask = other.lock.ask = (
-            lambda timeout: lock.State.HELD)
+            lambda timeout: lock_state.State.HELD)
         for wanted in (self.peering(), self.peering(1, 3, name='y')):
             together = threading.Barrier(2)
             failures = []
@@ -304,7 +308,7 @@ class TroubleTest(peerings.PeeringTestCase):
         wanted = self.peering()
         eyes = self.eyes(drivers=['network_peer'])
         other = self.agent(eyes)
-        other.lock.ask = lambda timeout: lock.State.HELD
+        other.lock.ask = lambda timeout: lock_state.State.HELD
         base.meanwhile(self.backend, lambda: self.assertEqual(
             {}, self.create(wanted, backend=other)))
         self.assertEqual({}, self.create(wanted))
@@ -348,8 +352,34 @@ class LockTest(peerings.PeeringTestCase):
                           backend=first)
         self.assertTrue(woken.wait(1))
         self.assertEqual({}, self.delete(wanted, backend=other))
-        self.eventually(lambda: first.lock.state is lock.State.WAITING,
+        self.eventually(lambda: first.lock.state is lock_state.State.WAITING,
                         'it is the last in the queue')
+
+    def test_a_writer_without_work_passes_the_lock_on(self):
+        """It has nothing to write that would fail."""
+        link = self.useFixture(fixtures.TempDir()).join('nb')
+        target = self.nb.remote.removeprefix('unix:')
+        os.symlink(target, link)
+        eyes = base.Eyes({**self.remotes(), 'nb': f'unix:{link}'},
+                         drivers=['network_peer'])
+        self.addCleanup(eyes.stop)
+        first = self.agent(eyes.start())
+        wanted = self.peering()
+        self.assertEqual({}, self.create(wanted, backend=first))
+        woken = threading.Event()
+        other = self.agent(wake=lambda reason, revived=(): woken.set())
+        self.read_until(wanted)
+        self.assertEqual([wanted.ref], [*self.delete(wanted, backend=other)])
+        os.unlink(link)
+        eyes.databases['nb'].connection.idl.force_reconnect()
+        # The thread of the connection runs for it.
+        self.cloud.add_router('new')
+        self.assertTrue(woken.wait(lock.PATIENCE + 2))
+        self.assertEqual({}, self.delete(wanted, backend=other))
+        self.assertIn('OVN_Northbound is not connected', first.lock.trouble)
+        os.symlink(target, link)
+        self.eventually(lambda: first.lock.state is lock_state.State.WAITING,
+                        lambda: first.lock.trouble)
 
     def test_reading_asks_for_no_lock(self):
         self.backend.read(frozenset())

@@ -268,7 +268,7 @@ class LooksTest(LooksTestCase):
             found)
         self.assertIn('router r1 (neutron-r1) reaches 10.0.2.0/24',
                       found['peering'].evidence)
-        self.assertIn('this agent has the lock',
+        self.assertIn('this agent writes the rows',
                       found['peering-writer'].evidence)
 
     def test_explain_rows(self):
@@ -298,7 +298,7 @@ class LooksTest(LooksTestCase):
     def test_doctor(self):
         self.in_this_process()
         self.agree()
-        self.assertIn('2 created, 0 pending; lock of the writer: held',
+        self.assertIn('2 created, 0 pending; this agent writes the rows',
                       self.looked('peerings', doctor.OK))
         self.cloud.add_tenant('r1', 'more', '10.0.2.129/25')
         self.become(r1_db=('conflict', ''), r2_web=('conflict', ''))

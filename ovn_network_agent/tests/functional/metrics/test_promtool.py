@@ -80,6 +80,9 @@ CASES = {
                        8, 30, {'db': 'sb'}),
     'OVSDisconnected': (gauge('ovn_connection_state', 0, 1, db='ovs'),
                         8, 30, {'db': 'ovs'}),
+    'NoWriter': (
+        gauge('lock_state', 0, 1, lock='peer', state='held'), 8, 30,
+        {'lock': 'peer', 'instance': None, 'job': None}),
     'AddressesNotAnnounced': (gauge('announced_ips', 3, 4) |
                               plain('desired_ips', '4x90'), 8, 30, {}),
     'WithdrawalsHeld': (gauge('withdrawals_held', 20, 0), 7, 30, {}),
@@ -212,7 +215,7 @@ class PromtoolTest(base.BaseTestCase):
             values = {'ready': '1x60', 'build_info': '1x60',
                       'reconcile_interval_seconds': '60x60',
                       'last_reconcile_timestamp_seconds': '0+60x60',
-                      'ovn_connection_state': '1x60',
+                      'ovn_connection_state': '1x60', 'lock_state': '1x60',
                       'backend_readable': '1x60', 'vip_announced': '1x60',
                       'vrf_default_route_present': '1x60',
                       'local_routers': '2x60', 'desired_ips': '5x60',

@@ -113,8 +113,13 @@ class VnisTest(TwoNetworks, base.OvsdbTestCase):
         self.become(eyes, {'red': None, 'blue': None})
 
     def test_of_an_option(self):
+        self.say('red', **{TARGETS: '1:1'})
         eyes = self.eyes(drivers=['evpn'], evpn__vnis=['red:1001'])
-        self.become(eyes, {'red': 1001})
+        found = self.become(eyes, {'red': 1001})
+        self.assertEqual(('1:1',), found['red'].vni.imports)
+        self.say('red', **{TARGETS: '1:2'})
+        self.eventually(lambda: self.found(eyes)['red'].vni.imports ==
+                        ('1:2',), 'other targets')
 
     def test_two_networks_that_do_not_agree(self):
         for name, target in (('red', '1:1'), ('blue', '1:2')):

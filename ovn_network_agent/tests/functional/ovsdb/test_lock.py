@@ -17,16 +17,19 @@ import subprocess
 import sys
 import threading
 import time
+from unittest import mock
 
 from oslotest import base
 
+from ovn_network_agent import backoff
 from ovn_network_agent.ovsdb import lock
+from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.ovsdb import cluster
 from ovn_network_agent.tests.functional.ovsdb import tls
 
-HELD, WAITING = lock.State.HELD, lock.State.WAITING
+HELD, WAITING = lock_state.State.HELD, lock_state.State.WAITING
 # Seconds from the end of the holder's process to the next holder.
 HANDOVER = 1.0
 # Twice the probe interval of a server, 5 s without a row of Connection.
@@ -63,10 +66,11 @@ class Holder:
 
 class LockTestCase(base.BaseTestCase):
 
-    def lock(self, remote, name='x', ask=True):
+    def lock(self, remote, name='x', ask=True, **values):
         """A lock that is asked for; ``held`` is set when it comes."""
         held = threading.Event()
-        made = lock.Lock('nb', remote, name, 60000, held.set)
+        made = lock.Lock('nb', remote, name, 60000,
+                         **{'held': held.set, **values})
         made.held = held
         self.addCleanup(made.close)
         if ask:
@@ -101,7 +105,7 @@ class ServerTest(LockTestCase):
         self.assertEqual(('', ''), (first.trouble, second.trouble))
         self.assertIs(HELD, self.lock(self.server.remote, 'y').state)
         self.after(first.close, second, HANDOVER)
-        self.assertIs(lock.State.NOT_CONNECTED, first.state)
+        self.assertIs(lock_state.State.NOT_CONNECTED, first.state)
 
     def test_the_holder_is_killed(self):
         """The first one that waits has it; the next one still waits."""
@@ -124,13 +128,75 @@ class ServerTest(LockTestCase):
         self.server.kill()
         for each in both:
             waiting.eventually(
-                lambda each=each: each.state is lock.State.NOT_CONNECTED,
+                lambda each=each: each.state is lock_state.State.NOT_CONNECTED,
                 'the loss is known')
             self.assertIn('the lock x of OVN_Northbound: ', each.trouble)
         self.server.start()
         waiting.eventually(lambda: sorted(
             each.state.value for each in both) == ['held', 'waiting'],
             'an answer', 2 * ovsdb.DEADLINE)
+
+    def test_who_is_told_fails(self):
+        """The connection ends, and the next one alone has the lock."""
+        told = []
+
+        def held():
+            told.append(first.state)
+            if len(told) == 1:
+                gate.wait(ovsdb.DEADLINE)
+                raise RuntimeError('on purpose')
+        gate = threading.Event()
+        first = self.lock(self.server.remote, ask=False, held=held)
+        first.ask(ovsdb.DEADLINE)
+        second = self.lock(self.server.remote)
+        self.after(gate.set, second, HANDOVER)
+        waiting.eventually(lambda: first.state is WAITING,
+                           lambda: first.state)
+        second.close()
+        waiting.eventually(lambda: told == [HELD] * 2, lambda: told)
+        self.assertIs(HELD, first.state)
+
+    def test_errors_of_the_library(self):
+        """The lock is asked for again after a pause."""
+        for name in '__init__', 'run', 'wait':
+            failed = []
+            real = getattr(lock._Idl, name)
+
+            def fails(*arguments, real=real, failed=failed):
+                if not failed:
+                    failed.append(time.monotonic())
+                    raise RuntimeError('on purpose')
+                return real(*arguments)
+            with mock.patch.object(lock._Idl, name, fails):
+                asked = self.lock(self.server.remote)
+                waiting.eventually(lambda asked=asked: asked.state is HELD,
+                                   name)
+            self.assertGreaterEqual(time.monotonic() - failed[0],
+                                    backoff.FIRST / 2)
+            asked.close()
+
+    def test_a_holder_that_cannot_write(self):
+        """For a moment it keeps the lock, then it leaves it to others."""
+        why, held = [], []
+        first = self.lock(self.server.remote, held=lambda: held.append(1),
+                          hindrance=lambda: ''.join(why))
+        why.append('no way to write')
+        waiting.lasts(lambda: self.assertIs(HELD, first.state),
+                      lock.PATIENCE / 2)
+        why.clear()
+        waiting.lasts(lambda: self.assertIs(HELD, first.state), 1.5)
+        second = self.lock(self.server.remote)
+        self.after(lambda: why.append('no way to write'), second,
+                   lock.PATIENCE + 2)
+        self.assertIs(lock_state.State.NOT_CONNECTED, first.state)
+        self.assertIn('of OVN_Northbound: no way to write', first.trouble)
+        # Nobody waits, and it does not ask.
+        second.close()
+        waiting.lasts(lambda: self.assertIs(lock_state.State.NOT_CONNECTED,
+                                            first.state), 1.5)
+        why.clear()
+        waiting.eventually(lambda: first.state is HELD, lambda: first.state)
+        self.assertEqual([1, 1], held)
 
     def test_a_lock_that_is_not_asked_for(self):
         asked = self.lock(self.server.remote, ask=False)
@@ -169,7 +235,7 @@ class ClusterTest(LockTestCase):
         relay.start()
         for server in follower, relay:
             asked = self.lock(server.remote, ask=False)
-            self.assertIs(lock.State.NOT_CONNECTED, asked.ask(2))
+            self.assertIs(lock_state.State.NOT_CONNECTED, asked.ask(2))
             self.assertIn('no leader has answered', asked.trouble)
 
 

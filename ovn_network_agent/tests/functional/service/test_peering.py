@@ -27,14 +27,15 @@ from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import peering
 from ovn_network_agent.drivers import network_peer
-from ovn_network_agent.ovsdb import lock
+from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.backends import peerings
+from ovn_network_agent.tests.functional.metrics import base as metrics
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.ovsdb import test_lock
 from ovn_network_agent.tests.functional.service import base as services
 
-NAME = peering.DRIVER
+NAME = 'network_peer'
 MANY = 10000
 TARGET = ownership.EXT_ID_PEER_TARGET
 
@@ -263,6 +264,28 @@ class WaitTest(PeeringTestCase):
         self.well(agent)
         self.assertNotIn('peering', log.output)
 
+    def test_the_metric_tells_the_states_apart(self):
+        host = f'127.79.{os.getpid() >> 8 & 255:d}.{os.getpid() & 255:d}'
+        agent = self.agent(metrics__listen=f'{host}:{metrics.PORT:d}')
+        listener = metrics.Listener(host)
+
+        def states():
+            found = {each: listener.value('lock_state', lock=peering.LOCK,
+                                          state=each.value)
+                     for each in lock_state.State}
+            return [each for each, value in found.items() if value] if (
+                set(found.values()) == {0, 1}) else found
+        self.well(agent)
+        self.assertEqual(dict.fromkeys(lock_state.State), states())
+        self.agree()
+        for expected, then in (
+                (lock_state.State.WAITING, self.holder.end),
+                (lock_state.State.HELD, self.nb.kill),
+                (lock_state.State.NOT_CONNECTED, lambda: None)):
+            self.eventually(lambda expected=expected: states() == [expected],
+                            states)
+            then()
+
     def test_few_passes_while_it_waits(self):
         passes = services.Passes(self)
         agent = self.agent()
@@ -311,7 +334,7 @@ class WaitTest(PeeringTestCase):
         backend, = [each for each in agent._reconciler.backends.all
                     if each.name == 'peering']
         self.assertFalse(backend.lock.started)
-        self.assertIs(lock.State.NOT_CONNECTED, backend.lock.state)
+        self.assertIs(lock_state.State.NOT_CONNECTED, backend.lock.state)
 
 
 class StopTest(PeeringTestCase):

@@ -56,7 +56,7 @@ _COMMANDS = re.compile('|'.join((
     f'(?:fe80::a9fe:1 veth-provider|{BRIDGE}){_TAG}',
     f'(?:no )?ip(?:v6)? prefix-list {LIST} (?:seq \\d+ )?permit {_NET} '
     r'ge \d+ le \d+',
-    f'show ip(?:v6)? prefix-list (?:summary )?{LIST}(?: json)?',
+    f'show ip(?:v6)? prefix-list (?:summary )?{LIST}(?: seq \\d+)?(?: json)?',
     f'show ip(?:v6)? route {_OF_VRF} (?:static|kernel|connected|{_NET}) json',
     f'show ip(?:v6)? route {_OF_VRF} summary',
     f'show bgp {_OF_VRF} ipv[46] unicast (?:summary|{_NET}) json',

@@ -16,7 +16,7 @@ import io
 from oslotest import base
 
 from ovn_network_agent.ctl import peers
-from ovn_network_agent.ovsdb import lock
+from ovn_network_agent.ovsdb import lock_state
 
 PEER = {'router': 'u', 'router_name': 'web', 'name': 'db', 'target': 'u2',
         'state': 'created', 'why': '', 'gives': ['10.0.1.0/24'],
@@ -52,7 +52,8 @@ class TextTest(base.BaseTestCase):
             {**PEER, 'rows': 'waits', 'rows_why': 'the other one'}))
 
     def test_all_states_of_the_lock(self):
-        known = [*(each.value for each in lock.State), lock.NOT_ASKED]
+        known = [*(each.value for each in lock_state.State),
+                 lock_state.NOT_ASKED]
         self.assertEqual(len(known), len({
             self.text(PEER, lock=each) for each in known}))
 

@@ -21,6 +21,7 @@ from ovn_network_agent import model
 from ovn_network_agent.forward import standing
 from ovn_network_agent.gateways import drain
 from ovn_network_agent.metrics import declared
+from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.tests import tools
 
 page = tools.load('metrics')
@@ -53,6 +54,7 @@ class DeclaredTest(base.BaseTestCase):
                 (declared.PHASES, model.Phase),
                 (declared.VIPS, standing.State),
                 (declared.DRAINS, drain.Result),
+                (declared.LOCKS, lock_state.State),
                 (declared.PEERINGS, model.PeerState)):
             self.assertEqual({member.value for member in enumeration},
                              set(values))

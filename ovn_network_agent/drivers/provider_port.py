@@ -151,9 +151,10 @@ class ProviderPortDriver(base.Driver):
         if service.segment is None or not (found.bound or found.announced):
             yield from kept
             return
-        wanted = list(announcing.reachable(
+        wanted = [each for each in announcing.reachable(
             self.settings, node, found.address, service.segment, found.tag,
-            service.of_device, service.requires, found.announced))
+            service.of_device, service.requires)
+            if found.announced or each.stage < resources.Stage.ANNOUNCE]
         yield from wanted
         if not found.announced:
             refs = {each.ref for each in wanted}

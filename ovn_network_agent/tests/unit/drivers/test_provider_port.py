@@ -81,6 +81,12 @@ class ProviderPortTest(base.BaseTestCase):
         self.assertLessEqual({
             resources.Ref('announcement', ('vrf-provider', f'{ONE}/32')),
             resources.Ref('announced_route', (10, f'{ONE}/32'))}, refs)
+        # Its announcement is the only route without a VRF, and no other one
+        # comes for the moment in which ovn-controller starts.
+        for method in 'kernel', 'static':
+            self.assertEqual({'keep'}, set(self.kinds(
+                address(announced=False), frr__vrf_name='',
+                fip_route__announce_method=method)))
 
     def test_by_each_method_with_and_without_a_vrf(self):
         for kernel in (False, True):

@@ -36,7 +36,7 @@ PREFIX_LISTS = 'frr:prefix lists'
 # VNIs of FRR, and BGP instances of VRFs.
 FRR_VNIS = 'frr:vnis'
 # Routes of VNIs without the neighbours of their next hops.
-VNI_WAYS = 'kernel:ways of vnis'
+VNI_NEXT_HOPS = 'kernel:next hops of vnis'
 # The state that was written into a daemon, and that the daemon has forgotten.
 FRR_RESTARTED = 'frr:restarted'
 SWITCH_RESTARTED = 'ovs:restarted'

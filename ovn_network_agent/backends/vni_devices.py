@@ -26,7 +26,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
-from ovn_network_agent.backends import vni_ways
+from ovn_network_agent.backends import vni_next_hops
 from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.privileged import vni_links as privileged
 
@@ -41,7 +41,7 @@ class VniDevicesBackend(base.Backend):
 
     name = 'vni_devices'
     kinds = (resources.VniDevices,)
-    doubted_by = (notices.kernel('link'), notices.VNI_WAYS)
+    doubted_by = (notices.kernel('link'), notices.VNI_NEXT_HOPS)
     uses_known = False
     # For the time that a bridge is down.
     concurrent = True
@@ -51,8 +51,8 @@ class VniDevicesBackend(base.Backend):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._ways = vni_ways.Ways()
-        # The VNIs of which a former reading found the ways lost.
+        self._next_hops = vni_next_hops.NextHops()
+        # The VNIs that lacked neighbours for long at the last reading.
         self._lost = set()
 
     def read(self, known):
@@ -71,7 +71,7 @@ class VniDevicesBackend(base.Backend):
         vnis = {vni for name in ours
                 if (vni := evpn_names.vni_of_device(name))}
         self._lost = kernel.reading(
-            'neighbours', self._ways.lost) & vnis if vnis else set()
+            'neighbours', self._next_hops.lost) & vnis if vnis else set()
         there = [_resource(vni, ours, details, names) for vni in sorted(vnis)]
         return [dataclasses.replace(r, mtu=0) if r.vni in self._lost else r
                 for r in there]
@@ -83,7 +83,7 @@ class VniDevicesBackend(base.Backend):
         if renewed:
             failed = kernel.refused(privileged.lower_bridges, renewed,
                                     [r.vni for r in renewed])
-            self._ways.renewed(
+            self._next_hops.renewed(
                 [r.vni for r in renewed if r.ref not in failed])
             self._lost = set()
         failed |= _set(delta.wanted, False, (errno.EAGAIN,))

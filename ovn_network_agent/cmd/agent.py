@@ -58,7 +58,7 @@ from ovn_network_agent.watches import ovs_restarts  # noqa: E402
 from ovn_network_agent.watches import pace  # noqa: E402
 from ovn_network_agent.watches import surroundings  # noqa: E402
 from ovn_network_agent.watches import sysctls  # noqa: E402
-from ovn_network_agent.watches import vni_ways  # noqa: E402
+from ovn_network_agent.watches import vni_next_hops  # noqa: E402
 
 garbage.release()
 
@@ -224,8 +224,8 @@ def _observers(conf, paced):
         return found
     found += [*frr_observers.make(conf, beats, paced),
               ovs_restarts.make(conf, beats)]
-    if vni_ways.wanted(conf):
-        found.append(vni_ways.Ways(paced, beats))
+    if vni_next_hops.wanted(conf):
+        found.append(vni_next_hops.NextHops(paced, beats))
     if not conf.ovs.ovs_wrapper:
         found.append(flows.Flows(conf, paced))
     return found

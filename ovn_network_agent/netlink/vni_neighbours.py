@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The way to next hops behind VXLAN devices.
+"""The neighbours of next hops behind VXLAN devices.
 
 zebra gives each next hop of a type 5 route a neighbour on the bridge of the
 VNI, and the neighbour's MAC address an entry of the VXLAN device.  A route

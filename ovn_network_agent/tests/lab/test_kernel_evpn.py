@@ -23,7 +23,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import vni_devices
-from ovn_network_agent.backends import vni_ways
+from ovn_network_agent.backends import vni_next_hops
 from ovn_network_agent.privileged import vni_links
 from ovn_network_agent.tests.functional.netlink import base
 
@@ -198,13 +198,13 @@ class VniDevicesTest(EvpnCase):
     def test_a_bridge_without_neighbours_goes_down_and_up(self):
         """When that lasts; and not again soon, if it does not help."""
         now = [1000.0]
-        self.backend._ways = vni_ways.Ways(clock=lambda: now[0])
+        self.backend._next_hops = vni_next_hops.NextHops(clock=lambda: now[0])
         self.create(self.backend, DEVICES)
         self.ip('route add 198.51.100.0/24 via 192.0.2.12 dev br-1001 onlink '
                 f'proto bgp table {TABLE}')
         now[0] += 2
         self.assertEqual([DEVICES], self.read())
-        now[0] += vni_ways.LASTING
+        now[0] += vni_next_hops.LASTING
         found, = self.read()
         self.assertEqual((DEVICES.ref, 0), (found.ref, found.mtu))
         self.assertEqual([DEVICES], self.change(
@@ -213,7 +213,7 @@ class VniDevicesTest(EvpnCase):
         self.assertNotIn('198.51.100.0/24', self.routes(TABLE))
         self.ip('route add 198.51.100.0/24 via 192.0.2.12 dev br-1001 onlink '
                 f'proto bgp table {TABLE}')
-        for seconds, mtu in (2, 1450), (vni_ways.LASTING, 1450), (60, 0):
+        for seconds, mtu in (2, 1450), (vni_next_hops.LASTING, 1450), (60, 0):
             now[0] += seconds
             self.assertEqual([mtu], [each.mtu for each in self.read()])
 

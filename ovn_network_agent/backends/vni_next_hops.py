@@ -10,12 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which VNIs have lost the way to other nodes, for too long to be a moment.
+"""Which VNIs lack neighbours for their next hops, for longer than a moment.
 
 zebra may have a VNI as up, and routes of it, without the neighbours that these
 need, for example after zebra alone was started again.  It makes them anew when
 the bridge of the VNI goes down and up, which withdraws the VNI of this node
-for two seconds.  So a way has to lack for :data:`LASTING`, and if that does
+for two seconds.  So one has to lack for :data:`LASTING`, and if that does
 not help, the next attempts come later and later.
 """
 
@@ -28,7 +28,7 @@ from ovn_network_agent.netlink import vni_neighbours
 
 LOG = logging.getLogger(__name__)
 
-#: Seconds for which a way lacks before the bridge goes down.
+#: Seconds for which a neighbour lacks before the bridge goes down.
 LASTING = 10.0
 # Seconds between two readings, because the routes of BGP may be many.
 _FRESH = 1.0
@@ -36,7 +36,7 @@ _FRESH = 1.0
 _FIRST, _LAST = 60.0, 3600.0
 
 
-class Ways:
+class NextHops:
     """What lacks in the kernel, and since when.
 
     :param read: function as :func:`vni_neighbours.read_all`

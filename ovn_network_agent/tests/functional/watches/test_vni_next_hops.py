@@ -16,24 +16,24 @@ from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.netlink import test_vni_neighbours
 from ovn_network_agent.watches import heartbeat
-from ovn_network_agent.watches import vni_ways
+from ovn_network_agent.watches import vni_next_hops
 
 FAR, MAC = test_vni_neighbours.FAR, test_vni_neighbours.MAC
 VNI = test_vni_neighbours.VNI
 
 
-class WaysTest(test_vni_neighbours.VniNeighboursCase):
+class NextHopsTest(test_vni_neighbours.VniNeighboursCase):
 
     def setUp(self):
         super().setUp()
         self.told, self.now, self.vnis = [], 0.0, [object()]
         beats = heartbeat.Heartbeat(lambda: self.now)
         self.beats = beats
-        self.watch = vni_ways.Ways(self, beats)
+        self.watch = vni_next_hops.NextHops(self, beats)
         self.watch.start(None)
 
     def notice(self, word, by):
-        self.assertEqual(notices.VNI_WAYS, word)
+        self.assertEqual(notices.VNI_NEXT_HOPS, word)
         self.told.append(by)
 
     def wanted(self, kinds):
@@ -48,7 +48,7 @@ class WaysTest(test_vni_neighbours.VniNeighboursCase):
             self.beats.beat()
         return self.told
 
-    def test_a_way_that_lacks(self):
+    def test_a_next_hop_without_a_neighbour(self):
         self.assertIn(f'VNI {VNI} has no neighbour for its next hop {FAR}',
                       self.beat())
         self.vnis = []

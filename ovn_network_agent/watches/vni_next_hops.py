@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The watch of the ways from VNIs to other nodes.
+"""The watch of the next hops of VNIs.
 
 No program reports that a route of a VNI has no neighbour, so this watch looks
 at both in the kernel.  The backend decides what is to be done
-(:mod:`backends.vni_ways`).
+(:mod:`backends.vni_next_hops`).
 """
 
 from ovn_network_agent import notices
@@ -27,7 +27,7 @@ from ovn_network_agent.watches import base
 _EACH = 5
 
 
-class Ways(base.Observer):
+class NextHops(base.Observer):
     """Looks every few seconds while the agent has a VNI.
 
     :param pace: :class:`watches.pace.Pace`
@@ -75,8 +75,8 @@ class Ways(base.Observer):
             return
         if lost:
             self._pace.notice(
-                notices.VNI_WAYS, f'VNI {lost[0].vni:d} has no neighbour for '
-                f'its next hop {lost[0].via}')
+                notices.VNI_NEXT_HOPS, f'VNI {lost[0].vni:d} has no neighbour '
+                f'for its next hop {lost[0].via}')
 
 
 def wanted(conf):

@@ -1,0 +1,113 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Agents whose peerings are in a file, beside those in OVN."""
+
+import json
+import os
+import time
+
+import fixtures
+
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.functional.backends import peerings
+from ovn_network_agent.tests.functional.service import test_peering
+
+
+class FileTest(test_peering.PeeringTestCase):
+    """Peerings in a file: each change is in force within a second."""
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.useFixture(fixtures.TempDir()).join('peers.yaml')
+
+    def write(self, text):
+        with open(self.path + '.new', 'w') as opened:
+            opened.write(text)
+        os.rename(self.path + '.new', self.path)
+
+    def put(self, *pairs):
+        """The text of a file with entries of two routers each."""
+        self.write(json.dumps({'network_peers': [
+            {'name': f'x{number}',
+             'routers': [self.routers[one], self.routers[other]]}
+            for number, (one, other) in enumerate(pairs)]}))
+
+    def agent(self, **options):
+        return super().agent(network_peer__peers_file=self.path, **options)
+
+    def degraded(self, agent, part):
+        self.eventually(lambda: part in ' '.join(agent.status.reasons),
+                        lambda: agent.status.reasons)
+
+    def within_a_second(self, peers):
+        began = time.monotonic()
+        self.written(peers)
+        took = time.monotonic() - began
+        print(f'{self.id()}: {peers}: {took:.3f} s')
+        self.assertLess(took, 1.5)
+
+    def test_entries_come_and_go(self):
+        self.put(('r1', 'r2'))
+        agent = self.agent()
+        self.written(1)
+        self.well(agent)
+        self.transactions.since()
+        for number, pairs in enumerate((
+                (('r1', 'r2'), ('r2', 'r3')), (('r1', 'r2'),), ())):
+            self.put(*pairs)
+            self.within_a_second(2 - number)
+            self.well(agent)
+            self.assertEqual(1, self.transactions.since())
+
+    def test_a_file_in_doubt_withdraws_nothing(self):
+        self.put(('r1', 'r2'))
+        agent = self.agent()
+        self.written(1)
+        self.well(agent)
+        before = self.nb.content()
+        for change, part in ((lambda: os.unlink(self.path), 'No such file'),
+                             (lambda: self.write(''), 'one key'),
+                             (lambda: self.write('['), 'no YAML')):
+            change()
+            self.degraded(agent, part)
+            self.degraded(agent, f'stay as they were: {self.path}')
+            self.assertEqual(before, self.nb.content())
+        # What a router says counts as before, and so does the next good file.
+        self.agree('r2', 'r3', 'y')
+        self.written(2)
+        self.put(('r1', 'r3'))
+        self.eventually(lambda: {
+            dict(row['external_ids'][1])[peerings.PEER]
+            for row in self.ports()} == {
+                ownership.peer_pair(self.routers[one], self.routers[other])
+                for one, other in (('r1', 'r3'), ('r2', 'r3'))}, 'r1 and r3')
+        self.well(agent)
+
+    def test_a_bad_entry_costs_itself(self):
+        self.put(('r1', 'r2'), ('r1', 'r1'), ('r2', 'r3'))
+        agent = self.agent()
+        self.written(2)
+        self.degraded(agent, f'{self.path}, line 1: network_peers[1].routers: '
+                      'names one router twice')
+        self.put(('r1', 'r2'), ('r2', 'r3'))
+        self.well(agent)
+        self.written(2)
+
+    def test_another_file_after_a_reload(self):
+        self.put()
+        agent = self.agent()
+        self.well(agent)
+        self.path += '2'
+        self.put(('r1', 'r2'))
+        agent._conf.set_override('peers_file', self.path, 'network_peer')
+        self.within_a_second(1)

@@ -133,6 +133,17 @@ EVPN_RULE_PRIORITY = RULE_PRIORITIES.claim(1100, 'evpn')
 # of a peer in, and behind these the policies that drop all others.
 PEER_ALLOW_PRIORITY = POLICY_PRIORITIES.claim(600, 'network_peer: allow')
 PEER_DROP_PRIORITY = POLICY_PRIORITIES.claim(500, 'network_peer: drop')
+# The driver egress_ip: default of the priority of policies that lead machines
+# to several gateway ports; they come behind all policies that drop or allow.
+EGRESS_POLICY_PRIORITY = POLICY_PRIORITIES.claim(100, 'egress_ip')
+# Its rules: the way back to machines, the way out, and behind these the drop
+# of what machines send while there is no way out.
+EGRESS_RULE_PRIORITY = RULE_PRIORITIES.claim(range(1200, 1203), 'egress_ip')[0]
+# Its tables: the way back, and one with the routes of each link, by the index
+# of the link (unsigned 24 bits are enough for what the kernel gives).
+EGRESS_BACK_TABLE = TABLES.claim(44_000_000, 'egress_ip: way back')
+EGRESS_TABLES = TABLES.claim(
+    range(50_000_000, 50_000_000 + (1 << 24)), 'egress_ip')
 # Keepalive and hold time of BGP instances without any neighbour, in seconds:
 # the mark of the agent's instances in FRR, because nobody else chooses them.
 EVPN_TIMERS = (ROUTE_PROTOCOL, 3 * ROUTE_PROTOCOL)
@@ -291,6 +302,23 @@ EXT_ID_PEER = 'ovn-network-agent-peer'
 # Of rows that no router refers to: the UUID of the router whose side they are.
 EXT_ID_PEER_SIDE = 'ovn-network-agent-peer-side'
 
+# options or external_ids of Logical_Router rows, external_ids of
+# Logical_Switch and Port_Group rows, which operators write: the name of the
+# object of [egress_ip] file that has their machines, too.
+EXT_ID_EGRESS_SELECT = 'ovn-network-agent:egress-ip'
+# external_ids of the local Open_vSwitch row, which operators write: whether
+# this node may have egress addresses of the mode "host".
+EXT_ID_EGRESS_NODE = 'ovn-network-agent:egress'
+# external_ids of all rows of an egress address, beside EXT_ID_MANAGED: the
+# name of the object; of NAT rows by which a machine keeps its own address up
+# to the node: the egress address, and the chassis that translates.
+EXT_ID_EGRESS = 'ovn-network-agent-egress'
+EXT_ID_EGRESS_ADDRESS = 'ovn-network-agent-egress-address'
+EXT_ID_EGRESS_CHASSIS = 'ovn-network-agent-egress-chassis'
+# external_ids of the NB_Global row, with the name of a chassis behind: the
+# networks that this node can have egress addresses in.
+EXT_ID_EGRESS_NETWORKS = 'ovn-network-agent-egress-networks-'
+
 # The tags that routes of the agent may have in FRR.  A static route with such
 # a tag and with the next hop of the agent is the agent's.  FRR takes the lower
 # 24 bits of a kernel route's metric for its metric, so the tags have 23 bits.
@@ -343,10 +371,11 @@ def marks(of: Owner) -> dict[str, str]:
 def is_managed(external_ids: Mapping[str, str]) -> bool:
     """Whether a row carries the mark of an agent (of any node).
 
-    The rows of a peering have a writer of their own, and belong to no node.
+    The rows of peerings and egress addresses have a writer of their own, and
+    belong to no node.
     """
     return (external_ids.get(EXT_ID_MANAGED) == EXT_ID_MANAGED_VALUE and
-            EXT_ID_PEER not in external_ids)
+            not {EXT_ID_PEER, EXT_ID_EGRESS} & external_ids.keys())
 
 
 def peer_pair(one: str, other: str) -> str:

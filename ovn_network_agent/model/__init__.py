@@ -18,6 +18,11 @@ unchanged router, which then costs nothing in a pass.
 Drivers, also those of other projects, take all names from this package.
 """
 
+from ovn_network_agent.model.egress import EgressHost as EgressHost
+from ovn_network_agent.model.egress import EgressIp as EgressIp
+from ovn_network_agent.model.egress import EgressMachine as EgressMachine
+from ovn_network_agent.model.egress import EgressMode as EgressMode
+from ovn_network_agent.model.egress import EgressPlace as EgressPlace
 from ovn_network_agent.model.evpn import Vni as Vni
 from ovn_network_agent.model.gateways import MAINTENANCE as MAINTENANCE
 from ovn_network_agent.model.gateways import REDIRECT as REDIRECT

@@ -1,0 +1,53 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Options of the driver egress_ip."""
+
+from oslo_config import cfg
+
+from ovn_network_agent import ownership
+from ovn_network_agent.conf import types
+
+GROUP = 'egress_ip'
+# ovn-nb(5), table Logical_Router_Policy.
+_PRIORITIES = (1, 32767)
+
+OPTS = [
+    cfg.Opt(
+        'file', type=types.FilePath(), default='', mutable=True,
+        help='YAML file with egress addresses and the machines that leave '
+             'with them. The agent reads the file again when it changes. As '
+             'long as the file cannot be used, the egress addresses in force '
+             'stay. All agents with the driver need the same file. Empty '
+             '(the default) means none.'),
+    cfg.Opt(
+        'policy_priority', type=types.Integer(*_PRIORITIES),
+        default=ownership.EGRESS_POLICY_PRIORITY,
+        help='Priority of the policies that lead machines to several gateway '
+             'ports of their router (mode "ecmp"). Policies that drop or '
+             'allow need a higher one, and no other driver may write policies '
+             'of this priority. All agents with the driver need the same '
+             'one.'),
+    cfg.Opt(
+        'probe_port', type=types.Integer(0, 65535), default=6643,
+        help='TCP port on the address of the OVN tunnel at which agents ask '
+             'each other, every 5 seconds, whether they work. The same on '
+             'all nodes; 0 switches the questions off. With the files of '
+             '[ovn] for TLS, agents ask with TLS.'),
+    cfg.BoolOpt(
+        'cleanup_on_stop', default=False, mutable=True,
+        help='Whether the stop of the agent that writes the rows removes '
+             'them from OVN. With false (the default), the rows stay and '
+             'work. With true, machines leave with the address of their '
+             'router until another agent with the driver writes the rows '
+             'again. What this node itself translates (mode "host") ends '
+             'with the stop in any case.'),
+]

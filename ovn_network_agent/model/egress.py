@@ -1,0 +1,92 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Egress addresses: machines leave the cloud with an address that stays."""
+
+import dataclasses
+import enum
+
+
+class EgressMode(enum.Enum):
+    """Where the source of a packet is translated to the egress address."""
+
+    # By the router, at its only gateway port.
+    ROUTER = 'router'
+    # By the router, at several gateway ports at once.
+    ECMP = 'ecmp'
+    # By the kernel of the gateway, on another interface of the node.
+    HOST = 'host'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressMachine:
+    """One address of a port that a selection has."""
+
+    # Name of the Logical_Switch_Port.
+    port: str
+    address: str
+    # UUID of the Logical_Router row, '' without a router to the outside.
+    router: str
+    # Why it does not leave with an egress address of this object, or ''.
+    why: str = ''
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressPlace:
+    """A place that needs an egress address of one family.
+
+    A place is a router, one of its gateway ports, or the node that has its
+    gateway, by the mode.
+    """
+
+    # UUID of the Logical_Router row, and its names.
+    router: str
+    called: str
+    # Name of the gateway port, and its chassis if the mode is HOST.
+    port: str
+    chassis: str
+    # 4 or 6.
+    family: int
+    # '' without one, and the reason.
+    address: str
+    why: str = ''
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressIp:
+    """An object of the file, and what has become of it."""
+
+    name: str
+    mode: EgressMode
+    addresses: tuple[str, ...]
+    # Sorted.
+    places: tuple[EgressPlace, ...] = ()
+    machines: tuple[EgressMachine, ...] = ()
+    # Why nothing at all is written, or ''.
+    why: str = ''
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressHost:
+    """Machines behind one router that a node translates, by rows of NB."""
+
+    # Name of the object, and the egress address.
+    name: str
+    address: str
+    # The node, by the name of its chassis.
+    chassis: str
+    # UUID of the Logical_Router row, and the name of its gateway port.
+    router: str
+    port: str
+    # The address of the gateway port in this family: the way back.
+    via: str
+    # Addresses of machines, sorted.
+    machines: tuple[str, ...]

@@ -25,6 +25,7 @@ from oslo_log import log as logging
 from ovn_network_agent import model
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import source as drivers
+from ovn_network_agent.ovn import egress_hosts
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peerings
@@ -42,7 +43,8 @@ _Result = TypeVar('_Result')
 #: The sources of kinds of the model, which the core makes only if a driver
 #: asks about these.
 OF_MODEL: Mapping[type, type[drivers.Source]] = {
-    model.Peering: peerings.Peerings}
+    model.Peering: peerings.Peerings,
+    model.EgressHost: egress_hosts.EgressHosts}
 _FILE, _PEERS = peer_file.TABLE
 
 

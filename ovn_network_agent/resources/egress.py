@@ -1,0 +1,112 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Objects of the node by which it translates to egress addresses."""
+
+import dataclasses
+
+from ovn_network_agent.resources import base
+from ovn_network_agent.resources import kernel
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressTable(base.Resource):
+    """The nftables table of one family, but for its elements."""
+
+    # 'ip' or 'ip6'.
+    family: str
+    # Of its text, see nft.egress.digest.
+    digest: str
+
+    kind = 'egress_table'
+    key_fields = ('family',)
+    stage = base.Stage.GUARD
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressMachine(base.Resource):
+    """A machine whose packets leave a link translated, or not at all."""
+
+    # 'ip' or 'ip6'.
+    family: str
+    machine: str
+    link: str
+
+    kind = 'egress_machine'
+    key_fields = ('family', 'machine', 'link')
+    stage = base.Stage.GUARD
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressSource(base.Resource):
+    """The egress address of a machine on a link."""
+
+    # 'ip' or 'ip6'.
+    family: str
+    machine: str
+    link: str
+    address: str
+
+    kind = 'egress_source'
+    key_fields = ('family', 'machine', 'link')
+    stage = base.Stage.TRANSLATION
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressDrop(kernel.Rule):
+    """A policy rule that drops what a machine sends while there is no way.
+
+    Like all that keeps packets in, it comes first and goes last.
+    """
+
+    kind = 'egress_drop'
+    stage = base.Stage.GUARD
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressRoute(kernel.KernelRoute):
+    """A copy of a route of a link, or the way back to a machine.
+
+    It is in a table that only the rules of egress addresses name.
+    """
+
+    kind = 'egress_route'
+
+    @property
+    def subject(self) -> None:
+        """None: nothing is announced."""
+        return None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressAddress(kernel.Address):
+    """An egress address on a link, which the hosts there are told of."""
+
+    kind = 'egress_address'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressNetworks(base.Resource):
+    """The addresses of this node's links with their networks, in NB."""
+
+    # Name of this chassis.
+    chassis: str
+    # 'address/length', sorted.
+    addresses: tuple[str, ...]
+    # Names of chassis that are gone for good and still have an entry; only
+    # found, and never wanted.
+    gone: tuple[str, ...] = ()
+
+    kind = 'egress_networks'
+    key_fields = ('chassis',)
+    # The writer of rows may choose this node as soon as the entry is there.
+    stage = base.Stage.LEAD

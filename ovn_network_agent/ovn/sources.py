@@ -25,8 +25,9 @@ from oslo_log import log as logging
 from ovn_network_agent import model
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import source as drivers
+from ovn_network_agent.files import entries
+from ovn_network_agent.ovn import egress
 from ovn_network_agent.ovn import indexes
-from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovsdb import columns
@@ -42,15 +43,17 @@ _Result = TypeVar('_Result')
 #: The sources of kinds of the model, which the core makes only if a driver
 #: asks about these.
 OF_MODEL: Mapping[type, type[drivers.Source]] = {
+    model.EgressIp: egress.EgressIps,
     model.Peering: peerings.Peerings}
-_FILE, _PEERS = peer_file.TABLE
+#: The database of tables that are files.
+_FILE = 'file'
 
 
-class PeersFile(Protocol):
+class RowsFile(Protocol):
     """The intents in a file, which sources read as rows."""
 
     # Replaced as a whole.
-    content: peer_file.Content
+    content: entries.Content[Any]
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -74,10 +77,13 @@ class Sources:
     """Keeps the subjects of all sources up to date."""
 
     def __init__(self, sources: Iterable[drivers.Source],
-                 peers: PeersFile | None = None) -> None:
+                 files: Mapping[queries.Place, RowsFile] | None = None
+                 ) -> None:
         self._sources = [_Subjects(each) for each in sources]
-        self._peers = peers
-        self._ends: columns.Rows = {}
+        self._files = files or {}
+        # By table, the rows in the last update.
+        self._taken: dict[queries.Place, columns.Rows] = {
+            place: {} for place in self._files}
 
     def update(self, databases: queries.Databases, dirty: queries.Dirty,
                whole: bool) -> dict[type, Subjects]:
@@ -85,16 +91,19 @@ class Sources:
 
         :param whole: whether other rows may have changed, too
         """
-        before = self._ends
-        now = self._peers.content.ends if self._peers else before
-        if now is not before:
-            dirty = {**dirty, peer_file.TABLE: {
-                key for key in before.keys() | now.keys()
-                if before.get(key) != now.get(key)}}
-        databases = {**databases, _FILE: {_PEERS: now}}
+        taken = {place: each.content.rows
+                 for place, each in self._files.items()}
+        for place, now in taken.items():
+            before = self._taken[place]
+            if now is not before:
+                dirty = {**dirty, place: {
+                    key for key in before.keys() | now.keys()
+                    if before.get(key) != now.get(key)}}
+        databases = {**databases, _FILE: {
+            table: rows for (_file, table), rows in taken.items()}}
         found = {each.source.KIND: each.update(databases, dirty, whole)
                  for each in self._sources}
-        self._ends = now
+        self._taken = taken
         return found
 
     @property
@@ -110,7 +119,7 @@ class Sources:
         """
         return {place for each in self._sources
                 for place in each.source.INDEXES
-                if place != peer_file.TABLE and _less(
+                if place[0] != _FILE and _less(
                     before.get(each.source.KIND, {}),
                     now.get(each.source.KIND, {}))}
 
@@ -120,7 +129,8 @@ class Sources:
         return (*(f'{each.source.KIND.__name__} {name}: {why}'
                   for each in self._sources
                   for name, why in sorted(each.failed.items())),
-                *(self._peers.reasons if self._peers else ()))
+                *(reason for each in self._files.values()
+                  for reason in each.reasons))
 
 
 class _Find:

@@ -85,7 +85,8 @@ class View:
     :param jitter: see :class:`absence.Absence`
     :param dead_after: see :class:`tunnels.Tunnels`
     :param made_of_rows: the sources of drivers
-    :param peers: the file of peerings
+    :param files: the files of operators by table, see
+        :class:`ovn.sources.Sources`
     """
 
     def __init__(self, conf: Any,
@@ -97,13 +98,14 @@ class View:
                      lambda bridge, names: None),
                  jitter: float | None = None, dead_after: float = tunnels.DEAD,
                  made_of_rows: Iterable[source.Source] = (),
-                 peers: sources.PeersFile | None = None) -> None:
+                 files: Mapping[queries.Place, sources.RowsFile] | None = None
+                 ) -> None:
         self._conf = conf
         self._databases = databases
         self._asks_machines = plugins.asked(conf, plugins.MACHINES)
         self._builder = snapshot.Builder(conf.gateway_port,
                                          inputs.choice(conf))
-        self._sources = (sources.Sources(made_of_rows, peers)
+        self._sources = (sources.Sources(made_of_rows, files)
                          if made_of_rows else None)
         self._local = local_state.LocalState(conf, databases, look_at_ports)
         self._dirty: dict[queries.Place, set[Uuid]] = {}

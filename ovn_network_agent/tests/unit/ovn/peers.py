@@ -20,6 +20,7 @@ from ovs.db import types as ovs_types
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.files import entries
 from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_routers
 from ovn_network_agent.ovn import peering_rows
@@ -68,9 +69,10 @@ class Cloud:
         # By number of a router, its external_ids and its options.
         self.words = {}
         self.options = {}
-        self.peers = types.SimpleNamespace(content=peer_file.Content({}),
+        self.peers = types.SimpleNamespace(content=entries.Content({}),
                                            reasons=())
-        self.made = sources.Sources([peerings.Peerings()], self.peers)
+        self.made = sources.Sources([peerings.Peerings()],
+                                    {peer_file.TABLE: self.peers})
 
     def file(self, text):
         """Another content of the file of peerings."""

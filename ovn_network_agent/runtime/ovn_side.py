@@ -24,6 +24,7 @@ from ovn_network_agent import backoff
 from ovn_network_agent import notices
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import own_rows
+from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import view
@@ -46,13 +47,14 @@ class OvnSide:
     :param rows: :class:`watches.pace.Pace` for rows that put backends in
         doubt, None for the trigger; other rows cause no repair, so they wake
         the loop without a pace
+    :param tables: further ones, see :class:`ovn.view.View`
     :param times: further arguments of :class:`ovn.view.View`
     :ivar databases: dict of 'nb', 'sb', 'ovs' to Database
     :ivar view: :class:`ovn.view.View`
     """
 
     def __init__(self, conf, drivers, trigger, stopping, observers,
-                 rows=None, **times):
+                 rows=None, tables=None, **times):
         self._conf = conf
         self._drivers = drivers
         self._trigger = trigger
@@ -67,7 +69,9 @@ class OvnSide:
             conf, self.databases, trigger.fire, observers=observers,
             look_at_ports=surroundings.BridgePorts().look,
             made_of_rows=sources.of_drivers(self._drivers),
-            peers=self._peers, **times)
+            tables={**(tables or {}), **(
+                {peer_file.TABLE: self._peers} if self._peers else {})},
+            **times)
 
     def connect(self):
         """Begin to connect to each database on its own thread.

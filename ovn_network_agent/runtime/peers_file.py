@@ -27,7 +27,7 @@ _INTERVAL = 0.4
 
 
 class PeersFile:
-    """See :class:`ovn.sources.PeersFile`.
+    """See :class:`ovn.sources.Table`.
 
     :param conf: the oslo.config ConfigOpts
     :raises flaws.BadFile: when the file cannot be used at the start
@@ -41,6 +41,11 @@ class PeersFile:
             lambda: peer_file.load(conf), self._put,
             'peerings of the file', _INTERVAL)
         self.start, self.stop = self._file.start, self._file.stop
+
+    @property
+    def rows(self):
+        """The ends of the peerings, see :class:`ovn.sources.Table`."""
+        return self.content.ends
 
     @property
     def reasons(self):

@@ -18,6 +18,7 @@ from ovn_network_agent import ovsdb
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.files import flaws
 from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovsdb import once
 from ovn_network_agent.runtime import peers_file
@@ -52,9 +53,10 @@ def read(conf, drivers, timeout):
         table: columns[name, table] for database, table in sorted(places)
         if database == name}, chosen) for name, remote in remotes.items()}
     try:
-        kept = sources.Sources(made, peers_file.of_drivers(conf, drivers))
+        peers = peers_file.of_drivers(conf, drivers)
     except flaws.BadFile as error:
         raise readers.Unread(str(error)) from error
+    kept = sources.Sources(made, {peer_file.TABLE: peers} if peers else {})
     found = kept.update(rows, {}, True)
     return [(name, subject) for of_kind in found.values()
             for name, alone in sorted(of_kind.items())

@@ -68,14 +68,14 @@ class Cloud:
         # By number of a router, its external_ids and its options.
         self.words = {}
         self.options = {}
-        self.peers = types.SimpleNamespace(content=peer_file.Content({}),
-                                           reasons=())
-        self.made = sources.Sources([peerings.Peerings()], self.peers)
+        self.peers = types.SimpleNamespace(rows={}, reasons=())
+        self.made = sources.Sources([peerings.Peerings()],
+                                    {peer_file.TABLE: self.peers})
 
     def file(self, text):
         """Another content of the file of peerings."""
-        self.peers.content = peer_file.parse(
-            textwrap.dedent(text).encode(), FILE)
+        self.peers.rows = peer_file.parse(
+            textwrap.dedent(text).encode(), FILE).ends
 
     def put(self, table, number, **columns):
         """A new or changed row; without columns, one that is gone."""

@@ -28,6 +28,7 @@ from ovn_network_agent.conf import agent
 from ovn_network_agent.conf import announce
 from ovn_network_agent.conf import base
 from ovn_network_agent.conf import command_line
+from ovn_network_agent.conf import egress_ip
 from ovn_network_agent.conf import evpn
 from ovn_network_agent.conf import fip_route
 from ovn_network_agent.conf import frr
@@ -49,7 +50,7 @@ DAEMONS = tuple('privsep_' + name for name in (
     'kernel', 'ovs', 'frr', 'netfilter'))
 MODULES = (base, agent, ovn, ovs, frr, fip_route, announce, veth_leak,
            gateway_drain, port_forward, provider_port, tenant_network,
-           load_balancer, evpn, network_peer, metrics)
+           load_balancer, evpn, network_peer, egress_ip, metrics)
 
 
 def list_opts():

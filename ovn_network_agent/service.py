@@ -80,13 +80,14 @@ class AgentService(service.Service):
         self._conf = conf
         self._pace = paced or pace.Pace(
             functools.partial(base.doubted_kinds, backends))
+        self._stop = threading.Event()
         self._watchdog = watchdog.from_environment()
         probe = egress_probe.of_agent(conf, drivers, backends,
-                                      lambda: self._databases, self._watchdog)
+                                      lambda: self._databases, self._watchdog,
+                                      self._stop.is_set)
         self._observers = [*observers, *([probe] if probe else ()), self._pace]
         self.trigger = triggers.Trigger(conf.event_coalesce)
         self._pace.wakes(self.trigger)
-        self._stop = threading.Event()
         self._side = (
             alone.Alone(conf) if mode.forwards_only(conf) else
             side(conf, drivers, self.trigger, self._stop, self._observers,

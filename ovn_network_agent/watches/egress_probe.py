@@ -23,7 +23,6 @@ import time
 
 from oslo_log import log as logging
 
-from ovn_network_agent import model
 from ovn_network_agent.conf import egress_ip
 from ovn_network_agent.conf import tls
 from ovn_network_agent.metrics import declared
@@ -41,14 +40,14 @@ INTERVAL = 5.0
 # a pass with FRR in it may take some seconds.  A loop that waits gives one
 # each third of this time.
 SILENCE = 30.0
+# A round that takes so many times its limit was late itself.
+_LATE = 1.5
 _TEXT = 'text/plain; charset=utf-8'
-_WORDS = {model.Phase.RESTORING: 'starting',
-          model.Phase.RUNNING: egress_question.READY}
 # The backend whose lock the writer has.
 _BACKEND = 'egress'
 
 
-def of_agent(conf, drivers, backends, databases, watchdog):
+def of_agent(conf, drivers, backends, databases, watchdog, stopping):
     """The probe of an agent, None where nobody wants it.
 
     :param conf: the oslo.config ConfigOpts
@@ -57,6 +56,8 @@ def of_agent(conf, drivers, backends, databases, watchdog):
     :param databases: function without arguments that returns the databases,
         see :class:`EgressProbe`
     :param watchdog: :class:`runtime.watchdog.Watchdog`
+    :param stopping: function without arguments that returns whether the agent
+        has been asked to stop
     """
     if not conf.egress_ip.probe_port or all(
             driver.name != egress_ip.GROUP for driver in drivers):
@@ -64,7 +65,8 @@ def of_agent(conf, drivers, backends, databases, watchdog):
     locks = [each.lock for each in backends
              if each.name == _BACKEND and each.lock]
     return EgressProbe(conf, databases,
-                       lambda: any(each.is_held for each in locks), watchdog)
+                       lambda: any(each.is_held for each in locks), watchdog,
+                       stopping)
 
 
 class Findings:
@@ -88,21 +90,19 @@ class EgressProbe(base.Observer):
     :param writes: function without arguments that returns whether this agent
         writes the rows of egress addresses
     :param watchdog: :class:`runtime.watchdog.Watchdog`
-    :param interval: seconds between two rounds
-    :param silence: see :data:`SILENCE`
+    :param stopping: see :func:`of_agent`
     :ivar table: :class:`Findings`
     """
 
-    def __init__(self, conf, databases, writes, watchdog, interval=INTERVAL,
-                 silence=SILENCE):
+    def __init__(self, conf, databases, writes, watchdog, stopping):
         self._port = conf.egress_ip.probe_port
         self._files = tls.between_agents(conf)
         self._databases = databases
         self._writes = writes
         self._watchdog = watchdog
-        watchdog.also_within(silence / 3)
-        self._interval, self._silence = interval, silence
+        watchdog.also_within(SILENCE / 3)
         self._trigger = self._node = None
+        self._agent_stops = stopping
         self._wake, self._stopping = threading.Event(), False
         # By address; replaced as a whole, as the four below.
         self._servers = {}
@@ -145,7 +145,7 @@ class EgressProbe(base.Observer):
                          daemon=True).start()
 
     def seen(self, snapshot):
-        """Note who this node is, and the phase of its agent."""
+        """Note who this node is."""
         first, self._node = self._node is None, snapshot.node
         if first:
             # The replicas are there.
@@ -159,10 +159,13 @@ class EgressProbe(base.Observer):
     # -- on the threads of the servers ------------------------------------
 
     def _page(self):
-        node, word = self._node, 'stuck'
-        if time.monotonic() - self._watchdog.last <= self._silence:
-            word = _WORDS.get(node.phase if node else model.Phase.RESTORING,
-                              'draining')
+        node = self._node
+        if time.monotonic() - self._watchdog.last > SILENCE:
+            word = 'stuck'
+        elif self._agent_stops():
+            word = 'draining'
+        else:
+            word = egress_question.READY if node else 'starting'
         return (200 if word == egress_question.READY else 503, _TEXT,
                 egress_question.line(word, node.chassis if node else ''))
 
@@ -178,8 +181,7 @@ class EgressProbe(base.Observer):
                 LOG.debug('No health probe: %s', error)
             except Exception:
                 LOG.exception('The health probe failed')
-            self._wake.wait(max(0.0, began + self._interval -
-                                time.monotonic()))
+            self._wake.wait(max(0.0, began + INTERVAL - time.monotonic()))
             self._wake.clear()
         for each in self._servers.values():
             each.stop()
@@ -224,8 +226,13 @@ class EgressProbe(base.Observer):
             # This says nothing about others.
             self._trouble = str(error)
             return
+        began = time.monotonic()
         found = egress_question.ask(targets, self._port, context)
-        if not self._writes():
+        took = time.monotonic() - began
+        if took > _LATE * egress_question.LIMIT or not self._writes():
+            # An agent without a processor, or that was stopped meanwhile,
+            # says nothing about others.
+            LOG.debug('A round of health probes took %.1f s', took)
             return
         results = collections.Counter(each.result for each in found.values())
         self._results = {result: number + results[result]

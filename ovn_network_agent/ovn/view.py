@@ -23,6 +23,7 @@ import contextlib
 import dataclasses
 import math
 import time
+import types
 from typing import Any
 
 from oslo_log import log as logging
@@ -85,8 +86,7 @@ class View:
     :param jitter: see :class:`absence.Absence`
     :param dead_after: see :class:`tunnels.Tunnels`
     :param made_of_rows: the sources of drivers
-    :param files: the files of operators by table, see
-        :class:`ovn.sources.Sources`
+    :param tables: the tables that sources read beside OVN
     """
 
     def __init__(self, conf: Any,
@@ -98,14 +98,14 @@ class View:
                      lambda bridge, names: None),
                  jitter: float | None = None, dead_after: float = tunnels.DEAD,
                  made_of_rows: Iterable[source.Source] = (),
-                 files: Mapping[queries.Place, sources.RowsFile] | None = None
+                 tables: sources.Tables = types.MappingProxyType({})
                  ) -> None:
         self._conf = conf
         self._databases = databases
         self._asks_machines = plugins.asked(conf, plugins.MACHINES)
         self._builder = snapshot.Builder(conf.gateway_port,
                                          inputs.choice(conf))
-        self._sources = (sources.Sources(made_of_rows, files)
+        self._sources = (sources.Sources(made_of_rows, tables)
                          if made_of_rows else None)
         self._local = local_state.LocalState(conf, databases, look_at_ports)
         self._dirty: dict[queries.Place, set[Uuid]] = {}

@@ -216,7 +216,7 @@ class PeeringsTest(base.BaseTestCase):
                 ('a', 'r3', ''), ('a', 'nobody', ''), ('a', 'r1', '')):
             _made, said = peer_changes.trial(
                 nb, nb['Logical_Router'][peers.key(1)], name, target,
-                self.cloud.peers.content)
+                peer_file.Content(self.cloud.peers.rows))
             self.assertEqual(objection, said, (name, target))
 
     def test_a_name_that_another_router_gets_later(self):

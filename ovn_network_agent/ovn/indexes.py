@@ -275,7 +275,7 @@ def _label_keys(row: Row) -> Iterable[str]:
 
 def network_names(row: Row) -> Iterable[str]:
     return selection.names(
-        directory.NEUTRON_PREFIX, str(row.uuid), row.name,
+        directory.NEUTRON_PREFIX, str(row.uuid), columns.atom(row, 'name'),
         columns.entry(row, 'external_ids', directory.NETWORK_NAME) or '')
 
 

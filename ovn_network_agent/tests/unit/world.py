@@ -62,6 +62,7 @@ BACKENDS = {
     'gateway_priority': (resources.GatewayPriority,),
     'advertised': (resources.Advertised,),
     'peering': (resources.Peering,),
+    'egress': (resources.EgressRows,),
     'stale_route': (resources.StaleRoute,),
     'bfd_timers': (resources.BfdTimers,),
     'frr_prefix_list': (resources.PrefixListEntry,),

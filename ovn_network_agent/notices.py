@@ -25,6 +25,7 @@ BFD_TIMERS = 'nb:bfd timers'
 EGRESS_NETWORKS = 'nb:egress networks'
 # A chassis is gone for good, or back.
 PEERINGS = 'nb:peerings'
+EGRESS = 'nb:egress addresses'
 CHASSIS_GONE = 'sb:chassis gone'
 # The chassis or the host name of this node is known, or is another one.
 IDENTITY = 'identity'

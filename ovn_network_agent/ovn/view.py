@@ -24,6 +24,7 @@ import contextlib
 import dataclasses
 import math
 import time
+import types
 from typing import Any
 
 from oslo_log import log as logging
@@ -86,7 +87,7 @@ class View:
     :param jitter: see :class:`absence.Absence`
     :param dead_after: see :class:`tunnels.Tunnels`
     :param made_of_rows: the sources of drivers
-    :param peers: the file of peerings
+    :param tables: the tables that sources read beside OVN
     """
 
     def __init__(self, conf: Any,
@@ -98,14 +99,15 @@ class View:
                      lambda bridge, names: None),
                  jitter: float | None = None, dead_after: float = tunnels.DEAD,
                  made_of_rows: Iterable[source.Source] = (),
-                 peers: sources.PeersFile | None = None) -> None:
+                 tables: sources.Tables = types.MappingProxyType({})
+                 ) -> None:
         self._conf = conf
         self._databases = databases
         self._wake = wake
         self._asks_machines = plugins.asked(conf, plugins.MACHINES)
         self._builder = snapshot.Builder(conf.gateway_port,
                                          inputs.choice(conf))
-        self._sources = (sources.Sources(made_of_rows, peers)
+        self._sources = (sources.Sources(made_of_rows, tables)
                          if made_of_rows else None)
         self._local = local_state.LocalState(conf, databases, look_at_ports,
                                              wake)

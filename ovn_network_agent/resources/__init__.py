@@ -39,6 +39,11 @@ from ovn_network_agent.resources.egress import EgressNetworks as EgressNetworks
 from ovn_network_agent.resources.egress import EgressRoute as EgressRoute
 from ovn_network_agent.resources.egress import EgressSource as EgressSource
 from ovn_network_agent.resources.egress import EgressTable as EgressTable
+from ovn_network_agent.resources.egress_rows import EgressNat as EgressNat
+from ovn_network_agent.resources.egress_rows import (
+    EgressPolicy as EgressPolicy,
+)
+from ovn_network_agent.resources.egress_rows import EgressRows as EgressRows
 from ovn_network_agent.resources.evpn import EvpnInstance as EvpnInstance
 from ovn_network_agent.resources.evpn import VniDevices as VniDevices
 from ovn_network_agent.resources.evpn import VniPort as VniPort

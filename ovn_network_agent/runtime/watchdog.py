@@ -20,6 +20,7 @@ flag, so a loop that hangs is silent.
 import math
 import os
 import threading
+import time
 
 from oslo_log import log as logging
 
@@ -37,9 +38,8 @@ class Watchdog:
 
     :param interval: seconds after which the supervisor takes a silent process
         for dead, math.inf without a supervisor that watches
-    :ivar pause: seconds after which a waiting loop has to call :attr:`alive`
-    :ivar alive: function that gives a sign of life; it only sets a flag, so
-        the engine can call it at each step of a pass
+    :ivar pause: seconds after which a waiting loop has to call :meth:`alive`
+    :ivar last: when the loop gave its last sign of life, monotonic seconds
     """
 
     def __init__(self, interval):
@@ -48,11 +48,20 @@ class Watchdog:
         self._sign = threading.Event()
         self._ended = threading.Event()
         self._thread = None
-        self.alive = self._sign.set
+        self.last = time.monotonic()
+
+    def alive(self):
+        """Give a sign of life, so quickly that each step of a pass can."""
+        self.last = time.monotonic()
+        self._sign.set()
+
+    def also_within(self, seconds):
+        """Have a waiting loop give signs for somebody else, too."""
+        self.pause = min(self.pause, seconds)
 
     def start(self):
         """Begin to pass the signs on, if a supervisor watches."""
-        if self.pause == math.inf or self._thread is not None:
+        if self._between == math.inf or self._thread is not None:
             return
         self._thread = threading.Thread(target=self._pass_on, daemon=True,
                                         name='watchdog')

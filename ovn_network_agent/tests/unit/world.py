@@ -65,6 +65,7 @@ BACKENDS = {
     'gateway_priority': (resources.GatewayPriority,),
     'advertised': (resources.Advertised,),
     'peering': (resources.Peering,),
+    'egress': (resources.EgressRows,),
     'stale_route': (resources.StaleRoute,),
     'bfd_timers': (resources.BfdTimers,),
     'egress_networks': (resources.EgressNetworks,),

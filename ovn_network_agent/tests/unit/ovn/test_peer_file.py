@@ -18,6 +18,7 @@ import textwrap
 from oslotest import base
 
 from ovn_network_agent import iptext
+from ovn_network_agent.files import entries
 from ovn_network_agent.files import flaws
 from ovn_network_agent.ovn import peer_changes
 from ovn_network_agent.ovn import peer_file
@@ -43,7 +44,7 @@ class ContentTest(base.BaseTestCase):
         found = parsed(text)
         self.assertEqual((), found.flaws)
         return [(end.router, end.name, end.intent.target, end.intent.exports,
-                 end.intent.imports) for end in found.ends.values()]
+                 end.intent.imports) for end in found.rows.values()]
 
     def test_one_name_for_both(self):
         self.assertEqual([('r1', 'x', 'r2', None, None),
@@ -101,7 +102,7 @@ class ContentTest(base.BaseTestCase):
             found = parsed(textwrap.dedent(TWO) + f'- {entry}\n'
                            '- {name: y, routers: [r1, r3]}\n')
             self.assertEqual(['r1', 'r2', 'r1', 'r3'], [
-                end.router for end in found.ends.values()], entry)
+                end.router for end in found.rows.values()], entry)
             flaw, = found.flaws
             self.assertTrue(flaw.startswith(
                 f'{peers.FILE}, line {line:d}: network_peers[1]'), flaw)
@@ -216,7 +217,7 @@ class PeeringsTest(base.BaseTestCase):
                 ('a', 'r3', ''), ('a', 'nobody', ''), ('a', 'r1', '')):
             _made, said = peer_changes.trial(
                 nb, nb['Logical_Router'][peers.key(1)], name, target,
-                self.cloud.peers.content)
+                entries.Content(self.cloud.peers.rows))
             self.assertEqual(objection, said, (name, target))
 
     def test_a_name_that_another_router_gets_later(self):

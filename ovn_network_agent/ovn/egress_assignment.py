@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which place gets which egress address.  Pure.
+
+All agents compute the same from the same rows, so only one has to write.
+"""
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Sequence
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Spot:
+    """A place that needs an address of one family."""
+
+    key: str
+    # What it can have.
+    valid: frozenset[str]
+    # What it has, normally one; and what its routers have at any place.
+    present: frozenset[str] = frozenset()
+    former: frozenset[str] = frozenset()
+    # The number of addresses that other objects have there.
+    load: int = 0
+    # Whether it may get an address that it does not have.
+    accepts: bool = True
+
+
+def assign(spots: Collection[Spot],
+           addresses: Sequence[str]) -> dict[str, str]:
+    """The addresses of places by their keys.
+
+    What is there and valid stays.  A place without an address gets a free one
+    of its routers', as their gateways have moved, or else the first: the place
+    with the fewest is the first one.
+    """
+    made: dict[str, str] = {}
+    free = list(addresses)
+
+    def give(spot: Spot, wanted: Iterable[str]) -> None:
+        address = next((each for each in wanted
+                        if each in free and each in spot.valid), None)
+        if spot.key not in made and address is not None:
+            made[spot.key] = address
+            free.remove(address)
+    in_order = sorted(spots, key=lambda each: (each.load, each.key))
+    for spot in in_order:
+        give(spot, sorted(spot.present))
+    in_order = [spot for spot in in_order if spot.accepts]
+    for spot in in_order:
+        give(spot, sorted(spot.former))
+    for spot in in_order:
+        give(spot, addresses)
+    return made

@@ -25,6 +25,7 @@ from ovn_network_agent.ctl import explain
 from ovn_network_agent.ctl import health
 from ovn_network_agent.ctl import log_level
 from ovn_network_agent.ctl import parsing
+from ovn_network_agent.ctl import egress
 from ovn_network_agent.ctl import peers
 from ovn_network_agent.ctl import plan
 from ovn_network_agent.ctl import reload
@@ -35,7 +36,7 @@ from ovn_network_agent.ctl import status
 
 # In the order of the help.  Each module has add(commands), which adds its
 # commands and sets "function", a function(given) that returns the exit status.
-COMMANDS = (doctor, explain, drain, status, addresses, peers, plan, resync,
+COMMANDS = (doctor, explain, drain, status, addresses, peers, egress, plan, resync,
             health, reload, announce_method, log_level, report)
 
 _EPILOG = """\

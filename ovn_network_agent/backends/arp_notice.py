@@ -37,6 +37,7 @@ _PORT = 9
 # Unknown neighbours to ask for, and attempts to find one.
 _ASKED = 2
 _TRIES = 64
+_CHANCE = random.SystemRandom()
 
 
 def tell(dev, address):
@@ -76,8 +77,7 @@ def _unknown(index, own):
         size = network.num_addresses
         ends = 1 if size > 2 else 0
         for _try in range(_TRIES):
-            target = str(network[random.randint(
-                ends, size - 1 - ends)])
+            target = str(network[_CHANCE.randint(ends, size - 1 - ends)])
             if target not in known and len(found) < _ASKED:
                 found.append(target)
                 known.add(target)

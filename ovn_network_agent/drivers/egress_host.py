@@ -60,7 +60,7 @@ def of_gateway(settings: typing.Any, ports: Iterable[
     for port in ports:
         if segments.located(port.segment, served):
             for tenant in tenants:
-                yield _drop(tenant, port.segment.device)
+                yield _drop(str(tenant), port.segment.device)
 
 
 def of_machine(settings: typing.Any, host: model.EgressHost,

@@ -24,6 +24,7 @@ MAC_BINDINGS = 'nb:mac bindings'
 BFD_TIMERS = 'nb:bfd timers'
 # A chassis is gone for good, or back.
 PEERINGS = 'nb:peerings'
+EGRESS = 'nb:egress addresses'
 CHASSIS_GONE = 'sb:chassis gone'
 # The chassis or the host name of this node is known, or is another one.
 IDENTITY = 'identity'

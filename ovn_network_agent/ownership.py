@@ -313,10 +313,13 @@ EXT_ID_EGRESS_NODE = 'ovn-network-agent:egress'
 # name of the object; of NAT rows by which a machine keeps its own address up
 # to the node: the egress address, and the chassis that translates.
 EXT_ID_EGRESS = 'ovn-network-agent-egress'
+# Of rows that no router refers to: the UUID of the router.
+EXT_ID_EGRESS_ROUTER = 'ovn-network-agent-egress-router'
 EXT_ID_EGRESS_ADDRESS = 'ovn-network-agent-egress-address'
 EXT_ID_EGRESS_CHASSIS = 'ovn-network-agent-egress-chassis'
 # external_ids of the NB_Global row, with the name of a chassis behind: the
-# networks that this node can have egress addresses in.
+# addresses of its links with their lengths, separated by blanks, as
+# '192.0.2.7/24': the networks that it can have egress addresses in.
 EXT_ID_EGRESS_NETWORKS = 'ovn-network-agent-egress-networks-'
 
 # The tags that routes of the agent may have in FRR.  A static route with such

@@ -10,105 +10,25 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Backend peering: the rows of OVN NB by which two routers peer.
-
-The rows belong to no node.  The agents agree by a named lock of NB on the one
-that writes; it is asked for at the first change, so neither a dry run nor an
-agent without the driver has it.  All agents read, so a successor goes on where
-the last writer has ended.
-"""
+"""Backend peering: the rows of OVN NB by which two routers peer."""
 
 from ovn_network_agent import notices
 from ovn_network_agent import resources
-from ovn_network_agent.backends import base
-from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.backends import locked_rows
 from ovn_network_agent.conf import network_peer
 from ovn_network_agent.ovn import peering_commands
 from ovn_network_agent.ovn import peering_rows
-from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import lock
-from ovn_network_agent.ovsdb import lock_state
 
-LOCK = f'ovn_network_agent_{network_peer.GROUP}'
-_PATIENCE = 3.0
-_COMMANDS = {'set': peering_commands.SetPeering,
-             'remove': peering_commands.RemovePeering}
+LOCK = locked_rows.lock_name(network_peer.GROUP)
 
 
-class PeeringBackend(nb_writer.Writer):
+class PeeringBackend(locked_rows.Backend):
     """The rows of each peering, as one object."""
 
     name = 'peering'
     kinds = (resources.Peering,)
     doubted_by = (notices.PEERINGS,)
-    revived_by = (notices.connected('nb'),)
-    uses_known = False
-    goes_by_rows = True
-
-    def __init__(self, conf):
-        super().__init__(conf)
-        remotes = conf.ovn.ovn_nb_remote
-        self.lock = lock.Lock(
-            'nb', remotes if isinstance(remotes, str) else ','.join(remotes),
-            LOCK, conf.ovn.ovsdb_probe_interval, self._has_the_lock,
-            lambda: self._context.databases['nb'].trouble)
-
-    def read(self, known):
-        """Read all peerings in NB, none without the driver.
-
-        :param known: not needed, because there are marks
-        :returns: list of :class:`resources.Peering`
-        :raises base.BackendError: when the replica of NB is not usable
-        """
-        if network_peer.GROUP not in self.conf.drivers:
-            # The agents with the driver want them.
-            return []
-        try:
-            with self._context.databases['nb'].rows() as nb:
-                return list(peering_rows.read(nb))
-        except connection.Unavailable as e:
-            raise base.BackendError(str(e)) from e
-
-    def command(self, verb, resource):
-        """The command that writes or removes a peering.
-
-        :param verb: 'set' or 'remove', see :class:`ovsdb_writer.Writer`
-        :param resource: :class:`resources.Peering`
-        """
-        return lambda api: _COMMANDS[verb](api, resource)
-
-    def apply(self, delta):
-        """Write with the lock; see :class:`ovsdb_writer.Writer`.
-
-        :param delta: :class:`base.Delta`
-        :returns: as there; everything while another agent has the lock
-        :raises base.BackendError: as there, and while the lock cannot be
-            asked for
-        """
-        state = self.lock.ask(_PATIENCE)
-        if state is lock_state.State.HELD:
-            try:
-                return super().apply(delta)
-            except base.BackendError:
-                # Another agent may reach a server that this one does not.
-                self.lock.pass_on()
-                raise
-        if state is lock_state.State.NOT_CONNECTED:
-            raise base.BackendError(self.lock.trouble)
-        why = base.LeftToAnother(
-            'the agent that has the lock of OVN_Northbound writes it')
-        return {resource.ref: why for _verb, resource in delta.steps}
-
-    def taken_over(self, lost):
-        """See :meth:`base.Backend.taken_over`: the writer restores it."""
-        return set() if self.lock.is_held else set(lost)
-
-    def close(self):
-        """Give the lock back."""
-        self.lock.close()
-
-    def _has_the_lock(self):
-        """The changes that were left to another agent are for this one."""
-        if self._context.wake is not None:
-            self._context.wake('this agent writes peerings',
-                               revived=(self.name,))
+    driver = network_peer.GROUP
+    rows = peering_rows.read
+    commands = {'set': peering_commands.SetPeering,
+                'remove': peering_commands.RemovePeering}

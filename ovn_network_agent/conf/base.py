@@ -29,12 +29,13 @@ OPTS = [
              'the namespace "ovn_network_agent.drivers". Beside the default, '
              'there are "provider_port", for machines on provider networks, '
              '"tenant_network", for networks of tenants without NAT, '
-             '"load_balancer", for virtual IPs, "evpn", for VNIs, and '
-             '"network_peer", for peerings of routers. When a driver is '
+             '"load_balancer", for virtual IPs, "evpn", for VNIs, '
+             '"network_peer", for peerings of routers, and "egress_ip", for '
+             'addresses with which machines leave. When a driver is '
              'removed from this list, the next start removes everything that '
-             'the driver made, but for peerings, which the other agents '
-             'want. An unknown, failing or doubly named driver '
-             'prevents the start.'),
+             'the driver made, but for peerings and egress addresses in OVN, '
+             'which the other agents want. An unknown, failing or doubly '
+             'named driver prevents the start.'),
     cfg.Opt(
         'bridge_dev', type=types.InterfaceName(), default='br-ex',
         help='Provider bridge: the OVS bridge that "ovn-bridge-mappings" '

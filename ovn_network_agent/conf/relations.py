@@ -301,11 +301,17 @@ def _selections(conf):
 
 
 def _policy_priorities(conf):
-    """Check that the policies of peers have an order."""
+    """Check that the policies of peers and egress addresses have an order."""
     if 'network_peer' not in conf.drivers:
         return
     allow = conf.network_peer.allow_priority
     drop = conf.network_peer.drop_priority
+    egress = conf.egress_ip.policy_priority
+    if 'egress_ip' in conf.drivers and egress >= drop:
+        yield say('[egress_ip] policy_priority', str(egress),
+                  'comes before the policies of the driver network_peer '
+                  f'(drop_priority is {drop:d}), so these would not drop what '
+                  'they have to; choose a number below it')
     if allow <= drop:
         yield say('[network_peer] allow_priority', str(allow),
                   f'does not come before drop_priority ({drop:d}), so all '

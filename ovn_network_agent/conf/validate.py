@@ -22,6 +22,7 @@ import re
 
 from oslo_config import cfg
 
+from ovn_network_agent.conf import egress_ip
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import network_peer
 from ovn_network_agent.conf import opts
@@ -204,7 +205,7 @@ def warnings(conf):
     """
     return [*tls.warnings(conf), *_alone(conf), *_odd_leak(conf), *_port(conf),
             *_settling(conf), *_nobody_forwards(conf), *_nobody_peers(conf),
-            *_rootwrap(conf),
+            *_nobody_leaves(conf), *_rootwrap(conf),
             *unknown.keys(conf), *unknown.variables(conf)]
 
 
@@ -258,6 +259,14 @@ def _nobody_peers(conf):
             '[network_peer] peers_file', conf.network_peer.peers_file,
             'without the driver network_peer no router peers; add that to '
             '[DEFAULT] drivers, or leave peers_file empty')
+
+
+def _nobody_leaves(conf):
+    if conf.egress_ip.file and egress_ip.GROUP not in conf.drivers:
+        yield relations.say(
+            '[egress_ip] file', conf.egress_ip.file,
+            'without the driver egress_ip no machine gets an egress address; '
+            'add that to [DEFAULT] drivers, or leave file empty')
 
 
 def _rootwrap(conf):

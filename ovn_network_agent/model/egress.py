@@ -50,7 +50,8 @@ class EgressPlace:
     # UUID of the Logical_Router row, and its names.
     router: str
     called: str
-    # Name of the gateway port, and its chassis if the mode is HOST.
+    # Name of the gateway port, '' if several are possible, and its chassis if
+    # the mode is HOST.
     port: str
     chassis: str
     # 4 or 6.
@@ -58,6 +59,12 @@ class EgressPlace:
     # '' without one, and the reason.
     address: str
     why: str = ''
+    # Whether rows have to name the port, because the router has several.
+    named: bool = False
+    # Of packets by the port, if the mode is ECMP.
+    nexthop: str = ''
+    # Prefixes that the router does not reach by gateway ports, likewise.
+    inside: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,8 +77,12 @@ class EgressIp:
     # Sorted.
     places: tuple[EgressPlace, ...] = ()
     machines: tuple[EgressMachine, ...] = ()
-    # Why nothing at all is written, or ''.
+    # Prefixes outside for which they count, all without one.
+    destinations: tuple[str, ...] = ()
+    # Why nothing at all is written, or ''; parts of the selection that name
+    # nothing.
     why: str = ''
+    problems: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from ovn_network_agent import buckets
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent import ownership
 from ovn_network_agent import selection
 from ovn_network_agent import served
 from ovn_network_agent.ovn import indexes
@@ -269,7 +270,9 @@ class OfRouter:
             self._remove(uuid)
             row = (self._rows.present('nb', 'NAT', uuid)
                    if self._router in by_nat.find(uuid) else None)
-            if row is not None:
+            # A row that translates a machine to itself has no address.
+            if row is not None and not columns.entry(
+                    row, 'external_ids', ownership.EXT_ID_EGRESS_CHASSIS):
                 self._add(uuid, row)
         self.touched.clear()
 
@@ -367,7 +370,8 @@ class OfRouter:
         self._distributed += bool(value.distributed_mac)
         if value.resident:
             self._residents[uuid] = value
-        if value.type == 'snat':
+        if value.type == 'snat' and not columns.entry(
+                row, 'external_ids', ownership.EXT_ID_EGRESS):
             network = networks.translated(value.logical_ip)
             if network is not None:
                 self._tenants[uuid] = network

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
+import functools
 from typing import Any
 
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
@@ -90,18 +91,24 @@ def of_watch(owner: str, watch: base.Watch, own: own_rows.OwnRows,
     """The events of a watch: changes of others put no backend in doubt."""
     is_own = {'Logical_Router_Static_Route': own.route,
               'Static_MAC_Binding': own.binding}.get(watch.table)
-    if notices.PEERINGS in watch.stale:
-        is_own = _of_a_peering
+    for notice, mark in _MARKS.items():
+        if notice in watch.stale:
+            is_own = functools.partial(_has_mark, mark)
     if watch.database != 'nb' or is_own is None or not watch.stale:
         return [WakeEvent(owner, watch, trigger)]
     return [WakeEvent(owner, dataclasses.replace(watch, stale=()), trigger),
             WakeEvent(owner, watch, trigger, is_own)]
 
 
-def _of_a_peering(row: Row, old: Row | None) -> bool:
-    """Whether a row has the mark of a peering, or has lost it."""
-    return any(ownership.EXT_ID_PEER in (getattr(
-        each, 'external_ids', None) or ()) for each in (row, old))
+# By the notice of rows that belong to no node, the mark of these.
+_MARKS = {notices.PEERINGS: ownership.EXT_ID_PEER,
+          notices.EGRESS: ownership.EXT_ID_EGRESS}
+
+
+def _has_mark(mark: str, row: Row, old: Row | None) -> bool:
+    """Whether a row has a mark, or has lost it."""
+    return any(mark in (getattr(each, 'external_ids', None) or ())
+               for each in (row, old))
 
 
 # The rows that the view (ovn.snapshot) is built from; drivers may add more.

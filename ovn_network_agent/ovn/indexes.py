@@ -205,7 +205,7 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'name': _column('name'),
             'member': References('gateway_chassis'),
             'group': References('ha_chassis_group'),
-            'address': Index(_address_keys),
+            'address': Index(address_keys),
             'policy': _policy('router port')},
         ('nb', 'Load_Balancer'): {
             'address': Index(rows.vip_keys),
@@ -237,7 +237,7 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
             'policy': _policy(policies.ROUTER)},
         ('nb', 'Logical_Switch'): {
             'uuid': Index(lambda r: [str(r.uuid)]),
-            'names': Index(_network_names),
+            'names': Index(network_names),
             'vni': Index(vnis.read),
             'number': Index(lambda r: [each.number for each in vnis.read(r)]),
             'policy': _policy(policies.NETWORK)},
@@ -273,7 +273,7 @@ def _label_keys(row: Row) -> Iterable[str]:
         directory.NEUTRON_PREFIX, label) else ()
 
 
-def _network_names(row: Row) -> Iterable[str]:
+def network_names(row: Row) -> Iterable[str]:
     return selection.names(
         directory.NEUTRON_PREFIX, str(row.uuid), row.name,
         columns.entry(row, 'external_ids', directory.NETWORK_NAME) or '')
@@ -333,12 +333,15 @@ def _machine_keys(row: Row) -> Iterator[str]:
 
 
 def _tenant_keys(row: Row) -> Iterator[str]:
+    # The machines of egress addresses are in networks that other rows tell.
+    if columns.entry(row, 'external_ids', ownership.EXT_ID_EGRESS):
+        return
     tenant = networks.parse_interface(columns.atom(row, 'logical_ip'))
     if tenant is not None:
         yield str(tenant.network)
 
 
-def _address_keys(row: Row) -> Iterator[str]:
+def address_keys(row: Row) -> Iterator[str]:
     for text in columns.atoms(row, 'networks'):
         interface = networks.parse_interface(text)
         if interface is not None:

@@ -17,6 +17,7 @@ from typing import cast
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.drivers import source
+from ovn_network_agent.files import entries
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_intents as intents
@@ -51,7 +52,8 @@ class _Trial(source.Source):
 
 
 def trial(nb: columns.Tables, router: columns.Row, name: str, target: str,
-          content: peer_file.Content) -> tuple[model.Peering, str]:
+          content: entries.Content[peer_file.End]
+          ) -> tuple[model.Peering, str]:
     """The peering that an intent would make, and an objection or ''.  Pure.
 
     The peering that is first by name counts, so a new one could end another
@@ -68,7 +70,7 @@ def trial(nb: columns.Tables, router: columns.Row, name: str, target: str,
     there: queries.Databases = {
         'nb': {**nb, 'Logical_Router': {
             **nb['Logical_Router'], router.uuid: changed}},
-        database: {table: content.ends}}
+        database: {table: content.rows}}
     return cast(tuple[model.Peering, str], sources.one(
         _Trial(str(router.uuid), name), f'{router.uuid}/{name}', there))
 

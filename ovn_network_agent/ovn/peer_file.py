@@ -16,7 +16,6 @@ An entry names both routers, so both agree.  A flaw costs the entry; a file
 whose entries cannot be told apart cannot be used.
 """
 
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -25,9 +24,9 @@ import functools
 from typing import Any
 
 from ovn_network_agent import iptext
+from ovn_network_agent.files import entries
 from ovn_network_agent.files import flaws
 from ovn_network_agent.files import reading
-from ovn_network_agent.files import shape
 from ovn_network_agent.ovn import peer_intents
 
 #: The table of the ends, for sources.
@@ -37,8 +36,6 @@ _KEY = 'network_peers'
 
 # A mapping of the file.
 _Written = dict[str, Any]
-# Path, value and text of a flaw.
-_Objection = tuple[flaws.Path, object, str]
 
 _NAME = {'type': 'string', 'description': 'a name for the peering'}
 _ROUTER = {'type': 'string', 'minLength': 1,
@@ -88,58 +85,50 @@ class End:
     intent: peer_intents.Intent
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Content:
-    """The ends in a file by their keys, and what has been left out."""
-
-    ends: Mapping[str, End]
-    flaws: tuple[str, ...] = ()
-
-
-def load(conf: Any) -> Content:
+def load(conf: Any) -> entries.Content[End]:
     """The content of the configured file, nothing without one.
 
     :raises flaws.BadFile: when the file cannot be used at all
     """
     path = conf.network_peer.peers_file
-    return parse(reading.read(path, OPTION), path) if path else Content({})
+    return (parse(reading.read(path, OPTION), path) if path
+            else entries.Content({}))
 
 
 # A start parses the file for its problems, its warnings, and its values.
 @functools.lru_cache(maxsize=1)
-def parse(content: bytes, name: str) -> Content:
+def parse(content: bytes, name: str) -> entries.Content[End]:
     """The ends in the content of a file; see :func:`load`."""
-    document = reading.parse(content, name)
-    found = [*document.flaws, *shape.check(document, SCHEMA)]
-    if any(len(flaw.path) < 2 for flaw in found):
-        raise flaws.BadFile(flaw.say(name) for flaw in _in_order(found))
-    wrong = {flaw.path[1] for flaw in found}
-    ends: dict[str, End] = {}
-    lines: dict[str, int] = {}
-    for index, entry in enumerate(document.value[_KEY]):
-        if index in wrong:
-            continue
-        path = (_KEY, index)
-        written = [*_written(entry)]
-        made = [*dict.fromkeys(_objections(path, entry, written, lines))]
-        found += [flaws.Flaw(document.line(at), at, value, text)
-                  for at, value, text in made]
-        for end in () if made else _ends(written):
-            ends[end.uuid] = end
-            lines[end.uuid] = document.line(path)
-    return Content(ends, tuple(f'{flaw.say(name)}; this peering is left out'
-                               for flaw in _in_order(found)))
+    return entries.parse(content, name, SCHEMA, _Peerings,
+                         'this peering is left out')
 
 
-def _in_order(found: Iterable[flaws.Flaw]) -> list[flaws.Flaw]:
-    return sorted(found, key=lambda flaw: flaw.line)
+class _Peerings(entries.Taking[End]):
+    """Takes the peerings of one file in."""
+
+    def __init__(self, document: Any) -> None:
+        super().__init__(document)
+        # Of the entries with known ends, by their keys.
+        self._lines: dict[str, int] = {}
+
+    def objections(self, path: flaws.Path,
+                   entry: Mapping[str, Any]) -> Iterator[entries.Objection]:
+        """See :class:`entries.Taking`."""
+        yield from _objections(path, entry, [*_written(entry)], self._lines)
+
+    def make(self, path: flaws.Path,
+             entry: Mapping[str, Any]) -> Iterator[End]:
+        """Both ends of an entry."""
+        for end in _ends([*_written(entry)]):
+            self._lines[end.uuid] = self.document.line(path)
+            yield end
 
 
 def _key(end: _Written) -> str:
     return f'{TABLE[0]} {end["router"]}/{end["name"]}'
 
 
-def _written(entry: _Written) -> Iterator[_Written]:
+def _written(entry: Mapping[str, Any]) -> Iterator[_Written]:
     """Both ends of an entry as mappings with a name."""
     for each in entry['routers']:
         end = each if isinstance(each, dict) else {'router': each}
@@ -147,8 +136,9 @@ def _written(entry: _Written) -> Iterator[_Written]:
                'router': end['router'].strip()}
 
 
-def _objections(path: flaws.Path, entry: _Written, ends: Sequence[_Written],
-                lines: Mapping[str, int]) -> Iterator[_Objection]:
+def _objections(path: flaws.Path, entry: Mapping[str, Any],
+                ends: Sequence[_Written],
+                lines: Mapping[str, int]) -> Iterator[entries.Objection]:
     """What is wrong in an entry of the right shape.
 
     :param lines: of the entries with known ends, by their keys

@@ -126,7 +126,7 @@ def read(find: source.Find, uuid: str) -> Router:
             _sorted([*_networks(port for port in ports if port not in inner),
                      *_prefixes(routes)]),
             tuple(columns.atom(port, 'name') for port in ports
-                  if _is_uplink(port)))
+                  if is_uplink(port)))
     return Router()
 
 
@@ -165,7 +165,7 @@ def called(row: Row) -> str:
     return printable.line(f'{label} ({name})' if label else name)
 
 
-def _is_uplink(port: Row) -> bool:
+def is_uplink(port: Row) -> bool:
     key, value = _GATEWAY
     return bool(columns.referenced(port, 'gateway_chassis') or
                 columns.referenced(port, 'ha_chassis_group') or
@@ -173,10 +173,10 @@ def _is_uplink(port: Row) -> bool:
 
 
 def _is_internal(port: Row) -> bool:
-    return not _is_uplink(port) and not columns.atom(port, 'peer')
+    return not is_uplink(port) and not columns.atom(port, 'peer')
 
 
-def _interfaces(ports: Iterable[Row]) -> list[iptext.Interface]:
+def interfaces(ports: Iterable[Row]) -> list[iptext.Interface]:
     found = (networks.parse_interface(text) for port in ports
              for text in rows.networks(port)[0])
     return [each for each in found if each and not (
@@ -184,11 +184,11 @@ def _interfaces(ports: Iterable[Row]) -> list[iptext.Interface]:
 
 
 def _networks(ports: Iterable[Row]) -> list[iptext.Network]:
-    return [each.network for each in _interfaces(ports)]
+    return [each.network for each in interfaces(ports)]
 
 
 def _lowest(ports: Iterable[Row]) -> tuple[tuple[int, str], ...]:
-    addresses = [each.ip for each in _interfaces(ports)]
+    addresses = [each.ip for each in interfaces(ports)]
     return tuple(
         (family, str(min(same))) for family in networks.VERSIONS
         if (same := [each for each in addresses if each.version == family]))

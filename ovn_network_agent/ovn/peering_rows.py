@@ -11,10 +11,6 @@
 # under the License.
 
 """The rows of NB by which two routers peer: what they are, and what is there.
-
-A peering is read as it is desired only if its rows are exactly those that a
-peering of this value has.  So there is one description of the rows, for the
-reader and for the writer.
 """
 
 import collections
@@ -23,13 +19,15 @@ from collections.abc import Iterator
 import dataclasses
 import re
 from typing import Any
-import uuid
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.ovn import marked_rows
+from ovn_network_agent.ovn.marked_rows import Found
+from ovn_network_agent.ovn.marked_rows import Values
+from ovn_network_agent.ovn.marked_rows import only
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
-from ovn_network_agent.ovsdb.columns import Rows
 from ovn_network_agent.ovsdb.columns import Tables
 from ovn_network_agent.resources import peering as peering_values
 
@@ -40,76 +38,26 @@ REFERENCES = {PORT: 'ports', ROUTE: 'static_routes', POLICY: 'policies'}
 _NAMED = {PORT: 'name', ROUTE: 'output_port'}
 _UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 _PORT_NAME = re.compile(f'ona-peer-({_UUID})-({_UUID})')
-#: Of one column, sorted.
-Atoms = tuple[Any, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Values:
-    """What one row of a peering has in the columns that count."""
-
-    table: str
-    # UUID of the router, as text.
-    router: str
-    # In the order of COLUMNS.
-    atoms: tuple[Atoms, ...]
-    # Whether it has the mark; all that are wanted do.
-    marked: bool = True
-
-    @property
-    def key(self) -> tuple[str, str, Atoms]:
-        """Equal for the value that a row has and the one that it gets."""
-        return self.table, self.router, self.atoms[0]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Found:
-    """A row of a peering."""
-
-    table: str
-    row: Row
-    # None for rows that no router refers to.
-    router: Row | None = None
-
-    @property
-    def values(self) -> Values:
-        """What the row has, computed anew each time."""
-        side = (columns.entry(self.row, 'external_ids',
-                              ownership.EXT_ID_PEER_SIDE) or ''
-                if self.router is None else str(self.router.uuid))
-        return Values(self.table, side, tuple(
-            atoms_of(columns.atoms(self.row, column))
-            for column in COLUMNS[self.table]), bool(pair_of(self.row)))
-
-
-def marks(pair: str, values: Values) -> dict[str, str]:
-    """The external_ids of a row of a peering."""
-    found = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-             ownership.EXT_ID_PEER: pair}
-    if values.table not in REFERENCES:
-        found[ownership.EXT_ID_PEER_SIDE] = values.router
-    return found
-
-
 def wanted(peering: resources.Peering) -> list[Values]:
     """The values of all rows of a peering."""
     one, other = peering.sides
     return [*_of_side(one, other), *_of_side(other, one)]
 
 
-def found(nb: Tables) -> dict[str, list[Found]]:
-    """All rows of peerings, by pair; see :func:`pair_at`."""
-    there = collections.defaultdict(list)
+def found(nb: Tables) -> dict[marked_rows.Key, list[Found]]:
+    """All rows of peerings, by (pair,); see :func:`pair_at`."""
+    there: dict[marked_rows.Key, list[Found]] = collections.defaultdict(
+        list)
     for router in nb['Logical_Router'].values():
         for table, column in REFERENCES.items():
             for row in columns.rows(router, column):
                 pair = pair_at(str(router.uuid), table, row)
                 if pair:
-                    there[pair].append(Found(table, row, router))
+                    there[pair,].append(Found(LAYOUT, table, row, router))
     for row in nb.get(SET, {}).values():
         pair = pair_of(row)
         if pair:
-            there[pair].append(Found(SET, row))
+            there[pair,].append(Found(LAYOUT, SET, row))
     return dict(there)
 
 
@@ -144,19 +92,8 @@ def pair_of(row: Row) -> str:
 
 def read(nb: Tables) -> Iterator[resources.Peering]:
     """The peerings of which there is at least one row."""
-    for pair, rows in found(nb).items():
-        yield _read(pair, [each.values for each in rows])
-
-
-def names(rows: Rows) -> dict[str, uuid.UUID]:
-    """The rows of a table by name, for those that must not have ours."""
-    return {columns.atom(row, 'name'): key for key, row in rows.items()}
-
-
-def atoms_of(value: Any) -> Atoms:
-    """The value of a column, sorted; an empty text is like no value."""
-    atoms = [value] if isinstance(value, (str, int)) else value
-    return tuple(sorted(each for each in atoms if each != ''))
+    for (pair,), rows in found(nb).items():
+        yield _read(str(pair), [each.values for each in rows])
 
 
 def _read(pair: str, there: list[Values]) -> resources.Peering:
@@ -175,7 +112,8 @@ def _read(pair: str, there: list[Values]) -> resources.Peering:
 def _of_side(side: resources.PeerSide,
              far: resources.PeerSide) -> Iterator[Values]:
     def row(table: str, *values: Iterable[Any]) -> Values:
-        return Values(table, side.router, tuple(map(atoms_of, values)))
+        return Values(table, side.router,
+                      tuple(map(marked_rows.atoms_of, values)))
     if side.port:
         yield row(PORT, [side.port], [side.mac], side.networks, [far.port], [])
     for prefix, nexthop in side.routes:
@@ -193,15 +131,20 @@ def _side(router: str, there: list[Values]) -> resources.PeerSide:
             of[each.table].append(each.atoms)
     name, mac, networks, *_rest = min(of[PORT], default=((), (), ()))
     return resources.PeerSide(
-        router, _only(name), _only(mac), networks,
-        tuple(sorted((_only(prefix), _only(nexthop))
+        router, only(name), only(mac), networks,
+        tuple(sorted((only(prefix), only(nexthop))
                      for prefix, nexthop, *_rest in of[ROUTE])),
         tuple(sorted(resources.PeerPolicy(
-            _only(priority, 0), _only(match), _only(action))
+            only(priority, 0), only(match), only(action))
             for match, priority, action in of[POLICY])),
-        tuple(sorted((_only(name), addresses)
+        tuple(sorted((only(name), addresses)
                      for name, addresses in of[SET])))
 
 
-def _only(atoms: Atoms, default: Any = '') -> Any:
-    return atoms[0] if atoms else default
+
+LAYOUT = marked_rows.Layout(
+    'peering', COLUMNS, REFERENCES, ownership.EXT_ID_PEER,
+    ownership.EXT_ID_PEER_SIDE, named=(PORT, SET),
+    owner=lambda peering: peering.pair,
+    routers=lambda peering: [side.router for side in peering.sides],
+    wanted=wanted, found=found)

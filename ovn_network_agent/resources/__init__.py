@@ -32,6 +32,9 @@ from ovn_network_agent.resources.base import Ref as Ref
 from ovn_network_agent.resources.base import Resource as Resource
 from ovn_network_agent.resources.base import Stage as Stage
 from ovn_network_agent.resources.changes import Delta as Delta
+from ovn_network_agent.resources.egress import EgressNat as EgressNat
+from ovn_network_agent.resources.egress import EgressPolicy as EgressPolicy
+from ovn_network_agent.resources.egress import EgressRows as EgressRows
 from ovn_network_agent.resources.evpn import EvpnInstance as EvpnInstance
 from ovn_network_agent.resources.evpn import VniDevices as VniDevices
 from ovn_network_agent.resources.evpn import VniPort as VniPort

@@ -22,7 +22,7 @@ from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import validate
 from ovn_network_agent.forward import rules
 from ovn_network_agent.runtime import loader
-from ovn_network_agent.runtime import peers_file
+from ovn_network_agent.runtime import rows_files
 
 
 def read(conf, argv):
@@ -82,7 +82,7 @@ def warnings(conf):
     :returns: list of str
     """
     return [*validate.warnings(conf), *rules.warnings(conf),
-            *peers_file.warnings(conf)]
+            *rows_files.warnings(conf)]
 
 
 def file_problems(conf):
@@ -90,4 +90,4 @@ def file_problems(conf):
 
     :param conf: a loaded ConfigOpts
     """
-    return [*rules.problems(conf), *peers_file.problems(conf)]
+    return [*rules.problems(conf), *rows_files.problems(conf)]

@@ -24,13 +24,12 @@ from ovn_network_agent import backoff
 from ovn_network_agent import notices
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import own_rows
-from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
-from ovn_network_agent.runtime import peers_file
+from ovn_network_agent.runtime import rows_files
 from ovn_network_agent.watches import surroundings
 
 LOG = logging.getLogger(__name__)
@@ -64,22 +63,20 @@ class OvnSide:
         self._threads = []
         self.databases = self._make()
         self._subscribe()
-        self._peers = peers_file.of_drivers(conf, drivers)
+        self._files = rows_files.of_drivers(conf, drivers)
         self.view = view.View(
             conf, self.databases, trigger.fire, observers=observers,
             look_at_ports=surroundings.BridgePorts().look,
             made_of_rows=sources.of_drivers(self._drivers),
-            tables={**(tables or {}), **(
-                {peer_file.TABLE: self._peers} if self._peers else {})},
-            **times)
+            tables={**(tables or {}), **self._files}, **times)
 
     def connect(self):
         """Begin to connect to each database on its own thread.
 
         The method returns at once.
         """
-        if self._peers is not None:
-            self._peers.start(self._trigger)
+        for each in self._files.values():
+            each.start(self._trigger)
         for database in self.databases.values():
             thread = threading.Thread(
                 target=self._connect, args=(database,), daemon=True,
@@ -96,8 +93,8 @@ class OvnSide:
             database.stop(limit)
         for handler in self._handlers.values():
             handler.stop()
-        if self._peers is not None:
-            self._peers.stop()
+        for each in self._files.values():
+            each.stop()
         self.view.close()
 
     def _make(self):

@@ -77,7 +77,7 @@ def _way(driver, peering, node, nb, there):
         return Way(peering)
     desired = collections.Counter(peering_rows.wanted(wanted))
     found = collections.Counter(
-        each.values for each in there.get(wanted.pair, ()))
+        each.values for each in there.get(wanted.key, ()))
     way = Way(peering, wanted, tuple((desired - found).elements()),
               tuple((found - desired).elements()))
     return dataclasses.replace(way, foreign=tuple(sorted(

@@ -18,10 +18,9 @@ from ovn_network_agent import ovsdb
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.files import flaws
 from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovsdb import once
-from ovn_network_agent.runtime import peers_file
+from ovn_network_agent.runtime import rows_files
 
 
 def read(conf, drivers, timeout):
@@ -35,8 +34,8 @@ def read(conf, drivers, timeout):
     :param timeout: seconds for each database
     :returns: (list of (kind and name, subject); tuple of texts: the subjects
         that could not be made; dict of database to its rows by table)
-    :raises readers.Unread: when a database or the file of peerings cannot be
-        read
+    :raises readers.Unread: when a database or a file of an operator cannot
+        be read
     """
     made = sources.of_drivers(drivers)
     columns, places = collections.defaultdict(set), {
@@ -53,10 +52,9 @@ def read(conf, drivers, timeout):
         table: columns[name, table] for database, table in sorted(places)
         if database == name}, chosen) for name, remote in remotes.items()}
     try:
-        peers = peers_file.of_drivers(conf, drivers)
+        kept = sources.Sources(made, rows_files.of_drivers(conf, drivers))
     except flaws.BadFile as error:
         raise readers.Unread(str(error)) from error
-    kept = sources.Sources(made, {peer_file.TABLE: peers} if peers else {})
     found = kept.update(rows, {}, True)
     return [(name, subject) for of_kind in found.values()
             for name, alone in sorted(of_kind.items())

@@ -415,6 +415,35 @@ class Cloud:
             external_ids=ovsdb.ovsdb_dict({'logical-switch': uuid_text})))
         return uuid_text
 
+    def add_ports(self, network, **addresses):
+        """Ports of machines in NB.
+
+        :param network: short name of the network, see :meth:`add_switch`
+        :param addresses: by name of the port, its addresses; a dict has
+            columns in place of these
+        :returns: dict of the names to UUIDs, text
+        """
+        made = self.nb.transact(
+            *(ovsdb.insert('Logical_Switch_Port', f'port{number}', name=name,
+                           **(found if isinstance(found, dict) else {
+                               'addresses': ' '.join(
+                                   ['fa:16:3e:00:01:00', *found])}))
+              for number, (name, found) in enumerate(addresses.items())),
+            ovsdb.mutate('Logical_Switch', {'name': 'neutron-' + network},
+                         'ports', 'insert', ovsdb.ovsdb_set(
+                             ['named-uuid', f'port{number}']
+                             for number in range(len(addresses)))))
+        return {name: row['uuid'][1]
+                for name, row in zip(addresses, made, strict=False)}
+
+    def remove_port(self, network, name):
+        """Take the port of a machine out of its network."""
+        row, = self.nb.rows('Logical_Switch_Port', '_uuid',
+                            where=ovsdb.clauses({'name': name}))
+        self.nb.transact(ovsdb.mutate(
+            'Logical_Switch', {'name': 'neutron-' + network}, 'ports',
+            'delete', row['_uuid']))
+
     def say(self, table, where, /, **words):
         """Put words into a map of rows, or take them out (None).
 

@@ -61,8 +61,8 @@ def _peers(data):
     """From the file to the rows that the source of peerings reads."""
     peer_file.parse.cache_clear()
     found = peer_file.parse(data, 'peers.yaml')
-    assert len(found.ends) % 2 == 0
-    for end in found.ends.values():
+    assert len(found.rows) % 2 == 0
+    for end in found.rows.values():
         assert not peer_intents.name_objection(end.name)
         assert not end.intent.problem
 

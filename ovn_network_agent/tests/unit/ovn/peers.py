@@ -20,6 +20,7 @@ from ovs.db import types as ovs_types
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.files import entries
 from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_routers
 from ovn_network_agent.ovn import peering_rows
@@ -75,7 +76,7 @@ class Cloud:
     def file(self, text):
         """Another content of the file of peerings."""
         self.peers.rows = peer_file.parse(
-            textwrap.dedent(text).encode(), FILE).ends
+            textwrap.dedent(text).encode(), FILE).rows
 
     def put(self, table, number, **columns):
         """A new or changed row; without columns, one that is gone."""

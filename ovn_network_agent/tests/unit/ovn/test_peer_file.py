@@ -43,7 +43,7 @@ class ContentTest(base.BaseTestCase):
         found = parsed(text)
         self.assertEqual((), found.flaws)
         return [(end.router, end.name, end.intent.target, end.intent.exports,
-                 end.intent.imports) for end in found.ends.values()]
+                 end.intent.imports) for end in found.rows.values()]
 
     def test_one_name_for_both(self):
         self.assertEqual([('r1', 'x', 'r2', None, None),
@@ -101,7 +101,7 @@ class ContentTest(base.BaseTestCase):
             found = parsed(textwrap.dedent(TWO) + f'- {entry}\n'
                            '- {name: y, routers: [r1, r3]}\n')
             self.assertEqual(['r1', 'r2', 'r1', 'r3'], [
-                end.router for end in found.ends.values()], entry)
+                end.router for end in found.rows.values()], entry)
             flaw, = found.flaws
             self.assertTrue(flaw.startswith(
                 f'{peers.FILE}, line {line:d}: network_peers[1]'), flaw)

@@ -17,7 +17,7 @@ from oslotest import base
 
 from ovn_network_agent.files import flaws
 from ovn_network_agent.runtime import configuration
-from ovn_network_agent.runtime import peers_file
+from ovn_network_agent.runtime import rows_files
 from ovn_network_agent.tests.unit import world
 
 GOOD = 'network_peers: [{name: x, routers: [r1, r2]}'
@@ -36,12 +36,18 @@ class PeersFileTest(base.BaseTestCase):
         return world.conf(network_peer__peers_file=self.path,
                           drivers=list(drivers))
 
+    def made(self, conf):
+        made, = rows_files.of_drivers(
+            conf, [world.driver('network_peer', conf)]).values()
+        return made
+
     def test_a_file_that_cannot_be_used_prevents_a_start(self):
         for text in (None, '', '- x', 'network_peers: [', 'network_peers: {}'):
             conf = self.conf(text)
             message, = configuration.file_problems(conf)
             self.assertIn(self.path, message)
-            self.assertRaises(flaws.BadFile, peers_file.PeersFile, conf)
+            self.assertRaises(flaws.BadFile, rows_files.of_drivers, conf,
+                              [world.driver('network_peer', conf)])
 
     def test_a_bad_entry_does_not(self):
         conf = self.conf(GOOD + ', 7, {name: y}]')
@@ -51,8 +57,8 @@ class PeersFileTest(base.BaseTestCase):
         self.assertEqual(2, len(found), found)
         for number, text in enumerate(found, 1):
             self.assertIn(f'line 1: network_peers[{number}]', text)
-        made = peers_file.PeersFile(conf)
-        self.assertEqual(2, len(made.content.ends))
+        made = self.made(conf)
+        self.assertEqual(2, len(made.content.rows))
         reason, = made.reasons
         self.assertEqual(f'{found[0]} (and 1 more, see the log)', reason)
 
@@ -60,10 +66,9 @@ class PeersFileTest(base.BaseTestCase):
         conf = self.conf(GOOD + ']', ['fip_route'])
         self.assertIn('without the driver network_peer no router peers',
                       ' '.join(configuration.warnings(conf)))
-        self.assertIsNone(peers_file.of_drivers(conf, [
+        self.assertEqual({}, rows_files.of_drivers(conf, [
             world.driver('fip_route', conf)]))
 
     def test_without_a_file(self):
-        made = peers_file.of_drivers(conf := world.conf(), [
-            world.driver('network_peer', conf)])
-        self.assertEqual(({}, ()), (made.content.ends, made.reasons))
+        made = self.made(world.conf())
+        self.assertEqual(({}, ()), (made.content.rows, made.reasons))

@@ -1,0 +1,118 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The common part of backends of rows of NB that belong to no node.
+
+The agents agree by a named lock of NB on the one that writes; it is asked for
+at the first change, so neither a dry run nor an agent without the driver has
+it.  All agents read, so a successor goes on where the last writer has ended.
+"""
+
+from ovn_network_agent import notices
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import lock
+from ovn_network_agent.ovsdb import lock_state
+
+_PATIENCE = 3.0
+
+
+def lock_name(driver):
+    """The name of the lock of a driver."""
+    return f'ovn_network_agent_{driver}'
+
+
+class Backend(nb_writer.Writer):
+    """The rows of each resource, as one object.
+
+    :cvar driver: the driver whose agents write
+    :cvar rows: function(tables of NB), the resources in them
+    :cvar commands: the classes of the commands by verb
+    """
+
+    revived_by = (notices.connected('nb'),)
+    uses_known = False
+    goes_by_rows = True
+    driver = None
+    rows = None
+    commands = None
+
+    def __init__(self, conf):
+        super().__init__(conf)
+        remotes = conf.ovn.ovn_nb_remote
+        self.lock = lock.Lock(
+            'nb', remotes if isinstance(remotes, str) else ','.join(remotes),
+            lock_name(self.driver), conf.ovn.ovsdb_probe_interval,
+            self._has_the_lock,
+            lambda: self._context.databases['nb'].trouble)
+
+    def read(self, known):
+        """Read all resources in NB, none without the driver.
+
+        :param known: not needed, because there are marks
+        :returns: list of :class:`resources.Resource`
+        :raises base.BackendError: when the replica of NB is not usable
+        """
+        if self.driver not in self.conf.drivers:
+            # The agents with the driver want them.
+            return []
+        try:
+            with self._context.databases['nb'].rows() as nb:
+                return list(type(self).rows(nb))
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e
+
+    def command(self, verb, resource):
+        """The command that writes or removes a resource.
+
+        :param verb: 'set' or 'remove', see :class:`ovsdb_writer.Writer`
+        :param resource: :class:`resources.Resource`
+        """
+        return lambda api: self.commands[verb](api, resource)
+
+    def apply(self, delta):
+        """Write with the lock; see :class:`ovsdb_writer.Writer`.
+
+        :param delta: :class:`base.Delta`
+        :returns: as there; everything while another agent has the lock
+        :raises base.BackendError: as there, and while the lock cannot be
+            asked for
+        """
+        state = self.lock.ask(_PATIENCE)
+        if state is lock_state.State.HELD:
+            try:
+                return super().apply(delta)
+            except base.BackendError:
+                # Another agent may reach a server that this one does not.
+                self.lock.pass_on()
+                raise
+        if state is lock_state.State.NOT_CONNECTED:
+            raise base.BackendError(self.lock.trouble)
+        why = base.LeftToAnother(
+            'the agent that has the lock of OVN_Northbound writes it')
+        return {resource.ref: why for _verb, resource in delta.steps}
+
+    def taken_over(self, lost):
+        """See :meth:`base.Backend.taken_over`: the writer restores it."""
+        return set() if self.lock.is_held else set(lost)
+
+    def close(self):
+        """Give the lock back."""
+        self.lock.close()
+
+    def _has_the_lock(self):
+        """The changes that were left to another agent are for this one."""
+        if self._context.wake is not None:
+            self._context.wake(f'this agent writes for {self.driver}',
+                               revived=(self.name,))

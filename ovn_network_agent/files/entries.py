@@ -1,0 +1,92 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A file with a list of entries, of which a flaw costs one."""
+
+import abc
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+from typing import Generic
+from typing import TypeVar
+
+from ovn_network_agent.files import flaws
+from ovn_network_agent.files import reading
+from ovn_network_agent.files import shape
+
+_Row = TypeVar('_Row')
+#: Path, value and text of a flaw.
+Objection = tuple[flaws.Path, object, str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Content(Generic[_Row]):
+    """The rows in a file by their keys, and what has been left out."""
+
+    rows: Mapping[str, _Row]
+    flaws: tuple[str, ...] = ()
+
+
+class Taking(abc.ABC, Generic[_Row]):
+    """Takes the entries of one file in, in the order of the file.
+
+    :param document: :class:`document.Document`
+    """
+
+    def __init__(self, document: Any) -> None:
+        self.document = document
+
+    @abc.abstractmethod
+    def objections(self, path: flaws.Path,
+                   entry: Mapping[str, Any]) -> Iterable[Objection]:
+        """What is wrong in an entry of the right shape."""
+
+    @abc.abstractmethod
+    def make(self, path: flaws.Path,
+             entry: Mapping[str, Any]) -> Iterator[_Row]:
+        """The rows of an entry without flaws; each has its key as "uuid"."""
+
+
+def parse(content: bytes, name: str, schema: Mapping[str, Any],
+          taking: type[Taking[_Row]], cost: str) -> Content[_Row]:
+    """The rows in the content of a file with one list.
+
+    :param name: name of the file
+    :param schema: has one property, the list
+    :param cost: what a flaw costs, the end of a message
+    :raises flaws.BadFile: when the file cannot be used at all
+    """
+    document = reading.parse(content, name)
+    found = [*document.flaws, *shape.check(document, schema)]
+    if any(len(flaw.path) < 2 for flaw in found):
+        raise flaws.BadFile(flaw.say(name) for flaw in _in_order(found))
+    wrong = {flaw.path[1] for flaw in found}
+    rows: dict[str, _Row] = {}
+    (key,) = schema['properties']
+    made = taking(document)
+    for index, entry in enumerate(document.value[key]):
+        if index in wrong:
+            continue
+        path = (key, index)
+        objections = [*dict.fromkeys(made.objections(path, entry))]
+        found += [flaws.Flaw(document.line(at), at, value, text)
+                  for at, value, text in objections]
+        for row in () if objections else made.make(path, entry):
+            rows[row.uuid] = row
+    return Content(rows, tuple(f'{flaw.say(name)}; {cost}'
+                               for flaw in _in_order(found)))
+
+
+def _in_order(found: Iterable[flaws.Flaw]) -> list[flaws.Flaw]:
+    return sorted(found, key=lambda flaw: flaw.line)

@@ -1,0 +1,174 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Routers and nodes as egress addresses see them.  Pure.
+
+Each function is about one row, and its result is remembered, so the cost
+follows the change.
+"""
+
+import dataclasses
+
+from ovn_network_agent import iptext
+from ovn_network_agent import networks
+from ovn_network_agent import ownership
+from ovn_network_agent.drivers import source
+from ovn_network_agent.ovn import peer_routers
+from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
+
+ROUTER = peer_routers.ROUTER
+PORT = peer_routers.PORT
+ROUTE = peer_routers.ROUTE
+NAT = ('nb', 'NAT')
+BALANCER = ('nb', 'Load_Balancer')
+GLOBAL = ('nb', 'NB_Global')
+BINDING = ('sb', 'Port_Binding')
+CHASSIS = ('sb', 'Chassis')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Gateway:
+    """A port of a router to a provider network."""
+
+    name: str
+    # 'address/len'.
+    networks: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Router:
+    """A router that may have egress addresses."""
+
+    uuid: str
+    called: str
+    # Names of internal ports, and their networks.
+    inner: tuple[tuple[str, tuple[iptext.Network, ...]], ...] = ()
+    # Sorted by name.
+    gateways: tuple[Gateway, ...] = ()
+    # (port or '', next hop) of default routes, sorted.
+    defaults: tuple[tuple[str, str], ...] = ()
+    # What it reaches without a default route, sorted.
+    inside: tuple[str, ...] = ()
+
+    def nexthop(self, gateway: Gateway, family: int) -> str:
+        """Where packets go by a gateway port.
+
+        fip_route writes the default route only on the node that has the port,
+        so the virtual gateway is as good.
+        """
+        nets = networks.of_version(family, gateway.networks)
+        for port, nexthop in self.defaults:
+            if networks.family(nexthop) == family and (
+                    port == gateway.name or
+                    not port and networks.inside(nexthop, nets)):
+                return nexthop
+        return networks.virtual_gateway(gateway.networks, family) or ''
+
+
+def read(find: source.Find, uuid: str) -> Router | None:
+    """The router with a UUID, None without it."""
+    for row in find(*ROUTER, 'uuid', uuid):
+        ports = sorted((port for each in columns.referenced(row, 'ports')
+                        for port in find(*PORT, 'uuid', each)),
+                       key=lambda port: str(columns.atom(port, 'name')))
+        routes = [route for each in columns.referenced(row, 'static_routes')
+                  for route in find(*ROUTE, 'uuid', each)]
+        gateways = [port for port in ports if peer_routers.is_uplink(port)]
+        return Router(
+            uuid, peer_routers.called(row),
+            tuple((str(columns.atom(port, 'name')), tuple(
+                each.network for each in peer_routers.interfaces([port])))
+                for port in ports if port not in gateways),
+            tuple(Gateway(columns.atom(port, 'name'), rows.networks(port)[0])
+                  for port in gateways),
+            tuple(sorted((columns.atom(route, 'output_port'),
+                          columns.atom(route, 'nexthop'))
+                         for route in routes if _is_default(route))),
+            _inside(ports, routes))
+    return None
+
+
+def of_port(find: source.Find, port: str) -> Router | None:
+    """The router that has a port, by the name of the port."""
+    for row in find(*PORT, 'name', port):
+        for router in find(*ROUTER, 'port', row.uuid):
+            return find.ask(read, str(router.uuid))
+    return None
+
+
+def _is_default(route: Row) -> bool:
+    found = networks.parse_interface(columns.atom(route, 'ip_prefix'))
+    nexthop = networks.parse_interface(columns.atom(route, 'nexthop'))
+    return bool(found and nexthop and not found.network.prefixlen and
+                not columns.atom(route, 'route_table') and
+                columns.atom(route, 'policy') != 'src-ip')
+
+
+def _inside(ports: list[Row], routes: list[Row]) -> tuple[str, ...]:
+    found = {each.network for each in peer_routers.interfaces(ports)}
+    found.update(each.network for each in (
+        networks.parse_interface(columns.atom(route, 'ip_prefix'))
+        for route in routes) if each and each.network.prefixlen)
+    return tuple(str(each) for each in sorted(
+        found, key=lambda net: (net.version, net)))
+
+
+def chassis(find: source.Find, port: str) -> str:
+    """The chassis that has a gateway port, or ''."""
+    for row in find(*BINDING, 'redirect', port):
+        for uuid in columns.referenced(row, 'chassis'):
+            for each in find(*CHASSIS, 'uuid', uuid):
+                return str(columns.atom(each, 'name'))
+    return ''
+
+
+def hostname(find: source.Find, name: str) -> str:
+    """The host name of a chassis, or ''."""
+    for row in find(*CHASSIS, 'name', name):
+        return str(columns.atom(row, 'hostname'))
+    return ''
+
+
+def published(find: source.Find, name: str) -> tuple[str, ...]:
+    """The addresses of links, 'address/len', that a node has published."""
+    for row in find(*GLOBAL, 'egress', name):
+        text = columns.entry(row, 'external_ids',
+                             ownership.EXT_ID_EGRESS_NETWORKS + name) or ''
+        return tuple(each for each in text.split()
+                     if networks.parse_interface(each))
+    return ()
+
+
+def floating(find: source.Find, router: str, address: str) -> str:
+    """The floating IP of a machine at a router, or ''."""
+    for row in find(*NAT, 'floating', address):
+        if any(str(each.uuid) == router
+               for each in find(*ROUTER, 'nat', row.uuid)):
+            return str(columns.atom(row, 'external_ip'))
+    return ''
+
+
+def holder(find: source.Find, address: str) -> str:
+    """Who else has an address, as the end of a sentence, or ''."""
+    for port in find(*PORT, 'address', address):
+        return f'it is the address of port {columns.atom(port, "name")}'
+    for row in find(*NAT, 'external', address):
+        kind, inner = (columns.atom(row, column)
+                       for column in ('type', 'logical_ip'))
+        return (f'it is the address of a NAT row ({row.uuid}, {kind} {inner}) '
+                'that is no row of an egress address')
+    for row in find(*BALANCER, 'vip', address):
+        return ('it is a virtual IP of load balancer '
+                f'{columns.atom(row, "name") or row.uuid}')
+    return ''

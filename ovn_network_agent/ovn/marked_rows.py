@@ -1,0 +1,146 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Rows of NB that only work together, and that a mark makes ours.
+
+Such rows are made, changed and removed in one transaction.  A composite is
+read as it is desired only if its rows are exactly those that its value has.
+So there is one description of the rows, for the reader and for the writer.
+"""
+
+from collections.abc import Callable
+from collections.abc import Hashable
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+import uuid
+
+from ovn_network_agent import ownership
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
+from ovn_network_agent.ovsdb.columns import Rows
+from ovn_network_agent.ovsdb.columns import Tables
+
+#: Of a resource.
+Key = tuple[Hashable, ...]
+#: Of one column, sorted.
+Atoms = tuple[Any, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Values:
+    """What one row has in the columns that count."""
+
+    table: str
+    # UUID of the router, as text.
+    router: str
+    # In the order of Layout.columns.
+    atoms: tuple[Atoms, ...]
+    # Whether it has the mark; all that are wanted do.
+    marked: bool = True
+
+    @property
+    def key(self) -> tuple[str, str, Atoms]:
+        """Equal for the value that a row has and the one that it gets."""
+        return self.table, self.router, self.atoms[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """The rows of one kind of composites."""
+
+    # As in 'the rows of a peering'.
+    called: str
+    # By table, the columns that count; the first one says which row is
+    # changed, if its values are not as desired.
+    columns: Mapping[str, tuple[str, ...]]
+    # The columns of a router that refer to its rows.
+    references: Mapping[str, str]
+    # Keys of external_ids: the composite of a row, and the router of a row
+    # that no router refers to.
+    mark: str
+    side: str
+    # Tables whose names are made of those of composites.
+    named: tuple[str, ...]
+    # Of a resource: the text of its mark, UUIDs of its routers, its rows.
+    owner: Callable[[Any], str]
+    routers: Callable[[Any], Iterable[str]]
+    wanted: Callable[[Any], list[Values]]
+    # All rows that are there, by the keys of resources.
+    found: Callable[[Tables], Mapping[Key, list['Found']]]
+    # By (table, column): the table whose rows, which have names, the column
+    # refers to.
+    refers: Mapping[tuple[str, str], str] = dataclasses.field(
+        default_factory=dict)
+    # Names in columns that are keys of external_ids.
+    keys: tuple[str, ...] = ()
+
+    def owner_of(self, row: Row) -> str:
+        """The composite whose mark a row has, or ''."""
+        entries = columns.entries(row, 'external_ids')
+        return entries.get(self.mark, '') if (
+            entries.get(ownership.EXT_ID_MANAGED) ==
+            ownership.EXT_ID_MANAGED_VALUE) else ''
+
+    def marks(self, owner: str, values: Values) -> dict[str, str]:
+        """The external_ids of a row."""
+        found = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+                 self.mark: owner}
+        if values.table not in self.references:
+            found[self.side] = values.router
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """A row of a composite."""
+
+    layout: Layout
+    table: str
+    row: Row
+    # None for rows that no router refers to.
+    router: Row | None = None
+
+    @property
+    def values(self) -> Values:
+        """What the row has, computed anew each time."""
+        side = (columns.entry(self.row, 'external_ids', self.layout.side) or ''
+                if self.router is None else str(self.router.uuid))
+        return Values(self.table, side, tuple(
+            self._atoms(column)
+            for column in self.layout.columns[self.table]),
+            bool(self.layout.owner_of(self.row)))
+
+    def _atoms(self, column: str) -> Atoms:
+        if (self.table, column) in self.layout.refers:
+            return atoms_of(columns.atom(row, 'name')
+                            for row in columns.rows(self.row, column))
+        if column in self.layout.keys:
+            return atoms_of(
+                columns.entry(self.row, 'external_ids', column) or '')
+        return atoms_of(columns.atoms(self.row, column))
+
+
+def names(rows: Rows) -> dict[str, uuid.UUID]:
+    """The rows of a table by name, for those that must not have ours."""
+    return {columns.atom(row, 'name'): key for key, row in rows.items()}
+
+
+def atoms_of(value: Any) -> Atoms:
+    """The value of a column, sorted; an empty text is like no value."""
+    atoms = [value] if isinstance(value, (str, int)) else value
+    return tuple(sorted(each for each in atoms if each != ''))
+
+
+def only(atoms: Atoms, default: Any = '') -> Any:
+    """The only value of a column, or a default."""
+    return atoms[0] if atoms else default

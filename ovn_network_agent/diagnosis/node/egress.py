@@ -19,9 +19,9 @@ from ovn_network_agent.engine import ledger
 from ovn_network_agent.ovsdb import lock_state
 
 _ALL = '"ovn-network-agent-ctl egress" shows all of them'
-_OTHER = ('see "ovn-network-agent-ctl egress" on the node of the writer, the '
-          'one with ovn_network_agent_lock_state{state="held"}: it has another '
-          'file, or it hangs')
+_OTHER = ('see "ovn-network-agent-ctl egress" on the node of the writer, '
+          'the one with ovn_network_agent_lock_state{state="held"}: it has '
+          'another file, or it hangs')
 
 
 def read_egress(sources):

@@ -12,6 +12,7 @@
 
 """Signs of life: when the loop gives them, and when nobody asks for them."""
 
+import math
 import os
 import socket
 import threading
@@ -91,6 +92,19 @@ class WatchdogTest(base.BaseTestCase):
         for value in ('', '0', '-5', '3min', '1.5'):
             self.assertEqual((float('inf'), []), self.asked(value))
             self.assertIn(f'WATCHDOG_USEC = {value!r}', log.output)
+
+    def test_signs_for_somebody_else(self):
+        """Nobody is told, and there is no thread."""
+        made = watchdog.Watchdog(math.inf)
+        made.also_within(10)
+        made.also_within(20)
+        self.assertEqual(10, made.pause)
+        made.start()
+        before = made.last
+        made.alive()
+        made.stop()
+        self.assertGreater(made.last, before)
+        self.assertEqual([], self.supervisor.heard())
 
     def test_not_one_for_each_step_of_a_fast_pass(self):
         made = watchdog.Watchdog(INTERVAL)

@@ -17,6 +17,7 @@ another link of the node.  What drops comes first and goes last: a packet
 leaves translated or not at all.
 """
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 import typing
@@ -46,8 +47,8 @@ def of_node(node: model.Node) -> base.Wanted:
 
 
 def of_gateway(settings: typing.Any, ports: Iterable[
-        model.GatewayPort | model.GroupPort], tenants: Iterable[str]
-        ) -> base.Wanted:
+        model.GatewayPort | model.GroupPort],
+        tenants: Iterable[str | iptext.Network]) -> base.Wanted:
     """The drop of what OVN fails to translate, without a veth leak.
 
     OVN takes the end of an egress address over some milliseconds after its
@@ -97,12 +98,12 @@ def _drop(source: str, device: str) -> resources.EgressDrop:
 
 
 def _device(host: model.EgressHost, node: model.Node,
-            served: Iterable[str]) -> str:
+            served: Collection[str]) -> str:
     """The device by which packets of a machine come out of OVN, or ''."""
     here = dict(node.bridge_mappings)
     return next((vlans.device(here[network], vlan)
                  for network, vlan in host.segments
-                 if here.get(network) in served), '')
+                 if here.get(network, '') in served), '')
 
 
 def _objection(host: model.EgressHost, link: model.Link | None,

@@ -34,13 +34,13 @@ def read(row: Row) -> dict[str, tuple[str, ...]]:
     Words that are none are left out.
     """
     return {key.removeprefix(_PREFIX): tuple(sorted(filter(
-        _is_interface, text.split(','))))
+        _is_interface, text.split())))
         for key, text in row.external_ids.items() if key.startswith(_PREFIX)}
 
 
 def written(addresses: Collection[str]) -> str:
     """The text of an entry."""
-    return ','.join(addresses)
+    return ' '.join(addresses)
 
 
 def _is_interface(text: str) -> bool:

@@ -17,6 +17,7 @@ and wakes the loop only if they are others.  On a node with BGP, routes change
 all the time, and few of them are those of a link with egress addresses.
 """
 
+from collections.abc import Callable
 import socket
 import threading
 import time
@@ -44,17 +45,15 @@ class EgressLinks(notifications.Watch):
 
     NAME = 'links for egress addresses'
 
-    def __init__(self, wake):
+    def __init__(self, wake: Callable[[str], object]) -> None:
         super().__init__(lambda: self._look_again(wake))
         self._reading = threading.Lock()
         self.chosen = egress_links.Chosen()
         self._found: tuple[model.Link, ...] = ()
 
-    def read(self, chosen):
+    def read(self, chosen: egress_links.Chosen) -> tuple[model.Link, ...]:
         """The links; the first call starts the watch.
 
-        :param chosen: :class:`egress_links.Chosen`
-        :returns: tuple of :class:`model.Link`
         :raises OSError: when they cannot be read
         """
         if not self.running:
@@ -64,11 +63,15 @@ class EgressLinks(notifications.Watch):
             self._found = egress_links.read_all(chosen)
             return self._found
 
-    def present(self, chosen):
+    def present(self, chosen: egress_links.Chosen) -> tuple[model.Link, ...]:
         """The links that were read last; read again for another choice."""
         if chosen != self.chosen or not self.running:
             return self.read(chosen)
         return self._found
+
+    def stop(self) -> None:
+        """End the thread and close the socket; may be called twice."""
+        super().stop()
 
     def _look_again(self, wake):
         time.sleep(_PAUSE)

@@ -37,6 +37,7 @@ from ovn_network_agent.ovn import absent_chassis
 from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import egress_networks
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import own_chassis
@@ -379,6 +380,7 @@ def _rows(data):
         bfd.in_the_way(fleet)
         assert fleet.decided() == fleet.decided().decided()
         bfd.external_ids(row.external_ids, fleet)
+        egress_networks.read(row)
     for table in ('Gateway_Chassis', 'HA_Chassis'):
         for row in nb[table].values():
             marks.marked(row.external_ids, *marks.read(row))
@@ -479,7 +481,7 @@ TARGETS = (
                    'ovn-network-agent:peer-export:a')),
     Target('ovn.rows', _rows, (NoInput,),
            ('ovn.rows', 'ovn.addresses', 'ovn.bfd', 'ovn.marks',
-            'ovn.directory'),
+            'ovn.directory', 'ovn.egress_networks'),
            json=True,
            values=('bfd-min-rx=200 bfd-min-tx=200 bfd-mult=3', '32768')),
     Target('ovn.silence', _silence,

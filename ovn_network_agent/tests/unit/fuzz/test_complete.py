@@ -38,7 +38,7 @@ CALLS = {'loads', 'raw_decode', 'get_single_node', 'safe_load', 'unpack',
 # Modules by the reason why what they read is no foreign input.
 OURS = {
     'references to objects of the agent itself': (
-        'backends.evpn_instance', 'backends.flow',
+        'backends.address', 'backends.evpn_instance', 'backends.flow',
         'backends.frr_prefix_list', 'backends.frr_static',
         'backends.overlap', 'backends.router_advertisement',
         'control.addresses', 'diagnosis.address.switch',
@@ -47,7 +47,7 @@ OURS = {
         'model.tenants',
         'nft.transaction', 'ovn.absence', 'privileged.ofctl',
         'watches.surroundings', 'privileged.checks',
-        'privileged.permitted', 'vlans', 'model.tenants', 'evpn_names'),
+        'privileged.permitted', 'privileged.egress_limits', 'vlans', 'model.tenants', 'evpn_names'),
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
         'conf.reload', 'ovn.inputs',
@@ -110,7 +110,8 @@ ELSEWHERE = {
     'the privileged targets, which need root, reach these': (
         ('netlink.texts', 'mac_bytes'), ('netlink.addresses', 'encode'),
         ('netlink.texts', 'parse_interface'),
-        ('netlink.rules', '_attributes'), ('nft.elements', '_device'),
+        ('netlink.rules', '_attributes'), ('nft.elements', 'device'),
+        ('nft.listing', 'check_digest'),
         ('openflow.codec', 'encode_actions'),
         ('openflow.ofctl_text', 'stray_match'),
         ('openflow.spec', 'check_bridge')),

@@ -169,7 +169,7 @@ def of_view(snapshot, kind):
 def lock_state(inside, kind):
     """Who writes the resources of a kind.
 
-    :returns: a value of :class:`states.State`, or 'not asked' so far
+    :returns: a value of :class:`lock_state.State`, or 'not asked' so far
     """
     found = next((each.lock for each in inside.reconciler.backends.all
                   if kind in each.kinds), None)

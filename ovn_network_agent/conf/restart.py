@@ -55,7 +55,6 @@ REASONS = {
     ('tenant_network', 'advertisement_method'): _WATCHED,
     ('tenant_network', 'extra_routes'): _WATCHED,
     ('evpn',): _WALL,
-    ('egress_ip', 'probe_port'): 'the listener is made at the start',
     ('egress_ip',): 'all agents of a cloud have to agree',
     ('network_peer',): 'all agents of a cloud have to agree',
     ('veth_leak',): _WALL,

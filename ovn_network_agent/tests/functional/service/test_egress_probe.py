@@ -195,7 +195,7 @@ class AnswerTest(ProbeTest):
         self.says(200, 'ready')
 
     def test_several_addresses_that_change(self):
-        self.tunnels(*self.hosts)
+        self.tunnels('gw1.test', *self.hosts)
         self.agent()
         for host in self.hosts:
             self.says(200, 'ready', host)

@@ -195,7 +195,7 @@ class AnswerTest(ProbeTest):
         self.says(200, 'ready')
 
     def test_several_addresses_that_change(self):
-        self.tunnels(*self.hosts)
+        self.tunnels('gw1.test', *self.hosts)
         self.agent()
         for host in self.hosts:
             self.says(200, 'ready', host)
@@ -239,19 +239,20 @@ class AnswerTest(ProbeTest):
             self.assertIn('probe_port', f'{listener.unready()}')
 
     def test_it_costs_nothing_where_it_is_off(self):
-        for values, expected in (({'egress_ip__probe_port': 0}, set()),
-                                 ({}, {'egress-probe', 'egress probes'})):
-            before = collections.Counter(map(
-                lambda each: each.name, threading.enumerate()))
-            agent = self.agent(**values)
+        def threads():
+            return collections.Counter(
+                each.name for each in threading.enumerate()
+                if 'egress' in each.name or each.name == 'watchdog')
+        for port, more in ((0, set()), (PORT, {
+                'egress-probe', 'egress probes', 'watchdog'})):
+            before = threads()
+            agent = self.agent(egress_ip__probe_port=port)
             self.eventually(lambda agent=agent: agent.status.is_ready,
                             'not ready')
             self.eventually(
-                lambda before=before, expected=expected: {
-                    each.name for each in threading.enumerate()
-                    if 'egress' in each.name and not before[each.name]
-                    } == expected, threading.enumerate)
-            self.assertEqual(bool(expected), any(
+                lambda before=before, more=more:
+                (threads() - before).keys() == more, threads)
+            self.assertEqual(bool(port), any(
                 isinstance(each, egress_probe.EgressProbe)
                 for each in agent._observers))
             self.stop(agent)

@@ -331,9 +331,6 @@ EXT_ID_EGRESS_CHASSIS = 'ovn-network-agent-egress-chassis'
 # addresses of its links with their lengths, separated by blanks, as
 # '192.0.2.7/24': the networks that it can have egress addresses in.
 EXT_ID_EGRESS_NETWORKS = 'ovn-network-agent-egress-networks-'
-# Likewise, written by the agent that writes the rows: why the agent of this
-# chassis gets no further egress addresses.
-EXT_ID_EGRESS_FAILED = 'ovn-network-agent-egress-failed-'
 
 # The tags that routes of the agent may have in FRR.  A static route with such
 # a tag and with the next hop of the agent is the agent's.  FRR takes the lower

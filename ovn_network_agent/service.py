@@ -34,6 +34,7 @@ from ovn_network_agent.engine import reconciler
 from ovn_network_agent.forward import health_checks
 from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import drain
+from ovn_network_agent.metrics import egress_probe
 from ovn_network_agent.metrics import endpoint as metrics_endpoint
 from ovn_network_agent.ovn import egress_health
 from ovn_network_agent.ovn import view
@@ -48,7 +49,6 @@ from ovn_network_agent.runtime import notify
 from ovn_network_agent.runtime import ovn_side
 from ovn_network_agent.runtime import status
 from ovn_network_agent.runtime import watchdog
-from ovn_network_agent.watches import egress_probe
 from ovn_network_agent.watches import kernel
 from ovn_network_agent.watches import pace
 

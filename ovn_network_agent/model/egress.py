@@ -50,8 +50,8 @@ class EgressPlace:
     # UUID of the Logical_Router row, and its names.
     router: str
     called: str
-    # Name of the gateway port, '' if several are possible, and its chassis if
-    # the mode is HOST.
+    # Name of the gateway port, '' where rows need not say it, and its chassis
+    # if the mode is HOST.
     port: str
     chassis: str
     # 4 or 6.
@@ -59,8 +59,6 @@ class EgressPlace:
     # '' without one, and the reason.
     address: str
     why: str = ''
-    # Whether rows have to name the port, because the router has several.
-    named: bool = False
     # Of packets by the port, if the mode is ECMP.
     nexthop: str = ''
     # Prefixes that the router does not reach by gateway ports, likewise.

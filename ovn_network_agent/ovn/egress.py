@@ -26,6 +26,7 @@ from ovn_network_agent import printable
 from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import egress_assignment as assignment
 from ovn_network_agent.ovn import egress_file
+from ovn_network_agent.ovn import egress_health
 from ovn_network_agent.ovn import egress_routers as routers
 from ovn_network_agent.ovn import egress_selection as selection
 from ovn_network_agent.ovn import indexes
@@ -49,6 +50,16 @@ class _Place:
     of: str = ''
     # Why it gets no address beside one that it has, or ''.
     refused: str = ''
+    # Where the address decides on the port, the ports.
+    gateways: tuple[routers.Gateway, ...] = ()
+
+    def port(self, address: str) -> str:
+        """The gateway port that an address is of, where rows have to say it.
+        """
+        return self.place.port or next(
+            (gateway.name for gateway in self.gateways
+             if address and networks.inside(address, networks.of_version(
+                 self.place.family, gateway.networks))), '')
 
 
 def _names(row: Row) -> list[str]:
@@ -132,9 +143,8 @@ class EgressIps(source.Source):
             'egress': _of_ours(ownership.EXT_ID_EGRESS),
             'chassis': _of_ours(ownership.EXT_ID_EGRESS_CHASSIS)},
         routers.BALANCER: {'vip': _vips},
-        routers.GLOBAL: {
-            'egress': _behind(ownership.EXT_ID_EGRESS_NETWORKS),
-            'failed': _behind(ownership.EXT_ID_EGRESS_FAILED)},
+        routers.GLOBAL: {'egress': _behind(ownership.EXT_ID_EGRESS_NETWORKS)},
+        egress_health.TABLE: {'chassis': lambda row: [row.uuid]},
         routers.BINDING: {'redirect': _redirect},
         routers.CHASSIS: {'uuid': lambda row: [row.uuid], 'name': _name},
         selection.SWITCH: {
@@ -210,12 +220,12 @@ def _places(find: source.Find, entry: egress_file.Entry, uuid: str,
     router = find.ask(routers.read, uuid)
     if router is None:
         return
-    place = model.EgressPlace(uuid, router.called, '', '', family, '',
-                              named=len(router.gateways) > 1)
+    place = model.EgressPlace(uuid, router.called, '', '', family, '')
     if entry.mode is _MODE.ROUTER:
         yield _Place(uuid, place, tuple(
             net for gateway in router.gateways for net in gateway.networks),
-            'gateway ports of the router')
+            'gateway ports of the router',
+            gateways=router.gateways if len(router.gateways) > 1 else ())
     elif entry.mode is _MODE.ECMP:
         yield from _of_ports(entry, router, place)
     else:
@@ -317,7 +327,8 @@ def _of_family(find: source.Find, entry: egress_file.Entry,
     for each in places:
         address = chosen.get(each.key, '')
         yield dataclasses.replace(
-            each.place, address=address, why='' if address else (
+            each.place, address=address, port=each.port(address),
+            why='' if address else (
                 each.place.why or each.refused or _why(addresses, [
                     objections[each.key, one] for one in addresses])))
 

@@ -38,8 +38,10 @@ class Watchdog:
 
     :param interval: seconds after which the supervisor takes a silent process
         for dead, math.inf without a supervisor that watches
-    :ivar pause: seconds after which a waiting loop has to call :meth:`alive`
-    :ivar last: when the loop gave its last sign of life, monotonic seconds
+    :ivar pause: seconds after which a waiting loop has to call :attr:`alive`
+    :ivar alive: function that gives a sign of life; it only sets a flag, so
+        the engine can call it at each step of a pass
+    :ivar last: when the thread saw the last sign, monotonic seconds
     """
 
     def __init__(self, interval):
@@ -48,20 +50,21 @@ class Watchdog:
         self._sign = threading.Event()
         self._ended = threading.Event()
         self._thread = None
+        self._supervised = interval != math.inf
+        self.alive = self._sign.set
         self.last = time.monotonic()
-
-    def alive(self):
-        """Give a sign of life, so quickly that each step of a pass can."""
-        self.last = time.monotonic()
-        self._sign.set()
 
     def also_within(self, seconds):
-        """Have a waiting loop give signs for somebody else, too."""
+        """Have a waiting loop give signs for a reader of :attr:`last`, too.
+
+        To be called before :meth:`start`.
+        """
         self.pause = min(self.pause, seconds)
+        self._between = min(self._between, seconds / _AT_MOST)
 
     def start(self):
-        """Begin to pass the signs on, if a supervisor watches."""
-        if self._between == math.inf or self._thread is not None:
+        """Begin to pass the signs on, if anybody watches."""
+        if self.pause == math.inf or self._thread is not None:
             return
         self._thread = threading.Thread(target=self._pass_on, daemon=True,
                                         name='watchdog')
@@ -80,7 +83,9 @@ class Watchdog:
             if self._ended.is_set():
                 return
             self._sign.clear()
-            notify.notify(WATCHDOG=1)
+            self.last = time.monotonic()
+            if self._supervised:
+                notify.notify(WATCHDOG=1)
             self._ended.wait(self._between)
 
 

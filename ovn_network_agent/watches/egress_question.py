@@ -78,7 +78,7 @@ def _best(answers):
         if each.result == READY:
             return each
     if not answers:
-        return Answer('error', 'OVN SB has no address of its tunnels')
+        return Answer('error', 'no address of its tunnels is known')
     return Answer(answers[0].result,
                   '; '.join(each.why for each in answers))
 

@@ -20,19 +20,22 @@ import contextlib
 import os
 import socket
 import threading
+import time
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.conf import egress_ip as options
 from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.metrics import egress_probe
 from ovn_network_agent.metrics import server
 from ovn_network_agent.ovsdb import lock
 from ovn_network_agent.tests import http_get
+from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.metrics import base as metrics
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import base as services
-from ovn_network_agent.watches import egress_probe
 from ovn_network_agent.watches import egress_question
 
 PORT = 6643
@@ -138,6 +141,15 @@ class ProbeTest(services.ServiceTestCase):
             hangs.set()
             asked.join()
 
+    def another(self):
+        """The listener of the other agent."""
+        made = server.Server(
+            f'{self.other}:{PORT:d}', {egress_question.PATH: lambda: (
+                200, 'text/plain', egress_question.line('ready', OTHER))})
+        made.start()
+        self.addCleanup(made.stop)
+        return made
+
     def writer(self, agent):
         """Have an agent write the rows."""
         found, = (each for each in agent._reconciler.backends.all
@@ -183,7 +195,7 @@ class AnswerTest(ProbeTest):
         self.says(200, 'ready')
 
     def test_several_addresses_that_change(self):
-        self.tunnels(*self.hosts)
+        self.tunnels('gw1.test', *self.hosts)
         self.agent()
         for host in self.hosts:
             self.says(200, 'ready', host)
@@ -198,6 +210,17 @@ class AnswerTest(ProbeTest):
         with self.hanging(agent):
             self.says(503, 'stuck')
         self.says(200, 'ready')
+
+    def test_a_loop_without_work_is_alive(self):
+        agent = self.agent(reconcile_interval=3600)
+        self.eventually(lambda: agent.status.is_ready, 'not ready')
+        self.says(200, 'ready')
+        began = time.time()
+        waiting.lasts(lambda: self.assertEqual(200, self.said()[0]),
+                      3 * egress_probe.SILENCE)
+        # It wakes for a sign of life, and not for a pass.
+        self.assertFalse([each for each in agent._loop.passes.last
+                          if each.at > began and 'interval' in each.reasons])
 
     def test_a_port_in_use(self):
         listen = '127.85.0.1'
@@ -216,19 +239,20 @@ class AnswerTest(ProbeTest):
             self.assertIn('probe_port', f'{listener.unready()}')
 
     def test_it_costs_nothing_where_it_is_off(self):
-        for values, expected in (({'egress_ip__probe_port': 0}, set()),
-                                 ({}, {'egress-probe', 'egress probes'})):
-            before = collections.Counter(map(
-                lambda each: each.name, threading.enumerate()))
-            agent = self.agent(**values)
+        def threads():
+            return collections.Counter(
+                each.name for each in threading.enumerate()
+                if 'egress' in each.name or each.name == 'watchdog')
+        for port, more in ((0, set()), (PORT, {
+                'egress-probe', 'egress probes', 'watchdog'})):
+            before = threads()
+            agent = self.agent(egress_ip__probe_port=port)
             self.eventually(lambda agent=agent: agent.status.is_ready,
                             'not ready')
             self.eventually(
-                lambda before=before, expected=expected: {
-                    each.name for each in threading.enumerate()
-                    if 'egress' in each.name and not before[each.name]
-                    } == expected, threading.enumerate)
-            self.assertEqual(bool(expected), any(
+                lambda before=before, more=more:
+                (threads() - before).keys() == more, threads)
+            self.assertEqual(bool(port), any(
                 isinstance(each, egress_probe.EgressProbe)
                 for each in agent._observers))
             self.stop(agent)
@@ -259,12 +283,7 @@ class WriterTest(ProbeTest):
         self.writer(agent)
         self.eventually(lambda: self.dead(agent).keys() == {OTHER},
                         lambda: self.dead(agent))
-        theirs = egress_question.line('ready', OTHER)
-        other = server.Server(
-            f'{self.other}:{PORT:d}', {egress_question.PATH: lambda: (
-                200, 'text/plain', theirs)})
-        other.start()
-        self.addCleanup(other.stop)
+        other = self.another()
         self.eventually(lambda: not self.dead(agent),
                         lambda: self.dead(agent))
         other.stop()
@@ -315,9 +334,37 @@ class WriterTest(ProbeTest):
         agent = self.agent()
         self.writer(agent)
         self.eventually(lambda: self.dead(agent).get('gone') ==
-                        'OVN SB has no address of its tunnels',
+                        'no address of its tunnels is known',
                         lambda: self.dead(agent))
         self.cloud.say('NB_Global', {}, external_ids={
             ownership.EXT_ID_EGRESS_NETWORKS + 'gone': None})
         self.eventually(lambda: self.dead(agent).keys() == {OTHER},
                         lambda: self.dead(agent))
+
+
+class DoctorTest(doctor.Looks, ProbeTest):
+
+    def setUp(self):
+        super().setUp()
+        self.conf = self.of_databases(drivers=[options.GROUP])
+
+    def test_agents_that_answer_and_do_not(self):
+        evidence = self.looked('egress-probe', doctor.BROKEN)
+        self.assertIn('the agent of this node does not answer other agents: '
+                      f'{self.here} port {PORT:d}: nobody listens', evidence)
+        self.agent()
+        self.says(200, 'ready')
+        self.assertIn(f'{OTHER} ({self.other} port {PORT:d}: nobody listens)',
+                      self.looked('egress-probe', doctor.WARN))
+        self.another()
+        self.eventually(lambda: doctor.look(self.conf, 'egress-probe')[
+            'egress-probe'][0] is doctor.OK, 'not well')
+
+    def test_the_port_of_another_program(self):
+        with socket.create_server((self.here, PORT)):
+            self.assertIn('no answer within 1 s',
+                          self.looked('egress-probe', doctor.BROKEN))
+
+    def test_a_node_without_it(self):
+        self.conf.set_override('probe_port', 0, options.GROUP)
+        self.looked('egress-probe', doctor.NOT_CHECKED)

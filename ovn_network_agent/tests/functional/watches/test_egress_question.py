@@ -112,7 +112,7 @@ class AnswerTest(QuestionTestCase):
 
     def test_a_chassis_without_an_address(self):
         self.assertEqual({NAME: egress_question.Answer(
-            'error', 'OVN SB has no address of its tunnels')},
+            'error', 'no address of its tunnels is known')},
             egress_question.ask({NAME: ()}, PORT))
 
     def test_an_address_without_a_way(self):

@@ -137,7 +137,7 @@ class ListTest(base.ConfTestCase):
             ['DEFAULT', 'agent', 'ovn', 'ovs', 'frr', 'fip_route',
              'announce', 'veth_leak', 'gateway_drain', 'port_forward',
              'provider_port', 'tenant_network', 'load_balancer', 'evpn',
-             'network_peer', 'metrics', *opts.DAEMONS],
+             'network_peer', 'egress_ip', 'metrics', *opts.DAEMONS],
             [group for group, opts_ in opts.list_opts()])
 
     def test_the_daemons(self):

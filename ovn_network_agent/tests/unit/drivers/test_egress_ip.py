@@ -63,7 +63,7 @@ class EgressIpTest(base.BaseTestCase):
              resources.EgressRows('shop-1', B, (nat(M, E2, 'lrp-2'),))],
             self.wanted(subject(
                 place(), place(address=v6),
-                place(B, E2, port='lrp-2', named=True),
+                place(B, E2, port='lrp-2'),
                 machines=[('fd00::5', A), (M, A), (M, B)])))
 
     def test_destinations(self):

@@ -20,7 +20,6 @@ from ovs.db import types as ovs_types
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.files import entries
 from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_routers
 from ovn_network_agent.ovn import peering_rows

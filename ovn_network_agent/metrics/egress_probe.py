@@ -27,6 +27,7 @@ from ovn_network_agent.conf import egress_ip
 from ovn_network_agent.conf import tls
 from ovn_network_agent.metrics import declared
 from ovn_network_agent.ovn import egress_health
+from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.watches import base
@@ -191,7 +192,8 @@ class EgressProbe(base.Observer):
         # An agent without the driver does without the library of the server.
         from ovn_network_agent.metrics import server
         with self._databases()['ovs'].rows() as ovs:
-            wanted = wiring.addresses(ovs)
+            # What is none is a matter of ovn-controller.
+            wanted = filter(groups.is_address, wiring.addresses(ovs))
         before, now = self._servers, {}
         for address in wanted:
             now[address] = before.get(address)
@@ -219,13 +221,13 @@ class EgressProbe(base.Observer):
         databases = self._databases()
         with databases['nb'].rows() as nb, databases['sb'].rows() as sb:
             targets = egress_health.targets(nb, sb)
-        self._trouble = ''
         try:
             context = self._files and self._files.context()
         except tls.BadFile as error:
             # This says nothing about others.
             self._trouble = str(error)
             return
+        self._trouble = ''
         began = time.monotonic()
         found = egress_question.ask(targets, self._port, context)
         took = time.monotonic() - began

@@ -136,7 +136,8 @@ class EgressTestCase(base.KernelTestCase):
 
     def agent(self):
         """Start an agent; a second one on the same kernel is a restart."""
-        backends = [backend(self.conf) for backend in KERNEL]
+        self.backends = backends = [
+            backend(self.conf) for backend in KERNEL]
         for each in backends:
             self.addCleanup(each.close)
         made = world.World()

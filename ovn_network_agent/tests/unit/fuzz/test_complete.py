@@ -47,7 +47,8 @@ OURS = {
         'model.tenants',
         'nft.transaction', 'ovn.absence', 'privileged.ofctl',
         'watches.surroundings', 'privileged.checks',
-        'privileged.permitted', 'privileged.egress_limits', 'vlans', 'model.tenants', 'evpn_names'),
+        'privileged.permitted', 'privileged.egress_limits', 'vlans',
+        'evpn_names'),
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
         'conf.reload', 'ovn.inputs',

@@ -161,7 +161,7 @@ class NodeTest(base.EgressTestCase):
     def node(self):
         """Addresses, rules and routes of the node, and its tables of nft."""
         return [*(sorted(line.strip() for line in self.ip(
-            command).splitlines() if 'kernel' not in line) for command in (
+            command).splitlines() if 'table 255' not in line) for command in (
                 '-N rule show', '-6 -N rule show',
                 '-4 -N route show table all', '-6 -N route show table all',
                 '-4 -o address show dev out0')),

@@ -47,7 +47,8 @@ OURS = {
         'model.tenants',
         'nft.transaction', 'ovn.absence', 'privileged.ofctl',
         'watches.surroundings', 'privileged.checks',
-        'privileged.permitted', 'privileged.egress_limits', 'vlans', 'model.tenants', 'evpn_names'),
+        'privileged.permitted', 'privileged.egress_limits', 'vlans',
+        'evpn_names'),
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
         'conf.reload', 'ovn.inputs',
@@ -56,9 +57,9 @@ OURS = {
         'ovsdb.streams', 'privileged.helper', 'watches.frr_witness',
         'diagnosis.node.ovn', 'selection'),
     'answers of the agent that control.client has read': (
-        'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.health',
-        'ctl.peers', 'ctl.plan', 'ctl.reload', 'ctl.report', 'ctl.resync',
-        'diagnosis.node.sources'),
+        'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.egress',
+        'ctl.health', 'ctl.peers', 'ctl.plan', 'ctl.reload', 'ctl.report',
+        'ctl.resync', 'diagnosis.node.sources'),
     'the state of this process and of its interpreter': (
         'control.bug_report', 'control.text', 'metrics.endpoint',
         'privileged.capability', 'privileged.heap', 'privileged.receiving',

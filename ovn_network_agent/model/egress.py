@@ -50,8 +50,8 @@ class EgressPlace:
     # UUID of the Logical_Router row, and its names.
     router: str
     called: str
-    # Name of the gateway port, '' if several are possible, and its chassis if
-    # the mode is HOST.
+    # Name of the gateway port, '' where rows need not say it, and its chassis
+    # if the mode is HOST.
     port: str
     chassis: str
     # 4 or 6.
@@ -59,8 +59,6 @@ class EgressPlace:
     # '' without one, and the reason.
     address: str
     why: str = ''
-    # Whether rows have to name the port, because the router has several.
-    named: bool = False
     # Of packets by the port, if the mode is ECMP.
     nexthop: str = ''
     # Prefixes that the router does not reach by gateway ports, likewise.
@@ -87,17 +85,28 @@ class EgressIp:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EgressHost:
-    """Machines behind one router that a node translates, by rows of NB."""
+    """A machine that a node translates, by a row of NB.
+
+    Every node that has the provider network gets it: each may get the gateway
+    of the router, and with it packets of the machine.
+    """
 
     # Name of the object, and the egress address.
     name: str
     address: str
     # The node, by the name of its chassis.
     chassis: str
-    # UUID of the Logical_Router row, and the name of its gateway port.
+    machine: str
+    # UUID of the Logical_Router row, and its name for people.
     router: str
-    port: str
-    # The address of the gateway port in this family: the way back.
-    via: str
-    # Addresses of machines, sorted.
-    machines: tuple[str, ...]
+    called: str
+    # The gateway port: its name and MAC, and its address in this family, the
+    # way back; '' without one.
+    port: str = ''
+    mac: str = ''
+    via: str = ''
+    # (physical network, VLAN or 0) of its provider network, sorted.
+    segments: tuple[tuple[str, int], ...] = ()
+    # The object that translates a machine of another router with the same
+    # address on the same node, and comes first; or ''.
+    taken_by: str = ''

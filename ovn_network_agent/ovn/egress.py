@@ -12,6 +12,7 @@
 
 """What becomes of egress addresses, as a source of the driver.  Pure."""
 
+import collections
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from ovn_network_agent import printable
 from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import egress_assignment as assignment
 from ovn_network_agent.ovn import egress_file
+from ovn_network_agent.ovn import egress_health
 from ovn_network_agent.ovn import egress_routers as routers
 from ovn_network_agent.ovn import egress_selection as selection
 from ovn_network_agent.ovn import indexes
@@ -46,6 +48,18 @@ class _Place:
     # 'address/len', and what these are of.
     networks: tuple[str, ...] = ()
     of: str = ''
+    # Why it gets no address beside one that it has, or ''.
+    refused: str = ''
+    # Where the address decides on the port, the ports.
+    gateways: tuple[routers.Gateway, ...] = ()
+
+    def port(self, address: str) -> str:
+        """The gateway port that an address is of, where rows have to say it.
+        """
+        return self.place.port or next(
+            (gateway.name for gateway in self.gateways
+             if address and networks.inside(address, networks.of_version(
+                 self.place.family, gateway.networks))), '')
 
 
 def _names(row: Row) -> list[str]:
@@ -83,11 +97,10 @@ def _floating(row: Row) -> list[str]:
             if columns.atom(row, 'type') == 'dnat_and_snat' else [])
 
 
-def _published(row: Row) -> list[str]:
-    prefix = ownership.EXT_ID_EGRESS_NETWORKS
-    return [key.removeprefix(prefix)
-            for key in columns.entries(row, 'external_ids')
-            if key.startswith(prefix)]
+def _behind(prefix: str) -> Callable[[Row], list[str]]:
+    return lambda row: [key.removeprefix(prefix)
+                        for key in columns.entries(row, 'external_ids')
+                        if key.startswith(prefix)]
 
 
 def _redirect(row: Row) -> list[str]:
@@ -130,7 +143,8 @@ class EgressIps(source.Source):
             'egress': _of_ours(ownership.EXT_ID_EGRESS),
             'chassis': _of_ours(ownership.EXT_ID_EGRESS_CHASSIS)},
         routers.BALANCER: {'vip': _vips},
-        routers.GLOBAL: {'egress': _published},
+        routers.GLOBAL: {'egress': _behind(ownership.EXT_ID_EGRESS_NETWORKS)},
+        egress_health.TABLE: {'chassis': lambda row: [row.uuid]},
         routers.BINDING: {'redirect': _redirect},
         routers.CHASSIS: {'uuid': lambda row: [row.uuid], 'name': _name},
         selection.SWITCH: {
@@ -206,12 +220,12 @@ def _places(find: source.Find, entry: egress_file.Entry, uuid: str,
     router = find.ask(routers.read, uuid)
     if router is None:
         return
-    place = model.EgressPlace(uuid, router.called, '', '', family, '',
-                              named=len(router.gateways) > 1)
+    place = model.EgressPlace(uuid, router.called, '', '', family, '')
     if entry.mode is _MODE.ROUTER:
         yield _Place(uuid, place, tuple(
             net for gateway in router.gateways for net in gateway.networks),
-            'gateway ports of the router')
+            'gateway ports of the router',
+            gateways=router.gateways if len(router.gateways) > 1 else ())
     elif entry.mode is _MODE.ECMP:
         yield from _of_ports(entry, router, place)
     else:
@@ -255,8 +269,8 @@ def _of_node(find: source.Find, entry: egress_file.Entry,
     port = router.gateways[0].name
     # A gateway without a chassis is one that moves.
     chassis = find.ask(routers.chassis, port) or next(
-        (key for key, _address in find.ask(_present, entry.uuid, entry.mode,
-                                           router.uuid)), '')
+        (each for _port, each, _address in find.ask(
+            _there, entry.uuid, router.uuid) if each), '')
     place = dataclasses.replace(place, port=port, chassis=chassis)
     if not chassis:
         return _Place('', dataclasses.replace(
@@ -272,35 +286,51 @@ def _of_node(find: source.Find, entry: egress_file.Entry,
             place, why=f'{called} has the gateway, and offers no networks: it '
             'has no agent with the driver egress_ip, drains, or lacks '
             f'{ownership.EXT_ID_EGRESS_NODE}=true in its local database'))
-    return _Place(chassis, place, published, f'links of {called}')
+    return _Place(chassis, place, published, f'links of {called}',
+                  find.ask(routers.failed, chassis))
 
 
 # -- addresses ------------------------------------------------------------
 
 def _assigned(find: source.Find, entry: egress_file.Entry,
               found: list[_Place]) -> tuple[model.EgressPlace, ...]:
-    made: list[model.EgressPlace] = []
-    for family in networks.VERSIONS:
-        addresses = [each for each in entry.addresses
-                     if networks.family(each) == family]
-        of_family = [each for each in found if each.place.family == family]
-        by_key = {each.key: each for each in of_family if each.key}
-        objections = {(key, address): _objection(find, address, each)
-                      for key, each in by_key.items() for address in addresses}
-        chosen = assignment.assign(
-            [assignment.Spot(key, frozenset(
-                address for address in addresses
-                if not objections[key, address]),
-                find.ask(_load, entry.uuid, key))
-             for key in by_key], addresses, _there(find, entry, of_family))
-        for each in of_family:
-            address = chosen.get(each.key, '')
-            made.append(dataclasses.replace(
-                each.place, address=address, why=each.place.why or (
-                    '' if address else _why(addresses, [
-                        objections[each.key, one] for one in addresses]))))
-    return tuple(sorted(made, key=lambda each: (
-        each.called, each.router, each.port, each.family)))
+    return tuple(sorted(
+        (made for family in networks.VERSIONS for made in _of_family(
+            find, entry,
+            [each for each in entry.addresses
+             if networks.family(each) == family],
+            [each for each in found if each.place.family == family])),
+        key=lambda each: (each.called, each.router, each.port, each.family)))
+
+
+def _of_family(find: source.Find, entry: egress_file.Entry,
+               addresses: list[str],
+               places: list[_Place]) -> Iterator[model.EgressPlace]:
+    by_key = {each.key: each for each in places if each.key}
+    objections = {(key, address): _objection(find, address, each)
+                  for key, each in by_key.items() for address in addresses}
+    present: dict[str, set[str]] = collections.defaultdict(set)
+    former: dict[str, set[str]] = collections.defaultdict(set)
+    for each in places:
+        for port, chassis, address in find.ask(_there, entry.uuid,
+                                               each.place.router):
+            former[each.key].add(address)
+            present[{_MODE.ROUTER: '' if chassis else each.place.router,
+                     _MODE.ECMP: port, _MODE.HOST: chassis}[entry.mode]
+                    ].add(address)
+    chosen = assignment.assign([assignment.Spot(
+        key, frozenset(address for address in addresses
+                       if not objections[key, address]),
+        frozenset(present[key]), frozenset(former[key]),
+        find.ask(_load, entry.uuid, key), not each.refused)
+        for key, each in by_key.items()], addresses)
+    for each in places:
+        address = chosen.get(each.key, '')
+        yield dataclasses.replace(
+            each.place, address=address, port=each.port(address),
+            why='' if address else (
+                each.place.why or each.refused or _why(addresses, [
+                    objections[each.key, one] for one in addresses])))
 
 
 def _objection(find: source.Find, address: str, place: _Place) -> str:
@@ -315,11 +345,10 @@ def _objection(find: source.Find, address: str, place: _Place) -> str:
             continue
         if ip == interface.ip:
             return f'it is an address of {place.of} itself'
-        if interface.network.prefixlen < interface.max_prefixlen - 1 and (
-                ip in (interface.network.network_address,
-                       interface.network.broadcast_address)
-                if ip.version == 4 else False):
-            return f'no host can have it in {interface.network}'
+        net = interface.network
+        if ip.version == 4 and net.prefixlen < 31 and (
+                ip in (net.network_address, net.broadcast_address)):
+            return f'no host can have it in {net}'
         return ''
     return (f'it is in no network of {place.of} '
             f'({", ".join(place.networks) or "none"})')
@@ -344,20 +373,12 @@ def _load(find: source.Find, name: str, chassis: str) -> int:
                          ownership.EXT_ID_EGRESS) != name})
 
 
-def _there(find: source.Find, entry: egress_file.Entry,
-           places: list[_Place]) -> dict[str, set[str]]:
-    """The addresses that places have by the rows of OVN."""
-    found: dict[str, set[str]] = {}
-    for router in {each.place.router for each in places}:
-        for key, address in find.ask(_present, entry.uuid, entry.mode,
-                                     router):
-            found.setdefault(key, set()).add(address)
-    return found
+def _there(find: source.Find, name: str,
+           router: str) -> tuple[tuple[str, str, str], ...]:
+    """(port or '', chassis or '', address) of an object's rows of a router.
 
-
-def _present(find: source.Find, name: str, mode: model.EgressMode,
-             router: str) -> tuple[tuple[str, str], ...]:
-    """(key of a place, address) of an object's rows of one router, sorted."""
+    They are sorted.
+    """
     found = set()
     for row in find(*routers.NAT, 'egress', name):
         if all(str(each.uuid) != router
@@ -369,8 +390,5 @@ def _present(find: source.Find, name: str, mode: model.EgressMode,
                       columns.atom(row, 'external_ip'))
         port = next((str(columns.atom(each, 'name')) for each in
                      columns.rows(row, 'gateway_port')), '')
-        key = {_MODE.ROUTER: '' if chassis else router, _MODE.ECMP: port,
-               _MODE.HOST: chassis}[mode]
-        if key:
-            found.add((key, address))
+        found.add((port, chassis, address))
     return tuple(sorted(found))

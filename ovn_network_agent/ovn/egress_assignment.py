@@ -16,7 +16,7 @@ All agents compute the same from the same rows, so only one has to write.
 """
 
 from collections.abc import Collection
-from collections.abc import Mapping
+from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 
@@ -28,35 +28,38 @@ class Spot:
     key: str
     # What it can have.
     valid: frozenset[str]
+    # What it has, normally one; and what its routers have at any place.
+    present: frozenset[str] = frozenset()
+    former: frozenset[str] = frozenset()
     # The number of addresses that other objects have there.
     load: int = 0
     # Whether it may get an address that it does not have.
     accepts: bool = True
 
 
-def assign(spots: Collection[Spot], addresses: Sequence[str],
-           present: Mapping[str, Collection[str]]) -> dict[str, str]:
+def assign(spots: Collection[Spot],
+           addresses: Sequence[str]) -> dict[str, str]:
     """The addresses of places by their keys.
 
-    What is there and valid stays.  Places without an address get free ones in
-    the order of the addresses: the place with the fewest first.
-
-    :param present: by key, normally one address
+    What is there and valid stays.  A place without an address gets a free one
+    of its routers', as their gateways have moved, or else the first: the place
+    with the fewest is the first one.
     """
     made: dict[str, str] = {}
-    free = dict.fromkeys(addresses)
-    for spot in sorted(spots, key=lambda each: each.key):
-        for address in sorted(present.get(spot.key, ())):
-            if address in free and address in spot.valid:
-                made[spot.key] = address
-                del free[address]
-                break
-    for spot in sorted(spots, key=lambda each: (each.load, each.key)):
-        if spot.key in made or not spot.accepts:
-            continue
-        for address in free:
-            if address in spot.valid:
-                made[spot.key] = address
-                del free[address]
-                break
+    free = list(addresses)
+
+    def give(spot: Spot, wanted: Iterable[str]) -> None:
+        address = next((each for each in wanted
+                        if each in free and each in spot.valid), None)
+        if spot.key not in made and address is not None:
+            made[spot.key] = address
+            free.remove(address)
+    in_order = sorted(spots, key=lambda each: (each.load, each.key))
+    for spot in in_order:
+        give(spot, sorted(spot.present))
+    in_order = [spot for spot in in_order if spot.accepts]
+    for spot in in_order:
+        give(spot, sorted(spot.former))
+    for spot in in_order:
+        give(spot, addresses)
     return made

@@ -21,7 +21,9 @@ import dataclasses
 from ovn_network_agent import iptext
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
+from ovn_network_agent import printable
 from ovn_network_agent.drivers import source
+from ovn_network_agent.ovn import egress_health
 from ovn_network_agent.ovn import peer_routers
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
@@ -148,6 +150,13 @@ def published(find: source.Find, name: str) -> tuple[str, ...]:
         return tuple(each for each in text.split()
                      if networks.parse_interface(each))
     return ()
+
+
+def failed(find: source.Find, name: str) -> str:
+    """Why a node gets no further addresses, or ''."""
+    for row in find(*egress_health.TABLE, 'chassis', name):
+        return printable.line(f'its agent is in doubt: {row.why}')
+    return ''
 
 
 def floating(find: source.Find, router: str, address: str) -> str:

@@ -274,8 +274,9 @@ def _label_keys(row: Row) -> Iterable[str]:
 
 
 def network_names(row: Row) -> Iterable[str]:
+    """All names of a network."""
     return selection.names(
-        directory.NEUTRON_PREFIX, str(row.uuid), row.name,
+        directory.NEUTRON_PREFIX, str(row.uuid), columns.atom(row, 'name'),
         columns.entry(row, 'external_ids', directory.NETWORK_NAME) or '')
 
 
@@ -342,6 +343,7 @@ def _tenant_keys(row: Row) -> Iterator[str]:
 
 
 def address_keys(row: Row) -> Iterator[str]:
+    """The addresses of a port of a router."""
     for text in columns.atoms(row, 'networks'):
         interface = networks.parse_interface(text)
         if interface is not None:

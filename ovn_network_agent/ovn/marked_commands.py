@@ -108,11 +108,11 @@ class SetRows(_MarkedCommand[_Resource]):
             if holder in rows and holder not in ours:
                 yield values, rows[holder]
 
-    def _named(self, txn: Any, table: str | None) -> dict[str, Any]:
+    def _named(self, txn: Any, table: str) -> dict[str, Any]:
         """The UUIDs of rows by name, also of those to be inserted."""
         return self.shared(
             txn, f'names in {table}',
-            functools.partial(marked_rows.names, self.rows(str(table))))
+            functools.partial(marked_rows.names, self.rows(table)))
 
     def _objection(self, holder: tuple[Values, Row]) -> str:
         """Why a row cannot give its name to this composite, or ''."""
@@ -130,7 +130,7 @@ class SetRows(_MarkedCommand[_Resource]):
         for values in wanted:
             names = self.LAYOUT.columns[values.table]
             for column, atoms in zip(names, values.atoms, strict=True):
-                table = self.LAYOUT.refers.get((values.table, column))
+                table = self.LAYOUT.refers.get((values.table, column), '')
                 for name in atoms if table else ():
                     if (table, name) not in own and (
                             name not in self._named(txn, table)):
@@ -157,8 +157,9 @@ class SetRows(_MarkedCommand[_Resource]):
                 self._fill_key(row, name, atoms)
             # Another version of OVN may lack the column.
             elif name in known and _atoms(table, row, name) != atoms:
-                value = ([self._named(txn, table)[each] for each in atoms]
-                         if table else list(atoms))
+                value = list(atoms)
+                if table:
+                    value = [self._named(txn, table)[each] for each in atoms]
                 empty = '' if known[name].type.is_scalar() else []
                 setattr(row, name, value or empty)
         for mark, text in self.LAYOUT.marks(

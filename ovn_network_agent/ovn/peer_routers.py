@@ -166,6 +166,7 @@ def called(row: Row) -> str:
 
 
 def is_uplink(port: Row) -> bool:
+    """Whether a port leads to a provider network."""
     key, value = _GATEWAY
     return bool(columns.referenced(port, 'gateway_chassis') or
                 columns.referenced(port, 'ha_chassis_group') or
@@ -177,6 +178,7 @@ def _is_internal(port: Row) -> bool:
 
 
 def interfaces(ports: Iterable[Row]) -> list[iptext.Interface]:
+    """The addresses of ports with their networks, but link-local ones."""
     found = (networks.parse_interface(text) for port in ports
              for text in rows.networks(port)[0])
     return [each for each in found if each and not (

@@ -27,6 +27,7 @@ from ovn_network_agent import model
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import source as drivers
 from ovn_network_agent.ovn import egress
+from ovn_network_agent.ovn import egress_hosts
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import queries
@@ -43,6 +44,7 @@ _Result = TypeVar('_Result')
 #: The sources of kinds of the model, which the core makes only if a driver
 #: asks about these.
 OF_MODEL: Mapping[type, type[drivers.Source]] = {
+    model.EgressHost: egress_hosts.EgressHosts,
     model.EgressIp: egress.EgressIps,
     model.Peering: peerings.Peerings}
 # The database of the tables that are not in OVN.

@@ -43,7 +43,9 @@ def read(ovs: columns.Tables,
         problems, tuple(sorted(
             relay.usable(ovs), key=lambda r: (r.bridge, r.address, r.port))),
         ownership.EXT_ID_OVERLAP in external_ids,
-        _addresses(external_ids))
+        _addresses(external_ids),
+        egress=external_ids.get(
+            ownership.EXT_ID_EGRESS_NODE, '').lower() == 'true')
 
 
 def addresses(ovs: columns.Tables) -> tuple[str, ...]:

@@ -12,6 +12,8 @@
 
 """Agents with the driver egress_ip: from a file to rows of a real database."""
 
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import egress
 
@@ -78,3 +80,251 @@ class RouterTest(egress.EgressTestCase):
             change()
             self.leave(*wanted)
         self.well(agent)
+
+    def test_an_update_of_the_router_in_neutron(self):
+        """Neutron takes a SNAT row that it does not know for a change.
+
+        So each update deletes all SNAT rows and the gateway port, and makes
+        its own rows and the port again, in one transaction
+        (_check_external_ips_changed, DeleteLRouterExtGwCommand).
+        """
+        self.cloud.add_ports('net1', a=['10.0.1.5'])
+        self.put(SHOP)
+        agent = self.agent()
+        wanted = ('shop', '10.0.1.5', '198.51.100.50')
+        self.leave(wanted)
+        self.well(agent)
+        former = self.ours().keys()
+        router = {'name': 'neutron-r1'}
+        row, = self.nb.rows('Logical_Router', 'nat',
+                            where=ovsdb.clauses(router))
+        self.nb.transact(
+            ovsdb.update('Logical_Router', router, nat=ovsdb.ovsdb_set(()),
+                         ports=self.named('Logical_Router_Port',
+                                          'lrp-r1-net1')),
+            ovsdb.insert('Logical_Router_Port', 'lrp', name='lrp-r1',
+                         mac='fa:16:3e:00:00:01',
+                         networks=ovsdb.ovsdb_set(
+                             ['198.51.100.1/24', '2001:db8::1/64']),
+                         external_ids=ovsdb.ovsdb_dict(
+                             {'neutron:is_ext_gw': 'True'})),
+            ovsdb.insert('NAT', 'nat', type='snat',
+                         external_ip='198.51.100.1',
+                         logical_ip='10.0.1.0/24'),
+            ovsdb.mutate('Logical_Router', router, 'ports', 'insert',
+                         ['named-uuid', 'lrp']),
+            ovsdb.mutate('Logical_Router', router, 'nat', 'insert',
+                         ['named-uuid', 'nat']))
+        self.leave(wanted)
+        self.assertEqual(set(), former & self.ours().keys())
+        self.well(agent)
+
+    def test_rows_of_ovn_name_machines(self):
+        """So an operator, or a Neutron that replaces external_ids."""
+        ports = self.cloud.add_ports('net1', a=['10.0.1.5'], b=['10.0.1.6'])
+        self.cloud.add_ports('net2', c=['10.0.2.5'])
+        self.put({'name': 'shop', 'addresses': ['198.51.100.50',
+                                                '198.51.100.51']})
+        agent = self.agent()
+        self.well(agent)
+        says = {ownership.EXT_ID_EGRESS_SELECT: 'shop'}
+        self.nb.transact(ovsdb.insert(
+            'Port_Group', name='pg', ports=['uuid', ports['b']],
+            external_ids=ovsdb.ovsdb_dict(says)))
+        b = ('shop', '10.0.1.6', '198.51.100.50')
+        self.leave(b)
+        self.cloud.say('Logical_Router', {'name': 'neutron-r2'}, options=says)
+        c = ('shop', '10.0.2.5', '198.51.100.51')
+        self.leave(b, c)
+        self.cloud.say('Logical_Switch', {'name': 'neutron-net1'},
+                       external_ids=says)
+        self.leave(('shop', '10.0.1.5', '198.51.100.50'), b, c)
+        self.well(agent)
+        for column in ('options', 'external_ids'):
+            self.nb.transact(ovsdb.update(
+                'Logical_Router', {'name': 'neutron-r2'},
+                **{column: ovsdb.ovsdb_dict({})}))
+        self.leave(('shop', '10.0.1.5', '198.51.100.50'), b)
+        self.put()
+        self.degraded(agent, 'the file has no such name')
+        self.leave()
+
+    def test_two_objects_for_one_machine(self):
+        """The first by name wins, and the other one follows when it goes."""
+        self.cloud.add_ports('net1', a=['10.0.1.5'], b=['10.0.1.6'])
+        all_of = {**SHOP, 'name': 'all', 'select': {'ports': ['a']},
+                  'addresses': ['198.51.100.60']}
+        self.put(SHOP, all_of)
+        agent = self.agent()
+        b = ('shop', '10.0.1.6', '198.51.100.50')
+        self.leave(('all', '10.0.1.5', '198.51.100.60'), b)
+        self.well(agent)
+        self.put(SHOP)
+        self.leave(('shop', '10.0.1.5', '198.51.100.50'), b)
+        # A floating IP comes before all.
+        self.cloud.add_nat('r1', '198.51.100.70', '10.0.1.5')
+        self.leave(b)
+        self.cloud.remove_nat('r1', '198.51.100.70')
+        self.leave(('shop', '10.0.1.5', '198.51.100.50'), b)
+        self.well(agent)
+
+    def test_an_address_that_somebody_has(self):
+        self.cloud.add_ports('net1', a=['10.0.1.5'])
+        self.cloud.add_nat('r2', '198.51.100.50', '10.0.2.5')
+        self.put({**SHOP, 'addresses': ['198.51.100.50']})
+        agent = self.agent()
+        self.degraded(agent, '198.51.100.50: it is the address of a NAT row')
+        self.leave()
+        self.cloud.remove_nat('r2', '198.51.100.50')
+        self.leave(('shop', '10.0.1.5', '198.51.100.50'))
+        self.well(agent)
+
+    def test_more_routers_than_addresses(self):
+        self.cloud.add_ports('net1', a=['10.0.1.5'])
+        self.cloud.add_ports('net2', c=['10.0.2.5'])
+        shop = {**SHOP, 'addresses': ['198.51.100.50'],
+                'select': {'ports': ['a']}}
+        self.put(shop)
+        agent = self.agent()
+        first = ('shop', '10.0.1.5', '198.51.100.50')
+        self.leave(first)
+        self.put({**shop, 'select': {'ports': ['a', 'c']}})
+        self.degraded(agent, 'all others are in use at other places')
+        self.leave(first)
+        # What is there stays, although a lower address is free.
+        self.put({**shop, 'select': {'ports': ['a', 'c']},
+                  'addresses': ['198.51.100.40', '198.51.100.50']})
+        self.leave(first, ('shop', '10.0.2.5', '198.51.100.40'))
+        self.well(agent)
+
+    def test_two_agents_write_once_and_the_next_one_goes_on(self):
+        self.cloud.add_ports('net1', a=['10.0.1.5'])
+        self.put(SHOP)
+        self.transactions.since()
+        both = [self.agent() for _n in range(2)]
+        wanted = [('shop', '10.0.1.5', '198.51.100.50')]
+        self.leave(*wanted)
+        self.well(*both)
+        self.assertEqual(1, self.transactions.since())
+        holder, = (agent for agent in both
+                   for backend in agent._reconciler.backends.all
+                   if backend.name == 'egress' and backend.lock.is_held)
+        self.stop(holder)
+        holder.close()
+        self.leave(*wanted)
+        self.cloud.add_ports('net1', b=['10.0.1.6'])
+        self.leave(*wanted, ('shop', '10.0.1.6', '198.51.100.50'))
+
+    def test_a_stop_may_remove_the_rows(self):
+        self.cloud.add_ports('net1', a=['10.0.1.5'])
+        self.put(SHOP)
+        agent = self.agent(egress_ip__cleanup_on_stop=True)
+        self.leave(('shop', '10.0.1.5', '198.51.100.50'))
+        self.well(agent)
+        self.stop(agent)
+        self.leave()
+
+
+class EcmpTest(egress.EgressTestCase):
+    """Mode ecmp: several gateway ports at once."""
+
+    ENTRY = {**SHOP, 'mode': 'ecmp',
+             'addresses': ['198.51.100.50', '203.0.113.50']}
+
+    def policies(self):
+        return [(row['match'], row['nexthops']) for (table, _uuid), row in
+                self.ours().items() if table == 'Logical_Router_Policy']
+
+    def ports(self):
+        """(machine, address, gateway port) of our NAT rows, sorted."""
+        names = {row['_uuid'][1]: row['name']
+                 for row in self.nb.rows('Logical_Router_Port')}
+        return sorted(
+            (row['logical_ip'], row['external_ip'],
+             names.get(row['gateway_port'][1]))
+            for (table, _uuid), row in self.ours().items() if table == 'NAT')
+
+    def test_two_ports(self):
+        self.cloud.add_ports('net1', a=['10.0.1.5'])
+        self.put(self.ENTRY)
+        agent = self.agent()
+        self.degraded(agent, 'mode ecmp needs two gateway ports of the '
+                      'router, and 1 is there')
+        self.assertEqual({}, self.ours())
+        self.cloud.add_port('r1', 'second', ['203.0.113.1/24'])
+        wanted = [('10.0.1.5', '198.51.100.50', 'lrp-r1'),
+                  ('10.0.1.5', '203.0.113.50', 'lrp-second')]
+        self.eventually(lambda: self.ports() == wanted, self.ports)
+        self.well(agent)
+        (match, nexthops), = self.policies()
+        self.assertEqual(['set', ['198.51.100.254', '203.0.113.254']],
+                         nexthops)
+        source, = (row for (table, _uuid), row in self.ours().items()
+                   if table == 'Address_Set')
+        self.assertEqual('10.0.1.5', source['addresses'])
+        self.assertEqual(
+            f'ip4.src == ${source["name"]} && !(ip4.dst == '
+            '{10.0.1.0/24, 198.51.100.0/24, 203.0.113.0/24})', match)
+        # One more machine is two more rows, and a longer set.
+        before = self.ours()
+        self.transactions.since()
+        self.cloud.add_ports('net1', b=['10.0.1.6'])
+        self.eventually(lambda: len(self.ports()) == 4, self.ports)
+        self.assertEqual(2, self.transactions.since())
+        self.assertEqual(set(), before.keys() - self.ours().keys())
+        self.well(agent)
+
+
+class HostTest(egress.EgressTestCase):
+    """Mode host: the node of the gateway translates."""
+
+    ENTRY = {**SHOP, 'mode': 'host', 'addresses': ['203.0.113.50',
+                                                   '203.0.113.51']}
+
+    def publish(self, chassis, text):
+        self.cloud.say('NB_Global', {}, external_ids={
+            ownership.EXT_ID_EGRESS_NETWORKS + chassis: text})
+
+    def translated(self):
+        """(machine, external IP, address, chassis), sorted."""
+        return sorted(
+            (row['logical_ip'], row['external_ip'], *(
+                dict(row['external_ids'][1]).get(key) for key in (
+                    ownership.EXT_ID_EGRESS_ADDRESS,
+                    ownership.EXT_ID_EGRESS_CHASSIS)))
+            for row in self.ours().values())
+
+    def become(self, *wanted):
+        self.eventually(lambda: self.translated() == sorted(wanted),
+                        lambda: f'{self.translated()} is {wanted}')
+
+    def test_the_address_follows_the_gateway(self):
+        if not self.nb.rows('NB_Global'):
+            self.nb.transact(ovsdb.insert('NB_Global'))
+        self.cloud.add_ports('net1', a=['10.0.1.5'])
+        self.put(self.ENTRY)
+        agent = self.agent()
+        self.degraded(agent, 'no chassis has the gateway port lrp-r1')
+        self.cloud.move('lrp-r1', cloud.CHASSIS)
+        self.degraded(agent, 'offers no networks')
+        self.publish(cloud.CHASSIS, '203.0.113.50/24')
+        row = ('10.0.1.5', '10.0.1.5')
+        self.become((*row, '203.0.113.51', cloud.CHASSIS))
+        self.well(agent)
+        # What it has is valid, and stays.
+        self.publish(cloud.CHASSIS, '203.0.113.7/24')
+        self.publish(cloud.OTHER, '203.0.113.8/24')
+        before = self.ours().keys()
+        self.cloud.move('lrp-r1', None)
+        self.cloud.add_ports('net1', b=['10.0.1.6'])
+        more = ('10.0.1.6', '10.0.1.6')
+        self.become((*row, '203.0.113.51', cloud.CHASSIS),
+                    (*more, '203.0.113.51', cloud.CHASSIS))
+        self.assertEqual(set(), before - self.ours().keys())
+        self.cloud.move('lrp-r1', cloud.OTHER)
+        self.become((*row, '203.0.113.51', cloud.OTHER),
+                    (*more, '203.0.113.51', cloud.OTHER))
+        self.well(agent)
+        self.publish(cloud.OTHER, None)
+        self.become()
+        self.degraded(agent, 'offers no networks')

@@ -37,6 +37,7 @@ from ovn_network_agent.migrate import yaml_file
 from ovn_network_agent.netlink import neighbour_table
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import rendering
+from ovn_network_agent.ovn import egress_file
 from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_intents
 from ovn_network_agent.privileged import overlap_keeper
@@ -65,6 +66,16 @@ def _peers(data):
     for end in found.rows.values():
         assert not peer_intents.name_objection(end.name)
         assert not end.intent.problem
+
+
+def _egress(data):
+    """From the file to the rows that the source of egress addresses reads."""
+    egress_file.parse.cache_clear()
+    found = egress_file.parse(data, 'egress.yaml').rows
+    addresses = [each for entry in found.values() for each in entry.addresses]
+    assert addresses == [*dict.fromkeys(map(iptext.canonical, addresses))]
+    for entry in found.values():
+        assert entry.select is None or entry.select != egress_file.Select()
 
 
 def _table(data):
@@ -153,6 +164,13 @@ TARGETS = (
                b': ', b'  routers: [a, b]', b'{router: ', b', export: [',
                b', import: [', b'10.0.0.0/8', b'2001:db8::/32', b']}', b'"',
                b'&a ', b'*a', b'<<: ', b'\n  ')),
+    Target('ovn.egress_file', _egress, (flaws.BadFile,),
+           ('ovn.egress_file', 'files.shape'), words=(
+               b'egress_ips:\n', b'- name: ', b'  addresses: [', b'- ',
+               b'198.51.100.1', b'2001:db8::1', b'], ', b': ', b'select: {',
+               b'router: r1', b'cidrs: [', b'subnet: ', b'mode: ecmp',
+               b'security_group: ', b'gateways: [', b'destinations: [',
+               b'10.0.0.0/8', b']}', b'"', b'\n  ')),
     Target('nft.table', _table, (ValueError, RecursionError),
            ('nft.codec', 'nft.rendering', 'nft.values'), json=True,
            values=('tcp', 'udp', 'ip', 'ip6', 64000, '192.0.2.53')),

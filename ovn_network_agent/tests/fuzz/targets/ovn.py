@@ -37,6 +37,10 @@ from ovn_network_agent.ovn import absent_chassis
 from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import egress
+from ovn_network_agent.ovn import egress_file
+from ovn_network_agent.ovn import egress_networks
+from ovn_network_agent.ovn import egress_rows
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import own_chassis
@@ -77,7 +81,8 @@ _SCHEMA = {
             'ha_chassis_group': ('HA_Chassis_Group',)},
         'NAT': {'type': _TEXT, 'external_ip': _TEXT, 'logical_ip': _TEXT,
                 'logical_port': _MAYBE, 'external_mac': _MAYBE, **_IDS,
-                'options': _MAP},
+                'options': _MAP, 'gateway_port': ('Logical_Router_Port',),
+                'allowed_ext_ips': ('Address_Set',)},
         'Logical_Router_Static_Route': {
             'ip_prefix': _TEXT, 'nexthop': _TEXT, 'route_table': _TEXT,
             'output_port': _MAYBE, 'policy': _MAYBE, **_IDS},
@@ -90,10 +95,17 @@ _SCHEMA = {
         'Gateway_Chassis': _MEMBER, 'HA_Chassis': _MEMBER,
         'HA_Chassis_Group': {'name': _TEXT, 'ha_chassis': ('HA_Chassis',),
                              **_IDS},
-        'Logical_Switch': {'name': _TEXT, **_IDS},
-        'DHCP_Options': {'cidr': _TEXT, 'options': _MAP},
+        'Logical_Switch': {'name': _TEXT, 'ports': ('Logical_Switch_Port',),
+                           **_IDS},
+        'Logical_Switch_Port': {
+            'name': _TEXT, 'type': _TEXT, 'addresses': _TEXTS,
+            'dynamic_addresses': _TEXTS, 'options': _MAP, **_IDS},
+        'Port_Group': {'name': _TEXT, 'ports': ('Logical_Switch_Port',),
+                       **_IDS},
+        'DHCP_Options': {'cidr': _TEXT, 'options': _MAP, **_IDS},
         'Logical_Router_Policy': {
-            'match': _TEXT, 'priority': _NUMBER, 'action': _TEXT, **_IDS},
+            'match': _TEXT, 'priority': _NUMBER, 'action': _TEXT, **_IDS,
+            'nexthops': _TEXTS},
         'Address_Set': {'name': _TEXT, 'addresses': _TEXTS, **_IDS}},
     'sb': {
         'Chassis': {'name': _TEXT, 'hostname': _TEXT, **_IDS,
@@ -363,6 +375,44 @@ def _peerings(data):
                 assert wanted.setdefault(each.pair, each) == each
 
 
+# Objects of all modes, with all ways to select.
+_EGRESS = egress_file.parse(json.dumps({'egress_ips': [
+    {'name': 'a', 'addresses': ['198.51.100.3'], 'mode': 'host',
+     'select': {'ports': ['p1'], 'port_group': 'g1'}, 'gateways': ['gw1']},
+    {'name': 'b', 'addresses': ['198.51.100.5', '203.0.113.5'],
+     'mode': 'ecmp', 'select': {'network': 'n1', 'cidrs': ['10.0.0.7']},
+     'destinations': ['192.0.2.0/24']},
+    {'name': 'c', 'addresses': ['198.51.100.1', '2001:db8::1'],
+     'select': {'router': 'r1'}},
+    {'name': 'd', 'addresses': ['198.51.100.4'],
+     'select': {'subnet': 's1'}}]}).encode(), 'egress.yaml')
+
+
+def _egress(data):
+    """From machines to the rows of egress addresses, twice, and equal."""
+    nb, sb, _ovs = _databases(data)
+    found = sources.Sources([egress.EgressIps()], {
+        egress_file.TABLE: types.SimpleNamespace(
+            rows=_EGRESS.rows, reasons=())})
+    databases = {'nb': nb, 'sb': sb}
+    subjects = found.update(databases, {}, True)
+    again = found.update(databases, {
+        (name, table): set(known) for name, tables in databases.items()
+        for table, known in tables.items()}, False)
+    assert not found.problems and again == subjects, found.problems
+    keys = [each.key for each in egress_rows.read(nb)]
+    assert len(keys) == len(set(keys))
+    driver = world.driver('egress_ip', world.conf())
+    for alone in subjects[model.EgressIp].values():
+        places = [(each.address, each.chassis or each.port or each.router)
+                  for each in alone[''].places if each.address]
+        assert len({each for each, _key in places}) == len(set(places))
+        for each in driver.resources(alone[''], world.node()):
+            if isinstance(each, resources.EgressRows):
+                egress_rows.wanted(each)
+                assert each.nats
+
+
 def _rows(data):
     """Each parser of one row, by itself."""
     nb, sb, ovs = _databases(data)
@@ -379,6 +429,7 @@ def _rows(data):
         bfd.in_the_way(fleet)
         assert fleet.decided() == fleet.decided().decided()
         bfd.external_ids(row.external_ids, fleet)
+        egress_networks.read(row)
     for table in ('Gateway_Chassis', 'HA_Chassis'):
         for row in nb[table].values():
             marks.marked(row.external_ids, *marks.read(row))
@@ -477,9 +528,16 @@ TARGETS = (
            json=True,
            values=('ovn-network-agent:peer:a', '10.0.0.0/8',
                    'ovn-network-agent:peer-export:a')),
+    Target('ovn.egress', _egress, (NoInput,),
+           ('ovn.egress', 'ovn.egress_routers', 'ovn.egress_selection',
+            'ovn.egress_rows'), json=True,
+           values=('router', 'router-port', 'lrp-1', '10.0.0.5',
+                   'fa:16:3e:00:00:01 10.0.0.5', 'dynamic',
+                   'ovn-network-agent-egress', 'chassisredirect',
+                   'ovn-network-agent-egress-networks-gw1')),
     Target('ovn.rows', _rows, (NoInput,),
            ('ovn.rows', 'ovn.addresses', 'ovn.bfd', 'ovn.marks',
-            'ovn.directory'),
+            'ovn.directory', 'ovn.egress_networks'),
            json=True,
            values=('bfd-min-rx=200 bfd-min-tx=200 bfd-mult=3', '32768')),
     Target('ovn.silence', _silence,

@@ -51,6 +51,7 @@ class LimitsTest(unittest.TestCase):
     READ_AT_A_RELOAD = 'frr_prefix_list'
     # Values that the options take, where their defaults do not tell.
     OTHER = {'rules_file': '/x', 'peers_file': '/x',
+             'file': '/x',
              'announce_method': 'kernel', 'balance': 'consistent',
              'vip_announce': 'with-gateway', 'restore': 'ordered',
              'log_level': 'debug', 'bgp_soft_refresh': 'always',

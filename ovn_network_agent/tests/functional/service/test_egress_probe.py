@@ -43,6 +43,7 @@ from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.watches import egress_question
 
 PORT = 6643
+THREADS = {'egress-probe', 'egress probes', 'watchdog'}
 HERE, OTHER = cloud.CHASSIS, cloud.OTHER
 
 
@@ -245,9 +246,8 @@ class AnswerTest(ProbeTest):
     def test_it_costs_nothing_where_it_is_off(self):
         def threads():
             return {each for each in threading.enumerate()
-                    if 'egress' in each.name or each.name == 'watchdog'}
-        for port, more in ((0, set()), (PORT, {
-                'egress-probe', 'egress probes', 'watchdog'})):
+                    if each.name in THREADS}
+        for port, more in ((0, set()), (PORT, THREADS)):
             before = threads()
             agent = self.agent(egress_ip__probe_port=port)
             self.eventually(lambda agent=agent: agent.status.is_ready,
@@ -265,8 +265,8 @@ class AnswerTest(ProbeTest):
         self.drivers = services.ServiceTestCase.drivers
         agent = services.ServiceTestCase.agent(self)
         self.eventually(lambda: agent.status.is_ready, 'not ready')
-        self.assertFalse([each.name for each in threading.enumerate()
-                          if 'egress' in each.name])
+        self.assertFalse([each for each in agent._observers
+                          if isinstance(each, egress_probe.EgressProbe)])
 
 
 class WriterTest(ProbeTest):

@@ -328,3 +328,27 @@ class HostTest(egress.EgressTestCase):
         self.publish(cloud.OTHER, None)
         self.become()
         self.degraded(agent, 'offers no networks')
+
+
+class FileTest(egress.EgressTestCase):
+
+    def test_a_file_in_doubt_withdraws_nothing(self):
+        self.cloud.add_ports('net1', a=['10.0.1.5'])
+        self.put(SHOP)
+        agent = self.agent()
+        wanted = ('shop', '10.0.1.5', '198.51.100.50')
+        self.leave(wanted)
+        self.well(agent)
+        before = self.nb.content()
+        for text, part in (('', 'one key'), ('[', 'no YAML')):
+            self.write(text)
+            self.degraded(agent, part)
+            self.degraded(agent, 'the egress addresses of the file stay as '
+                          'they were')
+            self.assertEqual(before, self.nb.content())
+        # A bad entry costs itself.
+        self.put({**SHOP, 'name': '1'}, {**SHOP, 'name': 'other'})
+        self.leave(('other', *wanted[1:]))
+        self.degraded(agent, 'line 1: egress_ips[0].name = "1": is no name')
+        self.put({**SHOP, 'name': 'other'})
+        self.well(agent)

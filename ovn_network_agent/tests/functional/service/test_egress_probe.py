@@ -15,12 +15,13 @@ The agents of a test are in one process.  The driver wants nothing, and the
 backend has only the lock of the writer.
 """
 
-import collections
 import contextlib
 import os
 import socket
 import threading
 import time
+
+import fixtures
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
@@ -29,16 +30,20 @@ from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.metrics import egress_probe
 from ovn_network_agent.metrics import server
 from ovn_network_agent.ovsdb import lock
+from ovn_network_agent.runtime import watchdog
 from ovn_network_agent.tests import http_get
+from ovn_network_agent.tests import pki
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.metrics import base as metrics
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import base as services
+from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.watches import egress_question
 
 PORT = 6643
+THREADS = {'egress-probe', 'egress probes', 'watchdog'}
 HERE, OTHER = cloud.CHASSIS, cloud.OTHER
 
 
@@ -240,18 +245,16 @@ class AnswerTest(ProbeTest):
 
     def test_it_costs_nothing_where_it_is_off(self):
         def threads():
-            return collections.Counter(
-                each.name for each in threading.enumerate()
-                if 'egress' in each.name or each.name == 'watchdog')
-        for port, more in ((0, set()), (PORT, {
-                'egress-probe', 'egress probes', 'watchdog'})):
+            return {each for each in threading.enumerate()
+                    if each.name in THREADS}
+        for port, more in ((0, set()), (PORT, THREADS)):
             before = threads()
             agent = self.agent(egress_ip__probe_port=port)
             self.eventually(lambda agent=agent: agent.status.is_ready,
                             'not ready')
             self.eventually(
                 lambda before=before, more=more:
-                (threads() - before).keys() == more, threads)
+                {each.name for each in threads() - before} == more, threads)
             self.assertEqual(bool(port), any(
                 isinstance(each, egress_probe.EgressProbe)
                 for each in agent._observers))
@@ -262,8 +265,8 @@ class AnswerTest(ProbeTest):
         self.drivers = services.ServiceTestCase.drivers
         agent = services.ServiceTestCase.agent(self)
         self.eventually(lambda: agent.status.is_ready, 'not ready')
-        self.assertFalse([each.name for each in threading.enumerate()
-                          if 'egress' in each.name])
+        self.assertFalse([each for each in agent._observers
+                          if isinstance(each, egress_probe.EgressProbe)])
 
 
 class WriterTest(ProbeTest):
@@ -340,6 +343,41 @@ class WriterTest(ProbeTest):
             ownership.EXT_ID_EGRESS_NETWORKS + 'gone': None})
         self.eventually(lambda: self.dead(agent).keys() == {OTHER},
                         lambda: self.dead(agent))
+
+
+class TlsTest(ProbeTest):
+
+    def setUp(self):
+        super().setUp()
+        authority = pki.Authority(self.useFixture(fixtures.TempDir()).path)
+        certificate, key = authority.issue('agent')
+        self.files = {'ovn__ovn_ssl_ca': authority.path,
+                      'ovn__ovn_ssl_cert': certificate,
+                      'ovn__ovn_ssl_key': key}
+
+    def test_both_sides(self):
+        """The agent asks itself, and nobody without TLS has an answer."""
+        agent = self.agent(**self.files)
+        self.writer(agent)
+        self.eventually(lambda: self.dead(agent).keys() == {OTHER},
+                        lambda: self.dead(agent))
+        self.assertEqual((0, ''), self.said())
+        # Its trouble says nothing about others.
+        os.truncate(self.files['ovn__ovn_ssl_cert'], 0)
+        self.eventually(lambda: any(
+            reason.startswith('[ovn] ovn_ssl_cert = ')
+            for reason in self.probe(agent).reasons), 'no reason')
+        waiting.lasts(lambda: self.assertEqual(
+            {OTHER}, self.dead(agent).keys()), 0.5)
+
+    def test_a_warning_without_all_files(self):
+        for files, warned in (({}, True), (self.files, False)):
+            log = self.useFixture(fixtures.FakeLogger())
+            egress_probe.EgressProbe(
+                worlds.conf(ovn__ovn_nb_remote=['ssl:192.0.2.1:6641'],
+                            **files), dict, bool, watchdog.Watchdog(1), bool)
+            self.assertEqual(
+                warned, 'Agents ask each other without TLS' in log.output)
 
 
 class DoctorTest(doctor.Looks, ProbeTest):

@@ -392,7 +392,8 @@ def _egress(data):
     """From machines to the rows of egress addresses, twice, and equal."""
     nb, sb, _ovs = _databases(data)
     found = sources.Sources([egress.EgressIps()], {
-        egress_file.TABLE: types.SimpleNamespace(content=_EGRESS, reasons=())})
+        egress_file.TABLE: types.SimpleNamespace(
+            rows=_EGRESS.rows, reasons=())})
     databases = {'nb': nb, 'sb': sb}
     subjects = found.update(databases, {}, True)
     again = found.update(databases, {

@@ -57,9 +57,9 @@ OURS = {
         'ovsdb.streams', 'privileged.helper', 'watches.frr_witness',
         'diagnosis.node.ovn', 'selection'),
     'answers of the agent that control.client has read': (
-        'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.health',
-        'ctl.peers', 'ctl.plan', 'ctl.reload', 'ctl.report', 'ctl.resync',
-        'diagnosis.node.sources'),
+        'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.egress',
+        'ctl.health', 'ctl.peers', 'ctl.plan', 'ctl.reload', 'ctl.report',
+        'ctl.resync', 'diagnosis.node.sources'),
     'the state of this process and of its interpreter': (
         'control.bug_report', 'control.text', 'metrics.endpoint',
         'privileged.capability', 'privileged.heap', 'privileged.receiving',

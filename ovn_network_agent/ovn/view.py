@@ -18,7 +18,6 @@ A source of state without news is not asked.
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
@@ -501,14 +500,11 @@ class View:
             self._local.read_devices()
         self._local.read_links(self._egress(), full)
 
-    def _egress(self) -> Iterator[str]:
+    def _egress(self) -> frozenset[str]:
         """The egress addresses that this node translates to."""
-        known = self.last.subjects.get(model.EgressHost) if self.last else None
-        for alone in (known or {}).values():
-            for host in alone.values():
-                if (isinstance(host, model.EgressHost) and
-                        host.chassis == self.chassis):
-                    yield host.address
+        return frozenset(host.address for host in
+                         self.last.translated_here) if self.last else (
+            frozenset())
 
     def close(self) -> None:
         """Close the socket of the kernel's news."""

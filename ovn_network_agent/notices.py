@@ -22,6 +22,7 @@ PRIORITIES = 'nb:priorities'
 STATIC_ROUTES = 'nb:static routes'
 MAC_BINDINGS = 'nb:mac bindings'
 BFD_TIMERS = 'nb:bfd timers'
+EGRESS_NETWORKS = 'nb:egress networks'
 # A chassis is gone for good, or back.
 PEERINGS = 'nb:peerings'
 EGRESS = 'nb:egress addresses'
@@ -47,6 +48,7 @@ ZEBRA_KERNEL = 'zebra:kernel'
 # bgpd has sent what was announced, or has withdrawn it.
 BGP_CHANGED = 'bgp:changed'
 NFTABLES = 'kernel:nftables'
+EGRESS_NFT = 'kernel:nftables of egress addresses'
 
 
 def kernel(kind):

@@ -137,8 +137,11 @@ PEER_DROP_PRIORITY = POLICY_PRIORITIES.claim(500, 'network_peer: drop')
 # to several gateway ports; they come behind all policies that drop or allow.
 EGRESS_POLICY_PRIORITY = POLICY_PRIORITIES.claim(100, 'egress_ip')
 # Its rules: the way back to machines, the way out, and behind these the drop
-# of what machines send while there is no way out.
-EGRESS_RULE_PRIORITY = RULE_PRIORITIES.claim(range(1200, 1203), 'egress_ip')[0]
+# of what machines send while there is no way out.  They come before the
+# kernel's own rule for VRFs (1000): a packet to a machine may arrive in the
+# VRF of a link, whose default route would match.
+EGRESS_PRIORITIES = RULE_PRIORITIES.claim(range(900, 903), 'egress_ip')
+EGRESS_BACK, EGRESS_OUT, EGRESS_DROP = EGRESS_PRIORITIES
 # Its tables: the way back, and one with the routes of each link, by the index
 # of the link (unsigned 24 bits are enough for what the kernel gives).
 EGRESS_BACK_TABLE = TABLES.claim(44_000_000, 'egress_ip: way back')
@@ -247,6 +250,13 @@ MARK_REPLY = MARKS.claim(0x200, 'port_forward: back')
 FORWARD_PRIORITIES = RULE_PRIORITIES.claim(range(150, 153), 'port_forward')
 PRIORITY_FORWARD, PRIORITY_REPLY, PRIORITY_REPLY_GUARD = FORWARD_PRIORITIES
 
+# The nftables table of egress_ip, in the families ip and ip6: machines and
+# links whose packets leave translated or not at all; by machine and link the
+# egress address; and the chain of every table, as in NFT_TABLE.
+NFT_EGRESS = 'ovn-network-agent-egress'
+NFT_MACHINES = 'machines'
+NFT_ADDRESSES = 'addresses'
+
 # external_ids of Logical_Router_Static_Route rows.  They must not start with
 # "neutron": Neutron's database sync deletes rows that carry such keys.
 EXT_ID_MANAGED = 'ovn-network-agent'
@@ -321,9 +331,6 @@ EXT_ID_EGRESS_CHASSIS = 'ovn-network-agent-egress-chassis'
 # addresses of its links with their lengths, separated by blanks, as
 # '192.0.2.7/24': the networks that it can have egress addresses in.
 EXT_ID_EGRESS_NETWORKS = 'ovn-network-agent-egress-networks-'
-# Likewise, written by the agent that writes the rows: why the agent of this
-# chassis gets no further egress addresses.
-EXT_ID_EGRESS_FAILED = 'ovn-network-agent-egress-failed-'
 
 # The tags that routes of the agent may have in FRR.  A static route with such
 # a tag and with the next hop of the agent is the agent's.  FRR takes the lower

@@ -34,7 +34,9 @@ from ovn_network_agent.engine import reconciler
 from ovn_network_agent.forward import health_checks
 from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import drain
+from ovn_network_agent.metrics import egress_probe
 from ovn_network_agent.metrics import endpoint as metrics_endpoint
+from ovn_network_agent.ovn import egress_health
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import netlink as privileged_netlink
@@ -78,14 +80,19 @@ class AgentService(service.Service):
         self._conf = conf
         self._pace = paced or pace.Pace(
             functools.partial(base.doubted_kinds, backends))
-        self._observers = [*observers, self._pace]
+        self._stop = threading.Event()
+        self._watchdog = watchdog.from_environment()
+        probe = egress_probe.of_agent(conf, drivers, backends,
+                                      lambda: self._databases, self._watchdog,
+                                      self._stop.is_set)
+        self._observers = [*observers, *([probe] if probe else ()), self._pace]
         self.trigger = triggers.Trigger(conf.event_coalesce)
         self._pace.wakes(self.trigger)
-        self._stop = threading.Event()
         self._side = (
             alone.Alone(conf) if mode.forwards_only(conf) else
             side(conf, drivers, self.trigger, self._stop, self._observers,
-                 rows=self._pace))
+                 rows=self._pace,
+                 tables={egress_health.TABLE: probe.table} if probe else {}))
         self._forwards = source.Source(conf, health_checks.Checks())
         self._databases = self._side.databases
         self._view = self._side.view
@@ -98,7 +105,6 @@ class AgentService(service.Service):
                                         self._wake,
                                         lambda: self._view.groups,
                                         lambda: self._view.viewed))
-        self._watchdog = watchdog.from_environment()
         self._reconciler = reconciler.Reconciler(
             drivers, backends, lambda reason: self.trigger.fire(reason),
             retries=retries, alive=self._watchdog.alive)

@@ -26,6 +26,7 @@ import errno
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.backends import arp_notice
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import links
@@ -36,7 +37,8 @@ class AddressBackend(kernel.KernelBackend):
     """IP addresses that the agent sets, and addresses of VIPs."""
 
     name = 'address'
-    kinds = (resources.Address, resources.VipAddress)
+    kinds = (resources.Address, resources.VipAddress,
+             resources.EgressAddress)
     doubted_by = (notices.kernel('link'), notices.kernel('address'))
     # With its last address a device loses its routes and neighbours.
     invalidates = ('neighbour', 'route')
@@ -55,15 +57,18 @@ class AddressBackend(kernel.KernelBackend):
             'devices', links.read_all).items()}
         # A wanted address of another program counts as present; the
         # privileged side never deletes it.
-        return [self._kind(dev, address.address)(dev, address.address)
+        return [self._kind(dev, address.address, known)(dev, address.address)
                 for address in kernel.reading('addresses',
                                               addresses.read_all)
                 if (dev := names.get(address.index)) and (
                     address.protocol == ownership.ADDRESS_PROTOCOL or
                     (dev, address.address) in keys)]
 
-    def _kind(self, dev, address):
+    def _kind(self, dev, address, known):
         """The resource class of an address on a device."""
+        if resources.Ref(resources.EgressAddress.kind,
+                         (dev, address)) in known:
+            return resources.EgressAddress
         return (resources.VipAddress
                 if dev == self.conf.port_forward.port_forward_dev and
                 address != ownership.ANCHOR else resources.Address)
@@ -78,9 +83,15 @@ class AddressBackend(kernel.KernelBackend):
         vips = [r for r in delta.delete
                 if r.kind == resources.VipAddress.kind]
         others = [r for r in delta.delete if r not in vips]
+        failures = kernel.refused(netlink.set_addresses, wanted,
+                                  [list(r.key) for r in wanted])
+        for each in wanted:
+            own, _slash, _length = each.address.partition('/')
+            if (isinstance(each, resources.EgressAddress) and
+                    each.ref not in failures and ':' not in own):
+                arp_notice.tell(each.dev, own)
         return {
-            **kernel.refused(netlink.set_addresses, wanted,
-                             [list(r.key) for r in wanted]),
+            **failures,
             # A VIP that stays attracts its clients, so this is a failure.
             **kernel.refused(netlink.delete_addresses, vips,
                              [list(r.key) for r in vips]),

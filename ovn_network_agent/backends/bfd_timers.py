@@ -137,23 +137,17 @@ class BfdTimersBackend(nb_writer.Writer):
         return super().apply(delta)
 
     def _confirmed(self):
-        """The chassis with a request that are gone, also for the server.
-
-        A replica may lack rows, so the Southbound server is asked.  Without
-        an answer nobody is gone.
-        """
+        """The chassis with a request that are gone, also for the server."""
         try:
             with self._context.databases['nb'].rows() as nb:
                 chassis = self._context.chassis()
                 gone = frozenset().union(*(
                     self._of_the_gone(bfd.read(row), chassis)
                     for row in nb.get('NB_Global', {}).values()))
-            present = presence.ask(self._context, self.conf) if gone else ()
-        except (connection.Unavailable, base.BackendError) as e:
-            LOG.warning('The requests of chassis that may be gone stay: %s',
-                        e)
+        except connection.Unavailable:
+            # The transaction says so.
             return frozenset()
-        return gone - {each.chassis for each in present}
+        return presence.confirmed_gone(self._context, self.conf, gone)
 
 
 def _shown(values):

@@ -32,7 +32,6 @@ from ovn_network_agent.backends import nft_needs
 from ovn_network_agent.backends import nft_tables
 from ovn_network_agent.backends import nft_work
 from ovn_network_agent.nft import elements
-from ovn_network_agent.privileged import context
 from ovn_network_agent.watches import nftables
 
 LOG = logging.getLogger(__name__)
@@ -128,19 +127,8 @@ class NftablesBackend(kernel.KernelBackend):
         """Report changes from here on, if there is a loop to wake."""
         if self._watch is not None or self._wake is None:
             return
-        watching = nftables.TableWatch(lambda by: self._wake(
+        self._watch = nftables.started(lambda by: self._wake(
             by, stale=(notices.NFTABLES,)))
-        try:
-            watching.start()
-        except context.ReadOnly:
-            # A dry run reads once.
-            return
-        except context.FAILURES as error:
-            # The next reading tries again.
-            LOG.warning('Changes of nftables by others are only noticed at '
-                        'the reconcile_interval: %s', error)
-            return
-        self._watch = watching
 
 
 def _resources(family, listed):

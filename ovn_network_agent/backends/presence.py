@@ -12,10 +12,15 @@
 
 """The question to the Southbound server which chassis are there."""
 
+from oslo_log import log as logging
+
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import asking
+from ovn_network_agent.backends import base
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovsdb import question
+
+LOG = logging.getLogger(__name__)
 
 _CHASSIS = question.select('Chassis', columns=('_uuid', 'name', 'hostname'))
 _REPORTS = (
@@ -46,6 +51,24 @@ def ask(context, conf, patience=asking.PATIENCE):
         present -= silent & silence.owners(facts, silence.outdated(
             facts, conf.gateway_drain.silent_chassis_limit))
     return present
+
+
+def confirmed_gone(context, conf, names):
+    """The chassis of some names that are gone, also for the server.
+
+    A replica may lack rows.  Without an answer nobody is gone.
+
+    :param names: of chassis that are gone by the replica, a frozenset
+    :returns: frozenset, a subset
+    """
+    if not names:
+        return frozenset()
+    try:
+        present = ask(context, conf)
+    except base.BackendError as e:
+        LOG.warning('What is in NB of chassis that may be gone stays: %s', e)
+        return frozenset()
+    return names - {each.chassis for each in present}
 
 
 def _facts(own, chassis, reports, globals_, ports):

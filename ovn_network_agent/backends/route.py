@@ -41,7 +41,7 @@ class RouteBackend(kernel.KernelBackend):
 
     name = 'route'
     kinds = (resources.KernelRoute, resources.AnnouncedRoute,
-             resources.VniRoute)
+             resources.VniRoute, resources.EgressRoute)
     # With its last IPv4 address a device loses its IPv4 routes, without a
     # notification (fib_disable_ip()).
     doubted_by = (notices.kernel('link'), notices.kernel('address'),
@@ -193,6 +193,9 @@ class _Usual(typing.NamedTuple):
         :param other: whether it is wanted as the other class
         :param fields: further ones of :class:`resources.KernelRoute`
         """
+        if table in ownership.EGRESS_TABLES or (
+                table == ownership.EGRESS_BACK_TABLE):
+            return resources.EgressRoute(table, dst, dev, *fields)
         vni = evpn_names.vni_of_table(self.base, table)
         if vni and table != self.announcing and dev != evpn_names.vrf(vni):
             return resources.VniRoute(table, dst, dev, *fields, vni)

@@ -35,7 +35,7 @@ class RuleBackend(kernel.KernelBackend):
     """Policy rules that carry the protocol number of the agent."""
 
     name = 'rule'
-    kinds = (resources.Rule, resources.VniRule)
+    kinds = (resources.Rule, resources.VniRule, resources.EgressDrop)
     doubted_by = (notices.kernel('link'), notices.kernel('rule'))
 
     def __init__(self, conf):
@@ -171,7 +171,10 @@ def _resource(rule):
     """
     of_vni = rule.priority == ownership.EVPN_RULE_PRIORITY and (
         rule.iif and evpn_names.is_device(rule.iif))
-    return (resources.VniRule if of_vni else resources.Rule)(*rule.selector)
+    kind = (resources.VniRule if of_vni else
+            resources.EgressDrop if rule.priority == ownership.EGRESS_DROP
+            else resources.Rule)
+    return kind(*rule.selector)
 
 
 def _item(rule):

@@ -20,6 +20,7 @@ from ovn_network_agent.ctl import addresses
 from ovn_network_agent.ctl import announce_method
 from ovn_network_agent.ctl import doctor
 from ovn_network_agent.ctl import drain
+from ovn_network_agent.ctl import egress
 from ovn_network_agent.ctl import exits
 from ovn_network_agent.ctl import explain
 from ovn_network_agent.ctl import health
@@ -35,8 +36,8 @@ from ovn_network_agent.ctl import status
 
 # In the order of the help.  Each module has add(commands), which adds its
 # commands and sets "function", a function(given) that returns the exit status.
-COMMANDS = (doctor, explain, drain, status, addresses, peers, plan, resync,
-            health, reload, announce_method, log_level, report)
+COMMANDS = (doctor, explain, drain, status, addresses, peers, egress, plan,
+            resync, health, reload, announce_method, log_level, report)
 
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command

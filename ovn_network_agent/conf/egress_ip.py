@@ -20,6 +20,15 @@ GROUP = 'egress_ip'
 # ovn-nb(5), table Logical_Router_Policy.
 _PRIORITIES = (1, 32767)
 
+
+def probes(conf):
+    """Whether agents ask each other.
+
+    :param conf: the oslo.config ConfigOpts
+    """
+    return GROUP in conf.drivers and bool(conf.egress_ip.probe_port)
+
+
 OPTS = [
     cfg.Opt(
         'file', type=types.FilePath(), default='', mutable=True,

@@ -42,9 +42,12 @@ VIPS = 'vips'
 TENANTS = 'tenants'
 # The driver reads the static routes of all routers.
 STATIC_ROUTES = 'static_routes'
+# The driver translates on links of the node.  The core finds their networks
+# and routes.
+LINKS = 'links'
 
 SERVICES = (RANKING, ABSENCE, MACHINES, UNDERLAY, VNIS, BACKENDS_OF_VIPS, VIPS,
-            TENANTS, STATIC_ROUTES)
+            TENANTS, STATIC_ROUTES, LINKS)
 
 
 def asked(conf: Any, what: str) -> bool:

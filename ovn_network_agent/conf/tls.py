@@ -22,6 +22,8 @@ import os
 import ssl
 import stat
 
+from ovn_network_agent.conf import egress_ip
+
 
 class BadFile(Exception):
     """A file cannot be used; the text names option, path and remedy."""
@@ -50,15 +52,16 @@ class Files:
         """Name of an option, such as 'ovn_ssl_ca'."""
         return f'{self.group}_ssl_{what}'
 
-    def context(self):
+    def context(self, side=ssl.PROTOCOL_TLS_CLIENT):
         """A new ssl.SSLContext, for which the files are read anew.
 
         Each connection calls this, so that a renewed certificate needs no
         restart.
 
+        :param side: ssl.PROTOCOL_TLS_SERVER to demand certificates of clients
         :raises BadFile: when a file cannot be used
         """
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context = ssl.SSLContext(side)
         # Without this the system would choose the lowest version.
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.check_hostname = self.check_name
@@ -133,6 +136,19 @@ def _no_password():
 def _files_of(conf, group):
     return Files(group, *(conf[group][f'{group}_ssl_{what}']
                           for what in ('ca', 'cert', 'key', 'check_name')))
+
+
+def between_agents(conf):
+    """The files of [ovn] for connections between agents.
+
+    The certificate of an agent names no address, as OVSDB looks at none.  So
+    whoever has a certificate of the authority counts as an agent.
+
+    :param conf: the oslo.config ConfigOpts
+    :returns: :class:`Files`, or None unless all three are set
+    """
+    files = dataclasses.replace(_files_of(conf, 'ovn'), check_name=False)
+    return files if files.ca and files.cert and files.key else None
 
 
 def _groups(conf):
@@ -240,6 +256,8 @@ def warnings(conf):
 
 def _without_effect(conf):
     used = {files.group for files in by_remote(conf).values()}
+    if egress_ip.probes(conf):
+        used.add('ovn')
     for group in ('ovn', 'ovs'):
         files = _files_of(conf, group)
         for what in ('ca', 'cert', 'key') if group not in used else ():

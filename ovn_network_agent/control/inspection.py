@@ -19,6 +19,7 @@ from ovn_network_agent import networks
 from ovn_network_agent.control import addresses
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import comparison
+from ovn_network_agent.control import egress
 from ovn_network_agent.control import peers
 from ovn_network_agent.control import resync
 from ovn_network_agent.control import rows
@@ -52,13 +53,15 @@ class Inspection:
         self._names = names
         self._peers = peers.Peers(conf, inside, self._ask, snapshot,
                                   databases)
+        self._egress = egress.Egress(conf, inside, self._ask, snapshot)
 
     @property
     def commands(self):
         """The commands, see :class:`commands.Table`, a dict."""
         found = ('[ADDRESS]... [--router ROUTER] [--state STATE] [--json]',
                  self._addresses)
-        return {**self._peers.commands, 'addresses': found, 'fips': found,
+        return {**self._peers.commands, **self._egress.commands,
+                'addresses': found, 'fips': found,
                 'plan': ('[--json]', self._plan),
                 'resync': ('[BACKEND]... [--force] [--timeout SECONDS] '
                            '[--json]',

@@ -215,7 +215,8 @@ def _called(names, uuids):
 
 def _peerings(snapshot):
     """The number of peerings with rows in OVN."""
-    return len({each.pair for each in peers.of_view(snapshot)} - {''})
+    return len({each.pair for each in peers.of_view(
+        snapshot, model.Peering)} - {''})
 
 
 def _groups(snapshot, wanted):

@@ -27,7 +27,7 @@ from ovn_network_agent.ovn import peer_changes
 from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_routers
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import lock_state
+from ovn_network_agent.ovsdb import lock_state as states
 from ovn_network_agent.ovsdb import writing
 
 LOG = logging.getLogger(__name__)
@@ -68,9 +68,9 @@ class Peers:
         snapshot, table = self._ask(lambda: (
             self._snapshot(), self._inside.reconciler.table()))
         return json.dumps({
-            'lock': self._lock_state(),
+            'lock': lock_state(self._inside, resources.Peering),
             'peerings': [self._build(each, table) for each in sorted(
-                of_view(snapshot), key=lambda each: (
+                of_view(snapshot, model.Peering), key=lambda each: (
                     each.called, each.router, each.name))]})
 
     def _add(self, arguments, argv):
@@ -118,14 +118,6 @@ class Peers:
 
     # -- the parts --------------------------------------------------------
 
-    def _lock_state(self):
-        """A value of :class:`lock_state.State`, or 'not asked' so far."""
-        found = next((
-            each.lock for each in self._inside.reconciler.backends.all
-            if resources.Peering in each.kinds), None)
-        return (found.state.value if found and found.started else
-                lock_state.NOT_ASKED)
-
     def _build(self, peering, table):
         """One intent, with the keys that the reference documents."""
         row = table.row(resources.Ref(_KIND, (peering.pair,))
@@ -135,11 +127,7 @@ class Peers:
                 'rows_why': row.reason if row else ''}
 
     def _need_the_driver(self):
-        if network_peer.GROUP not in self._conf.drivers:
-            raise commands.Refused(
-                f'this agent has no driver {network_peer.GROUP}, which '
-                'knows of peerings; ask an agent that has it in [DEFAULT] '
-                'drivers')
+        need_the_driver(self._conf, network_peer.GROUP, 'peerings')
 
     def _may_write(self):
         self._need_the_driver()
@@ -171,11 +159,30 @@ class Peers:
         _refuse(called, done.refused)
 
 
-def of_view(snapshot):
-    """The peerings of a :class:`model.Snapshot`, or of None, a list."""
+def of_view(snapshot, kind):
+    """The subjects of a kind of a :class:`model.Snapshot`, or of None, a list.
+    """
     return [each for alone in (snapshot.subjects.get(
-        model.Peering, {}) if snapshot else {}).values()
-        for each in alone.values()]
+        kind, {}) if snapshot else {}).values() for each in alone.values()]
+
+
+def lock_state(inside, kind):
+    """Who writes the resources of a kind.
+
+    :returns: a value of :class:`lock_state.State`, or 'not asked' so far
+    """
+    found = next((each.lock for each in inside.reconciler.backends.all
+                  if kind in each.kinds), None)
+    return (found.state.value if found and found.started else
+            states.NOT_ASKED)
+
+
+def need_the_driver(conf, driver, what):
+    """Refuse a command without the driver that knows of something."""
+    if driver not in conf.drivers:
+        raise commands.Refused(
+            f'this agent has no driver {driver}, which knows of {what}; ask '
+            'an agent that has it in [DEFAULT] drivers')
 
 
 def _intent(peering):

@@ -10,4 +10,4 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Metrics for Prometheus, and readiness over HTTP."""
+"""HTTP: metrics for Prometheus, readiness, and the health probe."""

@@ -94,6 +94,7 @@ DIRECTIONS = ('received', 'sent')
 FAMILIES = ('ipv4', 'ipv6')
 PARTS = ('devices', 'frr')
 LOCKS = ('held', 'waiting', 'not connected')
+PROBES = ('ready', 'unready', 'refused', 'timeout', 'error')
 PEERINGS = ('pending', 'created', 'conflict', 'error')
 
 _PASS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -320,8 +321,26 @@ _PEERS = (
 )
 
 # In the order of the page, with the title of each part.
+_EGRESS = (
+    _gauge('egress_probe_listening',
+           '1 if this agent listens for the health probe on the address of '
+           'its tunnels, else 0. No series without the driver egress_ip, and '
+           'with probe_port 0; so the two below.', address=()),
+    _counter('egress_probes_total',
+             'Health probes of this agent to the agents of chassis that can '
+             'have egress addresses, one for each chassis and round, by '
+             'result: the agent works; it says that it does not; its node '
+             'refuses the connection; no answer within the second; anything '
+             'else, such as TLS. Only the agent that writes the rows asks.',
+             result=PROBES),
+    _gauge('egress_chassis_reachable',
+           '0 if the agent of the chassis counts as dead after these probes, '
+           'else 1. No series on an agent that does not write the rows.',
+           chassis=()),
+)
+
 PARTS = (('The agent', _AGENT), ('Passes', _PASSES),
          ('Announcements', _ANNOUNCING), ('Gateways', _GATEWAYS),
          ('Systems', _SYSTEMS), ('Drift', _DRIFT), ('Port forwards', _VIPS),
-         ('Peerings', _PEERS))
+         ('Peerings', _PEERS), ('Egress addresses', _EGRESS))
 METRICS = tuple(metric for _title, part in PARTS for metric in part)

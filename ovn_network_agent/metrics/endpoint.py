@@ -36,7 +36,8 @@ _OBSERVED = ('frr_restarts_total', 'ovs_restarts_total',
              'nexthop_repairs_total')
 # Counters that the kernel and the log keep.
 _KEPT = ('veth_packets_total', 'veth_dropped_total',
-         'neighbour_overflows_total', 'log_messages_total')
+         'neighbour_overflows_total', 'log_messages_total',
+         'egress_probes_total')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

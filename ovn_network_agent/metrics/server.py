@@ -31,6 +31,8 @@ import time
 import h11
 from oslo_log import log as logging
 
+from ovn_network_agent.conf import tls as tls_files
+
 LOG = logging.getLogger(__name__)
 
 # Most clients at the same time.
@@ -52,7 +54,7 @@ _TEXT = 'text/plain; charset=utf-8'
 _REMEDIES = {
     errno.EADDRINUSE: 'another program listens there; choose another port',
     errno.EADDRNOTAVAIL: 'this node does not have this address; name an '
-                         'address of the node, like 127.0.0.1',
+                         'address of the node',
     errno.EACCES: 'the user of the agent must not listen on a port below '
                   '1024; choose another port'}
 
@@ -67,16 +69,24 @@ class Server:
         when ``trouble`` has changed
     :param patience: seconds, see :data:`PATIENCE`
     :param interval: seconds, see :data:`INTERVAL`
+    :param name: what the clients want, for the log
+    :param setting: option with its value, for ``trouble``
+    :param tls: function without arguments that returns the ssl.SSLContext of
+        a connection, or raises :class:`conf.tls.BadFile`; None without TLS
     :ivar trouble: the reason why nobody can connect, or ''
     """
 
     def __init__(self, listen, pages, changed=lambda: None,
-                 patience=PATIENCE, interval=INTERVAL):
+                 patience=PATIENCE, interval=INTERVAL, name='metrics',
+                 setting='', tls=None):
         self._listen = listen
         self._pages = pages
         self._changed = changed
         self._patience = patience
         self._interval = interval
+        self._name = name
+        self._setting = setting or f'[metrics] listen = {listen}'
+        self._tls = tls
         self._clients = {}
         self._loop = None
         self._main = None
@@ -87,7 +97,7 @@ class Server:
     def start(self):
         """Start the thread."""
         self._thread = threading.Thread(target=self._run, daemon=True,
-                                        name='metrics')
+                                        name=self._name)
         self._thread.start()
 
     def stop(self):
@@ -111,26 +121,22 @@ class Server:
             try:
                 opened = _opened(self._listen)
             except OSError as error:
-                self._say(error)
+                remedy = _REMEDIES.get(error.errno, 'choose another address')
+                self._say(f'{self._setting}: {os.strerror(error.errno)}: '
+                          f'{remedy}')
                 await asyncio.sleep(self._interval)
                 continue
-            self._say(None)
+            LOG.info('Listening for %s on %s', self._name, self._listen)
+            self._say('')
             with opened:
                 await self._accept(opened)
 
-    def _say(self, error):
-        trouble = ''
-        if error is not None:
-            remedy = _REMEDIES.get(error.errno, 'choose another address')
-            trouble = (f'[metrics] listen = {self._listen}: '
-                       f'{os.strerror(error.errno)}: {remedy}')
-        if not trouble:
-            LOG.info('Metrics on http://%s/metrics', self._listen)
+    def _say(self, trouble):
         if trouble == self.trouble:
             return
         self.trouble = trouble
         if trouble:
-            LOG.error('%s; no metrics until then', trouble)
+            LOG.error('%s; no %s until then', trouble, self._name)
         self._changed()
 
     # -- clients ----------------------------------------------------------
@@ -144,7 +150,8 @@ class Server:
             except OSError as error:
                 # Such as too many open files: a client may be next.
                 if str(error) != said:
-                    LOG.warning('Metrics: accepting failed: %s', error)
+                    LOG.warning('%s: accepting failed: %s', self._name,
+                                error)
                 said = str(error)
                 await asyncio.sleep(1.0)
                 continue
@@ -164,19 +171,48 @@ class Server:
             with client:
                 client.setblocking(False)
                 async with asyncio.timeout(self._patience):
-                    await self._answer(client)
+                    await self._talk(client)
         except (OSError, TimeoutError, h11.ProtocolError) as error:
-            LOG.debug('Metrics: a client is sent away: %r', error)
+            LOG.debug('%s: a client is sent away: %r', self._name, error)
         except Exception:
-            LOG.exception('Metrics: a client is sent away')
+            LOG.exception('%s: a client is sent away', self._name)
         finally:
             self._clients.pop(client, None)
 
-    async def _answer(self, client):
+    async def _talk(self, client):
+        reader = asyncio.StreamReader(LARGEST)
+        protocol = asyncio.StreamReaderProtocol(reader)
+        transport, _protocol = await self._loop.connect_accepted_socket(
+            lambda: protocol, client, ssl=self._context())
+        writer = asyncio.StreamWriter(transport, protocol, reader, self._loop)
+        try:
+            await self._answer(reader, writer)
+            writer.close()
+            # What was written is sent before the end.
+            await writer.wait_closed()
+        finally:
+            transport.abort()
+
+    def _context(self):
+        """The context of a new connection, None without TLS.
+
+        :raises ConnectionAbortedError: when a file cannot be used
+        """
+        if self._tls is None:
+            return None
+        try:
+            made = self._tls()
+        except tls_files.BadFile as error:
+            self._say(str(error))
+            raise ConnectionAbortedError(str(error)) from error
+        self._say('')
+        return made
+
+    async def _answer(self, reader, writer):
         connection = h11.Connection(h11.SERVER,
                                     max_incomplete_event_size=LARGEST)
         try:
-            request = await self._request(client, connection)
+            request = await self._request(reader, connection)
             status, kind, body = self._page(request)
         except h11.RemoteProtocolError as error:
             status, kind = error.error_status_hint, _TEXT
@@ -189,10 +225,9 @@ class Server:
             ('Connection', 'close')]))]
         if request is None or request.method != b'HEAD':
             answer.append(connection.send(h11.Data(data=body)))
-        await self._loop.sock_sendall(client, b''.join(answer))
-        client.shutdown(socket.SHUT_WR)
+        writer.write(b''.join(answer))
 
-    async def _request(self, client, connection):
+    async def _request(self, reader, connection):
         """The request of a client; its body is not read.
 
         :returns: :class:`h11.Request`
@@ -204,8 +239,7 @@ class Server:
                 return event
             if event is not h11.NEED_DATA:
                 raise h11.RemoteProtocolError('no request')
-            connection.receive_data(
-                await self._loop.sock_recv(client, LARGEST))
+            connection.receive_data(await reader.read(LARGEST))
         raise h11.RemoteProtocolError('the request comes in too many pieces')
 
     def _page(self, request):
@@ -218,7 +252,7 @@ class Server:
         try:
             return page()
         except Exception as error:
-            LOG.exception('Metrics: %s cannot be answered', path)
+            LOG.exception('%s: %s cannot be answered', self._name, path)
             return 500, _TEXT, f'{type(error).__name__}\n'.encode()
 
 

@@ -36,6 +36,7 @@ from ovn_network_agent.model.gateways import GroupPort as GroupPort
 from ovn_network_agent.model.gateways import Tenure as Tenure
 from ovn_network_agent.model.node import ALL as ALL
 from ovn_network_agent.model.node import Device as Device
+from ovn_network_agent.model.node import Link as Link
 from ovn_network_agent.model.node import Node as Node
 from ovn_network_agent.model.node import Phase as Phase
 from ovn_network_agent.model.node import Relay as Relay

@@ -85,17 +85,28 @@ class EgressIp:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EgressHost:
-    """Machines behind one router that a node translates, by rows of NB."""
+    """A machine that a node translates, by a row of NB.
+
+    Every node that has the provider network gets it: each may get the gateway
+    of the router, and with it packets of the machine.
+    """
 
     # Name of the object, and the egress address.
     name: str
     address: str
     # The node, by the name of its chassis.
     chassis: str
-    # UUID of the Logical_Router row, and the name of its gateway port.
+    machine: str
+    # UUID of the Logical_Router row, and its name for people.
     router: str
-    port: str
-    # The address of the gateway port in this family: the way back.
-    via: str
-    # Addresses of machines, sorted.
-    machines: tuple[str, ...]
+    called: str
+    # The gateway port: its name and MAC, and its address in this family, the
+    # way back; '' without one.
+    port: str = ''
+    mac: str = ''
+    via: str = ''
+    # (physical network, VLAN or 0) of its provider network, sorted.
+    segments: tuple[tuple[str, int], ...] = ()
+    # The object that translates a machine of another router with the same
+    # address on the same node, and comes first; or ''.
+    taken_by: str = ''

@@ -15,6 +15,7 @@
 import dataclasses
 import enum
 
+from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import port_forwards
 
@@ -103,6 +104,32 @@ class Relay:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Link:
+    """A device of this node that may have egress addresses."""
+
+    name: str
+    # ifindex.
+    index: int
+    # Routing table of its routes: the main table, or that of its VRF.
+    table: int
+    # Name of the VRF, '' in the default VRF.
+    vrf: str = ''
+    # 'address/length' of other programs, sorted.
+    addresses: tuple[str, ...] = ()
+    # (destination, gateway or ''), sorted; only while the link has egress
+    # addresses.
+    routes: tuple[tuple[str, str], ...] = ()
+    # Whether the link has more routes than the agent copies.
+    crowded: bool = False
+
+    def is_on(self, address: str) -> bool:
+        """Whether a network of the link has an address, of another host."""
+        ip = iptext.address(address)
+        return any(ip in each.network and ip != each.ip
+                   for each in map(iptext.interface, self.addresses))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Node:
     """This chassis: what depends on the node alone."""
 
@@ -130,6 +157,10 @@ class Node:
     namesakes: tuple[str, ...] = ()
     # Address that [evpn] local_device has or last had, '' while nobody knows.
     tunnel: str = ''
+    # Only for a driver that asks for LINKS: sorted by name.
+    links: tuple[Link, ...] = ()
+    # Whether this node may have egress addresses of the mode "host".
+    egress: bool = False
 
     @property
     def owner(self) -> ownership.Owner:

@@ -45,8 +45,10 @@ class Wiring:
     # the row of this chassis; while no chassis has such a port, this chassis
     # has it.
     held: frozenset[str] = frozenset()
-    # See node.Node.
+    # See node.Node; likewise the others.
     tunnel: str = ''
+    links: tuple[node.Link, ...] = ()
+    egress: bool = False
 
     def segment(self, datapath: str, localnet: str, network: str,
                 vlan: int) -> node.Segment:

@@ -31,9 +31,14 @@ RTM_GETADDR = rtnl.RTM_GETADDR
 RT_SCOPE_UNIVERSE = rtmsg.RT_SCOPE_UNIVERSE
 RT_SCOPE_LINK = rtmsg.RT_SCOPE_LINK
 
+# Valid for ever (INFINITY_LIFE_TIME) and not preferred (RFC 4862, section
+# 5.5.4).
+_DEPRECATED = {'ifa_preferred': 0, 'ifa_valid': 0xffffffff,
+               'cstamp': 0, 'tstamp': 0}
+
 # pyroute2 0.8 does not know IFA_PROTO, which has the agent's mark.
 MESSAGE = messages.narrow(
-    ifaddrmsg.ifaddrmsg, 'IFA_ADDRESS', 'IFA_LOCAL',
+    ifaddrmsg.ifaddrmsg, 'IFA_ADDRESS', 'IFA_LOCAL', 'IFA_CACHEINFO',
     (11, 'IFA_PROTO', 'uint8'))
 
 
@@ -54,7 +59,7 @@ class Address(typing.NamedTuple):
     protocol: int = 0
 
 
-def encode(index, address, protocol=0, scope=RT_SCOPE_UNIVERSE):
+def encode(index, address, protocol=0, scope=RT_SCOPE_UNIVERSE, shared=False):
     """Body of RTM_NEWADDR or RTM_DELADDR.
 
     :param index: ifindex
@@ -62,6 +67,9 @@ def encode(index, address, protocol=0, scope=RT_SCOPE_UNIVERSE):
     :param protocol: IFA_PROTO; without effect in a deletion
     :param scope: RT_SCOPE_LINK for an IPv4 address that is no source address
         beyond the link; without effect for IPv6
+    :param shared: whether other hosts are on the link, and the node has other
+        addresses there: an IPv6 address is looked for first, and the node
+        does not choose it for connections of its own
     :raises ValueError: when the address is malformed
     """
     family, _packed, length = texts.parse_interface(address)
@@ -69,11 +77,14 @@ def encode(index, address, protocol=0, scope=RT_SCOPE_UNIVERSE):
     return messages.encode(
         MESSAGE,
         [('IFA_LOCAL', own), ('IFA_ADDRESS', own),
-         *([('IFA_PROTO', protocol)] if protocol else ())],
+         *([('IFA_PROTO', protocol)] if protocol else ()),
+         *([('IFA_CACHEINFO', _DEPRECATED)]
+           if shared and family == socket.AF_INET6 else ())],
         family=family, prefixlen=length, index=index, scope=scope,
         # An IPv6 address is of no use during the search for duplicates, and
-        # the agent's devices have no other host on their link.
-        flags=ifaddrmsg.IFA_F_NODAD if family == socket.AF_INET6 else 0)
+        # the agent's own devices have no other host on their link.
+        flags=ifaddrmsg.IFA_F_NODAD
+        if family == socket.AF_INET6 and not shared else 0)
 
 
 def depending(present, address):

@@ -30,14 +30,11 @@ from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import multicast
 from ovn_network_agent.netlink import routes
 
-# linux/rtnetlink.h.  A nexthop that goes takes its routes along, without a
-# notification for each.
-_RTNLGRP_NEXTHOP = 32
 # A device also loses its routes with its last IPv4 address, see
 # :mod:`watches.kernel`.
 _GROUPS = (rtnl.RTNLGRP_LINK, rtnl.RTNLGRP_IPV4_IFADDR,
            rtnl.RTNLGRP_IPV4_ROUTE, rtnl.RTNLGRP_IPV6_ROUTE,
-           _RTNLGRP_NEXTHOP)
+           multicast.NEXTHOP)
 _DATAGRAM = 64 * 1024
 
 

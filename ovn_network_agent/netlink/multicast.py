@@ -29,6 +29,9 @@ KERNEL = (
     rtnl.RTNLGRP_IPV6_IFADDR, rtnl.RTNLGRP_IPV6_ROUTE,
     rtnl.RTNLGRP_IPV6_RULE, rtnl.RTNLGRP_IPV4_NETCONF,
     rtnl.RTNLGRP_IPV6_NETCONF)
+#: linux/rtnetlink.h; a nexthop that goes takes its routes along, without a
+#: notification for each
+NEXTHOP = 32
 #: groups of NETLINK_NETFILTER
 NFTABLES = (nfnetlink.NFNLGRP_NFTABLES,)
 

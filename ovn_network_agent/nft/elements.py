@@ -95,15 +95,18 @@ def outer(prefixes):
     return [str(network) for network in kept]
 
 
-def _plain(element):
-    """A text of exactly the type str; a subclass may compare otherwise."""
+def plain(element):
+    """A text of exactly the type str; a subclass may compare otherwise.
+
+    :raises ValueError: when it is something else
+    """
     if type(element) is not str:
         raise ValueError(f'{element!r} is no text')
     return element
 
 
 def _prefix(version, element):
-    network = iptext.network(_plain(element))
+    network = iptext.network(plain(element))
     if network.version != version or not network.prefixlen:
         raise ValueError(f'{element!r} is no network of IPv{version}')
     return str(network)
@@ -114,21 +117,29 @@ def _pair(version, element):
 
 
 def _address(version, element):
-    address = iptext.address(_plain(element))
+    address = iptext.address(plain(element))
     if address.version != version:
         raise ValueError(f'{element!r} is no address of IPv{version}')
     return str(address)
 
 
+def device(name):
+    """A device name as the input of nft.
+
+    :raises ValueError: when nft would take it as something else
+    """
+    if not _DEVICE.fullmatch(plain(name)):
+        raise ValueError(f'{name!r} is no device name for nft')
+    return f'"{name}"'
+
+
 def _device(_version, element):
-    if not _DEVICE.fullmatch(_plain(element)):
-        raise ValueError(f'{element!r} is no device name for nft')
-    return f'"{element}"'
+    return device(element)
 
 
 def _target(version, element):
     proto, vip, port, destination, dest_port = element
-    if _plain(proto) not in PROTOCOLS:
+    if plain(proto) not in PROTOCOLS:
         raise ValueError(f'{proto!r} is neither tcp nor udp')
     for number in (port, dest_port):
         if type(number) is not int or not 0 < number < 65536:

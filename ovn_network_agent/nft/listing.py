@@ -29,6 +29,7 @@ from ovn_network_agent.nft import elements
 #: digest of a table that has changed since its load
 ALTERED = 'altered'
 
+_LISTING = re.compile(r'[0-9a-f]{40}')
 _COMMENT = re.compile(r'text:([0-9a-f]+) list:([0-9a-f]+)')
 # The elements of these sets change while the table stays.
 _CHANGING = (ownership.NFT_NETWORKS, ownership.NFT_PREFIXES,
@@ -78,6 +79,15 @@ class Listed:
     rules: tuple = ()
 
 
+def check_digest(text):
+    """Check the digest of a listing.
+
+    :raises ValueError: when it is none
+    """
+    if type(text) is not str or not _LISTING.fullmatch(text):
+        raise ValueError(f'{text!r} is no digest of ours')
+
+
 def comment(digest, listing):
     """The comment in the table about its own load.
 
@@ -113,7 +123,7 @@ def _listed(items):
     prefixes = frozenset(
         f'{pair["concat"][0]}/{pair["concat"][1]}'
         for pair in contents.get(ownership.NFT_PREFIXES, []))
-    text, listed = _stamp(items)
+    text, listed = stamp(items)
     intact = (listed == found and not strange and
               networks == frozenset(elements.outer(prefixes)))
     return Listed(
@@ -129,10 +139,11 @@ def _listed(items):
               if kind == 'rule'))
 
 
-def digest(items):
+def digest(items, changing=_CHANGING):
     """Digest of the items of a table, 40 hex digits.
 
     :param items: list of (kind, value) of a listing
+    :param changing: names of the sets and maps whose elements do not count
     """
     kept = []
     for kind, value in items:
@@ -141,7 +152,7 @@ def digest(items):
                 value.get('chain') == ownership.NFT_LOADED or
                 kind == 'set' and name == ownership.NFT_LEAVING):
             continue
-        if kind == 'set' and name in _CHANGING:
+        if kind in ('set', 'map') and name in changing:
             value = {key: of for key, of in value.items() if key != 'elem'}
         kept.append([kind, _lasting(value)])
     # Chains have the order of their handles.  The order of rules in a chain
@@ -166,7 +177,7 @@ def _lasting(value):
     return kept
 
 
-def _stamp(items):
+def stamp(items):
     """(digest of the text, digest of the listing) of the load."""
     for kind, value in items:
         if kind == 'rule' and value.get('chain') == ownership.NFT_LOADED:

@@ -35,6 +35,7 @@ from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import selection
 from ovn_network_agent import served
+from ovn_network_agent.ovn import egress_hosts
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import policies
@@ -363,6 +364,9 @@ class OfRouter:
             return
         if problems:
             self._problems[uuid] = tuple(problems)
+        if egress_hosts.chassis_of(row):
+            # The address is that of a machine, which nobody announces.
+            return
         self._values[uuid] = value
         self._by_address[value.external_ip] = (
             *self._by_address.get(value.external_ip, ()), uuid)

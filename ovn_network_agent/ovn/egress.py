@@ -26,6 +26,7 @@ from ovn_network_agent import printable
 from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import egress_assignment as assignment
 from ovn_network_agent.ovn import egress_file
+from ovn_network_agent.ovn import egress_health
 from ovn_network_agent.ovn import egress_routers as routers
 from ovn_network_agent.ovn import egress_selection as selection
 from ovn_network_agent.ovn import indexes
@@ -142,9 +143,8 @@ class EgressIps(source.Source):
             'egress': _of_ours(ownership.EXT_ID_EGRESS),
             'chassis': _of_ours(ownership.EXT_ID_EGRESS_CHASSIS)},
         routers.BALANCER: {'vip': _vips},
-        routers.GLOBAL: {
-            'egress': _behind(ownership.EXT_ID_EGRESS_NETWORKS),
-            'failed': _behind(ownership.EXT_ID_EGRESS_FAILED)},
+        routers.GLOBAL: {'egress': _behind(ownership.EXT_ID_EGRESS_NETWORKS)},
+        egress_health.TABLE: {'chassis': lambda row: [row.uuid]},
         routers.BINDING: {'redirect': _redirect},
         routers.CHASSIS: {'uuid': lambda row: [row.uuid], 'name': _name},
         selection.SWITCH: {

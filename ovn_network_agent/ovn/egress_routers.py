@@ -23,6 +23,7 @@ from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import printable
 from ovn_network_agent.drivers import source
+from ovn_network_agent.ovn import egress_health
 from ovn_network_agent.ovn import peer_routers
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
@@ -153,10 +154,8 @@ def published(find: source.Find, name: str) -> tuple[str, ...]:
 
 def failed(find: source.Find, name: str) -> str:
     """Why a node gets no further addresses, or ''."""
-    for row in find(*GLOBAL, 'failed', name):
-        why = columns.entry(row, 'external_ids',
-                            ownership.EXT_ID_EGRESS_FAILED + name) or 'failed'
-        return printable.line(f'its agent is in doubt: {why}')
+    for row in find(*egress_health.TABLE, 'chassis', name):
+        return printable.line(f'its agent is in doubt: {row.why}')
     return ''
 
 

@@ -25,7 +25,7 @@ from ovn_network_agent.ovn.marked_rows import atoms_of
 from ovn_network_agent.ovn.marked_rows import only
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Tables
-from ovn_network_agent.resources import egress as egress_values
+from ovn_network_agent.resources import egress_rows as egress_values
 
 NAT, POLICY, SET = COLUMNS = egress_values.COLUMNS
 _REFERENCES = {NAT: 'nat', POLICY: 'policies'}

@@ -164,7 +164,7 @@ VIEW = (
                stale=(notices.MAC_BINDINGS,)),
     # Few writers: ovn-northd at its start, operators, and agents.
     base.Watch('nb', 'NB_Global', ('options', 'external_ids'),
-               stale=(notices.BFD_TIMERS,)),
+               stale=(notices.BFD_TIMERS, notices.EGRESS_NETWORKS)),
     base.Watch('ovs', 'Open_vSwitch', ('external_ids', 'bridges')),
     base.Watch('ovs', 'Bridge', ('name', 'ports')),
     base.Watch('ovs', 'Port', ('name', 'interfaces', 'external_ids')),

@@ -145,7 +145,7 @@ class Groups:
         found = self._rows.rows('sb', 'Encap', self._rows.find(
             'sb', 'Encap', 'name').find(chassis))
         return sorted(((row.ip, row.type) for row in found
-                       if row.type in _ENCAPS and _is_address(row.ip)),
+                       if row.type in _ENCAPS and is_address(row.ip)),
                       key=_preference)
 
     def _port(self, row: Row, redirect: Row) -> model.GroupPort:
@@ -171,8 +171,8 @@ class Groups:
                 self._segments.datapath, name))[0])
 
 
-def _is_address(text: str) -> bool:
-    """Whether a text is an address that a relay could lead to."""
+def is_address(text: str) -> bool:
+    """Whether a text is an address that a packet could be sent to."""
     try:
         iptext.address(text)
     except ValueError:

@@ -29,10 +29,12 @@ from ovn_network_agent.conf import plugins
 from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import devices
+from ovn_network_agent.netlink import egress_links
 from ovn_network_agent.netlink import links
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Tables
+from ovn_network_agent.watches import egress_links as watching
 
 LOG = logging.getLogger(__name__)
 
@@ -42,12 +44,15 @@ class LocalState:
 
     def __init__(self, conf: Any,
                  databases: Mapping[str, connection.Database],
-                 look_at_ports: Callable[[str, Collection[str]], object]
+                 look_at_ports: Callable[[str, Collection[str]], object],
+                 wake: Callable[[str], object] = lambda reason: None
                  ) -> None:
         self._conf = conf
         self._databases = databases
         self._look_at_ports = look_at_ports
         self.kernel = devices.Devices()
+        self._links = (watching.EgressLinks(wake)
+                       if plugins.asked(conf, plugins.LINKS) else None)
         # Whether this node may be cut off from all others.
         self._alone = False
         # Address that [evpn] local_device has or last had.
@@ -60,7 +65,8 @@ class LocalState:
     def read_switch(self, ovs: Tables) -> None:
         """Read the local database."""
         self.has_switch = self.has_devices = False
-        self.wiring = wiring.read(ovs, ())
+        self.wiring = dataclasses.replace(wiring.read(ovs, ()),
+                                          links=self.wiring.links)
         for bridge in bridges.served(self._conf):
             self._look_at_ports(bridge, wiring.ports(ovs, bridge))
         self.has_switch = True
@@ -75,6 +81,28 @@ class LocalState:
                 self._conf, self.wiring.mappings, self.kernel.read),
             tunnel=self._read_tunnel())
         self.has_devices = True
+
+    def read_links(self, egress: Iterable[str], again: bool) -> None:
+        """Read the links for egress addresses, if a driver asks for them.
+
+        :param egress: the egress addresses of this node
+        :param again: whether to read them without any news, too
+        """
+        if self._links is None:
+            return
+        chosen = egress_links.Chosen(
+            frozenset((*bridges.served(self._conf), *(
+                bridge for _net, bridge in self.wiring.mappings))),
+            frozenset((*ownership.VETH_ENDS,
+                       self._conf.port_forward.port_forward_dev)),
+            frozenset(egress))
+        look = self._links.read if again else self._links.present
+        self.wiring = dataclasses.replace(self.wiring, links=look(chosen))
+
+    def lacks_routes(self, egress: Iterable[str]) -> bool:
+        """Whether the links were read for other egress addresses."""
+        return self._links is not None and (
+            frozenset(egress) != self._links.chosen.egress)
 
     def _read_tunnel(self) -> str:
         """The address of the device of tunnels.
@@ -93,8 +121,10 @@ class LocalState:
         return self._tunnel
 
     def close(self) -> None:
-        """Close the socket of the kernel's news."""
+        """Close the socket of the kernel's news, and end the watch."""
         self.kernel.close()
+        if self._links is not None:
+            self._links.stop()
 
     def _hurry(self) -> None:
         """Ask the servers of OVN more often while this node may be cut off.

@@ -324,7 +324,7 @@ class Builder:
             wiring.chassis, self._hostname, phase, wiring.devices,
             wiring.mappings, wiring.relays, wiring.drains,
             overlapping=wiring.overlapping, namesakes=self._namesakes(),
-            tunnel=wiring.tunnel)
+            tunnel=wiring.tunnel, links=wiring.links, egress=wiring.egress)
         if node.marks != self._marks:
             self._marks = node.marks
             self._rows.outdate('marks')

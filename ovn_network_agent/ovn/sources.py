@@ -16,6 +16,7 @@ from collections.abc import Callable
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
+import types
 from typing import Any
 from typing import Protocol
 from typing import TypeVar
@@ -25,8 +26,8 @@ from oslo_log import log as logging
 from ovn_network_agent import model
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import source as drivers
-from ovn_network_agent.files import entries
 from ovn_network_agent.ovn import egress
+from ovn_network_agent.ovn import egress_hosts
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import queries
@@ -43,21 +44,27 @@ _Result = TypeVar('_Result')
 #: The sources of kinds of the model, which the core makes only if a driver
 #: asks about these.
 OF_MODEL: Mapping[type, type[drivers.Source]] = {
+    model.EgressHost: egress_hosts.EgressHosts,
     model.EgressIp: egress.EgressIps,
     model.Peering: peerings.Peerings}
-#: The database of tables that are files.
-_FILE = 'file'
+# The database of the tables that are not in OVN.
+FILE = 'file'
 
 
-class RowsFile(Protocol):
-    """The intents in a file, which sources read as rows."""
+class Table(Protocol):
+    """A table beside OVN, such as the content of a file."""
 
-    # Replaced as a whole.
-    content: entries.Content[Any]
+    @property
+    def rows(self) -> Mapping[str, Any]:
+        """The rows by key; replaced as a whole, on any thread."""
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why newer intents are not in force."""
+        """Why newer rows are not in force."""
+
+
+#: By (:data:`FILE`, name).
+Tables = Mapping[queries.Place, Table]
 
 
 def of_drivers(loaded: Iterable[base.Driver]) -> list[drivers.Source]:
@@ -77,13 +84,11 @@ class Sources:
     """Keeps the subjects of all sources up to date."""
 
     def __init__(self, sources: Iterable[drivers.Source],
-                 files: Mapping[queries.Place, RowsFile] | None = None
-                 ) -> None:
+                 tables: Tables = types.MappingProxyType({})) -> None:
         self._sources = [_Subjects(each) for each in sources]
-        self._files = files or {}
-        # By table, the rows in the last update.
-        self._taken: dict[queries.Place, columns.Rows] = {
-            place: {} for place in self._files}
+        self._tables = tables
+        self._beside: dict[queries.Place, columns.Rows] = dict.fromkeys(
+            tables, {})
 
     def update(self, databases: queries.Databases, dirty: queries.Dirty,
                whole: bool) -> dict[type, Subjects]:
@@ -91,19 +96,15 @@ class Sources:
 
         :param whole: whether other rows may have changed, too
         """
-        taken = {place: each.content.rows
-                 for place, each in self._files.items()}
-        for place, now in taken.items():
-            before = self._taken[place]
-            if now is not before:
-                dirty = {**dirty, place: {
-                    key for key in before.keys() | now.keys()
-                    if before.get(key) != now.get(key)}}
-        databases = {**databases, _FILE: {
-            table: rows for (_file, table), rows in taken.items()}}
+        now = {place: each.rows for place, each in self._tables.items()}
+        dirty = {**dirty, **{
+            place: _changed(self._beside[place], rows)
+            for place, rows in now.items() if rows is not self._beside[place]}}
+        databases = {**databases, FILE: {
+            name: rows for (_file, name), rows in now.items()}}
         found = {each.source.KIND: each.update(databases, dirty, whole)
                  for each in self._sources}
-        self._taken = taken
+        self._beside = now
         return found
 
     @property
@@ -119,7 +120,7 @@ class Sources:
         """
         return {place for each in self._sources
                 for place in each.source.INDEXES
-                if place[0] != _FILE and _less(
+                if place[0] != FILE and _less(
                     before.get(each.source.KIND, {}),
                     now.get(each.source.KIND, {}))}
 
@@ -129,7 +130,7 @@ class Sources:
         return (*(f'{each.source.KIND.__name__} {name}: {why}'
                   for each in self._sources
                   for name, why in sorted(each.failed.items())),
-                *(reason for each in self._files.values()
+                *(reason for each in self._tables.values()
                   for reason in each.reasons))
 
 
@@ -184,7 +185,7 @@ class _Subjects:
 
     def one(self, name: str, databases: queries.Databases) -> object | None:
         """See :func:`one`."""
-        self._rows.replace({_FILE: {}, **databases})
+        self._rows.replace({FILE: {}, **databases})
         self._rows.rebuild()
         return self.source.build(name, self._find)
 
@@ -220,6 +221,11 @@ class _Subjects:
                           self.source.KIND.__name__, name)
             return self._present.get(self._called(name), {})
         return {} if subject is None else {'': subject}
+
+
+def _changed(before: columns.Rows, now: columns.Rows) -> set[Any]:
+    return {key for key in before.keys() | now.keys()
+            if before.get(key) != now.get(key)}
 
 
 def _less(before: Subjects, now: Subjects) -> bool:

@@ -18,11 +18,13 @@ A source of state without news is not asked.
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
 import math
 import time
+import types
 from typing import Any
 
 from oslo_log import log as logging
@@ -85,8 +87,7 @@ class View:
     :param jitter: see :class:`absence.Absence`
     :param dead_after: see :class:`tunnels.Tunnels`
     :param made_of_rows: the sources of drivers
-    :param files: the files of operators by table, see
-        :class:`ovn.sources.Sources`
+    :param tables: the tables that sources read beside OVN
     """
 
     def __init__(self, conf: Any,
@@ -98,16 +99,18 @@ class View:
                      lambda bridge, names: None),
                  jitter: float | None = None, dead_after: float = tunnels.DEAD,
                  made_of_rows: Iterable[source.Source] = (),
-                 files: Mapping[queries.Place, sources.RowsFile] | None = None
+                 tables: sources.Tables = types.MappingProxyType({})
                  ) -> None:
         self._conf = conf
         self._databases = databases
+        self._wake = wake
         self._asks_machines = plugins.asked(conf, plugins.MACHINES)
         self._builder = snapshot.Builder(conf.gateway_port,
                                          inputs.choice(conf))
-        self._sources = (sources.Sources(made_of_rows, files)
+        self._sources = (sources.Sources(made_of_rows, tables)
                          if made_of_rows else None)
-        self._local = local_state.LocalState(conf, databases, look_at_ports)
+        self._local = local_state.LocalState(conf, databases, look_at_ports,
+                                             wake)
         self._dirty: dict[queries.Place, set[Uuid]] = {}
         self._confirmation = confirmation.Confirmation(databases, wake)
         self._withdrawal = confirmation.MassWithdrawal(databases, wake)
@@ -260,6 +263,8 @@ class View:
                 self._tell_doubled(self._builder.doubled)
                 self.last, self.viewed = now, viewed
                 self._dirty, self._whole = {}, False
+                if self._local.lacks_routes(self._egress()):
+                    self._wake('this node has got other egress addresses')
         except (connection.Unavailable, own_chassis.Unknown) as e:
             raise NotReady(str(e)) from e
         return now
@@ -494,6 +499,16 @@ class View:
         if (full or not self._local.has_devices or
                 self._local.kernel.news.poll(0)):
             self._local.read_devices()
+        self._local.read_links(self._egress(), full)
+
+    def _egress(self) -> Iterator[str]:
+        """The egress addresses that this node translates to."""
+        known = self.last.subjects.get(model.EgressHost) if self.last else None
+        for alone in (known or {}).values():
+            for host in alone.values():
+                if (isinstance(host, model.EgressHost) and
+                        host.chassis == self.chassis):
+                    yield host.address
 
     def close(self) -> None:
         """Close the socket of the kernel's news."""

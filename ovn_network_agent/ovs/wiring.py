@@ -43,7 +43,19 @@ def read(ovs: columns.Tables,
         problems, tuple(sorted(
             relay.usable(ovs), key=lambda r: (r.bridge, r.address, r.port))),
         ownership.EXT_ID_OVERLAP in external_ids,
-        tuple(filter(None, of_chassis(external_ids, _ADDRESSES).split(','))))
+        _addresses(external_ids),
+        egress=external_ids.get(
+            ownership.EXT_ID_EGRESS_NODE, '').lower() == 'true')
+
+
+def addresses(ovs: columns.Tables) -> tuple[str, ...]:
+    """The addresses of the tunnels of this node, from the local database."""
+    return next((_addresses(row.external_ids)
+                 for row in ovs['Open_vSwitch'].values()), ())
+
+
+def _addresses(external_ids):
+    return tuple(filter(None, of_chassis(external_ids, _ADDRESSES).split(',')))
 
 
 def ports(ovs: columns.Tables, bridge: str) -> list[str]:

@@ -34,7 +34,7 @@ _PRIORITIES = range(1, 32766)
 _SYSCTLS = re.compile(
     r'net/(?:ipv4/conf/(?P<conf>[^/]+)'
     r'/(?:proxy_arp|forwarding|accept_local|promote_secondaries)'
-    r'|ipv6/conf/(?P<conf6>[^/]+)/proxy_ndp'
+    r'|ipv6/conf/(?P<conf6>[^/]+)/(?:proxy_ndp|ndisc_notify)'
     r'|ipv[46]/neigh/(?P<neigh>[^/]+)/proxy_delay'
     r'|ipv4/(?:tcp_l3mdev_accept|udp_l3mdev_accept))')
 _REDIRECTS = re.compile(r'net/ipv4/conf/(?P<conf>[^/]+)/send_redirects')

@@ -65,7 +65,7 @@ def set_routes(items):
             indexes[dev] = checks.index(dev)
         return routes.RTM_NEWROUTE, flags, route_codec.encode(
             table, dst, indexes[dev], via, ownership.ROUTE_PROTOCOL, metric,
-            within.is_provider(dev))
+            within.is_onlink(table, dev))
 
     with channel.kernel() as kernel:
         vrf, vrf_table = _vrf(kernel, within.vrf)

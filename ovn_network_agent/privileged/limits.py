@@ -34,12 +34,14 @@ from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import egress_limits
 from ovn_network_agent.privileged import evpn_limits
 from ovn_network_agent.privileged import permitted
 from ovn_network_agent.privileged import reach as reaches
 
 _DEFAULT = '0.0.0.0/0'
 _DEFAULT6 = '::/0'
+_EGRESS = 'egress_ip'
 _EVPN = 'evpn'
 _FORWARD = 'port_forward'
 _PREFIX_LIST = 'frr_prefix_list'
@@ -73,7 +75,9 @@ def from_conf(conf):
         frozenset(map(reaches.frame, rules)), _FORWARD in loaded,
         (leak.veth_leak_rule_priority, leak.veth_leak_table_id),
         forward.port_forward_ct_zone, forward.port_forward_l3mdev_accept,
-        evpn_limits.from_conf(conf, _EVPN in loaded))
+        evpn_limits.from_conf(conf, _EVPN in loaded),
+        egress_limits.from_conf(conf, _EGRESS in loaded,
+                                bridges.served(conf)))
 
 
 def _loaded(conf):

@@ -35,6 +35,7 @@ from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import egress_limits
 from ovn_network_agent.privileged import limits
 
 _CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
@@ -177,10 +178,14 @@ def set_addresses(items):
         if within.evpn.is_port(dev):
             checks.permit(dev in vni_links.inside(kernel),
                           f'{address} on {dev}', 'in the VRF of a VNI')
+        index = checks.index(dev)
+        shared = dev not in within.others and within.is_egress_link(dev)
+        if shared:
+            egress_limits.check_inside(kernel, index, address)
         return addresses.RTM_NEWADDR, _CREATE, addresses.encode(
-            checks.index(dev), address, ownership.ADDRESS_PROTOCOL,
+            index, address, ownership.ADDRESS_PROTOCOL,
             addresses.RT_SCOPE_LINK if address == ownership.ANCHOR
-            else addresses.RT_SCOPE_UNIVERSE)
+            else addresses.RT_SCOPE_UNIVERSE, shared)
 
     with channel.kernel() as kernel:
         return channel.send(kernel, items, encode, done=(errno.EEXIST,))

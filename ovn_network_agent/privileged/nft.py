@@ -51,7 +51,7 @@ def read_tables(families):
     :raises OSError: when nft fails
     """
     # Not "list tables" before: nft 1.0.6 reads all that is in them for it.
-    return _present({family: ['table', *_table(family)]
+    return present({family: ['table', *table(family)]
                      for family in checks.sequence(families)})
 
 
@@ -67,7 +67,7 @@ def read_sets(family, names):
     for name in checks.sequence(names):
         if not known_names.is_name(name):
             raise checks.invalid(f'{name!r} is no name of a set')
-    return _present({name: ['set', *_table(family), name]
+    return present({name: ['set', *table(family), name]
                      for name in names})
 
 
@@ -146,7 +146,7 @@ def delete_table(family):
     :param family: 'ip' or 'ip6'
     :returns: as :func:`replace_table`
     """
-    return _load(transaction.removal, family)
+    return load(transaction.removal, family)
 
 
 @privileged.netfilter.change
@@ -191,7 +191,9 @@ def subscribe(name):
     :returns: our process id, as the other end sees it
     """
     giving.check(name)
-    limits.current().check_forwards()
+    allowed = limits.current()
+    if not allowed.egress.loaded:
+        allowed.check_forwards()
     with socket.socket(
             socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
             socket.SOCK_NONBLOCK, connection.NETLINK_NETFILTER) as watching:
@@ -225,14 +227,14 @@ def _target(proto, address, port, destination, destination_port):
             checks.address(destination), destination_port)
 
 
-def _table(family):
+def table(family, name=ownership.NFT_TABLE):
     """Words that name our table of a family."""
     if type(family) is not str or family not in elements.FAMILIES:
         raise checks.invalid(f'{family!r} is no family of ours')
-    return family, ownership.NFT_TABLE
+    return family, name
 
 
-def _present(wanted):
+def present(wanted):
     """List several things and leave out what is not there.
 
     :param wanted: dict of anything to arguments
@@ -246,7 +248,7 @@ def _present(wanted):
     return found
 
 
-def _load(build, *args):
+def load(build, *args):
     """Build a transaction and have nft carry it out.
 
     :raises OSError: EINVAL when an argument is refused, EIO when nft fails
@@ -267,7 +269,7 @@ def _fill(build, *args):
     :raises OSError: EPERM, too
     """
     limits.current().check_forwards()
-    return _load(build, *args)
+    return load(build, *args)
 
 
 def _run(arguments, stdin=''):

@@ -23,6 +23,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import vlans
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import egress_limits
 from ovn_network_agent.privileged import evpn_limits
 from ovn_network_agent.privileged import reach as reaches
 
@@ -57,6 +58,7 @@ class Limits:
     :ivar zone: connection tracking zone of forwarded connections
     :ivar l3mdev: whether the two sysctls of sockets in VRFs are set
     :ivar evpn: :class:`evpn_limits.EvpnLimits`
+    :ivar egress: :class:`egress_limits.EgressLimits`
     """
 
     bridges: tuple
@@ -77,6 +79,7 @@ class Limits:
     zone: int
     l3mdev: bool
     evpn: evpn_limits.EvpnLimits
+    egress: egress_limits.EgressLimits
 
     def check_bridge(self, name):
         """Check a bridge whose flows are read and written."""
@@ -198,6 +201,9 @@ class Limits:
         elif dev in self._vips():
             _permit(_is_host(text) and not iptext.interface(text).is_loopback,
                     f'{text} on {dev}', 'an address of a VIP')
+        elif self.is_egress_link(dev):
+            _permit(self.egress.is_address(text), f'{text} on {dev}',
+                    'an egress address')
         else:
             self._check_device(dev)
 
@@ -233,7 +239,8 @@ class Limits:
                 reach.host(dst) or
                 dev in self._vips() and table == route_codec.MAIN_TABLE and
                 reach.address(dst))
-        fits = fits or self.evpn.is_route(table, dst, dev, via)
+        fits = (fits or self.evpn.is_route(table, dst, dev, via) or
+                self.egress.is_route(table, dst, dev, via, self._is_segment))
         _permit(fits, f'route {dst} through {dev} in table {table}',
                 'a route of this agent')
 
@@ -247,9 +254,10 @@ class Limits:
 
         :param rule: :class:`rules.Rule`
         """
-        _permit(rule.iif in self.others or any(
-            shape.fits(self._as_of_bridge(rule), self.reach)
-            for shape in self.rules),
+        _permit(rule.iif in self.others or self.egress.is_rule(
+            rule, self._is_segment) or any(
+                shape.fits(self._as_of_bridge(rule), self.reach)
+                for shape in self.rules),
                 f'rule {rule.priority} to table {rule.table}',
                 'a rule of this agent')
 
@@ -274,13 +282,23 @@ class Limits:
             self.check_forwards()
         else:
             dev = path.split('/')[3]
-            if not (self._is_segment(dev) or self.evpn.is_device(dev)):
+            if not (self._is_segment(dev) or self.evpn.is_device(dev) or
+                    self.egress.is_sysctl(path, self._is_segment)):
                 self._check_device(dev, _ENDS)
 
-    def is_provider(self, dev):
-        """Whether the agent alone makes routes through a provider device."""
+    def is_onlink(self, table, dev):
+        """Whether a gateway of a route needs no route to itself.
+
+        Only the agent makes routes through a provider device, and in the
+        tables of links.
+        """
         return dev not in self.others and (
-            self._is_segment(dev) or self.evpn.is_port(dev))
+            self._is_segment(dev) or self.evpn.is_port(dev) or
+            table in ownership.EGRESS_TABLES)
+
+    def is_egress_link(self, dev):
+        """Whether a device may have egress addresses, by its name."""
+        return self.egress.is_link(dev, self._is_segment)
 
     def _is_segment(self, dev):
         """Whether a device is named like that of a provider segment."""

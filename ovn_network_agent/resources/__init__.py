@@ -32,9 +32,18 @@ from ovn_network_agent.resources.base import Ref as Ref
 from ovn_network_agent.resources.base import Resource as Resource
 from ovn_network_agent.resources.base import Stage as Stage
 from ovn_network_agent.resources.changes import Delta as Delta
-from ovn_network_agent.resources.egress import EgressNat as EgressNat
-from ovn_network_agent.resources.egress import EgressPolicy as EgressPolicy
-from ovn_network_agent.resources.egress import EgressRows as EgressRows
+from ovn_network_agent.resources.egress import EgressAddress as EgressAddress
+from ovn_network_agent.resources.egress import EgressDrop as EgressDrop
+from ovn_network_agent.resources.egress import EgressMachine as EgressMachine
+from ovn_network_agent.resources.egress import EgressNetworks as EgressNetworks
+from ovn_network_agent.resources.egress import EgressRoute as EgressRoute
+from ovn_network_agent.resources.egress import EgressSource as EgressSource
+from ovn_network_agent.resources.egress import EgressTable as EgressTable
+from ovn_network_agent.resources.egress_rows import EgressNat as EgressNat
+from ovn_network_agent.resources.egress_rows import (
+    EgressPolicy as EgressPolicy,
+)
+from ovn_network_agent.resources.egress_rows import EgressRows as EgressRows
 from ovn_network_agent.resources.evpn import EvpnInstance as EvpnInstance
 from ovn_network_agent.resources.evpn import VniDevices as VniDevices
 from ovn_network_agent.resources.evpn import VniPort as VniPort

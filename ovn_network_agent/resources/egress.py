@@ -10,76 +10,103 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
-"""All rows of OVN NB of an egress address at one router."""
+"""Objects of the node by which it translates to egress addresses."""
 
 import dataclasses
 
-from ovn_network_agent import ownership
 from ovn_network_agent.resources import base
-
-#: As :data:`resources.peering.COLUMNS`; two of the names are keys of
-#: external_ids.
-COLUMNS = {
-    'NAT': ('logical_ip', 'type', 'external_ip', 'gateway_port',
-            'allowed_ext_ips', ownership.EXT_ID_EGRESS_ADDRESS,
-            ownership.EXT_ID_EGRESS_CHASSIS),
-    'Logical_Router_Policy': ('match', 'priority', 'action', 'nexthops'),
-    'Address_Set': ('name', 'addresses')}
-
-
-@dataclasses.dataclass(frozen=True, slots=True, order=True)
-class EgressNat:
-    """A row of NAT, of the type 'snat'."""
-
-    machine: str
-    external: str
-    # Name of the gateway port, '' where the router has one.
-    port: str = ''
-    # Name of the address set with the destinations, '' for all.
-    destinations: str = ''
-    # The egress address, and the chassis that translates to it, if the
-    # machine keeps its own address up to there.
-    address: str = ''
-    chassis: str = ''
-
-    def __str__(self) -> str:
-        return (f'{self.machine} to {self.external}' +
-                f' by {self.port}' * bool(self.port) +
-                f' for ${self.destinations}' * bool(self.destinations) +
-                f', {self.address} at {self.chassis}' * bool(self.chassis))
-
-
-@dataclasses.dataclass(frozen=True, slots=True, order=True)
-class EgressPolicy:
-    """A row of Logical_Router_Policy with the action 'reroute'."""
-
-    priority: int
-    match: str
-    # Sorted.
-    nexthops: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (f'{self.priority:d} {self.match} via '
-                f'{" ".join(self.nexthops)}')
+from ovn_network_agent.resources import kernel
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class EgressRows(base.Resource):
-    """The rows of an egress address at one router.
+class EgressTable(base.Resource):
+    """The nftables table of one family, but for its elements."""
 
-    They are made, changed and removed in one transaction.  All tuples are
-    sorted.
+    # 'ip' or 'ip6'.
+    family: str
+    # Of its text, see nft.egress.digest.
+    digest: str
+
+    kind = 'egress_table'
+    key_fields = ('family',)
+    stage = base.Stage.GUARD
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressMachine(base.Resource):
+    """A machine whose packets leave a link translated, or not at all."""
+
+    # 'ip' or 'ip6'.
+    family: str
+    machine: str
+    link: str
+
+    kind = 'egress_machine'
+    key_fields = ('family', 'machine', 'link')
+    stage = base.Stage.GUARD
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressSource(base.Resource):
+    """The egress address of a machine on a link."""
+
+    # 'ip' or 'ip6'.
+    family: str
+    machine: str
+    link: str
+    address: str
+
+    kind = 'egress_source'
+    key_fields = ('family', 'machine', 'link')
+    stage = base.Stage.TRANSLATION
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressDrop(kernel.Rule):
+    """A policy rule that drops what a machine sends while there is no way.
+
+    Like all that keeps packets in, it comes first and goes last.
     """
 
-    name: str
-    # UUID of the Logical_Router row.
-    router: str
-    nats: tuple[EgressNat, ...]
-    policies: tuple[EgressPolicy, ...] = ()
-    # (name, addresses).
-    address_sets: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    kind = 'egress_drop'
+    stage = base.Stage.GUARD
 
-    kind = 'egress_rows'
-    key_fields = ('name', 'router')
-    stage = base.Stage.NORTHBOUND
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressRoute(kernel.KernelRoute):
+    """A copy of a route of a link, or the way back to a machine.
+
+    It is in a table that only the rules of egress addresses name.
+    """
+
+    kind = 'egress_route'
+
+    @property
+    def subject(self) -> None:
+        """None: nothing is announced."""
+        return None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressAddress(kernel.Address):
+    """An egress address on a link, which the hosts there are told of."""
+
+    kind = 'egress_address'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressNetworks(base.Resource):
+    """The addresses of this node's links with their networks, in NB."""
+
+    # Name of this chassis.
+    chassis: str
+    # 'address/length', sorted.
+    addresses: tuple[str, ...]
+    # Names of chassis that are gone for good and still have an entry; only
+    # found, and never wanted.
+    gone: tuple[str, ...] = ()
+
+    kind = 'egress_networks'
+    key_fields = ('chassis',)
+    # The writer of rows may choose this node as soon as the entry is there.
+    stage = base.Stage.LEAD

@@ -46,13 +46,14 @@ class OvnSide:
     :param rows: :class:`watches.pace.Pace` for rows that put backends in
         doubt, None for the trigger; other rows cause no repair, so they wake
         the loop without a pace
+    :param tables: further ones, see :class:`ovn.view.View`
     :param times: further arguments of :class:`ovn.view.View`
     :ivar databases: dict of 'nb', 'sb', 'ovs' to Database
     :ivar view: :class:`ovn.view.View`
     """
 
     def __init__(self, conf, drivers, trigger, stopping, observers,
-                 rows=None, **times):
+                 rows=None, tables=None, **times):
         self._conf = conf
         self._drivers = drivers
         self._trigger = trigger
@@ -67,7 +68,7 @@ class OvnSide:
             conf, self.databases, trigger.fire, observers=observers,
             look_at_ports=surroundings.BridgePorts().look,
             made_of_rows=sources.of_drivers(self._drivers),
-            files=self._files, **times)
+            tables={**(tables or {}), **self._files}, **times)
 
     def connect(self):
         """Begin to connect to each database on its own thread.

@@ -61,7 +61,7 @@ _KINDS = (
 
 
 class RowsFile:
-    """See :class:`ovn.sources.RowsFile`.
+    """See :class:`ovn.sources.Table`.
 
     :param conf: the oslo.config ConfigOpts
     :param kind: one of the kinds
@@ -75,6 +75,11 @@ class RowsFile:
             lambda: kind.path(conf), lambda: kind.load(conf), self._put,
             f'{kind.called} of the file', _INTERVAL)
         self.start, self.stop = self._file.start, self._file.stop
+
+    @property
+    def rows(self):
+        """What is in force by key, see :class:`ovn.sources.Table`."""
+        return self.content.rows
 
     @property
     def reasons(self):

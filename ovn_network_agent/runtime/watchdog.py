@@ -20,6 +20,7 @@ flag, so a loop that hangs is silent.
 import math
 import os
 import threading
+import time
 
 from oslo_log import log as logging
 
@@ -40,6 +41,7 @@ class Watchdog:
     :ivar pause: seconds after which a waiting loop has to call :attr:`alive`
     :ivar alive: function that gives a sign of life; it only sets a flag, so
         the engine can call it at each step of a pass
+    :ivar last: when the thread saw the last sign, monotonic seconds
     """
 
     def __init__(self, interval):
@@ -48,10 +50,20 @@ class Watchdog:
         self._sign = threading.Event()
         self._ended = threading.Event()
         self._thread = None
+        self._supervised = interval != math.inf
         self.alive = self._sign.set
+        self.last = time.monotonic()
+
+    def also_within(self, seconds):
+        """Have a waiting loop give signs for a reader of :attr:`last`, too.
+
+        To be called before :meth:`start`.
+        """
+        self.pause = min(self.pause, seconds)
+        self._between = min(self._between, seconds / _AT_MOST)
 
     def start(self):
-        """Begin to pass the signs on, if a supervisor watches."""
+        """Begin to pass the signs on, if anybody watches."""
         if self.pause == math.inf or self._thread is not None:
             return
         self._thread = threading.Thread(target=self._pass_on, daemon=True,
@@ -71,7 +83,9 @@ class Watchdog:
             if self._ended.is_set():
                 return
             self._sign.clear()
-            notify.notify(WATCHDOG=1)
+            self.last = time.monotonic()
+            if self._supervised:
+                notify.notify(WATCHDOG=1)
             self._ended.wait(self._between)
 
 

@@ -23,6 +23,8 @@ namespaces, an own change costs one listing that finds no difference.
 import contextlib
 import threading
 
+from oslo_log import log as logging
+
 from ovn_network_agent import ownership
 from ovn_network_agent.netlink import nftables
 from ovn_network_agent.netlink import sender
@@ -32,7 +34,7 @@ from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged import receiving
 from ovn_network_agent.watches import notifications
 
-_NAME = ownership.NFT_TABLE.encode() + b'\0'
+LOG = logging.getLogger(__name__)
 
 
 class TableWatch(notifications.Watch):
@@ -42,6 +44,7 @@ class TableWatch(notifications.Watch):
         called on the thread of the watch; must return soon
     :param subscribe: entry point that connects to an abstract Unix socket
         and sends the notification socket over it
+    :param table: name of the table
     """
 
     NAME = 'nftables'
@@ -49,8 +52,10 @@ class TableWatch(notifications.Watch):
     FAILURES = (*context.FAILURES, ValueError)
     EVERYTHING = [('some changes of the table were not reported',)]
 
-    def __init__(self, callback, subscribe=None):
+    def __init__(self, callback, subscribe=None,
+                 table=ownership.NFT_TABLE):
         super().__init__(callback)
+        self._table = table
         self._subscribe = subscribe or nft.subscribe
         # Held during a change by the agent: only at the end of the change is
         # the process id of its notifications known.
@@ -86,9 +91,28 @@ class TableWatch(notifications.Watch):
     def _authors(self, data):
         """Netlink ports of the changes of the table by others."""
         # The cheap test comes first, for nodes with thousands of other rules.
-        if _NAME not in data:
+        if self._table.encode() + b'\0' not in data:
             return
         for kind, _flags, _seq, port, start, end in wire.messages(data):
             if port not in self._own and nftables.table(
-                    kind, data, start, end) == ownership.NFT_TABLE:
+                    kind, data, start, end) == self._table:
                 yield port
+
+
+def started(callback, table=ownership.NFT_TABLE):
+    """A watch that was started, or None while there can be none.
+
+    :param callback: see :class:`TableWatch`; likewise table
+    """
+    watching = TableWatch(callback, table=table)
+    try:
+        watching.start()
+    except context.ReadOnly:
+        # A dry run reads once.
+        return None
+    except context.FAILURES as error:
+        # The next reading tries again.
+        LOG.warning('Changes of nftables by others are only noticed at '
+                    'the reconcile_interval: %s', error)
+        return None
+    return watching

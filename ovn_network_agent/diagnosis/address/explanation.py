@@ -18,6 +18,7 @@ import enum
 from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import driver_subjects
+from ovn_network_agent.diagnosis.address import egress
 from ovn_network_agent.diagnosis.address import evpn
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import lookups
@@ -125,21 +126,29 @@ def explain(facts):
         findings = vip.judge(facts)
     elif facts.driver_subjects:
         findings = driver_subjects.judge(facts)
-    elif subject.kind is subjects.Kind.NOBODY and peers.reached(facts):
+    elif _inside(facts):
         findings = [ovn.agent(facts)]
     else:
         findings = ovn.judge(facts)
         if subject.here:
             findings += _here(facts)
         findings += driver_subjects.unmade(facts)
-    findings += peers.judge(facts)
+    findings += [*peers.judge(facts), *egress.judge(facts)]
     findings = claims.settled(subject, verdicts.settled(findings))
     kind = ', '.join(each.text for each in facts.driver_subjects)
-    if subject.kind is subjects.Kind.NOBODY and peers.reached(facts):
-        kind = kind or 'address behind a router that peers'
+    if _inside(facts):
+        kind = kind or (
+            'address behind a router that peers' if peers.reached(facts) else
+            'egress address, or a machine that leaves with one')
     return Explanation(subject.called, kind or subject.kind.value,
                        _outcome(facts, findings), tuple(findings),
                        subject.owner, subject.vni)
+
+
+def _inside(facts):
+    """Whether only a driver of routers inside OVN knows the address."""
+    return facts.subject.kind is subjects.Kind.NOBODY and (
+        peers.reached(facts) or egress.reached(facts))
 
 
 def _here(facts):
@@ -177,7 +186,7 @@ def _outcome(facts, findings):
         return Outcome.UNKNOWN
     if facts.driver_subjects:
         return _of_driver_subjects(findings)
-    if facts.subject.kind is subjects.Kind.NOBODY and peers.reached(facts):
+    if _inside(facts):
         return (Outcome.BROKEN if verdicts.first_broken(findings)
                 else Outcome.OK)
     if facts.subject.kind is subjects.Kind.NOBODY:

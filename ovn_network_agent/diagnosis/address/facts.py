@@ -107,6 +107,7 @@ class Facts:
         :class:`readers.Unread`
     :ivar peers: what the agent says of peerings, a dict, or
         :class:`readers.Unread`
+    :ivar egress: see :func:`egress.read`, or :class:`readers.Unread`
     :ivar rows: the agent's rows about the address, dict of (kind, key as
         text) to dict; or :class:`readers.Unread`
     """
@@ -134,6 +135,7 @@ class Facts:
     rows: object = NOT_READ
     peerings: object = ()
     peers: object = NOT_READ
+    egress: object = None
 
     @property
     def device(self):

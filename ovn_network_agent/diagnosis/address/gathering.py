@@ -28,6 +28,7 @@ from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.control import addresses
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import driver_subjects
+from ovn_network_agent.diagnosis.address import egress
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import finding
 from ovn_network_agent.diagnosis.address import needs
@@ -97,6 +98,9 @@ def gather(conf, address, client, control, vni=None):
     if not (outside.databases or outside.subject.asked) and vni in (None, 0):
         outside = _peerings(conf, drivers, control, _beside_ovn(
             conf, drivers, control, outside))
+    if vni in (None, 0):
+        outside = dataclasses.replace(outside, egress=attempt(
+            egress.read, conf, control, address))
     if in_vnis and _is_nobodys(outside):
         return [each for each in in_vnis if vni in (None, each.subject.vni)]
     return [each for each in (outside, *in_vnis)
@@ -117,7 +121,7 @@ def _beside_ovn(conf, drivers, control, found):
 def _is_nobodys(found):
     return (found.subject.kind is subjects.Kind.NOBODY and
             not found.driver_subjects and not found.unmade and
-            not found.peerings)
+            not found.peerings and not found.egress)
 
 
 def _is_free(subject):

@@ -22,22 +22,28 @@ from ovn_network_agent.ovsdb import lock_state
 
 _BAD = ('conflict', 'error')
 _ALL = '"ovn-network-agent-ctl peers" shows all of them'
+ASK_FOR_LOCK = ('see nb-database: the lock is asked for at the leader of '
+                'OVN_Northbound alone')
 _OTHER = ('see "ovn-network-agent-ctl peers" on the node of the writer, the '
           'one with ovn_network_agent_lock_state{state="held"}: it has other '
           'intents, such as another peers_file, or it hangs')
 
 
 def read_peers(sources):
-    """Ask the agent for the peerings: its answer, a dict.
+    """Ask the agent for the peerings; see :func:`ask`."""
+    return ask(sources, network_peer.GROUP, 'peers')
+
+
+def ask(sources, driver, command):
+    """Ask the agent for what a driver has: its answer, a dict.
 
     :raises check.NotChecked: without the driver, and without an agent
     :raises control.client.NoAgent: when the agent does not answer
     """
-    if network_peer.GROUP not in sources.conf.drivers:
-        raise check.NotChecked(f'[DEFAULT] drivers has no '
-                               f'{network_peer.GROUP}')
+    if driver not in sources.conf.drivers:
+        raise check.NotChecked(f'[DEFAULT] drivers has no {driver}')
     try:
-        return sources.peers()
+        return sources.ask(command)
     except client.NotRunning as error:
         raise check.NotChecked(str(error)) from None
 
@@ -68,9 +74,7 @@ def judge_peers(found):
             lock_state.State.WAITING.value else _ALL)
     if writer == lock_state.State.NOT_CONNECTED.value:
         fine = False
-        yield check.warn(
-            lock_state.WRITERS[writer], 'see nb-database: the lock is asked '
-            'for at the leader of OVN_Northbound alone')
+        yield check.warn(lock_state.WRITERS[writer], ASK_FOR_LOCK)
     if fine:
         counts = collections.Counter(each['state'] for each in peerings)
         yield check.ok(f'{counts["created"]:d} created, '

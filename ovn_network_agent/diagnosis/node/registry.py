@@ -20,6 +20,8 @@ from ovn_network_agent.diagnosis.node import configuration
 from ovn_network_agent.diagnosis.node import devices
 from ovn_network_agent.diagnosis.node import drops
 from ovn_network_agent.diagnosis.node import duplicates
+from ovn_network_agent.diagnosis.node import egress
+from ovn_network_agent.diagnosis.node import egress_probe
 from ovn_network_agent.diagnosis.node import evpn
 from ovn_network_agent.diagnosis.node import forwards
 from ovn_network_agent.diagnosis.node import frr
@@ -46,7 +48,7 @@ CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *devices.CHECKS, *routing.CHECKS, *managers.CHECKS, *frr.CHECKS,
           *next_hops.CHECKS, *advice.CHECKS,
           *ovn.CHECKS, *gateways.CHECKS, *machines.CHECKS, *tenants.CHECKS,
-          *peers.CHECKS,
+          *peers.CHECKS, *egress.CHECKS, *egress_probe.CHECKS,
           *duplicates.CHECKS, *withheld.CHECKS,
           *advertised.CHECKS, *tags.CHECKS, *power.CHECKS,
           *forwards.CHECKS, *outbound.CHECKS,

@@ -208,13 +208,11 @@ class Sources:
 
         :raises control.client.NoAgent: when no agent answers
         """
-        return self._ask('status')
+        return self.ask('status')
 
-    def peers(self):
-        """The peerings of the running agent, a dict; see :meth:`report`."""
-        return self._ask('peers')
-
-    def _ask(self, command):
+    def ask(self, command):
+        """The answer of the running agent to a command; see :meth:`report`.
+        """
         path = self._socket or self.conf.control_socket
         if not path:
             raise check.NotChecked('[DEFAULT] control_socket is empty')

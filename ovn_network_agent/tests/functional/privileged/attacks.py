@@ -361,5 +361,19 @@ CALLS = {
     'nft.delete_connections': [['ip', 1, []], ['ip', 0, []],
                                ['inet', 64000, []]],
     'nft.subscribe': [['../x'], ['x' * 32], ['0' * 32]],
+    'egress_nft.read_egress': [[['inet']], [['ip filter']]],
+    'egress_nft.replace_egress': [
+        ['inet', [], []], ['ip', [['10.0.1.9', 'eth0" }\nflush ruleset']], []],
+        ['ip', [['10.0.1.9 }', 'eth0']], []], ['ip', [['fd01::9', 'x']], []],
+        ['ip', [], [['10.0.1.9', 'eth0', '203.0.113.7 }\nflush ruleset']]],
+        ['ip', [], [['10.0.1.9', 'eth0']]], ['ip', 'x', []]],
+    'egress_nft.change_egress': [
+        ['inet', [[], []], [[], []]],
+        ['ip', [[['0.0.0.0', 'eth0']], []], [[], []]],
+        ['ip6', [[], []], [[], [['fd01::9', 'eth0', 'ff02::1']]]],
+        ['ip6', [[], []], [[], [['fd01::9', 'a b', '2001:db8::1']]]]],
+    'egress_nft.stamp_egress': [['ip', '"\nflush ruleset\n'],
+                                ['inet', 'b' * 40]],
+    'egress_nft.delete_egress': [['inet'], ['ip filter']],
     'ovsdb.connect': [['../x'], ['x' * 32], [None]],
 }

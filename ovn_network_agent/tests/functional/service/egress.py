@@ -93,6 +93,5 @@ class EgressTestCase(services.ServiceTestCase):
                             agent.status.reasons)
 
     def degraded(self, agent, part):
-        self.eventually(
-            lambda: part in ' '.join(agent.status.reasons or ()),
-            lambda: agent.status.reasons)
+        self.eventually(lambda: part in ' '.join(agent.status.reasons or ()),
+                        lambda: agent.status.reasons)

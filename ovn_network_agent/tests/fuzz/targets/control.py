@@ -135,7 +135,7 @@ async def _served(made, data):
         theirs.settimeout(_SECONDS)
         theirs.sendall(data)
         theirs.shutdown(socket.SHUT_WR)
-        await made._answer(ours)
+        await made._talk(ours)
 
 
 def _health(data):

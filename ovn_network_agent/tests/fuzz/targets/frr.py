@@ -30,6 +30,7 @@ from ovn_network_agent.frr import filters
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
+from ovn_network_agent.nft import egress
 from ovn_network_agent.nft import filters as nft_filters
 from ovn_network_agent.nft import listing
 from ovn_network_agent.privileged import bgp
@@ -190,6 +191,10 @@ TARGETS = (
            (listing.Unreadable,), ('nft.listing', 'nft.elements'), json=True,
            values=('nftables', 'elem', 'concat', 'prefix', 'comment', 'set',
                    'rule', 'chain')),
+    Target('nft.egress', lambda data: egress.parse(_text(data)),
+           (listing.Unreadable,), ('nft.egress',), json=True,
+           values=('nftables', 'elem', 'concat', 'comment', 'set', 'map',
+                   'machines', 'addresses')),
     Target('nft.filters', lambda data: nft_filters.parse(_text(data)),
            (nft_filters.Unreadable,), ('nft.filters',), json=True,
            values=('nftables', 'elem', 'prefix', 'range', 'set', 'map', 'rule',

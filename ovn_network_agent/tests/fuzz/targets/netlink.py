@@ -18,6 +18,7 @@ import struct
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import conntrack
+from ovn_network_agent.netlink import egress_links
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import lookups
 from ovn_network_agent.netlink import neighbours
@@ -80,6 +81,9 @@ def _route(data):
         single = routes.decode(data, 0, len(data))
     routes.read(Dumped(data), 0, 0, (2,))
     routes.has_default(Dumped(data), 1, 10)
+    for index in (1, 3):
+        with contextlib.suppress(ValueError):
+            egress_links.decode(data, 0, len(data), index)
     return fast, single
 
 
@@ -129,7 +133,7 @@ def _target(name, function, *modules, errors=(ValueError,)):
 
 TARGETS = (
     _target('route', _route, 'netlink.route_codec', 'netlink.routes',
-            'netlink.texts', 'netlink.messages'),
+            'netlink.texts', 'netlink.messages', 'netlink.egress_links'),
     _target('rule', lambda data: rules.read(Dumped(data)), 'netlink.rules'),
     _target('link', lambda data: links.read(Dumped(data)), 'netlink.links'),
     _target('vni_link', vni_links.decode, 'netlink.vni_links'),

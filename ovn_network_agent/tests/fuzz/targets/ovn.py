@@ -39,6 +39,7 @@ from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import egress
 from ovn_network_agent.ovn import egress_file
+from ovn_network_agent.ovn import egress_networks
 from ovn_network_agent.ovn import egress_rows
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import marks
@@ -391,7 +392,8 @@ def _egress(data):
     """From machines to the rows of egress addresses, twice, and equal."""
     nb, sb, _ovs = _databases(data)
     found = sources.Sources([egress.EgressIps()], {
-        egress_file.TABLE: types.SimpleNamespace(content=_EGRESS, reasons=())})
+        egress_file.TABLE: types.SimpleNamespace(
+            rows=_EGRESS.rows, reasons=())})
     databases = {'nb': nb, 'sb': sb}
     subjects = found.update(databases, {}, True)
     again = found.update(databases, {
@@ -427,6 +429,7 @@ def _rows(data):
         bfd.in_the_way(fleet)
         assert fleet.decided() == fleet.decided().decided()
         bfd.external_ids(row.external_ids, fleet)
+        egress_networks.read(row)
     for table in ('Gateway_Chassis', 'HA_Chassis'):
         for row in nb[table].values():
             marks.marked(row.external_ids, *marks.read(row))
@@ -534,7 +537,7 @@ TARGETS = (
                    'ovn-network-agent-egress-networks-gw1')),
     Target('ovn.rows', _rows, (NoInput,),
            ('ovn.rows', 'ovn.addresses', 'ovn.bfd', 'ovn.marks',
-            'ovn.directory'),
+            'ovn.directory', 'ovn.egress_networks'),
            json=True,
            values=('bfd-min-rx=200 bfd-min-tx=200 bfd-mult=3', '32768')),
     Target('ovn.silence', _silence,

@@ -305,4 +305,4 @@ TARGETS = tuple(_target(module, share) for module, share in (
     ('vni_monitor', 0.05),
     ('prefix_lists', 0.2), ('list_monitor', 0.05), ('frr_setup', 0.1),
     ('frr_sockets', 0.05), ('log_levels', 0.3), ('nft', 0.3),
-    ('nft_version', 0.02)))
+    ('nft_version', 0.02), ('egress_nft', 0.3)))

@@ -201,6 +201,19 @@ class WarningsTest(TlsTestCase):
         self.check_one(self.warnings(ovs={'ovs_ssl_ca': self.authority.path}),
                        '[ovs] ovs_ssl_ca')
 
+    def test_files_for_agents_that_ask_each_other(self):
+        tcp = {name: remote.replace('ssl', 'tcp')
+               for name, remote in REMOTES.items()}
+        conf = self.conf(**tcp)
+        for port, number in ((6643, 0), (0, 3)):
+            conf.set_override('drivers', ['egress_ip'])
+            conf.set_override('probe_port', port, 'egress_ip')
+            self.assertEqual(number, len(list(tls.warnings(conf))))
+        self.assertFalse(tls.between_agents(conf).check_name)
+        for name in self.files:
+            self.assertIsNone(tls.between_agents(
+                self.conf(**tcp, **{name: ''})), name)
+
     def test_one_database_by_ssl(self):
         self.check_one(self.warnings(ovn_sb_remote='tcp:192.0.2.1:6642'),
                        'only one of the databases')

@@ -38,7 +38,7 @@ CALLS = {'loads', 'raw_decode', 'get_single_node', 'safe_load', 'unpack',
 # Modules by the reason why what they read is no foreign input.
 OURS = {
     'references to objects of the agent itself': (
-        'backends.evpn_instance', 'backends.flow',
+        'backends.address', 'backends.evpn_instance', 'backends.flow',
         'backends.frr_prefix_list', 'backends.frr_static',
         'backends.overlap', 'backends.router_advertisement',
         'control.addresses', 'diagnosis.address.switch',
@@ -47,7 +47,8 @@ OURS = {
         'model.tenants',
         'nft.transaction', 'ovn.absence', 'privileged.ofctl',
         'watches.surroundings', 'privileged.checks',
-        'privileged.permitted', 'vlans', 'model.tenants', 'evpn_names'),
+        'privileged.permitted', 'privileged.egress_limits', 'vlans',
+        'evpn_names'),
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
         'conf.reload', 'ovn.inputs',
@@ -56,9 +57,9 @@ OURS = {
         'ovsdb.streams', 'privileged.helper', 'watches.frr_witness',
         'diagnosis.node.ovn', 'selection'),
     'answers of the agent that control.client has read': (
-        'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.health',
-        'ctl.peers', 'ctl.plan', 'ctl.reload', 'ctl.report', 'ctl.resync',
-        'diagnosis.node.sources'),
+        'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.egress',
+        'ctl.health', 'ctl.peers', 'ctl.plan', 'ctl.reload', 'ctl.report',
+        'ctl.resync', 'diagnosis.node.sources'),
     'the state of this process and of its interpreter': (
         'control.bug_report', 'control.text', 'metrics.endpoint',
         'privileged.capability', 'privileged.heap', 'privileged.receiving',
@@ -110,7 +111,8 @@ ELSEWHERE = {
     'the privileged targets, which need root, reach these': (
         ('netlink.texts', 'mac_bytes'), ('netlink.addresses', 'encode'),
         ('netlink.texts', 'parse_interface'),
-        ('netlink.rules', '_attributes'), ('nft.elements', '_device'),
+        ('netlink.rules', '_attributes'), ('nft.elements', 'device'),
+        ('nft.listing', 'check_digest'),
         ('openflow.codec', 'encode_actions'),
         ('openflow.ofctl_text', 'stray_match'),
         ('openflow.spec', 'check_bridge')),

@@ -20,9 +20,9 @@ import uuid
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.files import entries
 from ovn_network_agent.ovn import egress
 from ovn_network_agent.ovn import egress_file
+from ovn_network_agent.ovn import egress_health
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.tests.unit.ovn import peers
 
@@ -50,10 +50,11 @@ class Cloud:
                 self.tables[database][table] = {}
         self.columns = {}
         self.dirty = {}
-        self.file_ = types.SimpleNamespace(content=entries.Content({}),
-                                           reasons=())
+        self.file_ = types.SimpleNamespace(rows={}, reasons=())
+        self.probes = types.SimpleNamespace(rows={}, reasons=())
         self.made = sources.Sources(
-            [egress.EgressIps()], {egress_file.TABLE: self.file_})
+            [egress.EgressIps()], {egress_file.TABLE: self.file_,
+                                   egress_health.TABLE: self.probes})
         self.put('NB_Global', 'global', external_ids={})
 
     def put(self, table, name, /, **columns):
@@ -135,8 +136,11 @@ class Cloud:
         if published:
             words[ownership.EXT_ID_EGRESS_NETWORKS + chassis] = ' '.join(
                 published)
+        self.probes.rows = {key: row for key, row in self.probes.rows.items()
+                            if key != chassis}
         if failed:
-            words[ownership.EXT_ID_EGRESS_FAILED + chassis] = failed
+            self.probes.rows[chassis] = egress_health.Unreachable(
+                chassis, failed)
         self.put('NB_Global', 'global', external_ids=words)
         for router in gateways:
             self.put('Port_Binding', f'cr-{router}', type='chassisredirect',
@@ -145,9 +149,10 @@ class Cloud:
 
     def file(self, *objects):
         """Another content of the file: an object by its keys."""
-        self.file_.content = egress_file.parse(
+        content = egress_file.parse(
             json.dumps({'egress_ips': objects}).encode(), FILE)
-        assert not self.file_.content.flaws, self.file_.content.flaws
+        assert not content.flaws, content.flaws
+        self.file_.rows = content.rows
 
     def look(self, whole=False):
         """The subjects by name."""

@@ -20,7 +20,6 @@ from ovs.db import types as ovs_types
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.files import entries
 from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_routers
 from ovn_network_agent.ovn import peering_rows
@@ -69,15 +68,14 @@ class Cloud:
         # By number of a router, its external_ids and its options.
         self.words = {}
         self.options = {}
-        self.peers = types.SimpleNamespace(content=entries.Content({}),
-                                           reasons=())
+        self.peers = types.SimpleNamespace(rows={}, reasons=())
         self.made = sources.Sources([peerings.Peerings()],
                                     {peer_file.TABLE: self.peers})
 
     def file(self, text):
         """Another content of the file of peerings."""
-        self.peers.content = peer_file.parse(
-            textwrap.dedent(text).encode(), FILE)
+        self.peers.rows = peer_file.parse(
+            textwrap.dedent(text).encode(), FILE).rows
 
     def put(self, table, number, **columns):
         """A new or changed row; without columns, one that is gone."""

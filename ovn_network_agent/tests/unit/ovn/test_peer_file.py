@@ -18,6 +18,7 @@ import textwrap
 from oslotest import base
 
 from ovn_network_agent import iptext
+from ovn_network_agent.files import entries
 from ovn_network_agent.files import flaws
 from ovn_network_agent.ovn import peer_changes
 from ovn_network_agent.ovn import peer_file
@@ -216,7 +217,7 @@ class PeeringsTest(base.BaseTestCase):
                 ('a', 'r3', ''), ('a', 'nobody', ''), ('a', 'r1', '')):
             _made, said = peer_changes.trial(
                 nb, nb['Logical_Router'][peers.key(1)], name, target,
-                self.cloud.peers.content)
+                entries.Content(self.cloud.peers.rows))
             self.assertEqual(objection, said, (name, target))
 
     def test_a_name_that_another_router_gets_later(self):

@@ -343,7 +343,7 @@ class History(stateful.RuleBasedStateMachine):
                 } == Plain(self).states()
         fresh = peers.Cloud()
         fresh.tables = self.cloud.tables
-        fresh.peers.content = self.cloud.peers.content
+        fresh.peers.rows = self.cloud.peers.rows
         assert found == fresh.look(whole=True)
         for where, each in found.items():
             before = self.before.get(where)

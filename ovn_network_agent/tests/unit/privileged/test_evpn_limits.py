@@ -82,9 +82,9 @@ class EvpnLimitsTest(base.BaseTestCase):
 
     def test_a_gateway_may_be_on_the_link(self):
         within = self.limits()
-        self.assertTrue(within.is_provider(PORT))
+        self.assertTrue(within.is_onlink(254, PORT))
         for dev in (VRF, BRIDGE, 'ovs01234567-89'):
-            self.assertFalse(within.is_provider(dev))
+            self.assertFalse(within.is_onlink(254, dev))
 
     def test_the_tunnels_are_in_the_vrf_of_the_uplink(self):
         within = self.limits(frr__vrf_name='vrf-provider')

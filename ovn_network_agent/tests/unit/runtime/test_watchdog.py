@@ -12,6 +12,7 @@
 
 """Signs of life: when the loop gives them, and when nobody asks for them."""
 
+import math
 import os
 import socket
 import threading
@@ -91,6 +92,21 @@ class WatchdogTest(base.BaseTestCase):
         for value in ('', '0', '-5', '3min', '1.5'):
             self.assertEqual((float('inf'), []), self.asked(value))
             self.assertIn(f'WATCHDOG_USEC = {value!r}', log.output)
+
+    def test_signs_for_a_reader(self):
+        """Nobody else is told."""
+        made = watchdog.Watchdog(math.inf)
+        made.also_within(0.1)
+        made.also_within(20)
+        self.assertEqual(0.1, made.pause)
+        made.start()
+        self.addCleanup(made.stop)
+        for _sign in range(2):
+            before = made.last
+            made.alive()
+            waiting.eventually(lambda before=before: made.last > before,
+                               'not seen')
+        self.assertEqual([], self.supervisor.heard())
 
     def test_not_one_for_each_step_of_a_fast_pass(self):
         made = watchdog.Watchdog(INTERVAL)

@@ -1,0 +1,84 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The hosts on a link are told who has an IPv4 address now.  No privileges.
+
+A socket for ARP packets would need a capability that the privileged side does
+not have.  But the kernel sends a request to all hosts before a packet to a
+neighbour that it does not know, with the source of the packet as the sender,
+and each host with an entry for the sender takes the new MAC address from it
+(RFC 826; sysctl arp_announce of the link not 2).  For IPv6, the kernel itself
+tells of a new address, see the sysctl ndisc_notify.
+"""
+
+import random
+import socket
+
+from oslo_log import log as logging
+
+from ovn_network_agent import iptext
+from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import neighbours
+
+LOG = logging.getLogger(__name__)
+
+# The service "discard" (RFC 863), if one of the hosts is there after all.
+_PORT = 9
+# Unknown neighbours to ask for, and attempts to find one.
+_ASKED = 2
+_TRIES = 64
+_CHANCE = random.SystemRandom()
+
+
+def tell(dev, address):
+    """Have the kernel ask for unknown neighbours in the name of an address.
+
+    A failure costs the hosts there only time, until they ask themselves.
+
+    :param dev: name of the link
+    :param address: IPv4 address that the link has
+    """
+    try:
+        targets = _unknown(socket.if_nametoindex(dev), iptext.address(address))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM |
+                           socket.SOCK_CLOEXEC) as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE,
+                            dev.encode())
+            sock.bind((address, 0))
+            for target in targets:
+                sock.sendto(b'', socket.MSG_DONTWAIT, (target, _PORT))
+    except OSError as error:
+        LOG.warning('The hosts on %s are not told of %s: %s', dev, address,
+                    error)
+    else:
+        LOG.info('The hosts on %s are told of %s', dev, address)
+
+
+def _unknown(index, own):
+    """A few addresses of a link's network that the kernel knows no MAC of."""
+    with connection.Connection() as kernel:
+        present = [iptext.interface(each.address)
+                   for each in addresses.read(kernel, index)]
+        known = {each.dst for each in neighbours.read(kernel, index)
+                 if each.mac} | {str(each.ip) for each in present}
+    found = []
+    for network in {each.network for each in present
+                    if own in each.network and each.network.prefixlen < 32}:
+        size = network.num_addresses
+        ends = 1 if size > 2 else 0
+        for _try in range(_TRIES):
+            target = str(network[_CHANCE.randint(ends, size - 1 - ends)])
+            if target not in known and len(found) < _ASKED:
+                found.append(target)
+                known.add(target)
+    return found

@@ -1,0 +1,93 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend egress_networks: the links of this node, in NB_Global.
+
+The object of this agent is its own entry.  An entry of a chassis that is gone
+for good makes the own entry count as another one, so its next change removes
+both.
+"""
+
+from ovn_network_agent import notices
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.backends import presence
+from ovn_network_agent.ovn import egress_networks
+from ovn_network_agent.ovsdb import connection
+
+
+class EgressNetworksBackend(nb_writer.Writer):
+    """The entry of this chassis."""
+
+    name = 'egress_networks'
+    kinds = (resources.EgressNetworks,)
+    doubted_by = (notices.EGRESS_NETWORKS, notices.CHASSIS_GONE,
+                  notices.IDENTITY)
+    revived_by = (notices.connected('nb'),)
+
+    def __init__(self, conf):
+        super().__init__(conf)
+        self._gone = frozenset()
+
+    def read(self, known):
+        """Read the entry of this chassis.
+
+        :param known: not needed, because an entry names its chassis
+        :returns: list of at most one :class:`resources.EgressNetworks`
+        :raises base.BackendError: when the replica of NB is not usable
+        """
+        chassis, found = self._context.chassis(), self._found()
+        return [resources.EgressNetworks(
+            chassis, found[chassis], tuple(sorted(self._of_the_gone(found)))
+        )] if chassis in found else []
+
+    def command(self, verb, resource):
+        """The command that writes or removes the entry of this chassis.
+
+        :param verb: 'set' or 'remove', see :class:`ovsdb_writer.Writer`
+        :param resource: :class:`resources.EgressNetworks`
+        """
+        addresses = None if verb == 'remove' else resource.addresses
+        gone = self._gone
+        return lambda api: egress_networks.SetNetworks(
+            api, resource.chassis, addresses, gone)
+
+    def apply(self, delta):
+        """Change the entry, and remove those of chassis that are gone.
+
+        The Southbound server confirms first that they are gone.  If the
+        server does not answer, their entries stay, which is no failure.
+
+        :param delta: :class:`base.Delta`
+        :returns: see :meth:`base.Backend.apply`
+        :raises base.BackendError: when NB does not answer
+        """
+        self._gone = presence.confirmed_gone(
+            self._context, self.conf, self._of_the_gone(self._found()))
+        return super().apply(delta)
+
+    def _found(self):
+        try:
+            with self._context.databases['nb'].rows() as nb:
+                return {chassis: addresses
+                        for row in nb.get('NB_Global', {}).values()
+                        for chassis, addresses in egress_networks.read(
+                            row).items()}
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e
+
+    def _of_the_gone(self, found):
+        """Names of chassis with an entry that are gone for good."""
+        return frozenset(found.keys() & {
+            each.chassis for each in self._context.dead()} - {
+                self._context.chassis()})

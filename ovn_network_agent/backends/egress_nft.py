@@ -1,0 +1,205 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend egress_nft: our nftables table of egress addresses.
+
+One table for each family, recognised by what it says about itself
+(:mod:`nft.listing`).  A table that has changed since its load is loaded anew
+with its elements, in one transaction.  Elements of a table that stays are
+changed in one transaction, too.
+"""
+
+import contextlib
+import functools
+import shutil
+
+from ovn_network_agent import notices
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.nft import egress
+from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import listing
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import egress_nft
+from ovn_network_agent.watches import nftables
+
+_DRIVER = 'egress_ip'
+
+
+class EgressNftBackend(base.Backend):
+    """One nftables table for each family, and its elements."""
+
+    name = 'egress_nft'
+    system = 'nftables'
+    patience = 0.1
+    kinds = (resources.EgressTable, resources.EgressMachine,
+             resources.EgressSource)
+    doubted_by = (notices.EGRESS_NFT,)
+
+    def __init__(self, conf):
+        super().__init__(conf)
+        self._watch = None
+        self._wake = None
+        # Whether there was nothing when there had been nothing to do, yet.
+        self._idle = False
+
+    def check(self):
+        """The program that the driver needs."""
+        if _DRIVER in self.conf.drivers and shutil.which('nft') is None:
+            return [f'[DEFAULT] drivers has {_DRIVER}: the program nft is '
+                    'not in PATH; install the package nftables']
+        return []
+
+    def attach(self, context):
+        """Remember how to wake the loop after a change by another program.
+
+        :param context: :class:`base.Context`
+        """
+        self._wake = context.wake
+
+    def read(self, known):
+        """Read our tables, also what a former run has left.
+
+        :param known: frozenset of :class:`resources.Ref`
+        :returns: list of the three kinds
+        :raises base.BackendError: when nft does not answer
+        """
+        if known:
+            self._start_watch()
+        elif self._idle or shutil.which('nft') is None:
+            # A node without egress addresses is spared the processes.
+            return []
+        found = _listed()
+        self._idle = not known and not found
+        return [resource for family, listed in found.items()
+                for resource in _resources(family, listed)]
+
+    def apply(self, delta):
+        """Load or delete the tables, and change elements, by family.
+
+        :param delta: :class:`base.Delta`
+        :returns: dict of :class:`resources.Ref` to reason
+        """
+        failures = {}
+        for family in elements.FAMILIES:
+            steps = [(verb, r) for verb, r in delta.steps
+                     if r.family == family]
+            if steps:
+                failures.update(self._apply(family, delta, steps))
+        return failures
+
+    def close(self):
+        """Stop the watch for changes by other programs."""
+        if self._watch is not None:
+            self._watch.stop()
+
+    def _apply(self, family, delta, steps):
+        """Make the changes of a family: all at once, else one by one."""
+        gone = [r for r in delta.delete if r.family == family]
+        come = [r for r in delta.wanted if r.family == family]
+        try:
+            self._change(family, gone, come)
+        except base.BackendError as error:
+            if len(steps) == 1:
+                return {steps[0][1].ref: str(error)}
+        else:
+            return {}
+        failures = {}
+        for one in [([r], []) for r in gone] + [([], [r]) for r in come]:
+            try:
+                self._change(family, *one)
+            except base.BackendError as error:
+                failures[(*one[0], *one[1])[0].ref] = str(error)
+        return failures
+
+    def _change(self, family, gone, come):
+        """Bring the table to what is wanted.
+
+        :param gone: resources that are not wanted any more
+        :param come: new and changed ones
+        """
+        if any(isinstance(r, resources.EgressTable) for r in gone):
+            self._run(egress_nft.delete_egress, family)
+            return
+        before = _listed([family]).get(family)
+        there = (before.machines, before.sources) if before else (
+            frozenset(), frozenset())
+        after = [
+            {key: value for key, value in (*_keyed(found), *_keyed(
+                _values(come, kind))) if key not in leaving}
+            for found, kind in zip(there, _KINDS, strict=True)
+            for leaving in [{key for key, _value in _keyed(
+                _values(gone, kind))}]]
+        wanted = [sorted(set(each.values())) for each in after]
+        if any(isinstance(r, resources.EgressTable) for r in come):
+            self._run(egress_nft.replace_egress, family, *(
+                [list(value) for value in each] for each in wanted))
+            self._run(egress_nft.stamp_egress, family,
+                      _listed([family])[family].listing)
+            return
+        change = [[[list(value) for value in sorted(one - other)]
+                   for one, other in pairs] for pairs in (
+                       [(set(was), set(now)) for was, now
+                        in zip(there, wanted, strict=True)],
+                       [(set(now), set(was)) for was, now
+                        in zip(there, wanted, strict=True)])]
+        if any(change[0]) or any(change[1]):
+            self._run(egress_nft.change_egress, family, *change)
+
+    def _run(self, function, *args):
+        try:
+            with (self._watch.own_change() if self._watch else
+                  contextlib.nullcontext(lambda _pid: None)) as ours:
+                ours(function(*args))
+        except context.FAILURES as error:
+            raise base.BackendError(str(error)) from error
+
+    def _start_watch(self):
+        """Report changes from here on, if there is a loop to wake."""
+        if self._watch is None and self._wake is not None:
+            self._watch = nftables.started(
+                functools.partial(self._wake, stale=(notices.EGRESS_NFT,)),
+                ownership.NFT_EGRESS)
+
+
+_KINDS = (resources.EgressMachine, resources.EgressSource)
+
+
+def _values(found, kind):
+    """The values of the resources of a kind, as in a listing."""
+    return [(r.machine, r.link, *([r.address] if kind is _KINDS[1] else ()))
+            for r in found if isinstance(r, kind)]
+
+
+def _keyed(values):
+    """(machine, link) and the value, of each."""
+    return [(value[:2], value) for value in values]
+
+
+def _listed(families=tuple(elements.FAMILIES)):
+    """{family: :class:`egress.Listed`} of our tables that are there."""
+    try:
+        return {family: egress.parse(printed) for family, printed in
+                egress_nft.read_egress(list(families)).items()}
+    except (*context.FAILURES, listing.Unreadable) as error:
+        raise base.BackendError(
+            f'the table {ownership.NFT_EGRESS} cannot be read: {error}'
+        ) from error
+
+
+def _resources(family, listed):
+    yield resources.EgressTable(family, listed.digest)
+    for machine, link in listed.machines:
+        yield resources.EgressMachine(family, machine, link)
+    for machine, link, address in listed.sources:
+        yield resources.EgressSource(family, machine, link, address)

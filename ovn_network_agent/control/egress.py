@@ -1,0 +1,91 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The command "egress": egress addresses, and how machines leave."""
+
+import collections
+import json
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.conf import egress_ip
+from ovn_network_agent.control import peers
+from ovn_network_agent.control import rows
+from ovn_network_agent.engine import ledger
+
+_ROWS = resources.EgressRows.kind
+# What the node of mode "host" has for each machine or address.
+_ON_NODE = frozenset(each.kind for each in (
+    resources.EgressTable, resources.EgressMachine, resources.EgressSource,
+    resources.EgressDrop, resources.EgressRoute, resources.EgressAddress,
+    resources.EgressNetworks))
+
+
+class Egress:
+    """The command about egress addresses; see :class:`peers.Peers`."""
+
+    def __init__(self, conf, inside, ask, snapshot):
+        self._conf = conf
+        self._inside = inside
+        self._ask = ask
+        self._snapshot = snapshot
+
+    @property
+    def commands(self):
+        """The commands, see :class:`commands.Table`, a dict."""
+        return {'egress': ('[--json]', self._egress)}
+
+    def _egress(self, arguments, argv):
+        # The answer is always JSON; the program makes a table of it.
+        arguments.add_argument('--json', action='store_true')
+        arguments.parse_args(argv)
+        peers.need_the_driver(self._conf, egress_ip.GROUP, 'egress addresses')
+        snapshot, table = self._ask(lambda: (
+            self._snapshot(), self._inside.reconciler.table()))
+        return json.dumps({
+            'chassis': snapshot.node.chassis if snapshot else '',
+            'lock': peers.lock_state(self._inside, resources.EgressRows),
+            'egress_ips': [_build(each, table) for each in sorted(
+                peers.of_view(snapshot, model.EgressIp),
+                key=lambda each: each.name)],
+            # What is not as wanted on this node, also of former objects.
+            'node': [rows.build(row) for row in table.rows(
+                lambda ref: ref.kind in _ON_NODE)
+                if row.state is not ledger.State.IN_PLACE]})
+
+
+def _build(found, table):
+    """One object, with the keys that the reference documents."""
+    by_place = collections.defaultdict(list)
+    for place in found.places:
+        if place.address:
+            by_place[place.router, place.family].append(place.address)
+    return {
+        'name': found.name, 'mode': found.mode.value,
+        'addresses': list(found.addresses),
+        'destinations': list(found.destinations), 'why': found.why,
+        'problems': list(found.problems),
+        'places': [_place(found.name, each, table) for each in found.places],
+        'machines': [{
+            'port': each.port, 'address': each.address, 'router': each.router,
+            'leaves_with': [] if each.why else by_place[
+                each.router, 6 if ':' in each.address else 4],
+            'why': each.why} for each in found.machines]}
+
+
+def _place(name, place, table):
+    row = (table.row(resources.Ref(_ROWS, (name, place.router)))
+           if place.address else None)
+    return {'router': place.router, 'router_name': place.called,
+            'port': place.port, 'chassis': place.chassis,
+            'family': place.family, 'address': place.address,
+            'why': place.why, 'rows': row.state.value if row else '',
+            'rows_why': row.reason if row else ''}

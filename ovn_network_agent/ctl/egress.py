@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The command "egress": egress addresses, and who leaves with them."""
+
+import json
+import sys
+
+from ovn_network_agent.control import client
+from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import peers
+from ovn_network_agent.ctl import socket_path
+from ovn_network_agent.ctl import tables
+from ovn_network_agent.ovsdb import lock_state
+
+_PLACES = ['NAME', 'MODE', 'ADDRESS', 'ROUTER', 'PORT', 'CHASSIS', 'MACHINES',
+           'ROWS', 'WHY']
+_MACHINES = ['MACHINE', 'PORT', 'NAME', 'LEAVES WITH', 'WHY']
+_COLOURS = {'in place': tables.GOOD, 'failed': tables.BAD,
+            'refused': tables.BAD, 'unreachable': tables.BAD}
+
+
+def add(commands):
+    """Add the command to the command line.
+
+    :param commands: what argparse's add_subparsers returned
+    """
+    shown = commands.add_parser(
+        'egress', allow_abbrev=False, help='egress addresses: at which router '
+        'or node each one is, and which machines leave with it')
+    shown.add_argument('--machines', action='store_true',
+                       help='each machine, and why it does not leave with '
+                       'the address')
+    shown.add_argument('--json', action='store_true',
+                       help='for programs; the keys are documented')
+    shown.set_defaults(function=show)
+
+
+def show(given):
+    """Print the egress addresses.
+
+    :param given: the parsed command line, argparse.Namespace
+    :returns: exit status
+    """
+    found = json.loads(client.call(socket_path.find(given), 'egress', [],
+                                   peers.ANSWER))
+    if given.json:
+        print(json.dumps(found, indent=2))
+    else:
+        sys.stdout.write(text(found, sys.stdout, given.machines))
+    return exits.OK
+
+
+def text(found, stream, machines=False):
+    """The egress addresses, or their machines, as a table.
+
+    :param found: dict, the answer of the agent
+    :param stream: file that the text is for
+    :returns: text of several lines
+    """
+    made = found['egress_ips']
+    if not made:
+        return 'no egress addresses\n'
+    lines = (tables.render(_MACHINES, [[
+        each['address'], each['port'], one['name'],
+        ' '.join(each['leaves_with']) or '-', each['why']]
+        for one in made for each in one['machines']]) if machines else
+        tables.render(_PLACES, [row for one in made
+                                for row in _rows(one, stream)]))
+    problems = ''.join(f'{one["name"]}: {problem}\n' for one in made
+                       for problem in one['problems'])
+    node = ''.join(f'{row["kind"]} {row["ref"]}: {row["state"]} '
+                   f'{row["reason"]}'.rstrip() + '\n'
+                   for row in found['node'])
+    return f'{lines}\n{problems}{node}{lock_state.WRITERS[found["lock"]]}\n'
+
+
+def _rows(one, stream):
+    if not one['places']:
+        yield [one['name'], one['mode'], '-', '-', '-', '-', '0', '-',
+               one['why'] or 'it has no machines']
+    for place in one['places']:
+        machines = sum(place['address'] in each['leaves_with']
+                       for each in one['machines']
+                       if each['router'] == place['router'])
+        yield [one['name'], one['mode'], place['address'] or '-',
+               place['router_name'], place['port'] or '-',
+               place['chassis'] or '-', f'{machines:d}', tables.coloured(
+                   place['rows'] or '-', _COLOURS.get(place['rows'], ''),
+                   stream), place['why'] or place['rows_why']]

@@ -1,0 +1,258 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The health probe between the agents with the driver egress_ip.
+
+Each agent answers on the addresses of its tunnels, as long as its loop gives
+signs of life.  The agent that writes the rows asks all others.
+"""
+
+import collections
+import functools
+import ssl
+import threading
+import time
+
+from oslo_log import log as logging
+
+from ovn_network_agent.conf import egress_ip
+from ovn_network_agent.conf import tls
+from ovn_network_agent.metrics import declared
+from ovn_network_agent.ovn import egress_health
+from ovn_network_agent.ovn import groups
+from ovn_network_agent.ovs import wiring
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.watches import base
+from ovn_network_agent.watches import egress_question
+
+LOG = logging.getLogger(__name__)
+
+# Seconds between two rounds.
+INTERVAL = 5.0
+# Seconds without a sign of life after which the loop counts as dead: a step of
+# a pass with FRR in it may take some seconds.  A loop that waits gives one
+# each third of this time.
+SILENCE = 30.0
+# A round that takes so many times its limit was late itself.
+_LATE = 1.5
+_TEXT = 'text/plain; charset=utf-8'
+# The backend whose lock the writer has.
+_BACKEND = 'egress'
+
+
+def of_agent(conf, drivers, backends, databases, watchdog, stopping):
+    """The probe of an agent, None where nobody wants it.
+
+    :param conf: the oslo.config ConfigOpts
+    :param drivers: list of :class:`drivers.base.Driver`
+    :param backends: list of :class:`backends.base.Backend`
+    :param databases: function without arguments that returns the databases,
+        see :class:`EgressProbe`
+    :param watchdog: :class:`runtime.watchdog.Watchdog`
+    :param stopping: function without arguments that returns whether the agent
+        has been asked to stop
+    """
+    if not conf.egress_ip.probe_port or all(
+            driver.name != egress_ip.GROUP for driver in drivers):
+        return None
+    locks = [each.lock for each in backends
+             if each.name == _BACKEND and each.lock]
+    return EgressProbe(conf, databases,
+                       lambda: any(each.is_held for each in locks), watchdog,
+                       stopping)
+
+
+class Findings:
+    """The table of what the probe has found, see :class:`ovn.sources.Table`.
+
+    :ivar rows: dict of chassis to :class:`egress_health.Unreachable`
+    """
+
+    reasons = ()
+
+    def __init__(self):
+        self.rows = {}
+
+
+class EgressProbe(base.Observer):
+    """Answers the agents of other nodes, and asks them.
+
+    :param conf: the oslo.config ConfigOpts
+    :param databases: function without arguments that returns a dict of 'nb',
+        'sb' and 'ovs' to :class:`ovsdb.connection.Database`
+    :param writes: function without arguments that returns whether this agent
+        writes the rows of egress addresses
+    :param watchdog: :class:`runtime.watchdog.Watchdog`
+    :param stopping: see :func:`of_agent`
+    :ivar table: :class:`Findings`
+    """
+
+    def __init__(self, conf, databases, writes, watchdog, stopping):
+        self._port = conf.egress_ip.probe_port
+        self._files = tls.between_agents(conf)
+        self._databases = databases
+        self._writes = writes
+        self._watchdog = watchdog
+        watchdog.also_within(SILENCE / 3)
+        self._trigger = self._node = None
+        self._agent_stops = stopping
+        self._wake, self._stopping = threading.Event(), False
+        # By address; replaced as a whole, as the four below.
+        self._servers = {}
+        self._trouble = ''
+        self._health = egress_health.Health()
+        self._results = dict.fromkeys(declared.PROBES, 0)
+        self.table = Findings()
+        if self._files is None and tls.by_remote(conf):
+            LOG.warning('Agents ask each other without TLS, although OVN is '
+                        'reached with it: [ovn] ovn_ssl_ca, ovn_ssl_cert and '
+                        'ovn_ssl_key have to be set for that')
+
+    # -- on any thread ----------------------------------------------------
+
+    @property
+    def reasons(self):
+        """Why nobody can ask this agent, or it nobody, a tuple of str."""
+        return tuple(dict.fromkeys(filter(None, (
+            *(each.trouble for each in self._servers.values()),
+            self._trouble))))
+
+    @property
+    def counts(self):
+        """The metrics, see :class:`base.Observer`."""
+        health = self._health
+        return {
+            'egress_probe_listening': {
+                (address,): int(not each.trouble)
+                for address, each in self._servers.items()},
+            'egress_probes_total': {
+                (result,): number for result, number in self._results.items()},
+            'egress_chassis_reachable': {
+                (chassis,): int(chassis not in health.unreachable)
+                for chassis in health.failures}}
+
+    def start(self, trigger):
+        """Start the thread; see :class:`base.Observer`."""
+        self._trigger = trigger
+        threading.Thread(target=self._run, name='egress-probe',
+                         daemon=True).start()
+
+    def seen(self, snapshot):
+        """Note who this node is."""
+        first, self._node = self._node is None, snapshot.node
+        if first:
+            # The replicas are there.
+            self._wake.set()
+
+    def stop(self):
+        """Tell the thread to end; see :class:`base.Observer`."""
+        self._stopping = True
+        self._wake.set()
+
+    # -- on the threads of the servers ------------------------------------
+
+    def _page(self):
+        node = self._node
+        if time.monotonic() - self._watchdog.last > SILENCE:
+            word = 'stuck'
+        elif self._agent_stops():
+            word = 'draining'
+        else:
+            word = egress_question.READY if node else 'starting'
+        return (200 if word == egress_question.READY else 503, _TEXT,
+                egress_question.line(word, node.chassis if node else ''))
+
+    # -- on the thread of the probe ---------------------------------------
+
+    def _run(self):
+        while not self._stopping:
+            began = time.monotonic()
+            try:
+                self._listen()
+                self._look()
+            except connection.Unavailable as error:
+                LOG.debug('No health probe: %s', error)
+            except Exception:
+                LOG.exception('The health probe failed')
+            self._wake.wait(max(0.0, began + INTERVAL - time.monotonic()))
+            self._wake.clear()
+        for each in self._servers.values():
+            each.stop()
+
+    def _listen(self):
+        """Listen on the present addresses of the tunnels."""
+        # An agent without the driver does without the library of the server.
+        from ovn_network_agent.metrics import server
+        with self._databases()['ovs'].rows() as ovs:
+            # What is none is a matter of ovn-controller.
+            wanted = filter(groups.is_address, wiring.addresses(ovs))
+        before, now = self._servers, {}
+        for address in wanted:
+            now[address] = before.get(address)
+            if now[address] is None:
+                listen = (f'[{address}]:{self._port:d}' if ':' in address
+                          else f'{address}:{self._port:d}')
+                now[address] = server.Server(
+                    listen, {egress_question.PATH: self._page},
+                    lambda: self._trigger.fire('egress probe'),
+                    name='egress probes',
+                    setting=f'[egress_ip] probe_port = {self._port:d}, '
+                            f'ovn-encap-ip = {address}',
+                    tls=self._files and functools.partial(
+                        self._files.context, ssl.PROTOCOL_TLS_SERVER))
+                now[address].start()
+        self._servers = now
+        for address in before.keys() - now.keys():
+            before[address].stop()
+
+    def _look(self):
+        """A round of questions, if this agent writes the rows."""
+        if not self._writes():
+            self._note(egress_health.Health())
+            return
+        databases = self._databases()
+        with databases['nb'].rows() as nb, databases['sb'].rows() as sb:
+            targets = egress_health.targets(nb, sb)
+        try:
+            context = self._files and self._files.context()
+        except tls.BadFile as error:
+            # This says nothing about others.
+            self._trouble = str(error)
+            return
+        self._trouble = ''
+        began = time.monotonic()
+        found = egress_question.ask(targets, self._port, context)
+        took = time.monotonic() - began
+        if took > _LATE * egress_question.LIMIT or not self._writes():
+            # An agent without a processor, or that was stopped meanwhile,
+            # says nothing about others.
+            LOG.debug('A round of health probes took %.1f s', took)
+            return
+        results = collections.Counter(each.result for each in found.values())
+        self._results = {result: number + results[result]
+                         for result, number in self._results.items()}
+        self._note(self._health.after(
+            {chassis: each.why for chassis, each in found.items()}))
+
+    def _note(self, health):
+        before, self._health = self._health.unreachable, health
+        now = health.unreachable
+        if now == before:
+            return
+        for chassis in now.keys() - before.keys():
+            LOG.warning('The agent of chassis %s does not answer, so it gets '
+                        'no new egress address: %s', chassis,
+                        now[chassis].why)
+        for chassis in before.keys() - now.keys():
+            LOG.info('The agent of chassis %s no longer counts as dead',
+                     chassis)
+        self.table.rows = now
+        self._trigger.fire('egress probe')

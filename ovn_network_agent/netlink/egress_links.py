@@ -1,0 +1,177 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Links that egress addresses may be on: their networks and their routes."""
+
+import dataclasses
+import socket
+import struct
+
+from ovn_network_agent import evpn_names
+from ovn_network_agent import iptext
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent import vlans
+from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import route_codec
+from ovn_network_agent.netlink import routes
+from ovn_network_agent.netlink import texts
+
+# The most routes of a link that are copied.  A link with more has those of
+# BGP, and each change of one would cost a computation of all drivers.
+MOST = 512
+# Devices of a switch, tunnels, and devices without a network of their own.
+_KINDS = frozenset(('openvswitch', 'geneve', 'vxlan', 'gre', 'gretap', 'stt',
+                    'vrf', 'wireguard'))
+_FAMILIES = (socket.AF_INET, socket.AF_INET6)
+# struct rtnexthop: length, flags, hops, ifindex.
+_HOP = struct.Struct('=HBBi')
+_DEAD = 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which links count.
+
+    :ivar bridges: names of provider bridges, whose devices are no links
+    :ivar others: names of further devices that are none
+    :ivar egress: the egress addresses of this node; only the links that have
+        their networks get routes
+    """
+
+    bridges: frozenset[str] = frozenset()
+    others: frozenset[str] = frozenset()
+    egress: frozenset[str] = frozenset()
+
+
+def read(kernel, chosen):
+    """The links of this node.
+
+    :param kernel: :class:`connection.Connection`
+    :param chosen: :class:`Chosen`
+    :returns: tuple of :class:`model.Link`, sorted by name
+    :raises OSError: when the kernel does not answer
+    """
+    found = links.read(kernel)
+    by_index = {link.index: link for link in found.values()}
+    own = {}
+    for each in addresses.read(kernel):
+        if each.protocol != ownership.ADDRESS_PROTOCOL and _is_network(
+                each.address):
+            own.setdefault(each.index, set()).add(each.address)
+    made = []
+    for name, link in sorted(found.items()):
+        if link.index in own and link.up and not _is_internal(link, chosen):
+            master = by_index.get(link.master)
+            vrf = master if master and master.vrf_table else None
+            made.append(model.Link(
+                name, link.index,
+                vrf.vrf_table if vrf else route_codec.MAIN_TABLE,
+                vrf.name if vrf else '', tuple(sorted(own[link.index]))))
+    return tuple(_with_routes(kernel, link) if any(
+        map(link.is_on, chosen.egress)) else link for link in made)
+
+
+def read_all(chosen):
+    """As :func:`read`, on a new connection."""
+    with connection.Connection() as kernel:
+        return read(kernel, chosen)
+
+
+def _is_network(text):
+    own = iptext.interface(text)
+    return not (own.is_loopback or own.is_link_local) and (
+        own.network.num_addresses > 1)
+
+
+def _is_internal(link, chosen):
+    return (link.kind in _KINDS or link.name in chosen.others or
+            vlans.is_device(link.name, chosen.bridges) or
+            evpn_names.is_device(link.name) or
+            evpn_names.is_vrf_end(link.name) or
+            links.is_of_machine(link.name))
+
+
+def _with_routes(kernel, link):
+    """The link with the routes through it, of which the best count."""
+    best = {}
+    for family in _FAMILIES:
+        body = messages.encode(
+            routes.MESSAGE, [('RTA_TABLE', link.table),
+                             ('RTA_OIF', link.index)], family=family,
+            table=link.table if link.table < 256 else 0)
+        for data, start, end in kernel.dump(routes.RTM_GETROUTE, body):
+            way = decode(data, start, end, link.index)
+            if way is not None and (way[1:] < best.get(way[0], (1 << 32, ))):
+                best[way[0]] = way[1:]
+    copied = tuple(sorted((dst, via) for dst, (_metric, via)
+                          in best.items()))
+    return dataclasses.replace(
+        link, crowded=len(copied) > MOST,
+        routes=copied if len(copied) <= MOST else ())
+
+
+def decode(data, start, end, index):
+    """The way of a route through a link.
+
+    Routes of the agent, and those whose gateway is of the other family, are
+    none.
+
+    :param index: ifindex of the link
+    :returns: (destination, metric, gateway or ''), or None
+    :raises ValueError: when a length does not fit
+    """
+    if end - start < route_codec.RTMSG.size:
+        raise ValueError(f'netlink route of {end - start} bytes')
+    (_family, _length, _source, _tos, _table, protocol, _scope, kind,
+     flags) = route_codec.RTMSG.unpack_from(data, start)
+    route = route_codec.decode(data, start, end, {index: ''})
+    if (route is None or kind != route_codec.RTN_UNICAST or flags & _DEAD or
+            protocol == ownership.ROUTE_PROTOCOL or
+            route.dst.startswith('fe80:')):
+        return None
+    found = route_codec.attributes(data, start + route_codec.RTMSG.size, end)
+    via = _gateway(found, index)
+    if via is None or via and (':' in via) != (':' in route.dst):
+        return None
+    if protocol == route_codec.RTPROT_KERNEL and route.dst.endswith('/128'):
+        # The kernel makes it for an address, also one of the agent.
+        return None
+    return route.dst, route.metric, via
+
+
+def _gateway(found, index):
+    """The gateway through a link, '' for none, None for another link."""
+    if route_codec.RTA_MULTIPATH not in found:
+        if route_codec.number(found.get(route_codec.RTA_OIF)) != index:
+            return None
+        return _via(found)
+    hops, start = found[route_codec.RTA_MULTIPATH], 0
+    while start + _HOP.size <= len(hops):
+        length, flags, _hops, out = _HOP.unpack_from(hops, start)
+        if not _HOP.size <= length <= len(hops) - start:
+            raise ValueError(f'netlink next hop of {length} bytes')
+        if out == index and not flags & _DEAD:
+            return _via(route_codec.attributes(
+                hops, start + _HOP.size, start + length))
+        start += (length + 3) & ~3
+    return None
+
+
+def _via(found):
+    if route_codec.RTA_GATEWAY in found:
+        return texts.address_text(found[route_codec.RTA_GATEWAY])
+    return (route_codec.via_text(found[route_codec.RTA_VIA])
+            if route_codec.RTA_VIA in found else '')

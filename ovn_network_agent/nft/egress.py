@@ -1,0 +1,191 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The nftables table of egress addresses: its text, and its listing.
+
+Pure.  The elements alone change: by machine and link the egress address, and
+the machines and links whose packets leave translated or not at all.  A packet
+without a connection (invalid, or not tracked) meets no chain of the type nat,
+and is dropped behind it.
+"""
+
+from collections.abc import Iterable
+import dataclasses
+import functools
+import json
+
+from ovn_network_agent import iptext
+from ovn_network_agent import ownership
+from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import lines
+from ovn_network_agent.nft import listing
+from ovn_network_agent.nft import rendering
+
+TABLE = ownership.NFT_EGRESS
+_CHANGING = (ownership.NFT_MACHINES, ownership.NFT_ADDRESSES)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listed:
+    """A table as it is in the kernel."""
+
+    # Of the text of the load, or listing.ALTERED.
+    digest: str
+    # Of the listing.
+    listing: str
+    # (machine, link).
+    machines: frozenset[tuple[str, str]]
+    # (machine, link, egress address).
+    sources: frozenset[tuple[str, str, str]]
+
+
+def family(address: str) -> str:
+    """The family of an address for nft: 'ip' or 'ip6'."""
+    return 'ip6' if ':' in address else 'ip'
+
+
+def text(of: str) -> str:
+    """The text between the braces of a table.
+
+    :param of: 'ip' or 'ip6'
+    """
+    address = elements.ADDRESS_TYPES[of]
+    place = f'{of} saddr . oifname'
+    return '\n'.join((
+        *lines.block('set', ownership.NFT_MACHINES,
+                     [f'type {address} . ifname']),
+        *lines.block('map', ownership.NFT_ADDRESSES,
+                     [f'type {address} . ifname : {address}']),
+        *lines.block('chain', ownership.NFT_LOADED, []),
+        # Before the chain of port forwarding, which may masquerade.
+        *lines.chain('sources', ('nat', 'postrouting', 'srcnat - 1'), [[
+            f'snat {of} to {place} map @{ownership.NFT_ADDRESSES}']]),
+        *lines.chain('untranslated', (
+            'filter', 'postrouting', 'srcnat + 10'), [[
+                f'{place} @{ownership.NFT_MACHINES} drop']]))) + '\n'
+
+
+@functools.cache
+def digest(of: str) -> str:
+    """The digest by which the agent recognises a table."""
+    return rendering.digest(text(of))
+
+
+def replacement(of: str, machines: Iterable[object],
+                sources: Iterable[object]) -> str:
+    """Replace any table of the same name.
+
+    :param of: 'ip' or 'ip6'; anything, likewise the others
+    :param machines: of (machine, link)
+    :param sources: of (machine, link, egress address)
+    :returns: input of nft
+    :raises ValueError: for a value that is refused
+    :raises TypeError: likewise
+    """
+    _check(of)
+    return (f'{removal(of)}table {of} {TABLE} {{\n{text(of)}}}\n' +
+            _elements('add', of, machines, sources))
+
+
+def change(of: str, gone: tuple[Iterable[object], Iterable[object]],
+           come: tuple[Iterable[object], Iterable[object]]) -> str:
+    """Remove elements, and add elements, at once.
+
+    :param gone: (machines, sources) as of :func:`replacement`
+    :param come: likewise
+    """
+    _check(of)
+    return _elements('delete', of, *gone) + _elements('add', of, *come)
+
+
+def stamp(of: str, listed: str) -> str:
+    """Note the load of a table in its comment.
+
+    :param listed: digest of the listing
+    """
+    _check(of)
+    listing.check_digest(listed)
+    said = listing.comment(digest(of), listed)
+    return (f'flush chain {of} {TABLE} {ownership.NFT_LOADED}\n'
+            f'add rule {of} {TABLE} {ownership.NFT_LOADED} return '
+            f'comment "{said}"\n')
+
+
+def removal(of: str) -> str:
+    """Remove a table."""
+    _check(of)
+    # The addition comes first, because nft deletes no missing table.
+    return f'add table {of} {TABLE}\ndelete table {of} {TABLE}\n'
+
+
+def parse(printed: str) -> Listed:
+    """The meaning of ``nft -j -n list table``.
+
+    :raises listing.Unreadable: when nft prints no such text
+    """
+    try:
+        items = [next(iter(item.items()))
+                 for item in json.loads(printed)['nftables']]
+        found = listing.digest(items, _CHANGING)
+        loaded, listed = listing.stamp(items)
+        contents = {value['name']: value.get('elem', [])
+                    for kind, value in items if kind in ('set', 'map')}
+        return Listed(
+            loaded if listed == found else listing.ALTERED, found,
+            frozenset((each['concat'][0], each['concat'][1]) for each in
+                      contents.get(ownership.NFT_MACHINES, [])),
+            frozenset((key['concat'][0], key['concat'][1], value)
+                      for key, value in
+                      contents.get(ownership.NFT_ADDRESSES, [])))
+    except (LookupError, TypeError, ValueError, AttributeError,
+            StopIteration, RecursionError) as error:
+        raise listing.Unreadable(f'the listing of nft was not understood: '
+                                 f'{type(error).__name__}: {error}') from error
+
+
+def _elements(verb: str, of: str, machines: Iterable[object],
+              sources: Iterable[object]) -> str:
+    version = elements.FAMILIES[of]
+    keys = [_place(version, *_fields(each, 2)) for each in machines]
+    entries = []
+    for each in sources:
+        machine, link, address = _fields(each, 3)
+        entries.append(f'{_place(version, machine, link)} : '
+                       f'{_host(version, address)}')
+    return ''.join(
+        f'{verb} element {of} {TABLE} {name} {{ {", ".join(found)} }}\n'
+        for name, found in ((ownership.NFT_ADDRESSES, entries),
+                            (ownership.NFT_MACHINES, keys)) if found)
+
+
+def _fields(value: object, count: int) -> tuple[object, ...]:
+    if not isinstance(value, list | tuple) or len(value) != count:
+        raise ValueError(f'{value!r} is no element of {count} fields')
+    return tuple(value)
+
+
+def _place(version: int, machine: object, link: object) -> str:
+    return f'{_host(version, machine)} . {elements.device(link)}'
+
+
+def _host(version: int, address: object) -> str:
+    found = iptext.address(elements.plain(address))
+    if found.version != version or found.is_multicast or (
+            found.is_loopback or found.is_unspecified):
+        raise ValueError(f'{address!r} is no address of a host of '
+                         f'IPv{version}')
+    return str(found)
+
+
+def _check(of: object) -> None:
+    if type(of) is not str or of not in elements.FAMILIES:
+        raise ValueError(f'{of!r} is no family of ours')

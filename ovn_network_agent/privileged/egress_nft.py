@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Privileged entry points for our nftables table of egress addresses.
+
+As in :mod:`privileged.nft`, no entry point takes words of nft.
+"""
+
+from ovn_network_agent import privileged
+from ovn_network_agent.nft import egress
+from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import limits
+from ovn_network_agent.privileged import nft
+
+
+@privileged.netfilter.entrypoint
+def read_egress(families):
+    """List our tables.
+
+    :param families: list of 'ip' and 'ip6'
+    :returns: dict of family to JSON text, of those that are there
+    :raises OSError: when nft fails
+    """
+    return nft.present({family: ['table', *nft.table(family, egress.TABLE)]
+                        for family in checks.sequence(families)})
+
+
+@privileged.netfilter.change
+def replace_egress(family, machines, sources):
+    """Put a table in the place of the one that is there, if any, at once.
+
+    :param family: 'ip' or 'ip6'
+    :param machines: list of [machine, link]
+    :param sources: list of [machine, link, egress address]
+    :returns: process id of nft, which notifications of the kernel carry
+    :raises OSError: when it is refused
+    """
+    return _fill(egress.replacement, family, checks.sequence(machines),
+                 checks.sequence(sources))
+
+
+@privileged.netfilter.change
+def change_egress(family, gone, come):
+    """Change elements, all at once.
+
+    :param family: 'ip' or 'ip6'
+    :param gone: [machines, sources], see :func:`replace_egress`
+    :param come: the same
+    :returns: as :func:`replace_egress`
+    """
+    return _fill(egress.change, family, *(
+        [checks.sequence(each) for each in checks.sequence(pair)]
+        for pair in (gone, come)))
+
+
+@privileged.netfilter.change
+def stamp_egress(family, listing_digest):
+    """Write into a table what it was loaded from.
+
+    :param family: 'ip' or 'ip6'
+    :param listing_digest: of its listing, 40 hex digits
+    :returns: as :func:`replace_egress`
+    """
+    return _fill(egress.stamp, family, listing_digest)
+
+
+@privileged.netfilter.change
+def delete_egress(family):
+    """Take our table away.
+
+    :param family: 'ip' or 'ip6'
+    :returns: as :func:`replace_egress`
+    """
+    return nft.load(egress.removal, family)
+
+
+def _fill(build, *args):
+    limits.current().egress.check_loaded()
+    return nft.load(build, *args)

@@ -1,0 +1,85 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""All rows of OVN NB of an egress address at one router."""
+
+import dataclasses
+
+from ovn_network_agent import ownership
+from ovn_network_agent.resources import base
+
+#: As :data:`resources.peering.COLUMNS`; two of the names are keys of
+#: external_ids.
+COLUMNS = {
+    'NAT': ('logical_ip', 'type', 'external_ip', 'gateway_port',
+            'allowed_ext_ips', ownership.EXT_ID_EGRESS_ADDRESS,
+            ownership.EXT_ID_EGRESS_CHASSIS),
+    'Logical_Router_Policy': ('match', 'priority', 'action', 'nexthops'),
+    'Address_Set': ('name', 'addresses')}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class EgressNat:
+    """A row of NAT, of the type 'snat'."""
+
+    machine: str
+    external: str
+    # Name of the gateway port, '' where the router has one.
+    port: str = ''
+    # Name of the address set with the destinations, '' for all.
+    destinations: str = ''
+    # The egress address, and the chassis that translates to it, if the
+    # machine keeps its own address up to there.
+    address: str = ''
+    chassis: str = ''
+
+    def __str__(self) -> str:
+        return (f'{self.machine} to {self.external}' +
+                f' by {self.port}' * bool(self.port) +
+                f' for ${self.destinations}' * bool(self.destinations) +
+                f', {self.address} at {self.chassis}' * bool(self.chassis))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class EgressPolicy:
+    """A row of Logical_Router_Policy with the action 'reroute'."""
+
+    priority: int
+    match: str
+    # Sorted.
+    nexthops: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (f'{self.priority:d} {self.match} via '
+                f'{" ".join(self.nexthops)}')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressRows(base.Resource):
+    """The rows of an egress address at one router.
+
+    They are made, changed and removed in one transaction.  All tuples are
+    sorted.
+    """
+
+    name: str
+    # UUID of the Logical_Router row.
+    router: str
+    nats: tuple[EgressNat, ...]
+    policies: tuple[EgressPolicy, ...] = ()
+    # (name, addresses).
+    address_sets: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    kind = 'egress_rows'
+    key_fields = ('name', 'router')
+    stage = base.Stage.NORTHBOUND

@@ -1,0 +1,86 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Machines leave by a link of the node translated, or not at all."""
+
+import subprocess
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.functional.egress import base
+from ovn_network_agent.tests.unit import world
+
+
+class TrafficTest(base.EgressTestCase):
+
+    def test_both_families(self):
+        for family in (4, 6):
+            with self.subTest(family=family):
+                self.run_pass(self.host(family))
+                for target in (base.NEAR[family], base.FAR[family]):
+                    self.reaches(base.MACHINE[family], target)
+        self.assertEqual(0, self.counted('untranslated'))
+        self.assertGreater(self.counted('translated'), 0)
+
+    def test_nothing_but_a_connection_leaves(self):
+        """Packets of no connection, untracked ones, and those of others."""
+        self.run_pass(self.host())
+        self.reaches(base.MACHINE[4], base.FAR[4])
+        subprocess.run(['nft', '-f', '-'], check=True, text=True, input='''
+            table ip raw { chain pre {
+                type filter hook prerouting priority raw;
+                iifname "br-ex" notrack
+            }
+            }''')
+        self.assertFalse(self.pings(base.MACHINE[4], base.FAR[4]))
+        self.assertEqual(0, self.counted('untranslated'))
+
+    def test_removal_under_traffic(self):
+        """The machine still sends while the objects go, and afterwards."""
+        other = self.host(machine=base.OTHER[4])
+        self.run_pass(self.host(), other)
+        self.reaches(base.MACHINE[4], base.FAR[4])
+        flood = subprocess.Popen(self.router.inside(
+            'ping', '-q', '-i0.002', '-I', base.MACHINE[4], base.FAR[4]),
+            stdout=subprocess.DEVNULL)
+        self.addCleanup(flood.wait)
+        self.addCleanup(flood.kill)
+        router = world.router(nats=(world.fip(
+            base.GATEWAY[4], type='snat', logical_ip='10.0.1.0/24'),))
+        for _repeat in range(5):
+            self.run_pass(other, routers=[router])
+            self.run_pass(self.host(), other, routers=[router])
+        self.run_pass(routers=[router])
+        self.assertFalse(self.pings(base.MACHINE[4], base.FAR[4]))
+        self.assertEqual(0, self.counted('untranslated'))
+        self.assertNotIn(ownership.NFT_EGRESS, self.ruleset())
+
+    def test_the_stop_keeps_the_drop_of_a_row_that_is_left(self):
+        self.run_pass(self.host())
+        self.reaches(base.MACHINE[4], base.FAR[4])
+        self.run_pass(self.host(), phase=model.Phase.STOPPED)
+        self.assertFalse(self.pings(base.MACHINE[4], base.FAR[4]))
+        self.assertEqual(0, self.counted('untranslated'))
+        self.assertEqual([ownership.EGRESS_DROP], self.priorities())
+        # The next start finds it.
+        self.agent()
+        self.run_pass()
+        self.assertEqual([], self.priorities())
+        self.assertNotIn(base.EGRESS[4], self.ip('address'))
+
+    def priorities(self):
+        return [each['priority'] for each in self.shown('rule show')
+                if each['priority'] in ownership.EGRESS_PRIORITIES]
+
+    def ruleset(self):
+        return subprocess.run(['nft', 'list', 'ruleset'], check=True,
+                              text=True, capture_output=True).stdout

@@ -1,0 +1,97 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The links of this node for egress addresses, and the watch of them.
+
+A notice of the kernel carries no data here: the watch reads the links anew,
+and wakes the loop only if they are others.  On a node with BGP, routes change
+all the time, and few of them are those of a link with egress addresses.
+"""
+
+from collections.abc import Callable
+import socket
+import threading
+import time
+
+from pyroute2.netlink import rtnl
+
+from ovn_network_agent import model
+from ovn_network_agent.netlink import egress_links
+from ovn_network_agent.netlink import multicast
+from ovn_network_agent.watches import notifications
+
+_GROUPS = (rtnl.RTNLGRP_LINK, rtnl.RTNLGRP_IPV4_IFADDR,
+           rtnl.RTNLGRP_IPV6_IFADDR, rtnl.RTNLGRP_IPV4_ROUTE,
+           rtnl.RTNLGRP_IPV6_ROUTE, multicast.NEXTHOP)
+# Seconds in which many changes become one reading.
+_PAUSE = 0.3
+
+
+class EgressLinks(notifications.Watch):
+    """Keeps the links up to date.
+
+    :param wake: function(reason) that wakes the loop, from any thread
+    :ivar chosen: :class:`egress_links.Chosen` of the last reading
+    """
+
+    NAME = 'links for egress addresses'
+
+    def __init__(self, wake: Callable[[str], object]) -> None:
+        super().__init__(lambda: self._look_again(wake))
+        self._reading = threading.Lock()
+        self.chosen = egress_links.Chosen()
+        self._found: tuple[model.Link, ...] = ()
+
+    def read(self, chosen: egress_links.Chosen) -> tuple[model.Link, ...]:
+        """The links; the first call starts the watch.
+
+        :raises OSError: when they cannot be read
+        """
+        if not self.running:
+            self.start()
+        with self._reading:
+            self.chosen = chosen
+            self._found = egress_links.read_all(chosen)
+            return self._found
+
+    def present(self, chosen: egress_links.Chosen) -> tuple[model.Link, ...]:
+        """The links that were read last; read again for another choice."""
+        if chosen != self.chosen or not self.running:
+            return self.read(chosen)
+        return self._found
+
+    def stop(self) -> None:
+        """End the thread and close the socket; may be called twice."""
+        super().stop()
+
+    def _look_again(self, wake):
+        time.sleep(_PAUSE)
+        with self._reading:
+            before = self._found
+            self._found = egress_links.read_all(self.chosen)
+        if self._found != before:
+            wake('a link, or its addresses or routes, have changed')
+
+    def _open(self):
+        sock = socket.socket(
+            socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
+            socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE)
+        try:
+            sock.bind((0, 0))
+            multicast.join(sock, _GROUPS)
+        except OSError:
+            sock.close()
+            raise
+        return sock
+
+    def _news(self, datagrams):
+        return [()] if sum(1 for _data in datagrams) else []

@@ -1,0 +1,121 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The question of one agent to many: do you work?
+
+All are asked at once, and have one limit of time together.  The protocol is a
+page of HTTP with one line: a word of :data:`WORDS`, and the name of the
+chassis.  Without the name, any server at the port, or the agent that has got
+the address of another one, would do.
+"""
+
+import asyncio
+import dataclasses
+import os
+import ssl
+
+PATH = '/egress'
+READY = 'ready'
+# What an agent says of itself.
+WORDS = {READY: '', 'starting': 'its agent has no view of OVN yet',
+         'draining': 'its agent stops', 'stuck': 'the loop of its agent hangs'}
+# Seconds for all answers of a round.
+LIMIT = 1.0
+_REQUEST = f'GET {PATH} HTTP/1.1\r\nHost: agent\r\n\r\n'.encode()
+# The largest head of an answer, and the largest line behind, bytes.
+_LARGEST = 2048
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of the question to a chassis.
+
+    :ivar result: 'ready', 'unready', 'refused', 'timeout' or 'error'
+    :ivar why: text why it does not count as alive, '' if ready
+    """
+
+    result: str
+    why: str = ''
+
+
+def line(word, chassis):
+    """The answer of an agent, bytes.
+
+    :param word: key of :data:`WORDS`
+    """
+    return f'{word} {chassis}\n'.encode()
+
+
+def ask(targets, port, context=None, limit=LIMIT):
+    """Ask the agents of some chassis, and wait for all answers.
+
+    :param targets: dict of chassis to its addresses; one of these will do
+    :param context: ssl.SSLContext, or None
+    :param limit: seconds
+    :returns: dict of chassis to :class:`Answer`
+    """
+    return asyncio.run(_ask(targets, port, context, limit))
+
+
+async def _ask(targets, port, context, limit):
+    asked = {chassis: [
+        asyncio.create_task(_answer(chassis, address, port, context, limit))
+        for address in addresses] for chassis, addresses in targets.items()}
+    return {chassis: _best([await each for each in tasks])
+            for chassis, tasks in asked.items()}
+
+
+def _best(answers):
+    for each in answers:
+        if each.result == READY:
+            return each
+    if not answers:
+        return Answer('error', 'no address of its tunnels is known')
+    return Answer(answers[0].result,
+                  '; '.join(each.why for each in answers))
+
+
+async def _answer(chassis, address, port, context, limit):
+    result, why = 'error', ''
+    try:
+        async with asyncio.timeout(limit):
+            said = await _read(address, port, context)
+    except TimeoutError:
+        result, why = 'timeout', f'no answer within {limit:g} s'
+    except ConnectionRefusedError:
+        result, why = 'refused', 'nobody listens'
+    except ssl.SSLError as error:
+        why = f'TLS: {error.reason or error}'
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else f'{error}'
+    except (EOFError, ValueError, asyncio.LimitOverrunError):
+        why = 'no answer of an agent'
+    else:
+        words = {line(word, chassis): word for word in WORDS}
+        if said not in words:
+            why = 'the answer is not that of the agent of this chassis'
+        elif words[said] == READY:
+            return Answer(READY)
+        else:
+            result, why = 'unready', WORDS[words[said]]
+    return Answer(result, f'{address} port {port:d}: {why}')
+
+
+async def _read(address, port, context):
+    """The line of an answer."""
+    reader, writer = await asyncio.open_connection(
+        address, port, ssl=context, limit=_LARGEST)
+    try:
+        writer.write(_REQUEST)
+        await reader.readuntil(b'\r\n\r\n')
+        return await reader.readline()
+    finally:
+        writer.transport.abort()

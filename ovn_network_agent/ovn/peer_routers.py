@@ -53,6 +53,8 @@ class Router:
     # peer may be there.
     others: tuple[iptext.Network, ...] = ()
     uplinks: tuple[str, ...] = ()
+    # Why it cannot have peers, or ''.
+    objection: str = ''
 
 
 def resolve(find: source.Find, text: str) -> frozenset[str]:
@@ -126,7 +128,7 @@ def read(find: source.Find, uuid: str) -> Router:
             _sorted([*_networks(port for port in ports if port not in inner),
                      *_prefixes(routes)]),
             tuple(columns.atom(port, 'name') for port in ports
-                  if _is_uplink(port)))
+                  if _is_uplink(port)), _objection(row, inner))
     return Router()
 
 
@@ -153,6 +155,22 @@ def _prefixes(routes: Iterable[Row]) -> list[iptext.Network]:
     found = (networks.parse_interface(columns.atom(route, 'ip_prefix'))
              for route in routes)
     return [each.network for each in found if each and each.network.prefixlen]
+
+
+def _objection(router: Row, inner: list[Row]) -> str:
+    """See :attr:`Router.objection`.
+
+    :param inner: its internal ports
+    """
+    chassis = columns.entry(router, 'options', 'chassis')
+    if chassis:
+        return printable.line(
+            f'this router is bound to a chassis (options:chassis={chassis}), '
+            'as Neutron does for a tunnelled external network, and OVN passes '
+            'no packets between it and a peer; give it another external '
+            'network, or remove the peering')
+    return '' if _lowest(inner) else (
+        'this router has no network of machines; connect a subnet to it')
 
 
 def _label(row: Row) -> str:

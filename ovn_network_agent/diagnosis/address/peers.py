@@ -100,6 +100,10 @@ def _policies(facts, way):
     text = (f'the other router lets in {", ".join(family) or "nothing"} '
             f'(allow: {", ".join(lets) or "no policy"}), and drops all other '
             f'sources of the peer (drop: {drops:d})')
+    if not family:
+        return verdicts.warn(
+            'peering-policies', text, 'look at the filters of both routers, '
+            'and at the addresses of this one')
     foreign = [f'{each.priority:d} {each.action} "{each.match}"'
                for each in way.foreign if each.priority >= drops]
     if foreign:

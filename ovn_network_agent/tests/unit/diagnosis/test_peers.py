@@ -81,6 +81,14 @@ class PeersTest(explained.AddressTestCase):
         self.assertIn('10.9.9.9 is not among them, so it is dropped',
                       self.evidence(found, 'peering-policies'))
 
+    def test_a_router_that_lets_nothing_in(self):
+        found = self.case(peerings.Way(dataclasses.replace(
+            self.peering, gives=('2001:db8::/64',)), self.wanted))
+        self.assertEqual(['peering-policies'],
+                         self.found(found, Verdict.WARN))
+        self.assertIn('lets in nothing', self.evidence(found,
+                                                       'peering-policies'))
+
     def test_policies_of_others(self):
         low = dataclasses.replace(FOREIGN, priority=499)
         self.assertEqual([], self.found(self.created(low), Verdict.WARN))

@@ -147,7 +147,8 @@ def _of_intent(find: source.Find, uuid: str,
             str(net) for net in router.prefixes
             if intents.passes(net, intent.exports)))
     peer = find.ask(_peers, uuid)[name]
-    back = _back(find, uuid, peer)
+    back = find.ask(_peers, peer.router)[
+        find.ask(_targets, peer.router)[uuid]]
     sides = sorted((_side(find, uuid, peer), _side(
         find, peer.router, back)), key=lambda side: side.router)
     return dataclasses.replace(
@@ -336,12 +337,6 @@ def _late(find: source.Find, uuid: str,
             elif key not in old:
                 old.add(key)
     return {pair for key, pair in new if any(old.overlapping(key))}
-
-
-def _back(find: source.Find, uuid: str, peer: Peer) -> Peer:
-    """The same peering, seen from the other router."""
-    return find.ask(_peers, peer.router)[
-        find.ask(_targets, peer.router)[uuid]]
 
 
 def _side(find: source.Find, uuid: str, peer: Peer) -> model.Side:

@@ -18,6 +18,7 @@ import json
 import time
 
 from lab import node as nodes
+from lab import northbound
 from lab import plan
 from lab import probe
 from lab import routers
@@ -254,16 +255,24 @@ class TestNetworkPeer(peered.PeeredTestCase):
         The agent mends a policy of its own beside them.
         """
         spare = plan.PROVIDER[200]
-        for router in (self.alpha, self.beta):
-            for priority, match, *action in (
-                    (1004, f'ip4.dst == {spare}', 'reroute',
-                     str(plan.PROVIDER[1])),
-                    (501, f'ip4.dst == {spare}', 'allow'),
-                    (103, 'ip4.dst == 100.64.0.0/16', 'allow'),
-                    (102, 'ip4 || ip6', 'allow'),
-                    (100, f'ip4.src == {spare}', 'drop')):
-                self.central('ovn-nbctl', 'lr-policy-add', router.row_name,
-                             str(priority), match, *action)
+
+        def write(txn, tables):
+            for router in (self.alpha, self.beta):
+                row = routers.find_one(tables, 'Logical_Router',
+                                       name=router.row_name)
+                for priority, match, action, *nexthops in (
+                        (1004, f'ip4.dst == {spare}', 'reroute',
+                         str(plan.PROVIDER[1])),
+                        (501, f'ip4.dst == {spare}', 'allow'),
+                        (103, 'ip4.dst == 100.64.0.0/16', 'allow'),
+                        (102, 'ip4 || ip6', 'allow'),
+                        (100, f'ip4.src == {spare}', 'drop')):
+                    row.addvalue('policies', northbound.insert(
+                        txn, tables, 'Logical_Router_Policy', match=match,
+                        priority=priority, action=action,
+                        nexthops=nexthops).uuid)
+
+        self.cloud.nb.transact(write)
         found = self.unmarked_policies()
         self.assertEqual(10, len(found))
         self.take({'Logical_Router_Policy': self.rows()[

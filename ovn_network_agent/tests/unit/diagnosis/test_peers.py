@@ -98,6 +98,16 @@ class PeersTest(explained.AddressTestCase):
         self.assertIn('700 drop "ip4" and 2 more',
                       self.evidence(found, 'peering-policies'))
 
+    def test_policies_of_others_at_this_router(self):
+        found = self.case(peerings.Way(
+            self.peering, self.wanted, detours=(dataclasses.replace(
+                FOREIGN, priority=100, action='reroute'),)))
+        self.assertEqual(['peering-policies'],
+                         self.found(found, Verdict.WARN))
+        self.assertIn('at this router, which send packets elsewhere or drop '
+                      'them: 100 reroute "ip4"',
+                      self.evidence(found, 'peering-policies'))
+
     def test_rows(self):
         values = peering_rows.wanted(self.wanted)
         for way in ({'missing': tuple(values)}, {'others': (values[0],)}):

@@ -288,14 +288,13 @@ class TestNetworkPeer(peered.PeeredTestCase):
 
     def test_a_router_that_is_bound_to_a_chassis(self):
         """As Neutron does it for a tunnelled external network."""
-        chassis = plan.system_id('gw1')
+        mark = self.mark('gw1')
         self.addCleanup(self.write, self.alpha, 'options', {'chassis': None})
-        self.write(self.alpha, 'options', {'chassis': chassis})
+        self.write(self.alpha, 'options', {'chassis': plan.system_id('gw1')})
         self.wait_rows(*peered.NONE)
-        said = self.cloud.agents['gw1'].ctl('status').stdout
-        self.assertIn('peering db has no rows in OVN (error): this router is '
-                      'bound to a chassis', ' '.join(said.split()))
-        self.assertNotIn('peering web', said)
+        self.wait_said('gw1', 'peering db has no rows in OVN (error): this '
+                       'router is bound to a chassis', mark)
+        self.assertNotIn('peering web has no rows', self.said('gw1', mark))
         self.write(self.alpha, 'options', {'chassis': None})
         self.wait_rows(*peered.ROWS)
         self.reachable()

@@ -212,6 +212,19 @@ class WriterTest(PeeringTestCase):
             self.cloud.remove_tenant(late, 'more')
             self.peer(*both)
 
+    def test_a_conflict_ends_it_by_one_transaction(self):
+        """Nothing is left at either router."""
+        agent = self.agent()
+        self.agree()
+        self.peer(('r1', 'r2'))
+        self.well(agent)
+        self.transactions.since()
+        self.cloud.add_static_route('r1', '10.0.2.0/25', '10.0.1.9')
+        self.peer()
+        self.assertFalse(any(map(self.marked, peerings.TABLES)))
+        # That of the test, and that of the agent.
+        self.assertEqual(2, self.transactions.since())
+
     def test_another_router_gets_the_name(self):
         """The rows tell which one is meant; without rows, nobody is."""
         agent = self.agent()

@@ -129,9 +129,9 @@ class SetRows(_MarkedCommand[_Resource]):
         for values in wanted:
             names = self.LAYOUT.columns[values.table]
             for column, atoms in zip(names, values.atoms, strict=True):
-                if atoms and column not in (
-                        *self.api.idl.tables[values.table].columns,
-                        *self.LAYOUT.keys):
+                if atoms and column not in self.LAYOUT.keys and (
+                        column not in self.api.idl.tables[
+                            values.table].columns):
                     return (f'this version of OVN has no column {column} in '
                             f'the table {values.table}')
                 table = self.LAYOUT.refers.get((values.table, column), '')

@@ -104,6 +104,7 @@ class View:
         self._databases = databases
         self._wake = wake
         self._asks_machines = plugins.asked(conf, plugins.MACHINES)
+        self._asks_links = plugins.asked(conf, plugins.LINKS)
         self._builder = snapshot.Builder(conf.gateway_port,
                                          inputs.choice(conf))
         self._sources = (sources.Sources(made_of_rows, tables)
@@ -262,7 +263,8 @@ class View:
                 self._tell_doubled(self._builder.doubled)
                 self.last, self.viewed = now, viewed
                 self._dirty, self._whole = {}, False
-                if self._local.lacks_routes(self._egress()):
+                if self._asks_links and self._local.lacks_routes(
+                        self._egress()):
                     self._wake('this node has got other egress addresses')
         except (connection.Unavailable, own_chassis.Unknown) as e:
             raise NotReady(str(e)) from e
@@ -498,7 +500,8 @@ class View:
         if (full or not self._local.has_devices or
                 self._local.kernel.news.poll(0)):
             self._local.read_devices()
-        self._local.read_links(self._egress(), full)
+        if self._asks_links:
+            self._local.read_links(self._egress(), full)
 
     def _egress(self) -> frozenset[str]:
         """The egress addresses that this node translates to."""

@@ -28,7 +28,6 @@ TABLES = ('Logical_Router_Port', 'Logical_Router_Static_Route',
 ROWS = (2, 4, 10, 4)
 NONE = (0, 0, 0, 0)
 TARGET = ownership.EXT_ID_PEER_TARGET
-_HELD = f'{peering.LOCK} of OVN_Northbound: held'
 _LOG = '/var/lib/ovn/ovnnb_db.db'
 
 
@@ -144,10 +143,7 @@ class PeeredTestCase(base.LabTestCase):
 
     def writer(self):
         """Name of the gateway whose agent writes the peerings."""
-        # Lines begin with the time.
-        return max(self.cloud.agents, key=lambda name: [
-            line for line in self.said(name).splitlines()
-            if _HELD in line][-1:])
+        return self.lock_holder(peering.LOCK)
 
     # -- traffic ----------------------------------------------------------
 

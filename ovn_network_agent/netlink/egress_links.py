@@ -146,6 +146,9 @@ def decode(data, start, end, index):
     via = _gateway(found, index)
     if via is None or via and (':' in via) != (':' in route.dst):
         return None
+    if protocol == route_codec.RTPROT_KERNEL and route.dst.endswith('/128'):
+        # The kernel makes it for an address, also one of the agent.
+        return None
     return route.dst, route.metric, via
 
 

@@ -35,7 +35,6 @@ from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import selection
 from ovn_network_agent import served
-from ovn_network_agent.ovn import egress_hosts
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import policies
@@ -271,7 +270,7 @@ class OfRouter:
             self._remove(uuid)
             row = (self._rows.present('nb', 'NAT', uuid)
                    if self._router in by_nat.find(uuid) else None)
-            # A row that translates a machine to itself has no address.
+            # The address is that of a machine, which nobody announces.
             if row is not None and not columns.entry(
                     row, 'external_ids', ownership.EXT_ID_EGRESS_CHASSIS):
                 self._add(uuid, row)
@@ -364,9 +363,6 @@ class OfRouter:
             return
         if problems:
             self._problems[uuid] = tuple(problems)
-        if egress_hosts.chassis_of(row):
-            # The address is that of a machine, which nobody announces.
-            return
         self._values[uuid] = value
         self._by_address[value.external_ip] = (
             *self._by_address.get(value.external_ip, ()), uuid)

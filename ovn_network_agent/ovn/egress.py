@@ -336,7 +336,7 @@ def _of_family(find: source.Find, entry: egress_file.Entry,
 def _objection(find: source.Find, address: str, place: _Place) -> str:
     """Why a place cannot have an address, or ''."""
     ip = iptext.address(address)
-    held = find.ask(routers.holder, address)
+    held = find.ask(routers.holder, address, place.place.router)
     if held:
         return held
     for text in place.networks:

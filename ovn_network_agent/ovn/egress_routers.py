@@ -135,6 +135,12 @@ def chassis(find: source.Find, port: str) -> str:
     return ''
 
 
+def _is_host(text: str) -> bool:
+    found = networks.parse_interface(text)
+    return found is not None and (
+        found.network.prefixlen == found.max_prefixlen)
+
+
 def hostname(find: source.Find, name: str) -> str:
     """The host name of a chassis, or ''."""
     for row in find(*CHASSIS, 'name', name):
@@ -168,13 +174,21 @@ def floating(find: source.Find, router: str, address: str) -> str:
     return ''
 
 
-def holder(find: source.Find, address: str) -> str:
-    """Who else has an address, as the end of a sentence, or ''."""
+def holder(find: source.Find, address: str, router: str) -> str:
+    """Who else has an address, as the end of a sentence, or ''.
+
+    A row that translates one machine of the same router to it is in nobody's
+    way, and may be one of the agent that has lost its mark.
+    """
     for port in find(*PORT, 'address', address):
         return f'it is the address of port {columns.atom(port, "name")}'
     for row in find(*NAT, 'external', address):
         kind, inner = (columns.atom(row, column)
                        for column in ('type', 'logical_ip'))
+        if kind == 'snat' and _is_host(inner) and any(
+                str(each.uuid) == router
+                for each in find(*ROUTER, 'nat', row.uuid)):
+            continue
         return (f'it is the address of a NAT row ({row.uuid}, {kind} {inner}) '
                 'that is no row of an egress address')
     for row in find(*BALANCER, 'vip', address):

@@ -213,7 +213,7 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
         ('nb', 'Load_Balancer_Group'): {
             'balancer': References('load_balancer')},
         ('nb', 'NAT'): {
-            'address': _column('external_ip'),
+            'address': Index(_external_keys),
             'tenant': _of_type('snat', _tenant_keys),
             'machine': Index(_machine_keys),
             'ipv6': Index(lambda r: [True] if ':' in columns.atom(
@@ -331,6 +331,13 @@ def _machine_keys(row: Row) -> Iterator[str]:
     machine = machine_of(row)
     if machine:
         yield machine
+
+
+def _external_keys(row: Row) -> list[str]:
+    # A row that translates a machine to itself has no address outside.
+    return [] if columns.entry(
+        row, 'external_ids', ownership.EXT_ID_EGRESS_CHASSIS) else [
+            columns.atom(row, 'external_ip')]
 
 
 def _tenant_keys(row: Row) -> Iterator[str]:

@@ -123,13 +123,17 @@ class SetRows(_MarkedCommand[_Resource]):
             f'is not of this {self.LAYOUT.called}; rename or remove it')
 
     def _lacking(self, txn: Any, wanted: list[Values]) -> str:
-        """Which row that others refer to is neither there nor wanted, or ''.
-        """
+        """What this OVN has not, or which row that others refer to, or ''."""
         own = {(values.table, values.atoms[0][0]) for values in wanted
                if values.table in self.LAYOUT.named}
         for values in wanted:
             names = self.LAYOUT.columns[values.table]
             for column, atoms in zip(names, values.atoms, strict=True):
+                if atoms and column not in self.LAYOUT.keys and (
+                        column not in self.api.idl.tables[
+                            values.table].columns):
+                    return (f'this version of OVN has no column {column} in '
+                            f'the table {values.table}')
                 table = self.LAYOUT.refers.get((values.table, column), '')
                 for name in atoms if table else ():
                     if (table, name) not in own and (

@@ -62,7 +62,7 @@ class PackageTest(base.BaseTestCase):
         shared = {name.partition(SHARE)[2] for name in names if SHARE in name}
         self.assertLessEqual({
             'ovn-network-agent.conf.sample', 'port-forwards.yaml.sample',
-            'network-peers.yaml.sample',
+            'network-peers.yaml.sample', 'egress-ips.yaml.sample',
             'oslo-config-generator/ovn-network-agent.conf',
             'contrib/systemd/ovn-network-agent.service'}, shared)
         # Whatever else contrib/ has is there, too.

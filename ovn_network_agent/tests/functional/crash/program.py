@@ -67,7 +67,7 @@ def _kill(victim):
         signal.pause()
 
 
-def _half(delta):
+def half(delta):
     """The first half of each part of a delta, rounded down."""
     return base.Delta(*(part[:len(part) // 2] for part in (
         delta.create, delta.update, delta.delete)))
@@ -88,7 +88,7 @@ def mortal(backend):
             _kill(order['victim'])
             return real(delta)
         if order['moment'] == WITHIN and len(delta) > 1:
-            real(_half(delta))
+            real(half(delta))
             _kill(order['victim'])
         failures = real(delta)
         _kill(order['victim'])

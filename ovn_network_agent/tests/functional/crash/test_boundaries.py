@@ -31,6 +31,9 @@ from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 # Backends that have nothing to do here, and why.
 IDLE = {'bfd_timers': 'no option [ovn] bfd_* is set',
+        'egress': 'no file has egress addresses',
+        'egress_nft': 'no machine has an egress address',
+        'egress_networks': 'no machine has an egress address',
         'evpn_instance': 'no network has a VNI',
         'neighbour': 'the veth pair needs a VRF',
         'neighbour_proxy': 'no machine is on a provider network',

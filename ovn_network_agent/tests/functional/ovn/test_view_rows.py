@@ -13,6 +13,7 @@
 """Routes, rows of others and rows with mistakes, in the view."""
 
 from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import view_base
 from ovn_network_agent.tests.functional.ovn import views
@@ -43,6 +44,40 @@ class RowsTest(view_base.ViewTestCase):
         self.eventually(used, 'a router')
         self.cloud.remove_router('r2')
         self.eventually(lambda: not used(), 'it is gone')
+
+    def test_rows_of_egress_addresses(self):
+        """An egress address is announced, the address of a machine is not.
+
+        Nor is a machine a network of tenants, whose packets are dropped.
+        """
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_nat('r1', '198.51.100.1', '10.0.0.0/24', 'snat')
+        eyes = self.eyes()
+        before = eyes.router('r1')
+
+        def announced():
+            return {each.address for each in eyes.addresses('r1').values()}
+        marks = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+                 ownership.EXT_ID_EGRESS: 'shop'}
+        for external, machine, more in (
+                ('198.51.100.50', '10.0.0.5', {}),
+                ('10.0.0.6', '10.0.0.6', {
+                    ownership.EXT_ID_EGRESS_ADDRESS: '203.0.113.50',
+                    ownership.EXT_ID_EGRESS_CHASSIS: HERE})):
+            self.nb.transact(
+                ovsdb.insert('NAT', 'nat', type='snat', external_ip=external,
+                             logical_ip=machine,
+                             external_ids=ovsdb.ovsdb_dict({**marks, **more})),
+                ovsdb.mutate('Logical_Router', {'name': 'neutron-r1'}, 'nat',
+                             'insert', ['named-uuid', 'nat']))
+        self.eventually(lambda: '198.51.100.50' in announced(), announced)
+        self.assertEqual({'198.51.100.1', '198.51.100.50'}, announced())
+        self.assertEqual(before, eyes.router('r1'))
+        # It is as any other row without the mark.
+        self.nb.transact(ovsdb.update(
+            'NAT', {'external_ip': '10.0.0.6'},
+            external_ids=ovsdb.ovsdb_dict({})))
+        self.eventually(lambda: '10.0.0.6' in announced(), announced)
 
     def test_a_malformed_nat_row_costs_only_itself(self):
         """Trap T19."""

@@ -165,7 +165,7 @@ class UnusableTest(base.ProgramTestCase):
         self.declare(package, {GROUP: {name: f'{module}:{target}'}})
 
     def test_missing(self):
-        self.refused('anycast', 'evpn, fip_route, gateway_drain, '
+        self.refused('anycast', 'egress_ip, evpn, fip_route, gateway_drain, '
                      'load_balancer, network_peer, port_forward, '
                      'provider_port, tenant_network, veth_leak',
                      drivers='fip_route,anycast')

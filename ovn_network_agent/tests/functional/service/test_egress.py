@@ -81,6 +81,23 @@ class RouterTest(egress.EgressTestCase):
             self.leave(*wanted)
         self.well(agent)
 
+    def test_a_lost_mark_withdraws_nothing(self):
+        self.cloud.add_ports('net1', a=['10.0.1.5'], b=['10.0.1.6'])
+        self.put(SHOP)
+        agent = self.agent()
+        wanted = [('shop', '10.0.1.5', '198.51.100.50'),
+                  ('shop', '10.0.1.6', '198.51.100.50')]
+        self.leave(*wanted)
+        self.well(agent)
+        kept = {key for key, row in self.ours().items()
+                if row['logical_ip'] == '10.0.1.6'}
+        self.nb.transact(ovsdb.update(
+            'NAT', {'logical_ip': '10.0.1.5'},
+            external_ids=ovsdb.ovsdb_dict({})))
+        self.leave(*wanted)
+        self.assertLess(kept, self.ours().keys())
+        self.well(agent)
+
     def test_an_update_of_the_router_in_neutron(self):
         """Neutron takes a SNAT row that it does not know for a change.
 
@@ -328,3 +345,27 @@ class HostTest(egress.EgressTestCase):
         self.publish(cloud.OTHER, None)
         self.become()
         self.degraded(agent, 'offers no networks')
+
+
+class FileTest(egress.EgressTestCase):
+
+    def test_a_file_in_doubt_withdraws_nothing(self):
+        self.cloud.add_ports('net1', a=['10.0.1.5'])
+        self.put(SHOP)
+        agent = self.agent()
+        wanted = ('shop', '10.0.1.5', '198.51.100.50')
+        self.leave(wanted)
+        self.well(agent)
+        before = self.nb.content()
+        for text, part in (('', 'one key'), ('[', 'no YAML')):
+            self.write(text)
+            self.degraded(agent, part)
+            self.degraded(agent, 'the egress addresses of the file stay as '
+                          'they were')
+            self.assertEqual(before, self.nb.content())
+        # A bad entry costs itself.
+        self.put({**SHOP, 'name': '1'}, {**SHOP, 'name': 'other'})
+        self.leave(('other', *wanted[1:]))
+        self.degraded(agent, 'line 1: egress_ips[0].name = "1": is no name')
+        self.put({**SHOP, 'name': 'other'})
+        self.well(agent)

@@ -215,8 +215,14 @@ class PlacesTest(base.BaseTestCase):
         self.file('198.51.100.50', '198.51.100.51')
         self.assertEqual([('r1', '198.51.100.51'), ('r2', '198.51.100.50')],
                          self.cloud.places())
-        # Not what is of another object, or a row of somebody else.
+        # A row that has lost its mark withdraws nothing.
+        self.cloud.ours('nat2', 'r2', 'a', '198.51.100.50', '10.0.2.6')
         self.cloud.put('NAT', 'nat', external_ids={})
+        self.assertEqual([('r1', '198.51.100.51'), ('r2', '198.51.100.50')],
+                         self.cloud.places())
+        # Not what is a row of somebody else.
+        self.cloud.put('NAT', 'nat2', external_ids={},
+                       logical_ip='10.0.2.0/24')
         places = dict(self.cloud.places())
         self.assertEqual({'198.51.100.51'}, {
             each for each in places.values() if each[0] == '1' and

@@ -12,6 +12,8 @@
 
 """The file of egress addresses: what it says, and what becomes of it."""
 
+import os
+
 from oslotest import base
 
 from ovn_network_agent import iptext
@@ -20,6 +22,8 @@ from ovn_network_agent.files import flaws
 from ovn_network_agent.ovn import egress_file
 from ovn_network_agent.tests.unit.ovn import egress
 
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
+                                    *[os.pardir] * 4))
 UUID = '0d1b6a2e-7c44-4c1f-9a52-5f0c9b1f6a11'
 SELECTS = {
     '{router: r1}': {'router': 'r1'},
@@ -128,6 +132,13 @@ class ContentTest(base.BaseTestCase):
             self.assertIn(f'{egress.FILE}, line 3: egress_ips[1]{path}', flaw)
             self.assertIn(part, flaw)
             self.assertIn('; this egress address is left out', flaw)
+
+    def test_the_sample_can_be_used_as_it_is(self):
+        with open(os.path.join(ROOT, 'etc', 'ovn-network-agent',
+                               'egress-ips.yaml.sample')) as opened:
+            found = egress.parsed(opened.read())
+        self.assertEqual(((), {*model.EgressMode}), (found.flaws, {
+            each.mode for each in found.rows.values()}))
 
     def test_none(self):
         self.assertEqual({}, egress.parsed('egress_ips: []').rows)

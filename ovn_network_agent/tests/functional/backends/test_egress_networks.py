@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend egress_networks on a real database."""
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import egress_networks
+from ovn_network_agent.tests.functional.backends import bfd
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.unit import world
+
+HERE, OTHER, DEAD = bfd.HERE, bfd.OTHER, bfd.DEAD
+KEY = ownership.EXT_ID_EGRESS_NETWORKS
+NETWORKS = ('2001:db8:7::5/64', '203.0.113.5/24')
+TEXT = ' '.join(NETWORKS)
+
+
+class BackendTest(bfd.Row, base.OvsdbTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.eyes_ = self.eyes()
+        self.dead = set()
+
+    def agent(self, chassis=HERE):
+        made = egress_networks.EgressNetworksBackend(world.conf(
+            ovn__transaction_timeout=5))
+        made.attach(backends.Context(
+            self.eyes_.databases, frozenset, lambda: chassis,
+            lambda: frozenset(ownership.Owner(chassis=name)
+                              for name in self.dead)))
+        return made
+
+    def wanted(self, chassis=HERE, networks=NETWORKS):
+        return resources.EgressNetworks(chassis, networks)
+
+    def create(self, agent, *wanted):
+        self.assertEqual({}, agent.apply(backends.Delta(create=wanted)))
+
+    def delete(self, agent, *unwanted):
+        self.assertEqual({}, agent.apply(backends.Delta(delete=unwanted)))
+
+    def found(self, agent):
+        self.synchronise(self.eyes_)
+        return agent.read(frozenset())
+
+    def test_two_agents(self):
+        self.add_row()
+        one, two = self.agent(), self.agent(OTHER)
+        self.create(one, self.wanted())
+        self.create(two, self.wanted(OTHER, NETWORKS[:1]))
+        self.assertEqual({KEY + HERE: TEXT, KEY + OTHER: NETWORKS[0]},
+                         self.marks())
+        self.assertEqual([self.wanted()], self.found(one))
+        self.assertEqual([self.wanted(OTHER, NETWORKS[:1])],
+                         self.found(two))
+        self.assertEqual({}, one.apply(backends.Delta(update=((
+            self.wanted(), self.wanted(networks=NETWORKS[1:])),))))
+        self.assertEqual([self.wanted(networks=NETWORKS[1:])],
+                         self.found(one))
+        for _twice in range(2):
+            self.delete(one, self.wanted())
+        self.assertEqual({KEY + OTHER: NETWORKS[0]}, self.marks())
+        self.assertEqual([], self.found(one))
+
+    def test_without_the_row(self):
+        failed = self.agent().apply(backends.Delta(create=(self.wanted(),)))
+        self.assertIn('NB_Global', failed[self.wanted().ref])
+
+    def test_words_that_are_no_networks(self):
+        self.add_row()
+        self.set_marks({KEY + HERE: 'x ' + TEXT + ' 10.0.0.0/33'})
+        self.assertEqual([self.wanted()], self.found(self.agent()))
+
+    def test_a_chassis_that_is_gone_for_good(self):
+        """Its entry goes with the next change of another one."""
+        self.add_row()
+        self.set_marks({KEY + DEAD: TEXT, KEY + OTHER: TEXT})
+        agent = self.agent()
+        self.create(agent, self.wanted())
+        self.dead = {DEAD, OTHER}
+        found, = self.found(agent)
+        self.assertEqual({DEAD, OTHER}, set(found.gone))
+        self.assertNotEqual(self.wanted(), found)
+        # The server has the row of one of them.
+        self.assertEqual({}, agent.apply(backends.Delta(update=((
+            found, self.wanted()),))))
+        self.assertEqual({KEY + HERE: TEXT, KEY + OTHER: TEXT}, self.marks())
+
+    def set_marks(self, marks):
+        """External_ids as somebody else has written them."""
+        self.nb.transact({
+            'op': 'mutate', 'table': 'NB_Global', 'where': [],
+            'mutations': [['external_ids', 'insert',
+                           ['map', [list(each) for each in marks.items()]]]]})
+        self.synchronise(self.eyes_)

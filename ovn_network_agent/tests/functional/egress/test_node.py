@@ -1,0 +1,170 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend egress_nft and the other objects on a node: drift, and repair."""
+
+import queue
+import subprocess
+
+from lab import waiting
+from ovn_network_agent import notices
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import egress_nft
+from ovn_network_agent.nft import egress
+from ovn_network_agent.tests.functional.egress import base
+
+TABLE = resources.EgressTable('ip', egress.digest('ip'))
+MACHINE = resources.EgressMachine('ip', base.MACHINE[4], 'out0')
+SOURCE = resources.EgressSource('ip', base.MACHINE[4], 'out0', base.EGRESS[4])
+ALL = (TABLE, MACHINE, SOURCE)
+
+
+def nft(text):
+    subprocess.run(['nft', '-f', '-'], input=text, text=True, check=True)
+
+
+class TableTest(base.EgressTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.backend = egress_nft.EgressNftBackend(self.conf)
+        self.addCleanup(self.backend.close)
+
+    def found(self):
+        return set(self.backend.read(frozenset(r.ref for r in ALL)))
+
+    def test_life(self):
+        self.create(self.backend, TABLE, MACHINE)
+        self.create(self.backend, SOURCE)
+        self.assertEqual(set(ALL), self.found())
+        self.create(self.backend, *ALL)
+        self.assertEqual(set(ALL), self.found())
+        other = resources.EgressSource(*SOURCE.key, '203.0.113.78')
+        self.change(self.backend, update=((SOURCE, other),))
+        self.assertEqual({TABLE, MACHINE, other}, self.found())
+        self.change(self.backend, delete=(other,))
+        self.assertEqual({TABLE, MACHINE}, self.found())
+        self.change(self.backend, delete=(MACHINE, TABLE))
+        self.change(self.backend, delete=(MACHINE, TABLE))
+        self.assertEqual(set(), self.found())
+
+    def test_a_changed_table_is_loaded_anew(self):
+        self.create(self.backend, *ALL)
+        for change in (f'add rule ip {egress.TABLE} sources counter',
+                       f'flush chain ip {egress.TABLE} untranslated',
+                       f'flush chain ip {egress.TABLE} loaded'):
+            nft(change)
+            altered, = self.found() - {MACHINE, SOURCE}
+            self.assertNotEqual(TABLE, altered)
+            self.change(self.backend, update=((altered, TABLE),))
+            self.assertEqual(set(ALL), self.found(), change)
+
+    def test_elements_of_others(self):
+        self.create(self.backend, *ALL)
+        nft(f'add element ip {egress.TABLE} machines {{ 10.9.9.9 . "x" }}')
+        stray, = self.found() - set(ALL)
+        self.change(self.backend, delete=(stray,))
+        self.assertEqual(set(ALL), self.found())
+
+    def test_a_bad_item_costs_only_itself(self):
+        bad = resources.EgressSource('ip', base.OTHER[4], 'out0', 'x')
+        failed = self.backend.apply(backends.Delta(
+            create=(TABLE, MACHINE, SOURCE, bad)))
+        self.assertEqual([bad.ref], list(failed))
+        self.assertEqual(set(ALL), self.found())
+
+    def test_the_watch(self):
+        woken = queue.SimpleQueue()
+        self.backend.attach(backends.Context(
+            wake=lambda by, stale: woken.put(stale)))
+        self.create(self.backend, *ALL)
+        self.assertTrue(woken.empty())
+        nft(f'delete element ip {egress.TABLE} addresses '
+            f'{{ {base.MACHINE[4]} . "out0" : {base.EGRESS[4]} }}')
+        self.assertEqual((notices.EGRESS_NFT,), woken.get(timeout=10))
+        self.assertEqual({TABLE, MACHINE}, self.found())
+
+
+class NodeTest(base.EgressTestCase):
+
+    def test_drift(self):
+        """What another program removes is there again after a pass."""
+        self.run_pass(self.host(), self.host(6))
+        before = self.node()
+        for change in (
+                ['nft', 'delete', 'table', 'ip', egress.TABLE],
+                ['ip', 'rule', 'del', 'pref', str(ownership.EGRESS_OUT)],
+                ['ip', '-6', 'rule', 'del', 'pref',
+                 str(ownership.EGRESS_DROP)],
+                ['ip', 'route', 'flush', 'table',
+                 str(ownership.EGRESS_BACK_TABLE)],
+                ['ip', 'address', 'del', base.EGRESS[4] + '/32', 'dev',
+                 'out0']):
+            subprocess.run(change, check=True)
+            self.assertNotEqual(before, self.node(), change)
+            self.run_pass(self.host(), self.host(6))
+            self.assertEqual(before, self.node(), change)
+
+    def test_routes_follow_the_link(self):
+        self.run_pass(self.host())
+        table = ownership.EGRESS_TABLES[
+            self.shown('link show out0')[0]['ifindex']]
+        before = self.routes(table)
+        self.ip('route add 198.18.0.0/24 via 203.0.113.1')
+        self.ip('route del 203.0.114.0/24')
+        self.run_pass(self.host())
+        self.assertEqual({*before, '198.18.0.0/24'} - {'203.0.114.0/24'},
+                         set(self.routes(table)))
+
+    def test_the_hosts_on_the_link_hear_of_it(self):
+        """They send to the new node without a question of their own."""
+        wrong = '02:00:00:00:00:99'
+        self.outside.sh(f'''
+            ip neighbour add {base.EGRESS[4]} lladdr {wrong} dev outside \\
+                nud reachable
+            ip neighbour add {base.EGRESS[6]} lladdr {wrong} dev outside \\
+                nud reachable
+            echo 1 > /proc/sys/net/ipv4/neigh/outside/locktime''')
+        self.run_pass(self.host(), self.host(6))
+        mac = self.shown('link show out0')[0]['address']
+        for address in base.EGRESS.values():
+            waiting.wait_until(
+                f'{address} has {mac}', lambda address=address: mac in
+                self.outside.run('ip', 'neighbour', 'show', address))
+
+    def test_the_node_does_not_use_the_address(self):
+        self.run_pass(self.host(), self.host(6))
+        waiting.wait_until('no duplicate was found', lambda: 'tentative' not
+                           in self.ip('-6 address show dev out0'))
+        for target in base.NEAR.values():
+            source = self.shown(f'route get {target}')[0]['prefsrc']
+            self.assertNotIn(source, base.EGRESS.values())
+
+    def test_stale_objects_of_a_former_run_go(self):
+        before = self.node()
+        self.run_pass(self.host(), self.host(6))
+        self.agent()
+        self.run_pass()
+        self.assertEqual(before, self.node())
+
+    def node(self):
+        """Addresses, rules and routes of the node, and its tables of nft."""
+        return [*(sorted(line.strip() for line in self.ip(
+            command).splitlines() if 'kernel' not in line) for command in (
+                '-N rule show', '-6 -N rule show',
+                '-4 -N route show table all', '-6 -N route show table all',
+                '-4 -o address show dev out0')),
+            sorted(subprocess.run(
+                ['nft', '-s', 'list', 'ruleset'], check=True, text=True,
+                capture_output=True).stdout.split('\n}\n'))]

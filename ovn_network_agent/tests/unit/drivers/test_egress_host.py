@@ -1,0 +1,154 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Driver egress_ip: what a node translates itself."""
+
+import dataclasses
+
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.nft import egress
+from ovn_network_agent.tests.unit import world
+
+EGRESS, MACHINE, VIA = '203.0.113.77', '10.0.1.9', '198.51.100.1'
+TABLE, WAY_BACK = ownership.EGRESS_TABLES[7], ownership.EGRESS_BACK_TABLE
+LINK = model.Link('eth1', 7, resources.MAIN_TABLE,
+                  addresses=('2001:db8:7::5/64', '203.0.113.5/24'),
+                  routes=(('0.0.0.0/0', '203.0.113.1'),
+                          ('2001:db8:8::/64', 'fe80::1'),
+                          ('203.0.113.0/24', '')))
+
+
+def host(**values):
+    return model.EgressHost(**{
+        'name': 'firewall', 'address': EGRESS, 'chassis': world.CHASSIS,
+        'machine': MACHINE, 'router': 'r-1', 'called': 'router one',
+        'port': 'lrp-1', 'mac': 'fa:16:3e:00:00:01', 'via': VIA,
+        'segments': (('physnet0', 0), ('physnet1', 7)), **values})
+
+
+def drop(source=MACHINE + '/32', device='br-ex.7'):
+    return resources.EgressDrop(ownership.EGRESS_DROP, resources.BLACKHOLE,
+                                src=source, iif=device)
+
+
+class EgressHostTest(base.BaseTestCase):
+
+    def wanted(self, subject=None, links=(LINK,), options=None, **node):
+        self.node = world.node(links=links, egress=True, **node)
+        driver = world.driver('egress_ip', world.conf(**{
+            'drivers': ['egress_ip'], 'frr__vrf_name': '', **(options or {})}))
+        return list(driver.resources(subject or self.node, self.node))
+
+    def problem(self, subject=None, **values):
+        """What is wanted beside the drop: nothing but the reason."""
+        kept, problem = self.wanted(subject or host(**values))
+        self.assertEqual(drop(), kept)
+        self.assertEqual((MACHINE,), problem.addresses)
+        return problem.text
+
+    def test_ipv4(self):
+        found = self.wanted(host())
+        self.assertEqual([
+            drop(), resources.EgressTable('ip', egress.digest('ip')),
+            resources.EgressMachine('ip', MACHINE, 'eth1'),
+            resources.EgressSource('ip', MACHINE, 'eth1', EGRESS),
+            resources.EgressAddress('eth1', EGRESS + '/32'),
+            resources.Sysctl('net/ipv4/conf/eth1/forwarding', '1'),
+            resources.EgressRoute(TABLE, '0.0.0.0/0', 'eth1', '203.0.113.1'),
+            resources.EgressRoute(TABLE, '203.0.113.0/24', 'eth1'),
+            resources.Rule(ownership.EGRESS_OUT, TABLE, src=MACHINE + '/32',
+                           iif='br-ex.7'),
+            resources.Neighbour('br-ex.7', VIA, '',
+                                lladdr='fa:16:3e:00:00:01'),
+            resources.EgressRoute(WAY_BACK, MACHINE + '/32', 'br-ex.7', VIA),
+            resources.Rule(ownership.EGRESS_BACK, WAY_BACK,
+                           dst=MACHINE + '/32', iif='eth1')], found)
+
+    def test_what_drops_is_first_and_last(self):
+        found = {each.kind: each for each in self.wanted(host())}
+        guards = [each.ref for each in found.values()
+                  if each.stage is resources.Stage.GUARD]
+        self.assertEqual(3, len(guards))
+        out, = (each for each in self.wanted(host())
+                if each.stage is resources.Stage.RULE and each.src)
+        self.assertCountEqual(guards, out.requires)
+
+    def test_ipv6_in_a_vrf(self):
+        link = model.Link('eth1', 7, 10, 'vrf-provider', LINK.addresses,
+                          LINK.routes)
+        found = self.wanted(host(
+            address='2001:db8:7::77', machine='fd01::9', via='2001:db8:5::1'),
+            (link,))
+        self.assertEqual(
+            ['vrf-provider'], [each.iif for each in found
+                               if isinstance(each, resources.Rule) and
+                               each.dst])
+        self.assertEqual(
+            [(TABLE, '2001:db8:8::/64'), (WAY_BACK, 'fd01::9/128')],
+            [each.key for each in found
+             if isinstance(each, resources.EgressRoute)])
+        self.assertIn(resources.Sysctl(
+            'net/ipv6/conf/eth1/ndisc_notify', '1'), found)
+
+    def test_another_node_only_drops(self):
+        self.assertEqual([drop()], self.wanted(host(chassis='other')))
+        self.assertEqual([], self.wanted(host(
+            chassis='other', segments=(('physnet0', 0),))))
+
+    def test_a_stop_keeps_the_drop(self):
+        kept, = self.wanted(host(), phase=model.Phase.STOPPED)
+        self.assertEqual((drop().ref, True), (kept.of, kept.theirs))
+
+    def test_problems(self):
+        self.assertIn('database has a machine with the same address',
+                      self.problem(taken_by='database'))
+        self.assertIn('no gateway port', self.problem(via=''))
+        # An address of the link itself is none that it can get.
+        for address in ('192.0.2.1', '203.0.113.5'):
+            self.assertIn('no link of this node',
+                          self.problem(address=address))
+        found, = self.wanted(host(segments=(('physnet0', 0),)))
+        self.assertIn('ovn-bridge-mappings', found.text)
+        crowded = model.Link('eth1', 7, 254, '', LINK.addresses, (), True)
+        _drop, found = self.wanted(host(), (crowded,))
+        self.assertIn('eth1 has more routes', found.text)
+
+    def test_the_entry_in_nb(self):
+        wanted = [resources.EgressNetworks(world.CHASSIS, LINK.addresses)]
+        self.assertEqual(wanted, self.wanted())
+        self.assertEqual(wanted, self.wanted(drains=frozenset(['r-1'])))
+        for values in ({'drains': frozenset([model.ALL])},
+                       {'phase': model.Phase.DRAINING},
+                       {'phase': model.Phase.STOPPED},
+                       {'phase': model.Phase.RESTORING, 'chassis': ''},
+                       {'links': ()}):
+            self.assertEqual([], self.wanted(**values), values)
+        driver = world.driver('egress_ip', world.conf(drivers=['egress_ip']))
+        node = world.node(links=(LINK,))
+        self.assertEqual([], list(driver.resources(node, node)))
+
+    def test_without_a_leak_tenants_are_kept_in(self):
+        router = world.router(nats=(world.fip(
+            VIA, type='snat', logical_ip='10.0.1.0/24'),)).bare
+        wanted = [drop('10.0.1.0/24', 'br-ex')]
+        self.assertEqual(wanted, self.wanted(router))
+        self.assertEqual([], self.wanted(router, options={
+            'frr__vrf_name': 'vrf-provider',
+            'drivers': ['egress_ip', 'veth_leak']}))
+        group = world.group(world.router())
+        self.assertEqual(wanted, self.wanted(dataclasses.replace(
+            group, ports=tuple(dataclasses.replace(
+                port, tenants=('10.0.1.0/24',)) for port in group.ports))))

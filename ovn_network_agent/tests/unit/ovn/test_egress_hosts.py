@@ -1,0 +1,159 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The machines that nodes translate, from rows of NB."""
+
+from oslotest import base
+from ovs.db import data
+from ovs.db import types as ovs_types
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent.ovn import egress_hosts
+from ovn_network_agent.ovn import sources
+from ovn_network_agent.tests.unit.ovn import egress
+from ovn_network_agent.tests.unit.ovn import peers
+
+NUMBERS = ovs_types.Type.from_json(
+    {'key': 'integer', 'min': 0, 'max': 'unlimited'})
+HERE = 'gw1'
+
+
+def marks(name='firewall', address='203.0.113.77', chassis=HERE):
+    return {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+            ownership.EXT_ID_EGRESS: name,
+            ownership.EXT_ID_EGRESS_ADDRESS: address,
+            ownership.EXT_ID_EGRESS_CHASSIS: chassis}
+
+
+class EgressHostsTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.tables = {'nb': {}, 'sb': {}}
+        for database, table in egress_hosts.EgressHosts.INDEXES:
+            self.tables[database][table] = {}
+        self.made = sources.Sources([egress_hosts.EgressHosts()])
+        self.dirty = {}
+        self.uplink('r1', '198.51.100.1/24', '2001:db8:5::1/64', vlan=7)
+
+    def put(self, table, name, /, **columns):
+        database = 'sb' if table == 'Port_Binding' else 'nb'
+        uuid = egress.uuid_of(name)
+        if columns:
+            tag = columns.pop('tag', None)
+            row = peers.row(0, **columns)
+            row.uuid = uuid
+            if tag:
+                row._data['tag'] = data.Datum.from_python(
+                    NUMBERS, [tag], lambda each: each)
+            self.tables[database][table][uuid] = row
+        else:
+            self.tables[database][table].pop(uuid)
+        self.dirty.setdefault((database, table), set()).add(uuid)
+        return uuid
+
+    def uplink(self, router, *networks, vlan=0, nat=()):
+        """A router with a gateway port in a provider network."""
+        lrp = f'lrp-{router}'
+        port = self.put('Logical_Router_Port', lrp, name=lrp,
+                        mac='FA:16:3E:00:00:01', networks=list(networks),
+                        gateway_chassis=[peers.key(9)])
+        inner = self.put('Logical_Router_Port', lrp + '-in',
+                         name=lrp + '-in', mac='', networks=['10.0.1.1/24'])
+        self.put('Logical_Router', router, name='neutron-' + router,
+                 external_ids={'neutron:router_name': router},
+                 ports=[inner, port], nat=list(nat))
+        place = egress.uuid_of('datapath')
+        self.put('Port_Binding', 'patch-' + lrp, type='patch',
+                 options={'peer': lrp}, datapath=[place])
+        self.put('Port_Binding', 'provnet', type='localnet', tag=vlan,
+                 options={'network_name': 'physnet1'}, datapath=[place])
+
+    def nat(self, name, router='r1', machine='10.0.1.9', external_ids=None,
+            **columns):
+        return self.put('NAT', name, type='snat', logical_ip=machine,
+                        external_ip=machine,
+                        external_ids=external_ids or marks(), **columns)
+
+    def found(self):
+        dirty, self.dirty = self.dirty, {}
+        subjects = self.made.update(self.tables, dirty, False)
+        return sorted((each for alone in subjects[model.EgressHost].values()
+                       for each in alone.values()),
+                      key=lambda each: (each.router, each.machine))
+
+    def test_both_families(self):
+        rows = [self.nat('one'), self.nat(
+            'two', machine='fd01::9', external_ids=marks(
+                address='2001:db8:7::77'))]
+        self.uplink('r1', '198.51.100.1/24', '2001:db8:5::1/64', vlan=7,
+                    nat=rows)
+        four, six = self.found()
+        self.assertEqual(model.EgressHost(
+            'firewall', '203.0.113.77', HERE, '10.0.1.9',
+            str(egress.uuid_of('r1')), four.called, 'lrp-r1',
+            'fa:16:3e:00:00:01', '198.51.100.1', (('physnet1', 7),)), four)
+        self.assertIn('r1', four.called)
+        self.assertEqual(('fd01::9', '2001:db8:5::1'), (six.machine, six.via))
+        self.assertEqual((), self.made.problems)
+
+    def test_rows_of_others(self):
+        self.uplink('r1', '198.51.100.1/24', nat=[
+            self.nat('one', external_ids={'a': 'b'}),
+            self.nat('two', external_ids={
+                ownership.EXT_ID_EGRESS_CHASSIS: HERE})])
+        self.assertEqual([], self.found())
+
+    def test_no_router_and_no_port(self):
+        row = self.nat('one')
+        self.assertEqual([], self.found())
+        self.uplink('r1', '2001:db8:5::1/64', nat=[row])
+        self.assertEqual([('', ())], [
+            (each.via, each.segments) for each in self.found()])
+        self.uplink('r1', '198.51.100.1/24', nat=[row])
+        self.assertEqual(['198.51.100.1'], [
+            each.via for each in self.found()])
+        self.put('NAT', 'one')
+        self.assertEqual([], self.found())
+
+    def test_two_machines_with_one_address(self):
+        self.uplink('r2', '198.51.100.2/24', nat=[self.nat(
+            'two', external_ids=marks('database'))])
+        self.uplink('r1', '198.51.100.1/24', nat=[self.nat('one')])
+        taken = {each.name: each.taken_by for each in self.found()}
+        self.assertEqual({'database': '', 'firewall': 'database'}, taken)
+        # On two nodes, each has its own.
+        self.nat('two', external_ids=marks('database', chassis='gw2'))
+        self.assertEqual({''}, {each.taken_by for each in self.found()})
+
+    def test_a_bad_row_costs_itself(self):
+        self.uplink('r1', '198.51.100.1/24', nat=[
+            self.nat('one'), self.nat('two', machine='10.0.1.8',
+                                      external_ids=marks(address='x'))])
+        self.assertEqual(['10.0.1.9'], [
+            each.machine for each in self.found()])
+        problem, = self.made.problems
+        self.assertIn(str(egress.uuid_of('two')), problem)
+
+    def test_the_chosen_port(self):
+        row = self.nat('one')
+        self.uplink('r1', '198.51.100.1/24', nat=[row])
+        other = self.put('Logical_Router_Port', 'a', name='a', mac='',
+                         networks=['192.0.2.1/24'],
+                         gateway_chassis=[peers.key(9)])
+        self.put('Logical_Router', 'r1', name='r1', external_ids={'a': 'b'},
+                 nat=[row], ports=[egress.uuid_of('lrp-r1'), other])
+        for chosen, port in (([], 'a'), ([egress.uuid_of('lrp-r1')],
+                                         'lrp-r1')):
+            self.nat('one', gateway_port=chosen)
+            self.assertEqual([port], [each.port for each in self.found()])

@@ -130,7 +130,8 @@ class PhaseTest(gateways.ReconcilerTestCase):
         """Without the name, none of the rows in NB is the node's own."""
         gateway = self.gateway()
         gateway.run(prune=False, chassis='', hostname='')
-        rows = {'advertised', 'bfd_timers', 'gateway_priority', 'northbound'}
+        rows = {'advertised', 'bfd_timers', 'egress_networks',
+                'gateway_priority', 'northbound'}
         for named, expected in ({}, rows), ({}, set()), (
                 {'hostname': 'other'}, rows):
             gateway.world.reads.clear()

@@ -51,7 +51,7 @@ class PeersFileTest(base.BaseTestCase):
 
     def test_a_change_is_in_force_within_a_second(self):
         """Two looks have to find the same."""
-        self.assertLess(2 * peers_file._INTERVAL, 1)
+        self.assertLess(2 * rows_files._INTERVAL, 1)
 
     def test_a_bad_entry_does_not(self):
         conf = self.conf(GOOD + ', 7, {name: y}]')

@@ -246,6 +246,11 @@ class View:
                     before = self._complete(
                         self._build(nb, sb, phase, unknown, False, None))
                 now = self._build(nb, sb, phase, unknown, full, again)
+                if self.last is None and self._local.lacks_routes(
+                        self._egress(now)):
+                    # What a former run has left is in use.
+                    self._local.read_links(self._egress(now), False)
+                    now = self._build(nb, sb, phase, unknown, full, again)
                 self._have_machines()
                 now = self._complete(now)
                 if again is not None:
@@ -263,7 +268,7 @@ class View:
                 self._tell_doubled(self._builder.doubled)
                 self.last, self.viewed = now, viewed
                 self._dirty, self._whole = {}, False
-                if self._local.lacks_routes(self._egress()):
+                if self._local.lacks_routes(self._egress(now)):
                     self._wake('this node has got other egress addresses')
         except (connection.Unavailable, own_chassis.Unknown) as e:
             raise NotReady(str(e)) from e
@@ -499,15 +504,17 @@ class View:
         if (full or not self._local.has_devices or
                 self._local.kernel.news.poll(0)):
             self._local.read_devices()
-        self._local.read_links(self._egress(), full)
+        self._local.read_links(self._egress(self.last), full)
 
-    def _egress(self) -> Iterator[str]:
+    @staticmethod
+    def _egress(view: model.Snapshot | None) -> Iterator[str]:
         """The egress addresses that this node translates to."""
-        known = self.last.subjects.get(model.EgressHost) if self.last else None
-        for alone in (known or {}).values():
+        if view is None:
+            return
+        for alone in view.subjects.get(model.EgressHost, {}).values():
             for host in alone.values():
                 if (isinstance(host, model.EgressHost) and
-                        host.chassis == self.chassis):
+                        host.chassis == view.node.chassis):
                     yield host.address
 
     def close(self) -> None:

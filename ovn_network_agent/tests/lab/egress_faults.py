@@ -41,6 +41,7 @@ class Faults:
         """With connections by all objects, and one of another machine."""
         agent = self.cloud.agents['gw1']
         with self.connected() as running:
+            self.addCleanup(agent.ctl, 'undrain', '--wait')
             agent.ctl('drain', '--wait')
             self.compare('drained', running)
         self.wait_rows(self.rows_of('gw2'))

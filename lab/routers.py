@@ -178,6 +178,22 @@ class Routers:
         self.nb.transact(write)
         return router
 
+    def add_gateway(self, router, provider, priorities):
+        """A further gateway port of a router, in another provider network.
+
+        :param provider: :class:`Network`
+        :param priorities: dict of node name to gateway priority
+        :returns: the router with this port, :class:`Router`
+        """
+        gw_port = new_uuid()
+        made = dataclasses.replace(
+            router, address=self.allocate(provider), lrp='lrp-' + gw_port,
+            mac=self._mac(), provider=provider)
+        self.nb.transact(lambda txn, tables: self._gateway(
+            txn, tables, made, gw_port, find_one(
+                tables, 'Logical_Router', name=router.row_name), priorities))
+        return made
+
     def _router_row(self, txn, tables, router, gw_port):
         return insert(
             txn, tables, 'Logical_Router', name=router.row_name,

@@ -30,6 +30,7 @@ from ovn_network_agent.ovn import egress_health
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import egress_question
 
@@ -66,8 +67,8 @@ def of_agent(conf, drivers, backends, databases, watchdog, stopping):
     locks = [each.lock for each in backends
              if each.name == _BACKEND and each.lock]
     return EgressProbe(conf, databases,
-                       lambda: any(each.is_held for each in locks), watchdog,
-                       stopping)
+                       lambda: lock_state.State.HELD in [
+                           each.ask(0) for each in locks], watchdog, stopping)
 
 
 class Findings:
@@ -89,7 +90,7 @@ class EgressProbe(base.Observer):
     :param databases: function without arguments that returns a dict of 'nb',
         'sb' and 'ovs' to :class:`ovsdb.connection.Database`
     :param writes: function without arguments that returns whether this agent
-        writes the rows of egress addresses
+        writes the rows of egress addresses; asks for that
     :param watchdog: :class:`runtime.watchdog.Watchdog`
     :param stopping: see :func:`of_agent`
     :ivar table: :class:`Findings`
@@ -214,13 +215,19 @@ class EgressProbe(base.Observer):
             before[address].stop()
 
     def _look(self):
-        """A round of questions, if this agent writes the rows."""
-        if not self._writes():
-            self._note(egress_health.Health())
+        """A round of questions, if this agent writes the rows.
+
+        Where nodes offer networks, one agent has to be the writer before there
+        is anything to write: all rows may be in place when agents start.
+        """
+        if self._agent_stops():
             return
         databases = self._databases()
         with databases['nb'].rows() as nb, databases['sb'].rows() as sb:
             targets = egress_health.targets(nb, sb)
+        if not targets or not self._writes():
+            self._note(egress_health.Health())
+            return
         try:
             context = self._files and self._files.context()
         except tls.BadFile as error:

@@ -247,6 +247,10 @@ class OfRouter:
         self._tenants: dict[Uuid, ipaddress.IPv4Network] = {}
         self._problems: dict[Uuid, tuple[str, ...]] = {}
         self._distributed = 0
+        # The addresses of machines that rows translate to themselves.  OVN
+        # has them in nat_addresses, too, also for a moment after the row.
+        self._machines: dict[Uuid, str] = {}
+        self._never_sent: set[str] = set()
         # The addresses of rows that were read since the last update.
         self._outdated: set[str] = set()
         # The other sources.
@@ -270,9 +274,12 @@ class OfRouter:
             self._remove(uuid)
             row = (self._rows.present('nb', 'NAT', uuid)
                    if self._router in by_nat.find(uuid) else None)
-            # The address is that of a machine, which nobody announces.
-            if row is not None and not columns.entry(
-                    row, 'external_ids', ownership.EXT_ID_EGRESS_CHASSIS):
+            if row is None:
+                continue
+            if columns.entry(row, 'external_ids',
+                             ownership.EXT_ID_EGRESS_CHASSIS):
+                self._leave_out(uuid, columns.atom(row, 'external_ip'))
+            else:
                 self._add(uuid, row)
         self.touched.clear()
 
@@ -303,6 +310,9 @@ class OfRouter:
                         *itertools.chain(*self._sent.values()),
                         *(each.address for each in self.present.values())}
         if outdated:
+            self._never_sent = set(self._machines.values()) | (
+                self._never_sent.intersection(
+                    itertools.chain(*self._sent.values())))
             self._build(router, outdated)
 
     def sources(self, address: str) -> served.Sources:
@@ -312,7 +322,8 @@ class OfRouter:
         return served.Sources(
             sorted(set(nats), key=_ORDER) if len(nats) > 1 else nats,
             self._balanced.get(address),
-            [lrp for lrp, sent in self._sent.items() if address in sent])
+            [lrp for lrp, sent in self._sent.items() if address in sent and
+             address not in self._never_sent])
 
     def _build(self, router: model.Router, outdated: Iterable[str]) -> None:
         own = served.own(router)
@@ -376,8 +387,14 @@ class OfRouter:
             if network is not None:
                 self._tenants[uuid] = network
 
+    def _leave_out(self, uuid: Uuid, address: str) -> None:
+        """Nobody announces the address of a machine."""
+        self._machines[uuid] = address
+        self._outdated.add(address)
+
     def _remove(self, uuid: Uuid) -> None:
-        for few in (self._residents, self._tenants, self._problems):
+        for few in (self._residents, self._tenants, self._problems,
+                    self._machines):
             few.pop(uuid, None)
         value = self._values.pop(uuid, None)
         if value is None:

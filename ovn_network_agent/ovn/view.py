@@ -246,6 +246,10 @@ class View:
                     before = self._complete(
                         self._build(nb, sb, phase, unknown, False, None))
                 now = self._build(nb, sb, phase, unknown, full, again)
+                if self.last is None and self._lacks_routes(now):
+                    # What a former run has left is in use.
+                    self._local.read_links(_egress(now), False)
+                    now = self._build(nb, sb, phase, unknown, full, again)
                 self._have_machines()
                 now = self._complete(now)
                 if again is not None:
@@ -263,8 +267,7 @@ class View:
                 self._tell_doubled(self._builder.doubled)
                 self.last, self.viewed = now, viewed
                 self._dirty, self._whole = {}, False
-                if self._asks_links and self._local.lacks_routes(
-                        self._egress()):
+                if self._lacks_routes(now):
                     self._wake('this node has got other egress addresses')
         except (connection.Unavailable, own_chassis.Unknown) as e:
             raise NotReady(str(e)) from e
@@ -501,17 +504,21 @@ class View:
                 self._local.kernel.news.poll(0)):
             self._local.read_devices()
         if self._asks_links:
-            self._local.read_links(self._egress(), full)
+            self._local.read_links(_egress(self.last), full)
 
-    def _egress(self) -> frozenset[str]:
-        """The egress addresses that this node translates to."""
-        return frozenset(host.address for host in
-                         self.last.translated_here) if self.last else (
-            frozenset())
+    def _lacks_routes(self, view: model.Snapshot) -> bool:
+        """Whether the routes of a link of an egress address are not read."""
+        return self._asks_links and self._local.lacks_routes(_egress(view))
 
     def close(self) -> None:
         """Close the socket of the kernel's news."""
         self._local.close()
+
+
+def _egress(view: model.Snapshot | None) -> frozenset[str]:
+    """The egress addresses that the node of a view translates to."""
+    return frozenset(host.address
+                     for host in (view.translated_here if view else ()))
 
 
 def late_for(connected: bool, changed_at: float | None,

@@ -81,6 +81,8 @@ class Lock:
         self._passing = False
         self._stopping = False
         self._thread = None
+        # Held while the thread is started: several threads may ask.
+        self._asking = threading.Lock()
         self._pause = backoff.FIRST
         # Monotonic seconds; later ones while it has no lock, or can write.
         self._able_at = 0.0
@@ -111,8 +113,9 @@ class Lock:
         :param timeout: seconds
         :returns: the :class:`lock_state.State`, which may be another one soon
         """
-        if not self.started:
-            self.start()
+        with self._asking:
+            if not self.started:
+                self.start()
         self._known.wait(timeout)
         return self.state
 

@@ -264,6 +264,14 @@ class LabTestCase(objects.Objects, testtools.TestCase):
         nodes.wait_until(f'the agent on {name} says "{text}"',
                          lambda: text in self.said(name, since), timeout)
 
+    def lock_holder(self, lock):
+        """Name of the gateway whose agent got a lock of NB last."""
+        said = f'{lock} of OVN_Northbound: held'
+        # Lines begin with the time.
+        return max(self.cloud.agents, key=lambda name: [
+            line for line in self.said(name).splitlines()
+            if said in line][-1:])
+
     # -- state as a whole -------------------------------------------------
 
     @classmethod

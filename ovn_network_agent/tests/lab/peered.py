@@ -34,7 +34,6 @@ TARGET = ownership.EXT_ID_PEER_TARGET
 # Seconds for what takes less than one on an idle machine.
 SOON = 4
 _FILE = '/etc/ovn-network-agent/network-peers.yaml'
-_HELD = f'{peering.LOCK} of OVN_Northbound: held'
 _LOG = '/var/lib/ovn/ovnnb_db.db'
 
 
@@ -163,10 +162,7 @@ class PeeredTestCase(base.LabTestCase):
 
     def writer(self):
         """Name of the gateway whose agent writes the peerings."""
-        # Lines begin with the time.
-        return max(self.cloud.agents, key=lambda name: [
-            line for line in self.said(name).splitlines()
-            if _HELD in line][-1:])
+        return self.lock_holder(peering.LOCK)
 
     # -- traffic ----------------------------------------------------------
 

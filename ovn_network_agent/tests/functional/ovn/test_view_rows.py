@@ -71,13 +71,29 @@ class RowsTest(view_base.ViewTestCase):
                 ovsdb.mutate('Logical_Router', {'name': 'neutron-r1'}, 'nat',
                              'insert', ['named-uuid', 'nat']))
         self.eventually(lambda: '198.51.100.50' in announced(), announced)
-        self.assertEqual({'198.51.100.1', '198.51.100.50'}, announced())
+        # OVN takes the machine's address for one outside, too.
+        self.cloud.set_nat_addresses(
+            'lrp-r1', 'fa:16:3e:00:00:01 10.0.0.6 198.51.100.60 '
+            'is_chassis_resident("cr-lrp-r1")')
+        self.eventually(lambda: '198.51.100.60' in announced(), announced)
+        self.assertEqual({'198.51.100.1', '198.51.100.50', '198.51.100.60'},
+                         announced())
         self.assertEqual(before, eyes.router('r1'))
         # It is as any other row without the mark.
         self.nb.transact(ovsdb.update(
             'NAT', {'external_ip': '10.0.0.6'},
             external_ids=ovsdb.ovsdb_dict({})))
         self.eventually(lambda: '10.0.0.6' in announced(), announced)
+        # Its row goes first.
+        self.nb.transact(ovsdb.update(
+            'NAT', {'external_ip': '10.0.0.6'},
+            external_ids=ovsdb.ovsdb_dict({
+                **marks, ownership.EXT_ID_EGRESS_CHASSIS: HERE})))
+        self.eventually(lambda: '10.0.0.6' not in announced(), announced)
+        self.cloud.remove_nat('r1', '10.0.0.6')
+        self.cloud.remove_nat('r1', '198.51.100.50')
+        self.eventually(lambda: '198.51.100.50' not in announced(), announced)
+        self.assertNotIn('10.0.0.6', announced())
 
     def test_a_malformed_nat_row_costs_only_itself(self):
         """Trap T19."""

@@ -271,15 +271,33 @@ class AnswerTest(ProbeTest):
 
 class WriterTest(ProbeTest):
 
-    def test_who_does_not_write_does_not_ask(self):
+    def test_one_agent_asks(self):
+        """Another one has the lock first; there is nothing to write."""
+        other = lock.Lock('nb', self.nb.remote, 'ovn_network_agent_egress_ip',
+                          60000)
+        self.addCleanup(other.close)
+        other.ask(ovsdb.DEADLINE)
+        self.eventually(lambda: other.is_held, lambda: other.state)
         agent = self.agent()
         self.says(200, 'ready')
-        self.assertEqual({}, self.dead(agent))
-        self.writer(agent)
+        waiting.lasts(lambda: self.assertEqual({}, self.dead(agent)),
+                      5 * egress_probe.INTERVAL)
+        other.close()
         self.eventually(lambda: self.dead(agent).keys() == {OTHER},
                         lambda: self.dead(agent))
         self.assertEqual(f'{self.other} port {PORT:d}: nobody listens',
                          self.dead(agent)[OTHER])
+
+    def test_nobody_asks_without_networks(self):
+        for chassis in (HERE, OTHER):
+            self.cloud.say('NB_Global', {}, external_ids={
+                ownership.EXT_ID_EGRESS_NETWORKS + chassis: None})
+        agent = self.agent()
+        self.says(200, 'ready')
+        found, = (each for each in agent._reconciler.backends.all
+                  if each.name == 'egress')
+        waiting.lasts(lambda: self.assertFalse(found.lock.started),
+                      5 * egress_probe.INTERVAL)
 
     def test_the_other_agent_goes_and_comes(self):
         agent = self.agent()
@@ -310,9 +328,6 @@ class WriterTest(ProbeTest):
         self.eventually(lambda: listener.value(
             'egress_probe_listening', address=self.here) == 1,
             listener.values)
-        self.assertIsNone(listener.value('egress_chassis_reachable',
-                                         chassis=HERE))
-        self.writer(agent)
         for chassis, alive in ((HERE, 1), (OTHER, 0)):
             self.eventually(
                 lambda chassis=chassis, alive=alive: listener.value(

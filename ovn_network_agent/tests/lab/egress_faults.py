@@ -1,0 +1,256 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Nodes and agents with egress addresses end, hang and come back."""
+
+import contextlib
+import itertools
+import os
+import time
+
+from lab import beyond
+from lab import node as nodes
+from lab import plan
+from lab import probe
+from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import egressed
+from ovn_network_agent.tests.lab import judged
+
+# Seconds of churn.
+CHURN = float(os.environ.get('LAB_CHURN', '20'))
+# Milliseconds: a gateway may move twice as slowly for one of two machines, as
+# the chassis and the agents change over each by itself.
+SLACK = 1000
+
+
+class Faults:
+    """A mixin of an EgressTestCase."""
+
+    # -- gateways ---------------------------------------------------------
+
+    def test_a_gateway_is_drained_and_dies(self):
+        """With connections by all objects, and one of another machine."""
+        agent = self.cloud.agents['gw1']
+        with self.connected() as running:
+            self.addCleanup(agent.ctl, 'undrain', '--wait')
+            agent.ctl('drain', '--wait')
+            self.compare('drained', running)
+        self.wait_rows(self.rows_of('gw2'))
+        self.assertFalse(self.has('gw1', egressed.FIRM))
+        agent.ctl('undrain', '--wait')
+        for router in (self.alpha, self.gamma):
+            self.cloud.move(router, 'gw1')
+        self.wait_rows(self.rows_of('gw1'))
+        self.wait_leaves(self.aside, beyond.NEAR, egressed.FIRM)
+        self.cloud.wait_alone(egressed.WEB, 'gw1', base.SETTLE)
+        with self.connected() as running:
+            self.cloud.power_off('gw1')
+            try:
+                self.compare('dead', running)
+                self.wait_rows(self.rows_of('gw2'))
+                base.note(f'by one gateway: {self.spread()}')
+            finally:
+                self.cloud.power_on('gw1')
+                self.beyond.plug('gw1')
+                self.put(names=['gw1'])
+                agent.start()
+                agent.wait_ready()
+
+    @contextlib.contextmanager
+    def connected(self):
+        """Probes of all machines, that are answered: {name: Probe}."""
+        with contextlib.ExitStack() as stack:
+            yield {f'{name} {kind}': stack.enter_context(probe.Probe(
+                vm.node, kind, target, patience=base.SETTLE))
+                for name, vm, target in (
+                    ('web', self.here, plan.CLIENT),
+                    ('none', self.other, plan.CLIENT),
+                    ('crawl', self.third, plan.CLIENT),
+                    ('firm', self.aside, beyond.NEAR))
+                for kind in ('icmp', 'stream')}
+
+    def compare(self, what, running):
+        """End probes; an egress address costs what the move costs anyway."""
+        after = time.monotonic()
+        for each in running.values():
+            each.wait_answered(2 * base.SETTLE, after=after)
+        reports = {name: each.stop() for name, each in running.items()}
+        for name, report in reports.items():
+            base.note(f'{what}: {name}: {report}')
+        for kind in ('icmp', 'stream'):
+            self.assertLessEqual(
+                reports[f'web {kind}'].longest_gap_ms,
+                reports[f'none {kind}'].longest_gap_ms + SLACK)
+
+    # -- agents -----------------------------------------------------------
+
+    def test_the_writer_is_killed(self):
+        first, second = self.writer(), self.standby()
+        self.cloud.agents[first].kill()
+        try:
+            self.put({**self.web, 'addresses': ['198.51.100.54']}, self.crawl,
+                     self.firm)
+            begin = time.monotonic()
+            took = self.wait_leaves(self.here, plan.CLIENT,
+                                    '198.51.100.54') - begin
+            base.note(f'the next one has written after {took:.2f} s')
+            self.assertEqual(second, self.writer())
+        finally:
+            self.cloud.agents[first].start()
+            self.cloud.agents[first].wait_ready()
+
+    def test_an_agent_that_hangs_gets_no_address(self):
+        """Its port is open: the kernel takes connections for it."""
+        writer, hangs = self.writer(), self.standby()
+        self.cloud.move(self.alpha, writer)
+        self.wait_rows(self.rows_of(writer))
+        mark, agent = self.mark(writer), self.cloud.agents[hangs]
+        agent.freeze()
+        try:
+            self.wait_said(writer, 'does not answer', mark)
+            doctor = self.cloud.agents[writer].look('doctor', 'egress-probe')
+            base.note(' '.join(doctor.stdout.split()))
+            self.assertIn(plan.system_id(hangs), doctor.stdout)
+            self.cloud.move(self.alpha, hangs)
+            self.wait_rows({row for row in self.rows_of(hangs)
+                            if row[0] != 'firm'})
+        finally:
+            agent.thaw()
+        self.wait_rows(self.rows_of(hangs))
+        self.wait_leaves(self.aside, beyond.NEAR, egressed.FIRM)
+
+    def test_killed_in_a_reassignment(self):
+        """First the agent that gives an address up, then the one that gets it.
+        """
+        for killed, target in (('gw1', 'gw2'), ('gw1', 'gw1')):
+            agent = self.cloud.agents[killed]
+            with self.judge() as judge:
+                self.cloud.move(self.alpha, target, wait=False)
+                nodes.wait_until(f'{target} gets the gateway', lambda: (
+                    self.cloud.neutron.owner(self.alpha) == target),
+                    base.SETTLE, 0.005)
+                agent.kill()
+                agent.start()
+                agent.wait_ready()
+                self.wait_rows(self.rows_of(target))
+                self.wait_leaves(self.aside, beyond.NEAR, egressed.FIRM)
+                other = 'gw1' if target == 'gw2' else 'gw2'
+                nodes.wait_until(
+                    f'{other} has nothing of it', lambda: not self.has(
+                        other, egressed.FIRM), base.SETTLE)
+                self.assertEqual([], judge.packets())
+
+    def test_stops_and_starts(self):
+        """Rows of routers stay; what a node translates goes with its agent."""
+        agents = [self.cloud.agents[name] for name in self.cloud.gateways]
+        standby, writer = self.standby(), self.writer()
+        stay = {row for row in self.rows_of('') if row[0] != 'firm'}
+        for name in (standby, writer):
+            self.assertEqual(0, self.cloud.agents[name].stop())
+            base.note(f'left on {name}: {self.ours(name)}')
+        self.assertEqual(stay, self.rows())
+        self.assertEqual([[], []], [
+            self.ours(name) for name in self.cloud.gateways])
+        for agent in agents:
+            agent.config['egress_ip']['cleanup_on_stop'] = 'true'
+            agent.start()
+        for agent in agents:
+            agent.wait_ready()
+        self.wait_rows(self.rows_of(self.cloud.neutron.owner(self.alpha)))
+        standby, writer = self.standby(), self.writer()
+        for name in (standby, writer):
+            self.assertEqual(0, self.cloud.agents[name].stop())
+        self.assertEqual(set(), self.rows())
+        for agent in agents:
+            del agent.config['egress_ip']['cleanup_on_stop']
+            agent.start()
+        for agent in agents:
+            agent.wait_ready()
+        # All rows are in place, and yet somebody asks.
+        self.wait_rows(self.rows_of(self.cloud.neutron.owner(self.alpha)))
+        for agent in agents:
+            agent.kill()
+        marks = {name: self.mark(name) for name in self.cloud.gateways}
+        for agent in agents:
+            agent.start()
+        for agent in agents:
+            agent.wait_ready()
+        nodes.wait_until('somebody has the lock', lambda: any(
+            'egress_ip of OVN_Northbound: held' in self.said(name, mark)
+            for name, mark in marks.items()), base.SETTLE)
+
+    # -- nothing leaves untranslated --------------------------------------
+
+    def judge(self):
+        """The captures outside: of the other link, and of the uplinks."""
+        return judged.Judge((self.beyond.node, 'eth0'),
+                            (self.cloud['spine'], 'any'))
+
+    def test_the_judge_sees_what_leaks(self):
+        """The captures of the next test, with the agents' work undone."""
+        own = str(plan.tenant(1, 4)[250])
+        node, agent = self.cloud['gw1'], self.cloud.agents['gw1']
+        with self.judge() as judge:
+            agent.freeze()
+            try:
+                node.run(['nft', 'delete', 'table', 'ip',
+                          'ovn-network-agent-egress'])
+                node.batch(f'addr add {own}/32 dev loopback1\n')
+                for sender, command in (
+                        (self.aside.node, ['ping', beyond.NEAR]),
+                        (node, ['ip', 'vrf', 'exec', plan.VRF, 'ping', '-I',
+                                own, plan.CLIENT])):
+                    sender.run([*command, '-c', '2', '-i', '0.2', '-W', '1'],
+                               check=False)
+            finally:
+                node.batch(f'addr del {own}/32 dev loopback1\n')
+                agent.thaw()
+            found = judge.packets()
+        for address in (self.aside.port.address, own):
+            self.assertTrue(any(f'IP {address} > ' in line for line in found),
+                            f'{address}: {found}')
+        self.wait_leaves(self.aside, beyond.NEAR, egressed.FIRM)
+
+    def test_nothing_leaves_untranslated(self):
+        """Selections, addresses and gateways change under traffic."""
+        other = {**self.firm, 'addresses': [egressed.NEVER, egressed.FIRM6]}
+        changes = itertools.cycle((
+            lambda: self.put(self.web, self.crawl),
+            lambda: self.put(self.web, self.crawl, other),
+            lambda: self.cloud.move(self.alpha, 'gw2'),
+            lambda: self.put(),
+            lambda: self.label('gw2', 'false'),
+            lambda: self.cloud.move(self.alpha, 'gw1'),
+            lambda: self.put({**self.web, 'select': {
+                'ports': [self.aside.port.uuid]}}, self.crawl),
+            lambda: self.label('gw2', 'true'),
+            self.put))
+        self.addCleanup(self.label, 'gw2', 'true')
+        targets = [(kind, target) for kind in ('tcp', 'udp', 'icmp')
+                   for target in (beyond.NEAR, beyond.NEAR6, plan.CLIENT)]
+        before, number = self.cloud.sink.untranslated(), 0
+        with self.judge() as judge, contextlib.ExitStack() as stack:
+            probes = [stack.enter_context(probe.Probe(
+                self.aside.node, kind, target, 0.05, limit=1.0))
+                for kind, target in targets]
+            end = time.monotonic() + CHURN
+            while time.monotonic() < end:
+                next(changes)()
+                number += 1
+                # Until the agents have followed, or are in the middle of it.
+                self.central('ovn-nbctl', '--wait=hv', 'sync')
+                time.sleep(0.1 * (number % 8))
+            reports = [each.stop() for each in probes]
+            self.assertEqual([], judge.packets())
+        base.note(f'{number} changes: ' + '; '.join(map(str, reports)))
+        self.assertEqual(before, self.cloud.sink.untranslated())
+        self.assertGreater(min(each.received for each in reports), 0)

@@ -1,0 +1,83 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What hosts outside see: who asks them, and what must never come."""
+
+import json
+import subprocess
+
+from lab import plan
+
+_TENANTS = f'src net 192.168.0.0/16 or src net {plan.TENANTS6}'
+_RULES = """
+table inet heard {
+    set v4 { type ipv4_addr; flags dynamic; size 64; }
+    set v6 { type ipv6_addr; flags dynamic; size 64; }
+    chain seen {
+        type filter hook prerouting priority raw;
+        icmp type echo-request add @v4 { ip saddr }
+        icmpv6 type echo-request add @v6 { ip6 saddr }
+    }
+}
+"""
+
+
+def listen(node):
+    """Note from now on who sends echo requests to a node."""
+    node.run(['nft', '-f', '-'], input=_RULES)
+
+
+def forget(node):
+    """Begin anew."""
+    node.run(['nft', '-f', '-'], input='flush set inet heard v4\n'
+             'flush set inet heard v6\n')
+
+
+def heard(node):
+    """The sources of echo requests."""
+    return {each for item in json.loads(node.out(
+        'nft', '-j', 'list', 'table', 'inet', 'heard'))['nftables']
+        for each in item.get('set', {}).get('elem', ())}
+
+
+class Judge:
+    """Captures what has the address of a tenant, outside of the cloud.
+
+    :param places: of (Node, device)
+    """
+
+    def __init__(self, *places):
+        self._programs = [node.popen(
+            ['tcpdump', '-i', device, '-nn', '-l', '-q', '--immediate-mode',
+             _TENANTS], text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE) for node, device in places]
+        for each in self._programs:
+            # Then it captures.
+            while 'listening on' not in each.stderr.readline():
+                if each.poll() is not None:
+                    raise OSError('tcpdump has ended')
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exc):
+        self.packets()
+
+    def packets(self):
+        """End, and tell the packets: a list of text."""
+        found = []
+        for each in self._programs:
+            if each.poll() is None:
+                each.terminate()
+            if not each.stdout.closed:
+                found += each.communicate()[0].splitlines()
+        return found

@@ -11,6 +11,8 @@
 # under the License.
 """Distributed floating IPs: the nodes of the machines announce them."""
 
+import concurrent.futures
+import contextlib
 import datetime
 import json
 import time
@@ -204,13 +206,18 @@ class TestDistributed(base.LabTestCase):
     def test_the_mode_of_an_address_changes(self):
         """Row DFR-03: Neutron's flag, to and fro under probes."""
         address = self.one_fip.address
-        for distributed, name in ((False, 'gw1'), (True, 'gw2')) * 2:
-            with self.probing(address) as running:
+        with contextlib.ExitStack() as stack:
+            halted = []
+            for distributed, name in ((False, 'gw1'), (True, 'gw2')) * 2:
+                running = stack.enter_context(self.probing(address))
                 self.cloud.neutron.set_distributed(self.one_fip, distributed)
                 self.alone(self.one_fip, name)
                 running.wait_answered(base.SETTLE, after=time.monotonic())
+                running.halt()
+                halted.append((name, running))
+            self.wait_gone('gw1', address)
+            for name, running in halted:
                 base.note(f'to {name}: {running.stop()}')
-        self.wait_gone('gw1', address)
 
     def test_an_agent_is_killed_and_one_stops(self):
         address = self.two_fip.address
@@ -238,10 +245,16 @@ class TestDistributed(base.LabTestCase):
                     (self.near, self.near_fip), (self.vlan, self.vlan_fip),
                     (self.central, self.central_fip),
                     (self.foreign, self.foreign_fip))
-        for vm, own in machines:
+
+        def reach_others(machine):
+            vm, own = machine
             for _vm, fip in machines:
                 if fip is not own:
                     self.reach(vm.node, 'icmp', fip.address)
+
+        # Each of them mostly waits.
+        with concurrent.futures.ThreadPoolExecutor(len(machines)) as pool:
+            list(pool.map(reach_others, machines))
 
     def test_the_binding_is_of_no_node(self):
         """Row DFR-09, and DFR-10: the route is of the gateway."""

@@ -11,7 +11,6 @@
 # under the License.
 """Distributed floating IPs: the nodes of the machines announce them."""
 
-import concurrent.futures
 import contextlib
 import datetime
 import json
@@ -245,16 +244,10 @@ class TestDistributed(base.LabTestCase):
                     (self.near, self.near_fip), (self.vlan, self.vlan_fip),
                     (self.central, self.central_fip),
                     (self.foreign, self.foreign_fip))
-
-        def reach_others(machine):
-            vm, own = machine
+        for vm, own in machines:
             for _vm, fip in machines:
                 if fip is not own:
                     self.reach(vm.node, 'icmp', fip.address)
-
-        # Each of them mostly waits.
-        with concurrent.futures.ThreadPoolExecutor(len(machines)) as pool:
-            list(pool.map(reach_others, machines))
 
     def test_the_binding_is_of_no_node(self):
         """Row DFR-09, and DFR-10: the route is of the gateway."""

@@ -24,7 +24,7 @@ from ovn_network_agent.tests.lab import matrix
 
 MOVES = 5
 STOPS = 2
-FAILOVERS = 6
+FAILOVERS = 10
 # Seconds that rows of a chassis are kept; up to 30 come on top.
 GRACE = 1
 # Floating IPs that the one that takes over has to announce.

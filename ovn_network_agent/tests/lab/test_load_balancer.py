@@ -25,12 +25,14 @@ from lab import northbound
 from lab import probe
 from lab import routers
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import frr_restarts
 from ovn_network_agent.tests.lab import test_tenant_network
 
 DRIVERS = test_tenant_network.DRIVERS + ',load_balancer'
 
 
-class BalancerTestCase(test_tenant_network.TenantTestCase):
+class BalancerTestCase(frr_restarts.Restarts,
+                       test_tenant_network.TenantTestCase):
     """Router alpha with two members and a row of three virtual IPs.
 
     One is on the provider network, and two are in the tenant's.
@@ -144,6 +146,20 @@ class TestLoadBalancer(BalancerTestCase):
             self.lossless(running)
         self.assertEqual([], self.changes('gw1', since))
 
+    def test_kill_and_restart_of_frr(self):
+        """That of the standby takes nothing; after the owner's, all is back.
+        """
+        with contextlib.ExitStack() as stack:
+            running = [stack.enter_context(self.probing(vip, 'stream'))
+                       for vip in self.vips]
+            self.restart_frr('gw2')
+            for each in running:
+                self.lossless(each)
+        self.restart_frr('gw1')
+        self.have('gw1')
+        self.wait_vips('gw1')
+        self.answered(*self.members)
+
     def test_snat(self):
         """What a machine of the same network has not."""
         self.assertEqual([], self.paths(self.alpha.internal.cidr))
@@ -225,3 +241,16 @@ class TestLoadBalancerHosts(BalancerTestCase):
 
     def test_the_gateway_moves(self):
         self.gateway_moves()
+
+    def test_kill_and_restart_of_frr(self):
+        """With graceful restart, nothing is lost, as the page has it."""
+        self.prepare_graceful('gw1')
+        self.have('gw1')
+        self.wait_vips('gw1')
+        with contextlib.ExitStack() as stack:
+            running = [stack.enter_context(self.probing(vip, 'stream'))
+                       for vip in self.vips]
+            self.restart_frr('gw1', *self.vips)
+            for each in running:
+                self.lossless(each)
+        self.answered(*self.members)

@@ -15,6 +15,7 @@
 import collections
 from collections.abc import Iterable
 import dataclasses
+import operator
 
 from ovn_network_agent import buckets
 from ovn_network_agent import model
@@ -176,9 +177,9 @@ class Ports:
                                             'policy').keys_of(uuid)),
                       policies.NONE)
         return _Machine(name, tuple(
-            self._address(row, name, address, mac, known, policy)
-            for address, mac in found.items()),
-            (*bad, *rows.subnets(row)[1], *policy.problems))
+            each for address, mac in found.items() if (
+                each := self._address(row, name, address, mac, known, policy))
+        ), (*bad, *rows.subnets(row)[1], *policy.problems))
 
     def _found(self, row: columns.Row
                ) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -200,7 +201,10 @@ class Ports:
 
     def _address(self, of: columns.Row, name: str, address: str, mac: str,
                  known: provider_networks.Network,
-                 own: policies.Policy) -> model.PortAddress:
+                 own: policies.Policy) -> model.PortAddress | None:
+        claim = self._claim(of, address, known.network)
+        if claim is None:
+            return None
         chosen, row = self._inputs.chosen.selected, known.row
         tag = chosen.tag(own.tags, row.statement.tags, frozenset(), row.names)
         here = self._inputs.wiring.chassis
@@ -209,12 +213,14 @@ class Ports:
             chosen.objection(selection.Subject(
                 address, own.own, (), row.statement.own, own.native,
                 network_names=row.names)),
-            self._claim(of, address, known.network),
-            rows.chassis_name(of) == here, rows.runs_on(of, here))
+            claim, rows.chassis_name(of) == here, rows.runs_on(of, here))
 
     def _claim(self, of: columns.Row, address: str,
-               network: model.ProviderNetwork) -> str:
+               network: model.ProviderNetwork) -> str | None:
         """What else has an address and comes first, see decision record 41.
+
+        :returns: '' for nothing; None for another machine with the same
+            address pair, because one of them has the address
         """
         (datapath,) = columns.referenced(of, 'datapath')
         for table, called in _CLAIMS.items():
@@ -223,26 +229,29 @@ class Ports:
         others = self._rows.find('sb', _BINDING, 'ip').find(address)
         if {*others} <= {of.uuid}:
             return ''
-        first, name = self._rows.ask(self._holders, address).get(
-            network.domain, (of.uuid, ''))
-        return '' if first == of.uuid else f'port {name}'
+        first, name, is_pair = self._rows.ask(self._holders, address).get(
+            network.domain, (of.uuid, '', False))
+        if first == of.uuid:
+            return ''
+        return None if is_pair else f'port {name}'
 
-    def _holders(self, address: str) -> dict[int, tuple[Uuid, str]]:
+    def _holders(self, address: str) -> dict[int, tuple[Uuid, str, bool]]:
         """The ports that have an address, the first one of each domain.
 
-        Tenants may all have the same addresses, so no port looks at the
-        others one by one.
+        Each with whether it has the address as a pair, which may be the
+        address of another machine.  Tenants may all have the same addresses,
+        so no port looks at the others one by one.
         """
-        found: dict[int, tuple[Uuid, str]] = {}
-        for uuid in sorted(self._rows.find('sb', _BINDING,
-                                           'ip').find(address)):
-            row = self._rows.row('sb', _BINDING, uuid)
-            if row is None or address not in self._found(row)[0]:
-                continue
-            place = self._of(row)
+        found: dict[int, tuple[Uuid, str, bool]] = {}
+        uuids = sorted(self._rows.find('sb', _BINDING, 'ip').find(address))
+        for is_pair, row in sorted(
+                ((address not in rows.machine(row, False)[0], row)
+                 for row in self._rows.rows('sb', _BINDING, uuids)),
+                key=operator.itemgetter(0)):
+            place = self._of(row) if address in self._found(row)[0] else None
             if place is not None:
                 found.setdefault(place.network.domain, (
-                    uuid, str(columns.atom(row, 'logical_port'))))
+                    row.uuid, str(columns.atom(row, 'logical_port')), is_pair))
         return found
 
     def _of(self, row: columns.Row) -> provider_networks.Network | None:

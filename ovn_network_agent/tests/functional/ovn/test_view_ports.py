@@ -242,6 +242,32 @@ class PortsTest(base.OvsdbTestCase):
         self.become(self.eyes(provider_port__allowed_address_pairs=True),
                     ONE, TWO)
 
+    def test_two_machines_with_one_pair(self):
+        """One of them has it, and nothing is wrong."""
+        for port, own in ('vm-1', ONE), ('vm-2', SIX):
+            self.add(port, addresses=(own,), port_security=ovsdb.ovsdb_set([
+                f'{MAC} {own} {TWO}']))
+        eyes = self.eyes(provider_port__allowed_address_pairs=True)
+        first = self.become(eyes, ONE, TWO, SIX)[TWO]
+        other, = {'vm-1', 'vm-2'} - {first.port}
+        self.cloud.move_machine(first.port, AWAY)
+        self.eventually(lambda: self.found(eyes).get(TWO, first).port == other,
+                        'the other one is announced')
+
+    def test_a_pair_with_the_address_of_a_machine(self):
+        """It takes nothing away, whichever row comes first."""
+        for number in range(8):
+            self.add(f'vm-{number:d}',
+                     addresses=(f'198.51.100.{number + 99:d}',),
+                     port_security=ovsdb.ovsdb_set([f'{MAC} {ONE}']))
+        self.add('victim')
+        eyes = self.eyes(provider_port__allowed_address_pairs=True)
+        self.eventually(lambda: len(self.found(eyes)) == 17, 'all are there')
+        found = self.found(eyes)
+        self.assertEqual(('victim', ''), (found[ONE].port, found[ONE].claimed))
+        self.assertEqual({'', 'port victim'}, {
+            each.claimed for each in found.values()})
+
     def test_chosen_networks(self):
         self.add()
         for name in ('public', 'neutron-public', self.switch, 'physnet1'):

@@ -23,6 +23,9 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 
 VERSIONS = (4, 6)
+# The prefix lengths of the largest networks, by family: those ever assigned,
+# and 10.0.0.0/8; for IPv6, 2002::/16 and shorter than those of any operator.
+SHORTEST = {4: 8, 6: 16}
 
 # A driver reads each address several times, and parsing would take a third of
 # the driver's time.
@@ -37,6 +40,19 @@ def parse_interface(text: str) -> iptext.Interface | None:
         return iptext.interface(text)
     except ValueError:
         return None
+
+
+def unusable(network: iptext.Network) -> str:
+    """Why routes of the agent may not lead to a network of OVN, or ''.
+
+    The privileged side would refuse them.
+    """
+    if not network.prefixlen:
+        return 'is everything'
+    if network.prefixlen < SHORTEST[network.version]:
+        return 'is too wide'
+    return 'is of no hosts' if (
+        network.is_loopback or network.is_multicast) else ''
 
 
 def translated(text: str) -> ipaddress.IPv4Network | None:

@@ -44,8 +44,6 @@ _SCOPE = {4: 'neutron:subnet_pool_addr_scope4',
           6: 'neutron:subnet_pool_addr_scope6'}
 # The only IPv6 addresses that are global (RFC 4291, section 2.4).
 _GLOBAL = iptext.network('2000::/3')
-# The shortest prefixes, see privileged.reach.SHORTEST.
-_SHORTEST = {4: 8, 6: 16}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -122,7 +120,7 @@ class TenantNetworks:
             route = rows.extra_route(row)
             for each in found if route else ():
                 if route and networks.inside(route[1], each.networks) and (
-                        not _too_wide(route[0])):
+                        not networks.unusable(route[0])):
                     yield from self._judge(router, dataclasses.replace(
                         each, networks=(route[0],), port=None))
 
@@ -144,21 +142,16 @@ class TenantNetworks:
         if not switch or not switch.uuid:
             return Attached()
         valid, problems = rows.networks(row)
-        known = [net for version in networks.VERSIONS
-                 for net in networks.of_version(version, valid)]
-        name = columns.atom(row, 'name')
         (datapath,) = columns.referenced(patch, 'datapath')
         return Attached(
-            tuple(net for net in known if not _too_wide(net)), port, datapath,
-            switch,
+            tuple(net for version in networks.VERSIONS
+                  for net in networks.of_version(version, valid)), port,
+            datapath, switch,
             next(iter(self._rows.find('nb', _PORT, 'policy').keys_of(port)),
                  policies.NONE),
             tuple((version, columns.entry(patch, 'external_ids', key) or '')
                   for version, key in _SCOPE.items()),
-            (*problems, *(
-                f'Logical_Router_Port {name}: network {net} is too wide for a '
-                'network of a tenant, and left out'
-                for net in known if _too_wide(net))))
+            problems)
 
     def _judge(self, router: Uuid, found: Attached) -> Iterator[Network]:
         switch, chosen = found.switch, self._inputs.chosen.selected
@@ -286,7 +279,3 @@ class TenantNetworks:
         names = self._rows.find('nb', _PORT, 'name').keys_of(port)
         return next((each for each in frame.router.ports
                      if each.lrp in names and each.segment is not None), None)
-
-
-def _too_wide(net: iptext.Network) -> bool:
-    return net.prefixlen < _SHORTEST[net.version]

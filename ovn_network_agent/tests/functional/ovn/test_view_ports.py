@@ -223,7 +223,8 @@ class PortsTest(base.OvsdbTestCase):
         self.add(mac=['unknown'])
         self.add('vm-2', mac=[f'{MAC} 198.51.100.999 {TWO} 224.0.0.5',
                               'unknown'],
-                 external_ids=cidrs('0.0.0.0/0', f'{TWO}/24', 'x/24'))
+                 external_ids=cidrs('0.0.0.0/0', f'{TWO}/24', 'x/24',
+                                    '224.0.0.0/8', '128.0.0.0/1'))
         eyes = self.eyes()
         network = self.become(eyes, TWO)[TWO].network
         self.assertEqual(('198.51.100.0/24',), network.networks)
@@ -231,7 +232,11 @@ class PortsTest(base.OvsdbTestCase):
             "port vm-2: address '198.51.100.999' is malformed",
             'port vm-2: address 224.0.0.5 is of no machine',
             "port vm-2: network '0.0.0.0/0' is everything and left out; give "
-            'it the prefix length of its subnet',
+            'it the prefix of its subnet',
+            "port vm-2: network '128.0.0.0/1' is too wide and left out; give "
+            'it the prefix of its subnet',
+            "port vm-2: network '224.0.0.0/8' is of no hosts and left out; "
+            'give it the prefix of its subnet',
             "port vm-2: network 'x/24' is malformed"],
             sorted(eyes.look().problems))
 

@@ -93,6 +93,16 @@ class BalancerTestCase(frr_restarts.Restarts,
             echo.start(two.node)
         self.answered(one, two)
 
+    @contextlib.contextmanager
+    def nothing_lost(self, *addresses):
+        """TCP from the client to each address, by one connection."""
+        with contextlib.ExitStack() as stack:
+            running = [stack.enter_context(self.probing(each, 'stream'))
+                       for each in addresses]
+            yield
+            for each in running:
+                self.lossless(each)
+
     def withheld(self, vip, why):
         outcome, said = self.explained(vip)
         self.assertEqual('withheld', outcome)
@@ -139,21 +149,17 @@ class TestLoadBalancer(BalancerTestCase):
     def test_kill_and_restart_of_the_agent(self):
         """Nothing is lost, and nothing changes."""
         agent, since = self.cloud.agents['gw1'], self.mark('gw1')
-        with self.probing(self.vips[1], 'stream') as running:
+        with self.nothing_lost(self.vips[1]):
             agent.kill()
             agent.start()
             agent.wait_ready()
-            self.lossless(running)
         self.assertEqual([], self.changes('gw1', since))
 
-    def test_kill_and_restart_of_frr(self):
-        """That of the standby takes nothing."""
-        with contextlib.ExitStack() as stack:
-            running = [stack.enter_context(self.probing(vip, 'stream'))
-                       for vip in self.vips]
+    def test_kill_and_restart_of_other_programs(self):
+        """FRR of the standby, and ovn-controller here: nothing is lost."""
+        with self.nothing_lost(*self.vips):
             self.restart_frr('gw2')
-            for each in running:
-                self.lossless(each)
+            self.replace_controller('gw1')
 
     def test_snat(self):
         """What a machine of the same network has not."""
@@ -242,10 +248,8 @@ class TestLoadBalancerHosts(BalancerTestCase):
         self.prepare_graceful('gw1')
         self.have('gw1')
         self.wait_vips('gw1')
-        with contextlib.ExitStack() as stack:
-            running = [stack.enter_context(self.probing(vip, 'stream'))
-                       for vip in self.vips]
-            self.restart_frr('gw1', *self.vips)
-            for each in running:
-                self.lossless(each)
+        # A member is announced by itself, too.
+        addresses = *self.vips, self.members[0].port.address
+        with self.nothing_lost(*addresses):
+            self.restart_frr('gw1', *addresses)
         self.answered(*self.members)

@@ -18,9 +18,11 @@ import dataclasses
 import operator
 
 from ovn_network_agent import buckets
+from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import own_needs
 from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import provider_networks
 from ovn_network_agent.ovn import queries
@@ -60,6 +62,7 @@ class Ports:
         self._inputs = known
         self._segments = located
         self._places = places
+        self._needs = own_needs.OwnNeeds(found, known)
         found.read_by_many(self._places.network)
         found.read_by_many(self._holders)
         # By row of Port_Binding, and those with problems.
@@ -212,7 +215,9 @@ class Ports:
             known.network, name, address, mac, tag.number or None,
             chosen.objection(selection.Subject(
                 address, own.own, (), row.statement.own, own.native,
-                network_names=row.names)),
+                network_names=row.names)) or (
+                    '' if known.network.vni else
+                    self._needs.objection(iptext.network(address))),
             claim, rows.chassis_name(of) == here, rows.runs_on(of, here))
 
     def _claim(self, of: columns.Row, address: str,

@@ -26,6 +26,7 @@ from ovn_network_agent import networks
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import own_needs
 from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import prefixes
 from ovn_network_agent.ovn import queries
@@ -88,6 +89,7 @@ class TenantNetworks:
         self._segments = located
         self._frames = frames
         self._withholding = withholding.Withholding(found, known, located)
+        self._needs = own_needs.OwnNeeds(found, known)
 
     def networks(self, router: Uuid) -> tuple[Network, ...]:
         """The networks of tenants behind a router, withheld ones, too."""
@@ -180,8 +182,9 @@ class TenantNetworks:
             found.switch.statement.own, (*own.native, *found.own.native),
             judgement.names, found.switch.names)
 
-    def condition(self, net: iptext.Network, found: Attached) -> str:
-        """Why the options do not let a network be announced, or ''."""
+    def condition(self, router: Uuid, net: iptext.Network,
+                  found: Attached) -> str:
+        """Why a network is not announced whatever its router does, or ''."""
         options = self._inputs.chosen.tenants
         if options is None:
             return 'the driver tenant_network is off'
@@ -195,12 +198,13 @@ class TenantNetworks:
                     f'address scope {scope}' if scope else
                     'it has no address scope, and [tenant_network] '
                     'address_scopes names those to announce')
-        return ''
+        return (self._needs.objection(net)
+                if 0 in self.domains(router, net.version) else '')
 
     def _withheld(self, router: Uuid, net: iptext.Network,
                   found: Attached) -> str:
         translated = self.translated(router, net)
-        return self.condition(net, found) or translated and (
+        return self.condition(router, net, found) or translated and (
             f'its router translates {translated} (SNAT), so answers leave '
             'with the address of the router')
 

@@ -153,21 +153,19 @@ class ProviderPorts:
 
         Not even from machines with the MAC of the other node as gateway.
         """
-        here, there = ([vm for vm, name in self.homes.items() if name == node]
-                       for node in ('gw1', 'gw2'))
-        others = {self.mac('gw2'), self.mac('gw2', 'eth1'),
-                  *(vm.port.mac for vm in there)}
-        for vm in here:
+        ways = [(self.one, self.near.port.address),
+                (self.one, self.far.port.address),
+                (self.tagged, self.tagged_far.port.address),
+                (self.near, self.family.client)]
+        others = {self.mac('gw2'), self.far.port.mac, self.tagged_far.port.mac}
+        for vm in self.one, self.near, self.tagged:
             self.gateway_is(vm, 'gw2')
         agent, before = self.cloud.agents['gw1'], self.flows('gw1')
         with captured.leaving(self.cloud['gw1'], 'eth1') as macs:
-            for vm in here:
-                for other in self.homes.keys() - {vm}:
-                    self.reach(vm.node, 'udp', other.port.address, patience=0)
-                self.reach(vm.node, 'udp', self.family.client, patience=0)
+            for vm, target in ways:
+                self.reach(vm.node, 'udp', target, patience=0)
             left = macs()
-            self.assertIn(self.cloud['spine'].out(
-                'cat', '/sys/class/net/to-gw1/address').strip(), left)
+            self.assertIn(self.mac('spine', 'to-gw1'), left)
             self.assertEqual(set(), left & others)
             # Without the flows, it is seen.
             agent.freeze()
@@ -175,17 +173,12 @@ class ProviderPorts:
                 self.cloud['gw1'].run([
                     'ovs-ofctl', 'del-flows', plan.BRIDGE, 'cookie='
                     f'{ownership.COOKIE_MAC_TWEAK:#x}/-1'])
-                for vm, target in (
-                        (self.one, self.far.port.address),
-                        (self.tagged, self.tagged_far.port.address),
-                        (self.near, self.family.client)):
+                for vm, target in ways[1:]:
                     self.assertTrue(probe.unreachable(
                         vm.node, 'udp', target, 3, 0.02, 0.1))
-                left = macs() & others
+                self.assertEqual(others, macs() & others)
             finally:
                 agent.thaw()
-            self.assertEqual({self.mac('gw2'), *(
-                vm.port.mac for vm in there)}, left)
         nodes.wait_until('the flows are back', lambda: (
             self.flows('gw1').keys() == before.keys()), base.SETTLE)
 

@@ -247,6 +247,15 @@ class PortsTest(base.OvsdbTestCase):
         self.become(self.eyes(provider_port__allowed_address_pairs=True),
                     ONE, TWO)
 
+    def test_the_address_of_a_tunnel(self):
+        """A tenant with a VLAN may choose any subnet."""
+        self.add(addresses=('192.0.2.2', '192.0.2.3'))
+        found = self.become(self.eyes(), '192.0.2.2', '192.0.2.3')
+        self.assertEqual(
+            ['192.0.2.2 is of a tunnel or server of OVN, which this node '
+             'could not reach any more', ''],
+            [found[name].withheld for name in sorted(found)])
+
     def test_two_machines_with_one_pair(self):
         """One of them has it, and nothing is wrong."""
         for port, own in ('vm-1', ONE), ('vm-2', SIX):

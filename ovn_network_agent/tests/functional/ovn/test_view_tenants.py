@@ -177,6 +177,23 @@ class TenantsTest(TenantsTestCase):
                 "'x/24' is malformed")],
             sorted(eyes.look().problems))
 
+    def test_what_nodes_send_to(self):
+        """Tunnels of chassis, and servers of OVN."""
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        self.cloud.add_tenant('r1', 'tunnels', '192.0.2.3/30')
+        self.cloud.add_tenant('r1', 'servers', '10.1.0.1/24')
+        eyes = self.eyes(tenant_network__extra_routes=True,
+                         ovn__ovn_nb_remote=['tcp:10.1.0.5:6641'])
+        self.cloud.add_static_route('r1', '192.0.0.0/16', '10.0.0.9')
+        found = self.become(eyes, NET)
+        for prefix, address in (('192.0.2.0/30', '192.0.2.1'),
+                                ('192.0.0.0/16', '192.0.2.1'),
+                                ('10.1.0.0/24', '10.1.0.5')):
+            self.assertEqual(
+                f'{address} is of a tunnel or server of OVN, which this node '
+                'could not reach any more',
+                found[prefix].withheld)
+
     def test_words_of_rows_and_options(self):
         self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
         eyes = self.eyes(announce__exclude_cidrs=['10.0.0.0/16'],

@@ -54,6 +54,6 @@ OPTS = [
              'their next hop is in a network of a tenant that is announced. '
              'The owner of a router chooses any destination, whatever '
              'address_scopes has, so name what may be announced in '
-             '[announce] include_cidrs. OVN NB then sends the agent the static routes of all '
-             'routers.'),
+             '[announce] include_cidrs. OVN NB then sends the agent the '
+             'static routes of all routers.'),
 ]

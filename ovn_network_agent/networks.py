@@ -23,9 +23,6 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 
 VERSIONS = (4, 6)
-# The prefix lengths of the largest networks, by family: those ever assigned,
-# and 10.0.0.0/8; for IPv6, 2002::/16 and shorter than those of any operator.
-SHORTEST = {4: 8, 6: 16}
 
 # A driver reads each address several times, and parsing would take a third of
 # the driver's time.
@@ -49,7 +46,7 @@ def unusable(network: iptext.Network) -> str:
     """
     if not network.prefixlen:
         return 'is everything'
-    if network.prefixlen < SHORTEST[network.version]:
+    if network.prefixlen < iptext.SHORTEST[network.version]:
         return 'is too wide'
     return 'is of no hosts' if (
         network.is_loopback or network.is_multicast) else ''

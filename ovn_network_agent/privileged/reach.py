@@ -15,7 +15,7 @@
 Two routes for the halves of the address space would be a default route.  So
 the privileged side knows whether a kind of route or rule is for one address or
 for a provider network.  Provider networks come from the configuration, or from
-OVN; those of OVN have at least the prefix length :data:`networks.SHORTEST`.
+OVN; those of OVN have at least the prefix length :data:`iptext.SHORTEST`.
 """
 
 import dataclasses
@@ -23,7 +23,6 @@ import typing
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import iptext
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent.conf import fip_route
 from ovn_network_agent.netlink import route_codec
@@ -88,11 +87,9 @@ class Reach:
             iptext.network(prefix))
 
     def narrow(self, prefix):
-        """Whether a prefix has at least the length in
-        :data:`networks.SHORTEST`.
-        """
+        """Whether a prefix is not wider than :data:`iptext.SHORTEST`."""
         found = iptext.network(prefix)
-        return found.prefixlen >= networks.SHORTEST[found.version]
+        return found.prefixlen >= iptext.SHORTEST[found.version]
 
     def tenant(self, prefix):
         """Whether a prefix may be a network of a tenant: any of IPv4.

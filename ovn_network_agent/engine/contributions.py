@@ -88,6 +88,10 @@ class Contributions:
         self.left_out: tuple[resources.Problem, ...] = ()
         # Why drivers have raised.
         self.broken: dict[tracking.Contributor, str] = {}
+        # Those that have raised since the first update, so that nobody knows
+        # what of a former run they want.
+        self.unanswered: set[tracking.Contributor] = set()
+        self._first = True
 
     @property
     def conflicts(self) -> dict[resources.Ref, str]:
@@ -116,6 +120,7 @@ class Contributions:
         self._complete({about for _driver, about, _name in asked},
                        [view[kind] for kind in _OF_ROUTERS])
         self._known, self._node, self._settings = view, node, settings
+        self._first = False
         self._report_problems()
         LOG.debug('Asked drivers %d times: %s', len(asked), ', '.join(
             ' '.join(filter(None, each)) for each in asked[:_NAMED]))
@@ -156,6 +161,7 @@ class Contributions:
             for contributor in gone:
                 self._take(contributor, ())
                 self.broken.pop(contributor, None)
+                self.unanswered.discard(contributor)
             subjects = {
                 (driver.name, about, name): subject for about, parts in (
                     present.items() if driver.name in again else
@@ -191,10 +197,13 @@ class Contributions:
                 LOG.exception('Driver %s failed on %s', driver.name,
                               ' '.join(filter(None, contributor[1:])))
             self.broken[contributor] = why
+            if self._first:
+                self.unanswered.add(contributor)
             if not stopped:
                 return
             wanted = self._state.contributed(contributor)
         self.broken.pop(contributor, None)
+        self.unanswered.discard(contributor)
         if stopped:
             # At the end of the agent nothing is desired.  Objects of others
             # still stay.  An object that was kept in doubt goes, because no

@@ -113,6 +113,9 @@ class Reconciler:
         self._announcing_until: float | None = None
         # The systems that have work of :meth:`_announce_ahead`.
         self._ahead: set[str] = set()
+        # What a former run has left and nobody wants, as long as something
+        # that could want it is unknown; None before the first pass.
+        self._inherited: set[resources.Ref] | None = None
 
     def run(self, asked: passes.Pass) -> outcome.Outcome:
         """Run one pass."""
@@ -134,10 +137,13 @@ class Reconciler:
         self._prepare(asked)
         prepared = time.monotonic() - began
         self._create(asked.urgent)
+        inherited = self._held_back(asked.snapshot)
         if asked.prune:
             self.guard.judge(asked.limits, map(
                 networks.host_prefix, _dead(asked)))
-            self._delete(asked.down_to, self.guard.permits)
+            self._delete(asked.down_to, lambda resource: (
+                resource.ref not in inherited and
+                self.guard.permits(resource)))
         elif dead := _dead(asked):
             # This needs no view of OVN.  While this node announces such a VIP,
             # no other node gets its clients.
@@ -205,6 +211,20 @@ class Reconciler:
         if self.backends.in_doubt or self.tracker.delta(
                 self.backends.looked_for):
             self.backends.refresh()
+
+    def _held_back(self, snapshot: model.Snapshot) -> set[resources.Ref]:
+        """What of a former run stays, because of a bug in a driver or source.
+
+        An object that was wanted since the start is none of these.
+        """
+        if not (self.wanted.unanswered or snapshot.unmade) or (
+                snapshot.node.phase is model.Phase.STOPPED):
+            self._inherited = set()
+        elif self._inherited is None:
+            self._inherited = {
+                resource.ref for _stage, _backend, kinds in self.backends.order
+                for resource in self.tracker.delta(kinds).delete}
+        return self._inherited
 
     def invalidate(self, stale: Collection[str] = (),
                    revived: Collection[str] = ()) -> None:

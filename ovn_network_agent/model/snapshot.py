@@ -57,6 +57,8 @@ class Snapshot:
     # alone in a dict.
     subjects: Mapping[type, Mapping[str, Mapping[str, object]]] = (
         dataclasses.field(default_factory=dict))
+    # Whether a source has not made a subject since the start of the agent.
+    unmade: bool = False
 
     def every_address(self) -> Iterator[ServedAddress | PortAddress]:
         """The addresses of routers, and those of machines."""

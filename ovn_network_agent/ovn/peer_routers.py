@@ -53,6 +53,8 @@ class Router:
     # peer may be there.
     others: tuple[iptext.Network, ...] = ()
     uplinks: tuple[str, ...] = ()
+    # Why it cannot have peers, or ''.
+    objection: str = ''
 
 
 def resolve(find: source.Find, text: str) -> frozenset[str]:
@@ -114,7 +116,8 @@ def read(find: source.Find, uuid: str) -> Router:
              if not peering_rows.pair_at(uuid, PORT[1], port)),
             key=lambda port: str(columns.atom(port, 'name')))
         inner = [port for port in ports if _is_internal(port)]
-        nets = _networks(inner)
+        here = _interfaces(inner)
+        nets = [each.network for each in here]
         routes = [route for route in _routes(find, row)
                   if not _is_of_agents(uuid, route)]
         behind = [extra[0] for route in routes
@@ -122,11 +125,12 @@ def read(find: source.Find, uuid: str) -> Router:
                   networks.inside(extra[1], nets)]
         return Router(
             called(row), columns.atom(inner[0], 'mac') if inner else '',
-            _lowest(inner), _sorted([*nets, *behind]),
-            _sorted([*_networks(port for port in ports if port not in inner),
-                     *_prefixes(routes)]),
+            _lowest(here), _sorted([*nets, *behind]),
+            _sorted([*(each.network for each in _interfaces(
+                port for port in ports if port not in inner)),
+                *_prefixes(routes)]),
             tuple(columns.atom(port, 'name') for port in ports
-                  if _is_uplink(port)))
+                  if _is_uplink(port)), _objection(row, here))
     return Router()
 
 
@@ -153,6 +157,19 @@ def _prefixes(routes: Iterable[Row]) -> list[iptext.Network]:
     found = (networks.parse_interface(columns.atom(route, 'ip_prefix'))
              for route in routes)
     return [each.network for each in found if each and each.network.prefixlen]
+
+
+def _objection(router: Row, here: list[iptext.Interface]) -> str:
+    """See :attr:`Router.objection`."""
+    chassis = columns.entry(router, 'options', 'chassis')
+    if chassis:
+        return printable.line(
+            f'this router is bound to a chassis (options:chassis={chassis}), '
+            'as Neutron does for a tunnelled external network, and OVN passes '
+            'no packets between it and a peer; give it another external '
+            'network, or remove the peering')
+    return '' if here else (
+        'this router has no network of machines; connect a subnet to it')
 
 
 def _label(row: Row) -> str:
@@ -183,15 +200,10 @@ def _interfaces(ports: Iterable[Row]) -> list[iptext.Interface]:
         each.version == 6 and each.is_link_local)]
 
 
-def _networks(ports: Iterable[Row]) -> list[iptext.Network]:
-    return [each.network for each in _interfaces(ports)]
-
-
-def _lowest(ports: Iterable[Row]) -> tuple[tuple[int, str], ...]:
-    addresses = [each.ip for each in _interfaces(ports)]
+def _lowest(here: list[iptext.Interface]) -> tuple[tuple[int, str], ...]:
     return tuple(
         (family, str(min(same))) for family in networks.VERSIONS
-        if (same := [each for each in addresses if each.version == family]))
+        if (same := [each.ip for each in here if each.version == family]))
 
 
 def _sorted(nets: Iterable[iptext.Network]) -> tuple[iptext.Network, ...]:

@@ -34,6 +34,7 @@ from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 
 _PENDING = 'the other router does not name this one'
+_ITSELF = 'it names this router itself; name the other one'
 _FEW = 5
 
 
@@ -146,7 +147,8 @@ def _of_intent(find: source.Find, uuid: str,
             str(net) for net in router.prefixes
             if intents.passes(net, intent.exports)))
     peer = find.ask(_peers, uuid)[name]
-    back = _back(find, uuid, peer)
+    back = find.ask(_peers, peer.router)[
+        find.ask(_targets, peer.router)[uuid]]
     sides = sorted((_side(find, uuid, peer), _side(
         find, peer.router, back)), key=lambda side: side.router)
     return dataclasses.replace(
@@ -157,10 +159,11 @@ def _of_intent(find: source.Find, uuid: str,
 def _state(find: source.Find, uuid: str, name: str, intent: intents.Intent
            ) -> tuple[model.PeerState, str]:
     """The state of an intent, and the reason."""
-    why = intent.problem or _own_objection(find, uuid, name, intent)
+    target = routers.target(find, uuid, name, intent)
+    why = (intent.problem or (_ITSELF if target == uuid else '') or
+           find.ask(routers.read, uuid).objection)
     if why:
         return model.PeerState.ERROR, why
-    target = routers.target(find, uuid, name, intent)
     first = find.ask(_targets, uuid).get(target)
     if first is None or uuid not in find.ask(_targets, target):
         return model.PeerState.PENDING, _PENDING
@@ -176,16 +179,6 @@ def _state(find: source.Find, uuid: str, name: str, intent: intents.Intent
     if here or there:
         return model.PeerState.CONFLICT, '; '.join(_told(here, there))
     return model.PeerState.CREATED, ''
-
-
-def _own_objection(find: source.Find, uuid: str, name: str,
-                   intent: intents.Intent) -> str:
-    if routers.target(find, uuid, name, intent) == uuid:
-        return 'it names this router itself; name the other one'
-    if not find.ask(routers.read, uuid).addresses:
-        return ('this router has no network of machines; connect a subnet to '
-                'it')
-    return ''
 
 
 def _told(here: Conflict | None,
@@ -245,7 +238,7 @@ def _targets(find: source.Find, uuid: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     ends = find.ask(_of_file, uuid)
-    if find.ask(routers.read, uuid).addresses:
+    if not find.ask(routers.read, uuid).objection:
         for name, intent in sorted(find.ask(_intents, uuid).items(),
                                    key=lambda each: each[0] not in ends):
             target = '' if intent.problem else routers.target(
@@ -344,12 +337,6 @@ def _late(find: source.Find, uuid: str,
             elif key not in old:
                 old.add(key)
     return {pair for key, pair in new if any(old.overlapping(key))}
-
-
-def _back(find: source.Find, uuid: str, peer: Peer) -> Peer:
-    """The same peering, seen from the other router."""
-    return find.ask(_peers, peer.router)[
-        find.ask(_targets, peer.router)[uuid]]
 
 
 def _side(find: source.Find, uuid: str, peer: Peer) -> model.Side:

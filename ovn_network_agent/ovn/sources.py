@@ -115,6 +115,11 @@ class Sources:
                     now.get(each.source.KIND, {}))}
 
     @property
+    def unmade(self) -> bool:
+        """Whether a subject is unknown, and has been since the start."""
+        return any(each.unmade for each in self._sources)
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """What the sources could not make, or read, with the reasons."""
         return (*(f'{each.source.KIND.__name__} {name}: {why}'
@@ -171,6 +176,12 @@ class _Subjects:
         self.failed = {name: why for name, why in self.failed.items()
                        if any(name in names.keys() for names in self._names)}
         return self._present
+
+    @property
+    def unmade(self) -> bool:
+        """Whether a subject could not be made, and has no former one."""
+        return any(self._called(name) not in self._present
+                   for name in self.failed)
 
     def one(self, name: str, databases: queries.Databases) -> object | None:
         """See :func:`one`."""

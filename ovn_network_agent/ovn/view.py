@@ -304,7 +304,7 @@ class View:
                 {'nb': nb, 'sb': sb}, self._dirty, self._builder.whole)
             self._whole = self._whole or self._sources.whole
             now = dataclasses.replace(
-                now, subjects=subjects,
+                now, subjects=subjects, unmade=self._sources.unmade,
                 problems=now.problems + self._sources.problems)
         self._registered |= self._builder.own_chassis() is not None
         self._whole = self._whole or self._builder.whole

@@ -100,21 +100,32 @@ def _policies(facts, way):
     text = (f'the other router lets in {", ".join(family) or "nothing"} '
             f'(allow: {", ".join(lets) or "no policy"}), and drops all other '
             f'sources of the peer (drop: {drops:d})')
-    foreign = [f'{each.priority:d} {each.action} "{each.match}"'
-               for each in way.foreign if each.priority >= drops]
-    if foreign:
+    if not family:
         return verdicts.warn(
-            'peering-policies', f'{text}; policies of others are in front: '
-            f'{", ".join(foreign[:_FEW])}' + (
-                f' and {len(foreign) - _FEW:d} more'
-                if len(foreign) > _FEW else ''),
-            'look whether these match packets of the peer')
+            'peering-policies', text, 'look at the filters of both routers, '
+            'and at the addresses of this one')
+    for others, where in (
+            ([each for each in way.foreign if each.priority >= drops],
+             'policies of others are in front there'),
+            (way.detours, 'policies of others at this router, which send '
+             'packets elsewhere or drop them')):
+        if others:
+            return verdicts.warn(
+                'peering-policies', f'{text}; {where}: {_named(others)}',
+                'look whether these match packets to or from the peer')
     if client not in known.EXAMPLES and not any(
             networks.covers(prefix, client) for prefix in family):
         return verdicts.unchecked(
             'peering-policies', f'{text}; {client} is not among them, so it '
             f'is dropped if it comes by this peering (drop: {drops:d})')
     return verdicts.ok('peering-policies', text)
+
+
+def _named(policies):
+    shown = ', '.join(f'{each.priority:d} {each.action} "{each.match}"'
+                      for each in policies[:_FEW])
+    more = len(policies) - _FEW
+    return shown + (f' and {more:d} more' if more > 0 else '')
 
 
 def _writer(said):

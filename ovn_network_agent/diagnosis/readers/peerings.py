@@ -16,6 +16,7 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.ovn import peering_rows
@@ -32,6 +33,8 @@ class Way:
     :ivar others: likewise of the rows that are not wanted
     :ivar foreign: policies of the other router that are not the agent's,
         tuple of :class:`resources.PeerPolicy`; its action is any text
+    :ivar detours: likewise those of this router that send packets elsewhere
+        or drop them, whatever their priority
     """
 
     peering: model.Peering
@@ -39,6 +42,7 @@ class Way:
     missing: tuple = ()
     others: tuple = ()
     foreign: tuple = ()
+    detours: tuple = ()
 
     @property
     def entry(self):
@@ -80,15 +84,18 @@ def _way(driver, peering, node, nb, there):
         each.values for each in there.get(wanted.pair, ()))
     way = Way(peering, wanted, tuple((desired - found).elements()),
               tuple((found - desired).elements()))
-    return dataclasses.replace(way, foreign=tuple(sorted(
-        _foreign(nb, way.entry.router), reverse=True)))
+    here, there = (sorted(_foreign(nb, router), reverse=True)
+                   for router in (peering.router, way.entry.router))
+    return dataclasses.replace(way, foreign=tuple(there), detours=tuple(
+        each for each in here if each.action != 'allow'))
 
 
 def _foreign(nb, router):
     for row in nb['Logical_Router'].values():
         if str(row.uuid) == router:
             for policy in columns.rows(row, 'policies'):
-                if not peering_rows.pair_of(policy):
+                if not columns.entry(policy, 'external_ids',
+                                     ownership.EXT_ID_MANAGED):
                     yield resources.PeerPolicy(
                         columns.atom(policy, 'priority'),
                         columns.atom(policy, 'match'),

@@ -12,6 +12,9 @@
 
 """Routers of the lab that peer, and the rows of their peerings."""
 
+import json
+import os
+
 from lab import dual
 from lab import node as nodes
 from lab import probe
@@ -28,6 +31,9 @@ TABLES = ('Logical_Router_Port', 'Logical_Router_Static_Route',
 ROWS = (2, 4, 10, 4)
 NONE = (0, 0, 0, 0)
 TARGET = ownership.EXT_ID_PEER_TARGET
+# Seconds for what takes less than one on an idle machine.
+SOON = 4
+_FILE = '/etc/ovn-network-agent/network-peers.yaml'
 _HELD = f'{peering.LOCK} of OVN_Northbound: held'
 _LOG = '/var/lib/ovn/ovnnb_db.db'
 
@@ -40,7 +46,8 @@ class PeeredTestCase(base.LabTestCase):
     """
 
     CONFIG = {'DEFAULT': {'drivers': DRIVERS},
-              'gateway_drain': {'drain_on_shutdown': 'false'}}
+              'gateway_drain': {'drain_on_shutdown': 'false'},
+              'network_peer': {'peers_file': _FILE}}
 
     @classmethod
     def build(cls):
@@ -52,9 +59,13 @@ class PeeredTestCase(base.LabTestCase):
         cls.here, cls.fip = cls.machine(cls.alpha)
         cls.there, _none = cls.machine(cls.beta, fip=False, host='gw2')
         cls.third, _none = cls.machine(cls.gamma, fip=False)
-        cls.six = {vm: dual.Dual(cloud.neutron, router, number).machine(vm)
-                   for number, (router, vm) in enumerate((
-                       (cls.alpha, cls.here), (cls.beta, cls.there)), 1)}
+        first, other = (
+            dual.Dual(cloud.neutron, router, number)
+            for number, router in enumerate((cls.alpha, cls.beta), 1))
+        cls.six = {vm: each.machine(vm) for each, vm in (
+            (first, cls.here), (other, cls.there))}
+        cls.fip6 = first.floating_ip(cls.six[cls.here])
+        cls.file()
 
     def setUp(self):
         super().setUp()
@@ -83,6 +94,14 @@ class PeeredTestCase(base.LabTestCase):
                 if text is not None})
 
         self.cloud.nb.transact(change)
+
+    @classmethod
+    def file(cls, *entries):
+        """Have entries in the file of all agents."""
+        for name in cls.cloud.gateways:
+            node = cls.cloud[name]
+            node.write(_FILE + '.new', json.dumps({'network_peers': entries}))
+            os.rename(node.path(_FILE + '.new'), node.path(_FILE))
 
     def meanwhile(self, router, **targets):
         """Intents until the end of the test."""
@@ -179,7 +198,10 @@ class PeeredTestCase(base.LabTestCase):
             line.split() for line in self.here.node.out(
                 'cat', '/proc/net/snmp').splitlines()
             if line.startswith('Icmp:'))
-        return int(dict(zip(names, values, strict=True))['InEchos'])
+        six, = (line.split()[1] for line in self.here.node.out(
+            'cat', '/proc/net/snmp6').splitlines()
+            if line.startswith('Icmp6InEchos '))
+        return int(six) + int(dict(zip(names, values, strict=True))['InEchos'])
 
     def arrived(self, node, source, target):
         """How many of five pings with a source reach alpha's machine."""

@@ -18,6 +18,7 @@ import json
 import time
 
 from lab import node as nodes
+from lab import northbound
 from lab import plan
 from lab import probe
 from lab import routers
@@ -135,6 +136,7 @@ class TestNetworkPeer(peered.PeeredTestCase):
                          mac, '192.168.99.1/24')
             took = running.wait_answered(base.SETTLE, after=begin) - begin
         base.note(f'a new subnet answers after {took:.2f} s')
+        self.assertLess(took, peered.SOON)
 
     def test_a_conflict_comes_and_goes(self):
         prefix = str(self.beta.internal.cidr)
@@ -184,7 +186,9 @@ class TestNetworkPeer(peered.PeeredTestCase):
         """Damage a row; returns who has mended it."""
         before, begin = self.rows(), time.monotonic()
         self.damage()
-        base.note(f'mended after {time.monotonic() - begin:.2f} s')
+        took = time.monotonic() - begin
+        base.note(f'mended after {took:.2f} s')
+        self.assertLess(took, peered.SOON)
         self.assertEqual(before, self.rows())
         return self.writer()
 
@@ -211,30 +215,110 @@ class TestNetworkPeer(peered.PeeredTestCase):
         base.note(f'dead, back, and drained: {report}')
 
     def test_spoofed_sources(self):
-        """From inside and from the uplink; only the policies stop them."""
-        spoofed, port = '10.77.0.5', self.there.port
-        for node, address, device in (
-                (self.there.node, spoofed, 'eth0'),
-                (self.client, port.address, 'lo')):
-            node.run(['ip', 'addr', 'add', address + '/32', 'dev', device])
-            self.addCleanup(node.run, ['ip', 'addr', 'del', address + '/32',
-                                       'dev', device])
-        self.cloud.neutron.set_addresses(
-            port, port.address, self.six[self.there], pairs=[spoofed])
-        self.addCleanup(self.cloud.neutron.set_addresses, port, port.address,
-                        self.six[self.there])
-        self.reach(self.client, 'icmp', self.fip.address, source=plan.CLIENT)
-        self.central('ovn-nbctl', '--wait=hv', 'sync')
-        ways = ((self.there.node, spoofed, self.here.port.address),
-                (self.client, port.address, self.fip.address))
-        self.assertEqual([0, 0], [self.arrived(*way) for way in ways])
+        """From inside and from the uplink; only the policies stop them.
+
+        Policies with the priorities of other projects stay as they are.
+        """
+        spoofed, port = ('10.77.0.5', 'fd00:77::5'), self.there.port
+        true = port.address, self.six[self.there]
+        for node, addresses, device in (
+                (self.there.node, spoofed, 'eth0'), (self.client, true, 'lo')):
+            for address in addresses:
+                words = (f'{address}/{128 if ":" in address else 32}', 'dev',
+                         device)
+                node.run(['ip', 'addr', 'add', *words, 'nodad'])
+                self.addCleanup(node.run, ['ip', 'addr', 'del', *words])
+        self.cloud.neutron.set_addresses(port, *true, pairs=spoofed)
+        self.addCleanup(self.cloud.neutron.set_addresses, port, *true)
+        outside = self.fip.address, self.fip6
+        for address in outside:
+            self.reach(self.client, 'icmp', address, source=(
+                plan.CLIENT6 if ':' in address else plan.CLIENT))
+        others = self.policies_of_others()
+        self.reachable()
+        ways = [*zip([self.there.node] * 2, spoofed, (
+            self.here.port.address, self.six[self.here]), strict=True),
+            *zip([self.client] * 2, true, outside, strict=True)]
+        self.assertEqual([0] * 4, [self.arrived(*way) for way in ways])
+        self.assertEqual(others, self.unmarked_policies())
         for agent in self.cloud.agents.values():
             agent.freeze()
             self.addCleanup(agent.thaw)
         for router in (self.alpha, self.beta):
             self.central('ovn-nbctl', '--wait=hv', 'lr-policy-del',
                          router.row_name)
-        self.assertEqual([5, 5], [self.arrived(*way) for way in ways])
+        self.assertEqual([5] * 4, [self.arrived(*way) for way in ways])
+
+    def policies_of_others(self):
+        """Add some as ovn-kubernetes has them; returns them.
+
+        The agent mends a policy of its own beside them.
+        """
+        spare = plan.PROVIDER[200]
+
+        def write(txn, tables):
+            for router in (self.alpha, self.beta):
+                row = routers.find_one(tables, 'Logical_Router',
+                                       name=router.row_name)
+                for priority, match, action, *nexthops in (
+                        (1004, f'ip4.dst == {spare}', 'reroute',
+                         str(plan.PROVIDER[1])),
+                        (501, f'ip4.dst == {spare}', 'allow'),
+                        (103, 'ip4.dst == 100.64.0.0/16', 'allow'),
+                        (102, 'ip4 || ip6', 'allow'),
+                        (100, f'ip4.src == {spare}', 'drop')):
+                    row.addvalue('policies', northbound.insert(
+                        txn, tables, 'Logical_Router_Policy', match=match,
+                        priority=priority, action=action,
+                        nexthops=nexthops).uuid)
+
+        self.cloud.nb.transact(write)
+        found = self.unmarked_policies()
+        self.assertEqual(10, len(found))
+        self.take({'Logical_Router_Policy': self.rows()[
+            'Logical_Router_Policy'][:1]})
+        self.wait_rows(*peered.ROWS)
+        self.central('ovn-nbctl', '--wait=hv', 'sync')
+        return found
+
+    def unmarked_policies(self):
+        return {(row.uuid, row.priority, row.match, row.action)
+                for row in self.cloud.nb.rows('Logical_Router_Policy')
+                if not row.external_ids}
+
+    def test_a_router_that_is_bound_to_a_chassis(self):
+        """As Neutron does it for a tunnelled external network."""
+        mark = self.mark('gw1')
+        self.addCleanup(self.write, self.alpha, 'options', {'chassis': None})
+        self.write(self.alpha, 'options', {'chassis': plan.system_id('gw1')})
+        self.wait_rows(*peered.NONE)
+        self.wait_said('gw1', 'peering db has no rows in OVN (error): this '
+                       'router is bound to a chassis', mark)
+        self.assertNotIn('peering web has no rows', self.said('gw1', mark))
+        self.write(self.alpha, 'options', {'chassis': None})
+        self.wait_rows(*peered.ROWS)
+        self.reachable()
+
+    def test_a_file_takes_over(self):
+        """The same peering: from options to the file, without a loss."""
+        before = self.rows()
+        marks = {name: self.mark(name) for name in self.cloud.agents}
+        self.addCleanup(self.file)
+        with self.probing(self.there.port.address,
+                          node=self.here.node) as running:
+            self.file({'routers': [
+                {'router': self.alpha.uuid, 'name': 'db'},
+                {'router': self.beta.uuid, 'name': 'web'}]})
+            for name, mark in marks.items():
+                self.wait_said(name, 'network-peers.yaml has 1 peerings', mark)
+            self.say(self.alpha, db=None)
+            self.say(self.beta, web=None)
+            self.lossless(running)
+        self.damage()
+        self.assertEqual(before, self.rows())
+        self.file()
+        self.wait_rows(*peered.NONE)
+        self.unreachable(self.here, self.there)
 
     def test_bad_intents_cost_themselves(self):
         """Many of one router, and a cycle of three in which two overlap."""

@@ -150,11 +150,14 @@ class PeersTest(PeersTestCase):
         self.become(r1_db=('conflict', ''), r2_web=('conflict', ''))
 
     def test_what_is_refused(self):
+        self.cloud.say('Logical_Router', {'name': 'neutron-r3'},
+                       options={'chassis': 'gw1'})
         self.start()
         self.add('r1', 'db', 'r2')
         self.become(r1_db=('pending', ''))
         before = self.nb.content()
         for words, why in (
+                (('add', 'r3', 'x', 'r1'), 'bound to a chassis'),
                 (('add', 'r1', 'db', 'r3'), 'it has a peering db with'),
                 (('add', 'r9', 'x', 'r2'), 'there is no router "r9"'),
                 (('add', 'r1', 'internal', 'r3'), 'is reserved'),
@@ -294,6 +297,10 @@ class LooksTest(LooksTestCase):
         self.assertIn('such as Logical_Router_Policy',
                       found['peering-rows'].evidence)
         self.assertIn('900 drop "ip4"', found['peering-policies'].evidence)
+        # For packets the other way, it is at the router that sends them.
+        said = self.explained('10.0.1.9')[1]['peering-policies']
+        self.assertIs(doctor.WARN, said.verdict)
+        self.assertIn('or drop them: 900 drop "ip4"', said.evidence)
 
     def test_doctor(self):
         self.in_this_process()

@@ -14,17 +14,14 @@
 
 import json
 import os
-import time
 
 import fixtures
 
-from ovn_network_agent import ownership
-from ovn_network_agent.tests.functional.backends import peerings
 from ovn_network_agent.tests.functional.service import test_peering
 
 
 class FileTest(test_peering.PeeringTestCase):
-    """Peerings in a file: each change is in force within a second."""
+    """Peerings in a file, which come, change and go."""
 
     def setUp(self):
         super().setUp()
@@ -49,13 +46,6 @@ class FileTest(test_peering.PeeringTestCase):
         self.eventually(lambda: part in ' '.join(agent.status.reasons),
                         lambda: agent.status.reasons)
 
-    def within_a_second(self, peers):
-        began = time.monotonic()
-        self.written(peers)
-        took = time.monotonic() - began
-        print(f'{self.id()}: {peers}: {took:.3f} s')
-        self.assertLess(took, 1.5)
-
     def test_entries_come_and_go(self):
         self.put(('r1', 'r2'))
         agent = self.agent()
@@ -65,7 +55,7 @@ class FileTest(test_peering.PeeringTestCase):
         for number, pairs in enumerate((
                 (('r1', 'r2'), ('r2', 'r3')), (('r1', 'r2'),), ())):
             self.put(*pairs)
-            self.within_a_second(2 - number)
+            self.written(2 - number)
             self.well(agent)
             self.assertEqual(1, self.transactions.since())
 
@@ -86,11 +76,7 @@ class FileTest(test_peering.PeeringTestCase):
         self.agree('r2', 'r3', 'y')
         self.written(2)
         self.put(('r1', 'r3'))
-        self.eventually(lambda: {
-            dict(row['external_ids'][1])[peerings.PEER]
-            for row in self.ports()} == {
-                ownership.peer_pair(self.routers[one], self.routers[other])
-                for one, other in (('r1', 'r3'), ('r2', 'r3'))}, 'r1 and r3')
+        self.peer(('r1', 'r3'), ('r2', 'r3'))
         self.well(agent)
 
     def test_a_bad_entry_costs_itself(self):
@@ -110,4 +96,4 @@ class FileTest(test_peering.PeeringTestCase):
         self.path += '2'
         self.put(('r1', 'r2'))
         agent._conf.set_override('peers_file', self.path, 'network_peer')
-        self.within_a_second(1)
+        self.written(1)

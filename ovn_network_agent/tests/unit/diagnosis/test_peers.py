@@ -81,6 +81,14 @@ class PeersTest(explained.AddressTestCase):
         self.assertIn('10.9.9.9 is not among them, so it is dropped',
                       self.evidence(found, 'peering-policies'))
 
+    def test_a_router_that_lets_nothing_in(self):
+        found = self.case(peerings.Way(dataclasses.replace(
+            self.peering, gives=('2001:db8::/64',)), self.wanted))
+        self.assertEqual(['peering-policies'],
+                         self.found(found, Verdict.WARN))
+        self.assertIn('lets in nothing', self.evidence(found,
+                                                       'peering-policies'))
+
     def test_policies_of_others(self):
         low = dataclasses.replace(FOREIGN, priority=499)
         self.assertEqual([], self.found(self.created(low), Verdict.WARN))
@@ -88,6 +96,16 @@ class PeersTest(explained.AddressTestCase):
         self.assertEqual(['peering-policies'],
                          self.found(found, Verdict.WARN))
         self.assertIn('700 drop "ip4" and 2 more',
+                      self.evidence(found, 'peering-policies'))
+
+    def test_policies_of_others_at_this_router(self):
+        found = self.case(peerings.Way(
+            self.peering, self.wanted, detours=(dataclasses.replace(
+                FOREIGN, priority=100, action='reroute'),)))
+        self.assertEqual(['peering-policies'],
+                         self.found(found, Verdict.WARN))
+        self.assertIn('at this router, which send packets elsewhere or drop '
+                      'them: 100 reroute "ip4"',
                       self.evidence(found, 'peering-policies'))
 
     def test_rows(self):

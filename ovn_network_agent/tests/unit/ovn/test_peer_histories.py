@@ -86,13 +86,16 @@ class Plain:
         """The router of an intent that counts, None for another one."""
         words = self.words[router]
         text = words.get(peers.TARGET + name)
-        if text is None or name == '1bad' or not self.ports[router] or any(
+        if text is None or name == '1bad' or not self.fit(router) or any(
                 words.get(key + name) == 'bad'
                 for key in (peers.EXPORT, peers.IMPORT)):
             return None
         found = [number for number in self.words
                  if text in (str(peers.key(number)), f'r{number}')]
         return found[0] if found and found[0] != router else None
+
+    def fit(self, router):
+        return self.ports[router] and not self.words[router].get('chassis')
 
     def first(self, router, other):
         return next((name for name in sorted(NAMES, key=lambda name: (
@@ -178,7 +181,7 @@ class Plain:
                 self.words[router].get(key + name) == 'bad'
                 for key in (peers.EXPORT, peers.IMPORT))
             itself = text in (str(peers.key(router)), f'r{router}')
-            return ('error' if bad or itself or not self.ports[router]
+            return ('error' if bad or itself or not self.fit(router)
                     else 'pending')
         pair = tuple(sorted((router, other)))
         if pair not in mutual:
@@ -236,6 +239,11 @@ class History(stateful.RuleBasedStateMachine):
                    column=strategies.sampled_from(COLUMNS))
     def intent(self, number, name, text, column):
         self.say(number, peers.TARGET + name, text, column)
+
+    @stateful.rule(number=strategies.sampled_from(ROUTERS),
+                   text=strategies.sampled_from((None, 'gw1')))
+    def bind(self, number, text):
+        self.say(number, 'chassis', text, 'options')
 
     @stateful.rule(one=strategies.sampled_from(ROUTERS),
                    other=strategies.sampled_from(ROUTERS),

@@ -231,6 +231,17 @@ class PeeringsTest(base.BaseTestCase):
         self.assertEqual({(1, 'b'): 'error', (2, 'a'): 'error'},
                          self.cloud.states())
 
+    def test_a_router_that_is_bound_to_a_chassis(self):
+        """It may come later, and the other router sees no reason."""
+        self.two()
+        self.cloud.say(1, {}, {'chassis': 'gw\n1'})
+        found = self.cloud.look()
+        self.assertEqual({(1, 'b'): 'error', (2, 'a'): 'pending'}, {
+            where: each.state.value for where, each in found.items()})
+        self.assertIn(r'(options:chassis=gw\n1)', found[1, 'b'].why)
+        self.cloud.say(1, {}, {'chassis': None})
+        self.assertEqual({'created'}, {*self.cloud.states().values()})
+
     def test_ports_that_are_not_internal(self):
         for columns in ({'gateway_chassis': [peers.key(9)]},
                         {'ha_chassis_group': [peers.key(9)]},
@@ -301,12 +312,16 @@ class ManyTest(base.BaseTestCase):
                                      states.count('error')))
 
     def test_ten_thousand_routers_with_one_target(self):
-        self.cloud.router(10001, '10.255.0.1/24', label='hub')
+        self.cloud.router(20000, '10.255.0.1/24', label='hub')
         for number in range(1, 10001):
             self.cloud.router(number, f'10.{number >> 8}.{number & 255}.1/24',
-                              hub=10001)
+                              hub=20000)
         states, _took = self.timed(20)
         self.assertEqual(10000, states.count('pending'))
+        self.cloud.say(20000, {TARGET + 'a': 'r5'})
+        states, _took = self.timed(20)
+        self.assertEqual((2, 9999), (states.count('created'),
+                                     states.count('pending')))
 
     def test_a_hub_with_hundreds_of_peers(self):
         self.cloud.router(501, '10.255.0.1/24', **{

@@ -43,6 +43,10 @@ class PeersFileTest(base.BaseTestCase):
             self.assertIn(self.path, message)
             self.assertRaises(flaws.BadFile, peers_file.PeersFile, conf)
 
+    def test_a_change_is_in_force_within_a_second(self):
+        """Two looks have to find the same."""
+        self.assertLess(2 * peers_file._INTERVAL, 1)
+
     def test_a_bad_entry_does_not(self):
         conf = self.conf(GOOD + ', 7, {name: y}]')
         self.assertEqual([], configuration.file_problems(conf))

@@ -18,6 +18,7 @@ functional.crash.test_boundaries.  A machine of a third VNI has traffic.
 
 import json
 import os
+import re
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
@@ -38,6 +39,8 @@ NET6, MACHINE6 = '2001:db8:50::/64', '2001:db8:50::10'
 MAC = 'fa:16:3e:00:50:10'
 _BGP = ('router bgp 65001', 'address-family l2vpn evpn')
 _SYSCTLS = ('forwarding', 'proxy_arp')
+# In lines about what a VNI has.
+_OF_VNI = re.compile(r'\b(vrf|ovs|vxlan|br-\d|1100:|fd6f:|100\.64\.)')
 
 
 @needs.needs(os.environ.get('LAB_MACHINE'), 'needs a kernel with VRFs')
@@ -49,10 +52,11 @@ class VniBoundaryTest(test_boundaries.BoundaryTest):
                '[provider_port]\nrouter_advertisements = true\n'
                # The rules of VNIs come first.
                '[fip_route]\nroute_rule_priority = 1200\n')
-    # The backends that functional.crash.test_boundaries leaves out.
-    AT_WORK = ('evpn_instance', 'neighbour', 'neighbour_proxy',
-               'router_advertisement', 'vni_devices', 'vni_port')
-    VICTIMS = {'vni_devices': 'kernel', 'evpn_instance': 'frr'}
+    # The backends that functional.crash.test_boundaries leaves out, each with
+    # the victims of a death within its changes.
+    OF_VNIS = {'evpn_instance': ('agent', 'frr'),
+               'vni_devices': ('agent', 'kernel'), 'vni_port': ('agent',)}
+    OTHERS = ('neighbour', 'neighbour_proxy', 'router_advertisement')
 
     def setUp(self):
         super().setUp()
@@ -119,13 +123,14 @@ class VniBoundaryTest(test_boundaries.BoundaryTest):
 
     def orders(self):
         """Each death on the way there and on the way back."""
-        moments = program.BEFORE, program.WITHIN, program.AFTER
-        return [order for name in self.AT_WORK for order in (
-            *({'backend': name, 'moment': moment} for moment in moments),
-            *([{'backend': name, 'moment': program.WITHIN,
-                'victim': self.VICTIMS[name]}]
-              if name in self.VICTIMS else ()))
-            for _way in ('there', 'back')]
+        orders = [{'backend': name, 'moment': program.WITHIN}
+                  for name in self.OTHERS]
+        for name, victims in self.OF_VNIS.items():
+            orders += [{'backend': name, 'moment': moment}
+                       for moment in (program.BEFORE, program.AFTER)]
+            orders += [{'backend': name, 'moment': program.WITHIN,
+                        'victim': victim} for victim in victims]
+        return [order for order in orders for _way in ('there', 'back')]
 
     def change(self, there, outranked=False):
         if there:
@@ -148,6 +153,9 @@ class VniBoundaryTest(test_boundaries.BoundaryTest):
     def lossless(self, traffic, unit):
         super().lossless(traffic, unit)
         self.assertEqual(self.kept, self.indexes())
+        self.assertEqual(0, unit.close(), self.log())
+        self.assertEqual([], sorted(filter(
+            _OF_VNI.search, self.state() - self.bare)))
 
     def indexes(self):
         """The devices of the VNI that stays, with their numbers."""

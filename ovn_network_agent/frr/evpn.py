@@ -168,12 +168,14 @@ def value(vni, found):
     :param found: :class:`Found`
     :returns: (:class:`Wanted`, whether nothing is missing or in the way);
         None when nothing is the agent's.  Without a BGP instance, it is
-        whatever FRR has left of the VRF, with 0 for the AS number
+        whatever FRR has left of the VRF, with 0 for the AS number, and with
+        None in place of False for an empty section
     """
     if not found.ours:
         rest = not found.asn and found.rest and (
             not found.vnis or found.has_vni(vni))
-        return (Wanted(vni, 0, '', '', (), ()), False) if rest else None
+        return (Wanted(vni, 0, '', '', (), ()),
+                False if found.vnis else None) if rest else None
     shown = Wanted(
         vni, as_number(found.asn), ''.join(found.values(ROUTER_ID)),
         ''.join(found.values(RD)), found.values(_IMPORT),

@@ -16,6 +16,7 @@ An instance is the agent's as long as it has one of two odd timers, which have
 no use without neighbours.  So a lost line is no lost mark.
 """
 
+import itertools
 import re
 import typing
 
@@ -111,6 +112,23 @@ def read(configuration):
         *instances.get(name, ('', ())), vrfs.get(name),
         holder if (holder := holders.get(vni, name)) != name else '')
         for vni, name in names.items()}
+
+
+def left_interfaces(configuration, devices):
+    """Interfaces of VNIs without a line and a device.
+
+    FRR 10 keeps them after their router advertisements.
+
+    :param configuration: lines of the running configuration
+    :param devices: names of all devices
+    :returns: sorted list of names
+    """
+    found, filled = set(), set()
+    for line, after in itertools.pairwise([*configuration, '']):
+        words = line.split()
+        if words[:1] == ['interface'] and evpn_names.is_vrf_end(words[-1]):
+            (filled if after.startswith(' ') else found).add(words[-1])
+    return sorted(found - filled - set(devices))
 
 
 def vni_of(line):

@@ -175,11 +175,15 @@ def _remove_left(vnis):
     """
     said, until = [], time.monotonic() + _PATIENCE
     while vnis:
-        there, devices = evpn.read(_lines()), _devices()
+        lines, devices = _lines(), _devices()
+        there = evpn.read(lines)
         left = [_removed(vni, there[vni], devices)
                 for vni in vnis if vni in there]
         again = [each.change for each in left]
-        said += [_configured(again), _configured(each.up for each in left)]
+        said += [_configured(again), _configured(
+            [*(each.up for each in left), [
+                f'no interface {name}' for name
+                in evpn.left_interfaces(lines, devices)]])]
         if not any(again) or time.monotonic() > until:
             break
     return said

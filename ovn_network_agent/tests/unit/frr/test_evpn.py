@@ -149,6 +149,14 @@ class ReadTest(unittest.TestCase):
                               lines=OF_VRF)):
             self.assertIsNone(evpn.value(1001, found(lines)))
 
+    def test_interfaces_that_are_left(self):
+        one, two, three, four = (f'vrf0000000{n:d}-00' for n in range(4))
+        self.assertEqual([one], evpn.left_interfaces([
+            f'interface {one}', 'exit', '!', f'interface {two}',
+            ' ipv6 nd ra-interval 3', 'exit', f'interface {two}', 'exit',
+            f'interface {three}', 'exit', 'interface eth9', 'exit', '!'],
+            {three, four, 'lo'}))
+
     def test_numbers(self):
         for text, number in (('65011', 65011), ('1.10', 65546), ('x', 0),
                              ('1.x', 0), ('', 0), ('.', 0)):

@@ -89,8 +89,11 @@ def change(adds, deletes):
     said = [_configured(each.down for each in steps)]
     if any(each.settle for each in steps):
         time.sleep(_SETTLE)
+    left = [f'no interface {name}' for name
+            in evpn.left_interfaces(lines, devices)] if gone else []
     said += [_configured(each.change for each in steps),
-             _configured(each.up for each in steps), *_remove_left(gone)]
+             _configured([*(each.up for each in steps), left]),
+             *_remove_left(gone)]
     return [refused, '\n'.join(filter(None, said))]
 
 
@@ -175,15 +178,11 @@ def _remove_left(vnis):
     """
     said, until = [], time.monotonic() + _PATIENCE
     while vnis:
-        lines, devices = _lines(), _devices()
-        there = evpn.read(lines)
+        there, devices = evpn.read(_lines()), _devices()
         left = [_removed(vni, there[vni], devices)
                 for vni in vnis if vni in there]
         again = [each.change for each in left]
-        said += [_configured(again), _configured(
-            [*(each.up for each in left), [
-                f'no interface {name}' for name
-                in evpn.left_interfaces(lines, devices)]])]
+        said += [_configured(again), _configured(each.up for each in left)]
         if not any(again) or time.monotonic() > until:
             break
     return said

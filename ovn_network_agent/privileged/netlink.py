@@ -171,11 +171,13 @@ def set_addresses(items):
     :param items: list of [dev, 'address/length']
     """
     within = limits.current()
+    # Two hundred VNIs are a thousand devices.
+    inside = functools.cache(lambda: vni_links.inside(kernel))
 
     def encode(dev, address):
         within.check_address(dev, checks.interface(address))
         if within.evpn.is_port(dev):
-            checks.permit(dev in vni_links.inside(kernel),
+            checks.permit(dev in inside(),
                           f'{address} on {dev}', 'in the VRF of a VNI')
         return addresses.RTM_NEWADDR, _CREATE, addresses.encode(
             checks.index(dev), address, ownership.ADDRESS_PROTOCOL,

@@ -12,9 +12,15 @@
 """Packets at the devices of a node."""
 
 import contextlib
+import ipaddress
 import socket
 
 _EVERYTHING = 3  # ETH_P_ALL of linux/if_ether.h
+# Where the addresses of the two ends are in a frame, by its type: IPv4
+# (RFC 791), ARP (RFC 826), IPv6 (RFC 8200).
+_ENDS = {b'\x08\x00': (slice(26, 30), slice(30, 34)),
+         b'\x08\x06': (slice(28, 32), slice(38, 42)),
+         b'\x86\xdd': (slice(22, 38), slice(38, 54))}
 
 
 class Captured:
@@ -55,6 +61,17 @@ def counted(packets, address, kind):
     family = socket.AF_INET6 if ':' in address else socket.AF_INET
     return sum(one == kind and socket.inet_pton(family, address) in data
                for one, data in packets)
+
+
+def bare(packets, *networks):
+    """The packets of networks that a node sent without a tunnel, a list.
+
+    Their own header has an address of the networks, and not one within.
+    """
+    return [data for kind, data in packets if kind == socket.PACKET_OUTGOING
+            and any(ipaddress.ip_address(data[end]) in network
+                    for end in _ENDS.get(data[12:14], ())
+                    for network in networks)]
 
 
 def solicit(node, device):

@@ -183,48 +183,36 @@ class Faults:
         self.settled()
         self.reach_hosts()
 
-    def test_an_agent_without_the_driver(self):
-        """One that was killed leaves all; the next one has no VNIs."""
-        agent = self.cloud.agents['gw1']
-        drivers = agent.config['DEFAULT']['drivers']
+    def test_another_configuration_after_a_kill(self):
+        """The tables of another range are empty; without the driver, all is.
+        """
+        agent, node = self.cloud.agents['gw1'], self.cloud['gw1']
+        former, drivers = dict(agent.config['evpn']), agent.config[
+            'DEFAULT']['drivers']
+        table = evpn_names.table(ownership.EVPN_TABLES.start, self.red.vni)
         agent.kill()
         try:
+            agent.config['evpn']['table_base'] = '20000000'
+            self.restart()
+            self.settled()
+            self.reach_hosts()
+            for family in '-4', '-6':
+                self.assertNotIn(f'table {table:d} ', node.out(
+                    'ip', family, 'route', 'show', 'table', 'all') + ' ')
+            agent.kill()
             # Others would have the routers in the underlay.
             agent.config['DEFAULT']['drivers'] = 'gateway_drain,port_forward'
-            agent.start()
-            agent.wait_ready()
+            self.restart()
             for tenant in self.tenants:
                 self.wait_none_left('gw1', tenant.vni, tenant.network)
             self.assertEqual(self.frr_before, self.running('gw1'))
         finally:
             agent.stop()
+            agent.config['evpn'] = former
             agent.config['DEFAULT']['drivers'] = drivers
-            agent.start()
-            agent.wait_ready()
+            self.restart()
         self.settled()
         self.reach_hosts()
-
-    def test_another_range_of_tables(self):
-        """The tables of the former one are empty."""
-        agent, node = self.cloud.agents['gw1'], self.cloud['gw1']
-        options = agent.config['evpn']
-        former = evpn_names.table(ownership.EVPN_TABLES.start, self.red.vni)
-        agent.kill()
-        try:
-            options['table_base'] = '20000000'
-            agent.start()
-            agent.wait_ready()
-            self.settled()
-            self.reach_hosts()
-            for family in '-4', '-6':
-                self.assertNotIn(f'table {former:d} ', node.out(
-                    'ip', family, 'route', 'show', 'table', 'all') + ' ')
-        finally:
-            agent.stop()
-            del options['table_base']
-            agent.start()
-            agent.wait_ready()
-        self.settled()
 
 
 def vtysh(*lines):

@@ -35,12 +35,13 @@ _INSIDE6 = ipaddress.ip_network('2001:db8:99::/64')
 _OUTSIDE, _FLOATING, _VIRTUAL, _DISTRIBUTED = (
     str(evpn.CIDR[n]) for n in (200, 201, 202, 203))
 _OUTSIDE6, _FLOATING6 = (str(evpn.CIDR6[n]) for n in (200, 201))
-# A virtual IP in the tenant's network, and the node of the machine with the
-# distributed floating IP.
-_BALANCED, _HOME = str(_INSIDE[202]), 'gw2'
-# Of a router, and where its gateway port is.
+# A virtual IP in the tenant's network.
+_BALANCED = str(_INSIDE[202])
+# The node of the machine with the distributed floating IP.
+_HOME = 'gw2'
+# Of both routers, and where their gateway port is.
 _WITH_THE_PORT = (
-    *(f'{each}/32' for each in (_OUTSIDE, _FLOATING, _VIRTUAL, _BALANCED)),
+    *(f'{each}/32' for each in (_OUTSIDE, _FLOATING, _VIRTUAL)),
     f'{_OUTSIDE6}/128', f'{_FLOATING6}/128', str(_INSIDE), str(_INSIDE6))
 _MOVE_MS = 1500
 
@@ -55,6 +56,7 @@ class Routed:
     :ivar plain: one without, also a member of a balancer
     :ivar resident: one with a distributed floating IP
     :ivar plain6: IPv6 address of the one without, text
+    :ivar behind: virtual IP in a network that is not announced, text
     """
 
     tenant: evpn.Tenant
@@ -63,6 +65,7 @@ class Routed:
     plain: object
     resident: object
     plain6: str
+    behind: str
 
 
 def build(cloud, tenants):
@@ -71,10 +74,12 @@ def build(cloud, tenants):
 
 
 def _routed(cloud, tenant):
-    router = cloud.neutron.add_interface(cloud.add_router(
-        f'router-{tenant.name}', ['gw1', 'gw2'], snat=False,
-        address=_OUTSIDE, provider=tenant.network), _INSIDE)
     neutron = cloud.neutron
+    # Its first network is behind SNAT.
+    first = cloud.add_router(f'router-{tenant.name}', ['gw1', 'gw2'],
+                             address=_OUTSIDE, provider=tenant.network)
+    router, behind = (neutron.add_interface(first, _INSIDE),
+                      str(first.internal.cidr[202]))
     both = dual.Dual(neutron, router, 200, outside=evpn.CIDR6,
                      inside=_INSIDE6)
     floating, plain, resident = machines = [
@@ -85,9 +90,9 @@ def _routed(cloud, tenant):
     neutron.set_distributed(
         neutron.add_fip(router, resident.port, _DISTRIBUTED), True)
     both.floating_ip(both.machine(floating), _FLOATING6)
-    balancers.Balancer(cloud, router, [_VIRTUAL, _BALANCED], [plain],
+    balancers.Balancer(cloud, router, [_VIRTUAL, _BALANCED, behind], [plain],
                        port=tenant.port)
-    return Routed(tenant, router, *machines, both.machine(plain))
+    return Routed(tenant, router, *machines, both.machine(plain), behind)
 
 
 class Routers:
@@ -96,12 +101,13 @@ class Routers:
     def outside(self, routed):
         """The addresses behind a router that answer at the tenant's port."""
         return (_FLOATING, _VIRTUAL, _BALANCED, _DISTRIBUTED, _FLOATING6,
-                routed.plain.port.address, routed.plain6)
+                routed.plain.port.address, routed.plain6, routed.behind)
 
     def wait_routed(self, routed, name):
         """Wait until the PE has all of a router from a node."""
-        for prefix, node in (*((each, name) for each in _WITH_THE_PORT),
-                             (f'{_DISTRIBUTED}/32', _HOME)):
+        for prefix, node in (
+                *((each, name) for each in _WITH_THE_PORT),
+                (f'{routed.behind}/32', name), (f'{_DISTRIBUTED}/32', _HOME)):
             nodes.wait_until(
                 lambda p=prefix, n=node: f'{routed.tenant.name} has {p} from '
                 f'{n}: {self.paths(routed.tenant.vni, p)}',
@@ -141,18 +147,18 @@ class Routers:
 
     def test_what_is_said_of_routers(self):
         """explain and addresses tell the tenants apart by their VNI."""
-        of_gw1 = (_OUTSIDE, _FLOATING, _FLOATING6, _VIRTUAL, _BALANCED,
-                  str(_INSIDE))
+        of_gw1 = (_OUTSIDE, _FLOATING, _FLOATING6, _VIRTUAL, str(_INSIDE))
         for each in self.routed:
             self.wait_routed(each, 'gw1')
             for asked, home in (*((one, 'gw1') for one in of_gw1),
-                                (_DISTRIBUTED, _HOME)):
+                                (each.behind, 'gw1'), (_DISTRIBUTED, _HOME)):
                 for name in self.cloud.gateways:
                     self._explained(each.tenant.vni, asked, name, home)
         said = json.loads(self.cloud.agents['gw1'].ctl(
             'addresses', '--json').stdout)['addresses']
         self.assertLessEqual(
-            {(each.tenant.vni, one) for each in self.routed for one in of_gw1},
+            {(each.tenant.vni, one) for each in self.routed
+             for one in (*of_gw1, each.behind)},
             {(each['vni'], each['address']) for each in said
              if each['state'] == 'announced'})
 

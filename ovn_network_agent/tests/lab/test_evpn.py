@@ -12,6 +12,7 @@
 """EVPN: three tenants with the same addresses, on two nodes and at a PE."""
 
 import contextlib
+import ipaddress
 import itertools
 import os
 import time
@@ -48,7 +49,8 @@ class TestEvpn(evpn_tenants.Tenants, evpn_routed.Routers, evpn_faults.Faults,
         **evpn_cloud.EvpnTestCase.CONFIG, 'DEFAULT': {
             **evpn_cloud.EvpnTestCase.CONFIG['DEFAULT'],
             'drivers': evpn_cloud.DRIVERS + ',tenant_network,load_balancer'},
-        'tenant_network': {'expose_ipv6_gua': 'true'}}
+        'tenant_network': {'expose_ipv6_gua': 'true'},
+        'load_balancer': {'vips_behind_snat': 'true'}}
 
     @classmethod
     def add_more(cls):
@@ -200,12 +202,12 @@ class TestEvpn(evpn_tenants.Tenants, evpn_routed.Routers, evpn_faults.Faults,
         end of the tunnel with its MAC address.
         """
         other, = {*self.cloud.gateways} - {name}
-        wanted = {(hop, '') for hop in (plan.LOOPBACKS[other],
-                                        '::ffff:' + plan.LOOPBACKS[other])}
+        wanted = {(ipaddress.ip_address(prefix + plan.LOOPBACKS[other]), '')
+                  for prefix in ('', '::ffff:')}
         nodes.wait_until(
             lambda: f'{name} sends to {other} in VNI {vni}: '
                     f'{self.hops(vni, name)}',
-            lambda: wanted == {(hop.via, hop.lacks)
+            lambda: wanted == {(ipaddress.ip_address(hop.via), hop.lacks)
                                for hop in self.hops(vni, name)}, base.SETTLE)
 
     def bgpd(self):

@@ -32,7 +32,7 @@ PORT = 9132
 OF_A_VNI = {'vni_devices', 'vni_port', 'vni_rule', 'vni_route',
             'evpn_instance', 'router_advertisement'}
 _GAUGE = re.compile(
-    r'^ovn_network_agent_vnis_(desired|installed)\{part="(\w+)"\} (\d+)$',
+    r'^ovn_network_agent_vnis_(desired|installed)\{part="(\w+)"\} (\d+)',
     re.MULTILINE)
 
 

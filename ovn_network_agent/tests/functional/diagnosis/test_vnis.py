@@ -154,6 +154,20 @@ class RoutersTest(test_view_vnis.TwoRouters, test_subject.SubjectTestCase):
                 each for each in red.wanted_of(resources.Neighbour)
                 if each.dst == red.nexthop))
 
+    def test_a_virtual_ip_behind_snat(self):
+        """It is announced without the network that it is in."""
+        for name in 'red', 'blue':
+            self.cloud.add_nat(name, test_view_vnis.FIP, '10.0.0.0/24',
+                               type='snat')
+            self.cloud.add_balancer(name, '10.0.0.9:80', floating=False)
+        self.assertEqual({
+            0: (Kind.NOBODY, None, None),
+            1001: (Kind.TENANT, 'red', 'VNI 1001 10.0.0.9/32'),
+            1002: (Kind.TENANT, 'blue', None)},
+            self.found('10.0.0.9', load_balancer__vips_behind_snat=True,
+                       drivers=['evpn', 'fip_route', 'tenant_network',
+                                'load_balancer']))
+
     def test_one_outside(self):
         self.say('blue', **{VNI: None})
         found = self.found(test_view_vnis.FIP)

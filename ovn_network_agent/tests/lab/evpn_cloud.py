@@ -34,6 +34,9 @@ DRIVERS = 'fip_route,veth_leak,gateway_drain,port_forward,evpn'
 # Seconds until all of a VNI is gone, or what somebody deleted is back.  Up to
 # 1.5 s were measured; the rest is for a busy processor.
 SOON = 6
+# Probes at a time.  Each program takes long to start; but on a busy machine
+# the first ones leave no time for the last one of too many.
+AT_ONCE = 8
 # Machines that come and go, and the rule that the kernel makes with the first
 # VRF of a node, and keeps.
 _NOT_OURS = ('ip -br link: -tap', 'ip -br link: +tap',
@@ -208,10 +211,14 @@ class EvpnTestCase(base.LabTestCase):
                                       evpn.addresses(other))])
 
     def _reach(self, ways):
-        """Probe at once, because each program takes long to start.
+        """Probe in each of some ways.
 
         :param ways: list of (Node, its address, target, port)
         """
+        for first in range(0, len(ways), AT_ONCE):
+            self._reach_at_once(ways[first:first + AT_ONCE])
+
+    def _reach_at_once(self, ways):
         with contextlib.ExitStack() as stack:
             running = [(source, stack.enter_context(probe.Probe(
                 node, 'tcp', target, 0.1, port)))

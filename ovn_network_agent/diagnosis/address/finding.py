@@ -178,6 +178,6 @@ def _of_machines(conf, address, wiring, drivers):
 
 
 def _machines(address, nb):
-    """The logical port of a floating IP's machine, a list of names."""
-    row = routers.floating(address, nb)
-    return [columns.optional(row, 'logical_port')] if row else []
+    """Names of the logical ports of a floating IP's machines, a list."""
+    return [columns.optional(row, 'logical_port')
+            for row in routers.floating(address, nb)]

@@ -14,8 +14,15 @@
 import contextlib
 import ipaddress
 import socket
+import struct
+
+from lab import node as nodes
 
 _EVERYTHING = 3  # ETH_P_ALL of linux/if_ether.h
+# asm-generic/socket.h; not in Python's socket.  More than the kernel's limit.
+_SO_RCVBUFFORCE, _BYTES = 33, 32 << 20
+# linux/socket.h and linux/if_packet.h: what came, and what found no room.
+_SOL_PACKET, _STATISTICS, _NUMBERS = 263, 6, struct.Struct('II')
 # Where the addresses of the two ends are in a frame, by its type: IPv4
 # (RFC 791), ARP (RFC 826), IPv6 (RFC 8200).
 _ENDS = {b'\x08\x00': (slice(26, 30), slice(30, 34)),
@@ -37,9 +44,16 @@ class Captured:
             each.close()
 
     def packets(self):
-        """What came since: list of (packet type, bytes)."""
+        """What came since: list of (packet type, bytes).
+
+        :raises NodeError: when there was no room for all
+        """
         found = []
         for each in self._sockets:
+            _all, lost = _NUMBERS.unpack(each.getsockopt(
+                _SOL_PACKET, _STATISTICS, _NUMBERS.size))
+            if lost:
+                raise nodes.NodeError(f'{lost:d} packets were not captured')
             with contextlib.suppress(BlockingIOError):
                 while True:
                     data, (_device, _protocol, kind, *_more) = each.recvfrom(
@@ -51,6 +65,7 @@ class Captured:
 def _open(device):
     opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
                            socket.htons(_EVERYTHING))
+    opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BYTES)
     opened.bind((device, _EVERYTHING))
     opened.setblocking(False)
     return opened

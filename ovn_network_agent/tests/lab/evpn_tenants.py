@@ -46,22 +46,6 @@ class Tenants:
         """The packets of gw1 on the management network and in the fabric."""
         return captured.Captured(self.cloud['gw1'], 'eth0', 'eth1')
 
-    def test_never_anothers(self):
-        """The addresses answer, but not on the port of another tenant."""
-        others = (*self.tenants[1:], self.tenants[0])
-        for tenant, other in zip(self.tenants, others):
-            one, two = self.machines[tenant.name]
-            for node, targets in (
-                    (tenant.host, evpn.addresses(one)),
-                    (one.node, (plan.CLIENT, plan.CLIENT6)),
-                    (one.node, evpn.addresses(two))):
-                for target in targets:
-                    report = probe.ping(node, target, 2, 0.02, 'tcp',
-                                        port=other.port)
-                    # The right host says that nobody is at that port.
-                    self.assertEqual((0, 'Connection refused'), (
-                        report.received, report.error), str(report))
-
     def test_addresses_that_a_vrf_does_not_know(self):
         """Packets to them leave the node on no device, whoever sent them."""
         vm, fabric = self.machines['red'][0], self.cloud['spine']

@@ -35,6 +35,8 @@ from ovn_network_agent.tests.lab import evpn_tenants
 MIGRATION_MS = 600
 # Changes of all VNIs in turn, with three new VNIs each.
 ROUNDS = int(os.environ.get('LAB_EVPN_ROUNDS') or 7)
+# Seconds until a new VNI can be used, for a busy processor.
+JOINED = 60
 MTU = 1450
 
 
@@ -193,6 +195,7 @@ class TestEvpn(evpn_tenants.Tenants, evpn_routed.Routers, evpn_faults.Faults,
         Both nodes announce the same prefixes; bgpd has to survive that.
         """
         pids, numbers = self.bgpd(), itertools.count(2001)
+        since = {name: self.mark(name) for name in self.cloud.gateways}
         self.set_vnis()
         for _round in range(ROUNDS):
             vnis = [next(numbers) for _tenant in self.tenants]
@@ -207,6 +210,9 @@ class TestEvpn(evpn_tenants.Tenants, evpn_routed.Routers, evpn_faults.Faults,
         self.settled()
         self.reach_hosts()
         self.assertEqual(pids, self.bgpd())
+        for name, mark in since.items():
+            # So an agent would say that it mends a black hole.
+            self.assertNotIn(' has routes to ', self.said(name, mark))
         for number in range(2001, next(numbers)):
             for name in self.cloud.gateways:
                 self.wait_none_left(name, number)
@@ -224,7 +230,7 @@ class TestEvpn(evpn_tenants.Tenants, evpn_routed.Routers, evpn_faults.Faults,
             lambda: f'{name} sends to {other} in VNI {vni}: '
                     f'{self.hops(vni, name)}',
             lambda: wanted == {(ipaddress.ip_address(hop.via), hop.lacks)
-                               for hop in self.hops(vni, name)}, base.SETTLE)
+                               for hop in self.hops(vni, name)}, JOINED)
 
     def bgpd(self):
         """Process ids of bgpd on the nodes, None for a dead one."""

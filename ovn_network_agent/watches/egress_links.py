@@ -64,6 +64,10 @@ class EgressLinks(notifications.Watch):
             return self.read(chosen)
         return self._found
 
+    def stop(self) -> None:
+        """See :class:`notifications.Watch`."""
+        super().stop()
+
     def _look_again(self, wake):
         time.sleep(_PAUSE)
         with self._reading:

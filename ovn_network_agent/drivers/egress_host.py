@@ -136,6 +136,7 @@ def _way_out(host: model.EgressHost, machine: str, link: model.Link,
         family, host.machine, link.name, host.address,
         requires=(nft.ref, guard.ref))
     yield from (nft, guard, translation)
+    yield resources.EgressHeld(family, host.address)
     yield resources.EgressAddress(
         link.name, str(iptext.network(host.address)))
     if version == 4:

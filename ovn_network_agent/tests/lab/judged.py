@@ -79,5 +79,6 @@ class Judge:
             if each.poll() is None:
                 each.terminate()
             if not each.stdout.closed:
-                found += each.communicate()[0].splitlines()
-        return found
+                # It ends with an empty line.
+                found += each.communicate()[0].split('\n')
+        return [line for line in found if line]

@@ -323,7 +323,7 @@ class WriterTest(ProbeTest):
 
     def test_the_metrics(self):
         listen = '127.85.0.2'
-        agent = self.agent(metrics__listen=f'{listen}:{metrics.PORT:d}')
+        self.agent(metrics__listen=f'{listen}:{metrics.PORT:d}')
         listener = metrics.Listener(listen)
         self.eventually(lambda: listener.value(
             'egress_probe_listening', address=self.here) == 1,

@@ -14,7 +14,10 @@
 import contextlib
 import socket
 
+from lab import plan
+
 _EVERYTHING = 3  # ETH_P_ALL of linux/if_ether.h
+_PORT = 'outside'
 
 
 class Captured:
@@ -76,3 +79,26 @@ def advertised(packets):
     return {data[59] for _kind, data in packets
             if data[12:14] == b'\x86\xdd' and data[20] == 58 and
             data[54] == 134}
+
+
+@contextlib.contextmanager
+def leaving(node, *devices):
+    """The MACs that packets of a node leave for.
+
+    A further port of the provider bridge gets them, too, as one to a switch.
+
+    :param devices: through which they may leave, beside that port
+    :returns: context manager with a function that gives them, as a set of
+        texts, since the last time
+    """
+    # An internal port has no part in the choice of the bridge's MAC.
+    node.run(['ovs-vsctl', 'add-port', plan.BRIDGE, _PORT, '--',
+              'set', 'Interface', _PORT, 'type=internal'])
+    try:
+        # The kernel answers nothing that comes there.
+        node.batch(f'link set {_PORT} arp off addrgenmode none up\n')
+        with Captured(node, _PORT, *devices) as taken:
+            yield lambda: {data[:6].hex(':')
+                           for _kind, data in taken.packets()}
+    finally:
+        node.run(['ovs-vsctl', 'del-port', plan.BRIDGE, _PORT])

@@ -24,6 +24,10 @@ import ipaddress
 import re
 import typing
 
+# The prefix lengths of the largest networks, by family: those ever assigned,
+# and 10.0.0.0/8; for IPv6, 2002::/16 and shorter than those of any operator.
+SHORTEST = {4: 8, 6: 16}
+
 Address: typing.TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: typing.TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 Interface: typing.TypeAlias = (ipaddress.IPv4Interface |

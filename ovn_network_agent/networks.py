@@ -39,6 +39,19 @@ def parse_interface(text: str) -> iptext.Interface | None:
         return None
 
 
+def unusable(network: iptext.Network) -> str:
+    """Why routes of the agent may not lead to a network of OVN, or ''.
+
+    The privileged side would refuse them.
+    """
+    if not network.prefixlen:
+        return 'is everything'
+    if network.prefixlen < iptext.SHORTEST[network.version]:
+        return 'is too wide'
+    return 'is of no hosts' if (
+        network.is_loopback or network.is_multicast) else ''
+
+
 def translated(text: str) -> ipaddress.IPv4Network | None:
     """The IPv4 network that a row of type 'snat' translates.
 

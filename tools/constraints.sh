@@ -48,14 +48,6 @@ constrained() {
     in_set "$1" test_set "$1"
 }
 
-# begin_lowest: install the lowest versions beside what needs no tests, which
-# wait for it.  What fails here is done again, and shown, by run_lowest.
-begin_lowest() {
-    mkdir -p "$LOGS"
-    in_set lowest install_set >"$LOGS/lowest.log" 2>&1 &
-    BEGUN=$!
-}
-
 # in_set SET COMMAND...: with the virtual environment of a set.
 in_set() {
     local set=$1 REGEX=

@@ -131,6 +131,17 @@ class EgressNftBackend(base.Backend):
         if any(isinstance(r, resources.EgressTable) for r in gone):
             self._run(egress_nft.delete_egress, family)
             return
+        self._change_table(family, gone, come)
+        # What has begun without the translation never gets it.
+        machines = {r.machine: '' for r in gone
+                    if isinstance(r, resources.EgressSource)}
+        machines |= {r.machine: r.address for r in come
+                     if isinstance(r, resources.EgressSource)}
+        if machines:
+            self._run(egress_nft.delete_senders, family,
+                      [list(each) for each in sorted(machines.items())])
+
+    def _change_table(self, family, gone, come):
         before = _listed([family]).get(family)
         there = (before.machines, before.sources, [
             (each,) for each in before.held]) if before else ((), (), ())

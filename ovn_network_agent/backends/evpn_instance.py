@@ -18,8 +18,8 @@ makes it :class:`Incomplete`.  What FRR has left of a VNI without an instance
 is a :class:`Rest`, such as the line ``vni`` after a restart of bgpd alone.
 This has no mark, and counts only for a VNI that is wanted or was there.
 
-FRR 10 shows an empty section of the VRF as long as there is the device.  Then
-the removal waits for that of the device.
+FRR 10 shows an :class:`Empty` section of the VRF as long as there is the
+device.  Then the removal waits for that of the device.
 """
 
 import dataclasses
@@ -48,7 +48,18 @@ class Incomplete(resources.EvpnInstance):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rest(Incomplete):
-    """A VNI without BGP instance, or an empty section of its VRF."""
+    """A VNI without BGP instance."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Empty(Rest):
+    """An empty section of the VRF, which FRR 10 keeps as long as its device.
+
+    So the device must not wait for it.
+    """
+
+    def __post_init__(self):
+        object.__setattr__(self, 'requires', ())
 
 
 class EvpnInstanceBackend(base.Backend):
@@ -95,7 +106,8 @@ class EvpnInstanceBackend(base.Backend):
         """The resource of some fields; 0 for the AS number that is wanted."""
         kind, = self.kinds
         if not complete:
-            kind = Incomplete if asn else Rest
+            kind = (Incomplete if asn else Empty if complete is None
+                    else Rest)
         if asn == underlay and not self.conf.evpn.bgp_as:
             asn = 0
         return kind(vni, asn, router_id, rd, tuple(imports), tuple(exports))
@@ -132,7 +144,7 @@ class EvpnInstanceBackend(base.Backend):
                 about = _about(resource.vni, vnis, said)
                 failures.setdefault(
                     resource.ref, _waits(resource.vni, about)
-                    if isinstance(left, Rest) else _refused(about))
+                    if isinstance(left, Empty) else _refused(about))
         return failures
 
     def _tell_lacks(self):

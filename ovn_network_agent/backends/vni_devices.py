@@ -18,6 +18,7 @@ of one of them stays as found, and the VNI is then reported as failed.
 
 import dataclasses
 import errno
+import functools
 import time
 
 from ovn_network_agent import evpn_names
@@ -28,6 +29,7 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.backends import vni_next_hops
 from ovn_network_agent.netlink import vni_links
+from ovn_network_agent.netlink import vni_neighbours
 from ovn_network_agent.privileged import vni_links as privileged
 
 # Seconds for which a bridge is down before it is up again.  After 0.05 s,
@@ -51,7 +53,8 @@ class VniDevicesBackend(base.Backend):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._next_hops = vni_next_hops.NextHops()
+        self._next_hops = vni_next_hops.NextHops(functools.partial(
+            vni_neighbours.read_all, self.conf.evpn.table_base))
         # The VNIs that lacked neighbours for long at the last reading.
         self._lost = set()
 

@@ -225,7 +225,8 @@ def _observers(conf, paced):
     found += [*frr_observers.make(conf, beats, paced),
               ovs_restarts.make(conf, beats)]
     if vni_next_hops.wanted(conf):
-        found.append(vni_next_hops.NextHops(paced, beats))
+        found.append(vni_next_hops.NextHops(paced, beats,
+                                            conf.evpn.table_base))
     if not conf.ovs.ovs_wrapper:
         found.append(flows.Flows(conf, paced))
     return found

@@ -35,10 +35,10 @@ OPTS = [
         'allowed_address_pairs', default=False, mutable=True,
         help='Whether the addresses of "allowed address pairs" are '
              'announced, too, as far as they are single addresses. A machine '
-             'may have such an address or not, and OVN does not know, so two '
-             'machines with one pair are both announced. The address of a '
-             'port of type "virtual" needs no such option, and follows the '
-             'machine that has it. OVN before 22.09 does not tell the '
+             'may have such an address or not, and OVN does not know, so each '
+             'node with a machine that has the pair announces it. The address '
+             'of a port of type "virtual" needs no such option, and follows '
+             'the machine that has it. OVN before 22.09 does not tell the '
              'agent of pairs.'),
     cfg.Opt(
         'ipv6_gateways', type=types.CommaList(types.IPv6Host()),

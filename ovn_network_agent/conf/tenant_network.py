@@ -52,6 +52,8 @@ OPTS = [
         'extra_routes', default=False,
         help='Whether the extra routes of a router are announced, too, if '
              'their next hop is in a network of a tenant that is announced. '
-             'OVN NB then sends the agent the static routes of all '
-             'routers.'),
+             'The owner of a router chooses any destination, whatever '
+             'address_scopes has, so name what may be announced in '
+             '[announce] include_cidrs. OVN NB then sends the agent the '
+             'static routes of all routers.'),
 ]

@@ -112,22 +112,15 @@ def device(settings: typing.Any, place: Place, node: model.Node
 def prefix_list(settings: typing.Any, nets: Iterable[iptext.Network]
                 ) -> Iterator[resources.PrefixListEntry]:
     """The entries that permit host routes of networks."""
+    for network in nets:
+        yield from permitted(settings, str(network), network.max_prefixlen)
+
+
+def permitted(settings: typing.Any, subnet: str,
+              length: int) -> Iterator[resources.PrefixListEntry]:
+    """The entry that permits routes of a prefix length in a network."""
     name = settings.frr.frr_prefix_list
     if name:
-        for network in nets:
-            length = network.max_prefixlen
-            yield resources.PrefixListEntry(name, str(network), length, length)
-
-
-def permitted(settings: typing.Any, prefix: str,
-              subnet: str) -> Iterator[resources.PrefixListEntry]:
-    """The entry that permits a prefix.
-
-    :param subnet: the prefix, or a network whose host routes are permitted
-    """
-    name = settings.frr.frr_prefix_list
-    if name:
-        length = iptext.network(prefix).prefixlen
         yield resources.PrefixListEntry(name, subnet, length, length)
 
 

@@ -71,10 +71,9 @@ class TenantNetworkDriver(base.Driver):
                 continue
             for subnet in (*port.routed, *port.balanced):
                 network = iptext.network(subnet)
-                length = network.max_prefixlen
                 yield from announcing.permitted(
-                    self.settings, f'{network.network_address}/{length:d}'
-                    if hosts or subnet in port.balanced else subnet, subnet)
+                    self.settings, subnet, network.max_prefixlen
+                    if hosts or subnet in port.balanced else network.prefixlen)
 
     def _prefix(self, found: model.TenantPrefix,
                 node: model.Node) -> base.Wanted:
@@ -110,8 +109,9 @@ class TenantNetworkDriver(base.Driver):
             yield from relays.to_both(port, found.prefix, port.mac, found.via,
                                       served)
         if announced:
-            yield from announcing.permitted(self.settings, found.prefix,
-                                            found.subnet)
+            yield from announcing.permitted(
+                self.settings, found.subnet,
+                iptext.network(found.prefix).prefixlen)
         of_device = segments.prerequisites(port.segment)
         # OVN answers a question for the address of a router port only if the
         # asker is in the network of the port, and the device is not.

@@ -354,8 +354,10 @@ class Reconciler:
         if found.entries and found.is_under_way(resource.ref):
             # FRR may take seconds for thousands of them.
             return False
+        # What is being removed, and is wanted again, still counts as there.
         missing = [ref for ref in resource.requires
-                   if not self.tracker.in_sync(ref)]
+                   if not self.tracker.in_sync(ref) or
+                   found.entries and found.is_under_way(ref)]
         if not (missing or found.entries or found.lasting):
             # Nothing has failed, and nothing waits or is under way.
             return True

@@ -16,6 +16,7 @@ An instance is the agent's as long as it has one of two odd timers, which have
 no use without neighbours.  So a lost line is no lost mark.
 """
 
+import itertools
 import re
 import typing
 
@@ -113,6 +114,23 @@ def read(configuration):
         for vni, name in names.items()}
 
 
+def left_interfaces(configuration, devices):
+    """Interfaces of VNIs without a line and a device.
+
+    FRR 10 keeps them after their router advertisements.
+
+    :param configuration: lines of the running configuration
+    :param devices: names of all devices
+    :returns: sorted list of names
+    """
+    found, filled = set(), set()
+    for line, after in itertools.pairwise([*configuration, '']):
+        words = line.split()
+        if words[:1] == ['interface'] and evpn_names.is_vrf_end(words[-1]):
+            (filled if after.startswith(' ') else found).add(words[-1])
+    return sorted(found - filled - set(devices))
+
+
 def vni_of(line):
     """The VNI of a line of a VRF, 0 for another line."""
     words = line.split()
@@ -168,12 +186,14 @@ def value(vni, found):
     :param found: :class:`Found`
     :returns: (:class:`Wanted`, whether nothing is missing or in the way);
         None when nothing is the agent's.  Without a BGP instance, it is
-        whatever FRR has left of the VRF, with 0 for the AS number
+        whatever FRR has left of the VRF, with 0 for the AS number, and with
+        None in place of False for an empty section
     """
     if not found.ours:
         rest = not found.asn and found.rest and (
             not found.vnis or found.has_vni(vni))
-        return (Wanted(vni, 0, '', '', (), ()), False) if rest else None
+        return (Wanted(vni, 0, '', '', (), ()),
+                False if found.vnis else None) if rest else None
     shown = Wanted(
         vni, as_number(found.asn), ''.join(found.values(ROUTER_ID)),
         ''.join(found.values(RD)), found.values(_IMPORT),

@@ -18,6 +18,7 @@ import dataclasses
 import itertools
 
 from ovn_network_agent import port_forwards
+from ovn_network_agent.model.egress import EgressHost
 from ovn_network_agent.model.gateways import GatewayGroup
 from ovn_network_agent.model.node import Node
 from ovn_network_agent.model.ports import PortAddress
@@ -59,6 +60,14 @@ class Snapshot:
         dataclasses.field(default_factory=dict))
     # Whether a source has not made a subject since the start of the agent.
     unmade: bool = False
+
+    @property
+    def translated_here(self) -> tuple[EgressHost, ...]:
+        """The machines that this node translates to egress addresses."""
+        return tuple(
+            host for alone in self.subjects.get(EgressHost, {}).values()
+            for host in alone.values() if isinstance(host, EgressHost) and
+            host.chassis == self.node.chassis)
 
     def every_address(self) -> Iterator[ServedAddress | PortAddress]:
         """The addresses of routers, and those of machines."""

@@ -106,6 +106,54 @@ def read(kernel, family, zone, targets=None):
             (targets is None or one[:5] in targets)]
 
 
+class Sender(typing.NamedTuple):
+    """A tracked connection in the zone 0, by who began it.
+
+    :ivar address: IP address of that host, text
+    :ivar seen_as: IP address that the other end answers to, text
+    :ivar name: attributes that identify the connection in a deletion
+    """
+
+    address: str
+    seen_as: str
+    name: tuple
+
+
+def read_senders(kernel, family, addresses):
+    """Connections in the zone 0 that some hosts have begun.
+
+    :param kernel: netlink.connection.Connection, of NETLINK_NETFILTER
+    :param family: 'ip' or 'ip6'
+    :param addresses: collection of IP addresses, text
+    :returns: list of :class:`Sender`
+    :raises OSError: when the table cannot be read
+    """
+    number, words = FAMILIES[family], _words(addresses)
+
+    def wanted(data, start, end):
+        return not words.isdisjoint(
+            memoryview(data)[start:end & ~3].cast('I'))
+
+    found = (_sender(number, messages.attributes(messages.decode(
+        MESSAGE, *message))) for message in kernel.dump(
+            GET, messages.encode(MESSAGE, nfgen_family=number), wanted))
+    return [one for one in found if one is not None and
+            one.address in addresses]
+
+
+def _sender(family, found):
+    if found.get('CTA_ZONE') or not {
+            'CTA_TUPLE_ORIG', 'CTA_TUPLE_REPLY', 'CTA_ID'} <= found.keys():
+        return None
+    original, reply = found['CTA_TUPLE_ORIG'], found['CTA_TUPLE_REPLY']
+    known = _address(original, family, 'SRC'), _address(reply, family, 'DST')
+    if None in known:
+        return None
+    return Sender(*known, (
+        family, ('CTA_TUPLE_ORIG', _payload(original)),
+        ('CTA_ID', found['CTA_ID'])))
+
+
 def _mentions(targets):
     """A function that returns whether a message may be about a target."""
     there = _words(target[1] for target in targets or ())
@@ -127,7 +175,7 @@ def _words(addresses):
 def deletion(connection):
     """The request that deletes exactly this connection.
 
-    :param connection: :class:`Tracked`
+    :param connection: :class:`Tracked` or :class:`Sender`
     :returns: (type, flags, body)
     """
     return DELETE, 0, messages.encode(DELETION, connection.name[1:],

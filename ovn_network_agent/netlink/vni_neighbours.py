@@ -21,6 +21,7 @@ import typing
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import iptext
+from ovn_network_agent import ownership
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import neighbours
@@ -42,19 +43,26 @@ class Hop(typing.NamedTuple):
     lacks: str = ''
 
 
-def read(kernel):
+def read(kernel, base):
     """The next hops of all VNIs.
 
+    The kernel is asked for the tables of the VNIs alone: the underlay may
+    have the routes of the whole fabric.
+
     :param kernel: :class:`connection.Connection`
+    :param base: the option table_base
     :returns: list of :class:`Hop`, each once, sorted
     :raises OSError: when the kernel does not answer
     """
-    hops = {(vni, route.via) for route in routes.read(kernel, protocol=_BGP)
-            if route.via and (vni := evpn_names.vni_of_device(route.dev)) and
-            route.dev == evpn_names.bridge(vni)}
+    names = {link.index: name for name, link in links.read(kernel).items()}
+    hops = {(vni, route.via) for name in names.values()
+            if (vni := evpn_names.vni_of_device(name)) and
+            name == evpn_names.bridge(vni)
+            for route in routes.read(kernel, _BGP,
+                                     evpn_names.table(base, vni))
+            if route.via and route.dev == name}
     if not hops:
         return []
-    names = {link.index: name for name, link in links.read(kernel).items()}
     macs = {(names.get(each.index), each.dst): each.mac
             for each in neighbours.read(kernel)}
     ends = {(names.get(each.index), each.mac, each.dst)
@@ -71,7 +79,7 @@ def _lacks(vni, via, macs, ends):
     return '' if (evpn_names.vxlan(vni), mac, end) in ends else 'tunnel'
 
 
-def read_all():
+def read_all(base=ownership.EVPN_TABLES.start):
     """As :func:`read`, on a new connection."""
     with connection.Connection() as kernel:
-        return read(kernel)
+        return read(kernel, base)

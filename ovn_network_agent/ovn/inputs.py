@@ -61,6 +61,8 @@ class Choice:
     tenants: Tenants | None = None
     # Whether virtual IPs without backends are withheld.
     checks_backends: bool = False
+    # Hosts of the servers of OVN, addresses or names.
+    servers: frozenset[str] = frozenset()
 
 
 def choice(conf: Any) -> Choice:
@@ -85,7 +87,9 @@ def choice(conf: Any) -> Choice:
     return Choice(
         selection.read(conf.announce), machines, tenants,
         conf.load_balancer.withdraw_without_backends and
-        plugins.asked(conf, plugins.BACKENDS_OF_VIPS))
+        plugins.asked(conf, plugins.BACKENDS_OF_VIPS), frozenset(
+            remote.partition(':')[2].rpartition(':')[0].strip('[]')
+            for remote in (*conf.ovn.ovn_nb_remote, *conf.ovn.ovn_sb_remote)))
 
 
 def _vnis(conf: Any) -> frozenset[tuple[str, int]] | None:

@@ -15,11 +15,14 @@
 import collections
 from collections.abc import Iterable
 import dataclasses
+import operator
 
 from ovn_network_agent import buckets
+from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import own_needs
 from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import provider_networks
 from ovn_network_agent.ovn import queries
@@ -59,6 +62,7 @@ class Ports:
         self._inputs = known
         self._segments = located
         self._places = places
+        self._needs = own_needs.OwnNeeds(found, known)
         found.read_by_many(self._places.network)
         found.read_by_many(self._holders)
         # By row of Port_Binding, and those with problems.
@@ -176,9 +180,9 @@ class Ports:
                                             'policy').keys_of(uuid)),
                       policies.NONE)
         return _Machine(name, tuple(
-            self._address(row, name, address, mac, known, policy)
-            for address, mac in found.items()),
-            (*bad, *rows.subnets(row)[1], *policy.problems))
+            each for address, mac in found.items() if (
+                each := self._address(row, name, address, mac, known, policy))
+        ), (*bad, *rows.subnets(row)[1], *policy.problems))
 
     def _found(self, row: columns.Row
                ) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -200,7 +204,10 @@ class Ports:
 
     def _address(self, of: columns.Row, name: str, address: str, mac: str,
                  known: provider_networks.Network,
-                 own: policies.Policy) -> model.PortAddress:
+                 own: policies.Policy) -> model.PortAddress | None:
+        claim = self._claim(of, address, known.network)
+        if claim is None:
+            return None
         chosen, row = self._inputs.chosen.selected, known.row
         tag = chosen.tag(own.tags, row.statement.tags, frozenset(), row.names)
         here = self._inputs.wiring.chassis
@@ -208,13 +215,17 @@ class Ports:
             known.network, name, address, mac, tag.number or None,
             chosen.objection(selection.Subject(
                 address, own.own, (), row.statement.own, own.native,
-                network_names=row.names)),
-            self._claim(of, address, known.network),
-            rows.chassis_name(of) == here, rows.runs_on(of, here))
+                network_names=row.names)) or (
+                    '' if known.network.vni else
+                    self._needs.objection(iptext.network(address))),
+            claim, rows.chassis_name(of) == here, rows.runs_on(of, here))
 
     def _claim(self, of: columns.Row, address: str,
-               network: model.ProviderNetwork) -> str:
+               network: model.ProviderNetwork) -> str | None:
         """What else has an address and comes first, see decision record 41.
+
+        :returns: '' for nothing; None for another machine with the same
+            address pair, because one of them has the address
         """
         (datapath,) = columns.referenced(of, 'datapath')
         for table, called in _CLAIMS.items():
@@ -223,26 +234,29 @@ class Ports:
         others = self._rows.find('sb', _BINDING, 'ip').find(address)
         if {*others} <= {of.uuid}:
             return ''
-        first, name = self._rows.ask(self._holders, address).get(
-            network.domain, (of.uuid, ''))
-        return '' if first == of.uuid else f'port {name}'
+        first, name, is_pair = self._rows.ask(self._holders, address).get(
+            network.domain, (of.uuid, '', False))
+        if first == of.uuid:
+            return ''
+        return None if is_pair else f'port {name}'
 
-    def _holders(self, address: str) -> dict[int, tuple[Uuid, str]]:
+    def _holders(self, address: str) -> dict[int, tuple[Uuid, str, bool]]:
         """The ports that have an address, the first one of each domain.
 
-        Tenants may all have the same addresses, so no port looks at the
-        others one by one.
+        Each with whether it has the address as a pair, which may be the
+        address of another machine.  Tenants may all have the same addresses,
+        so no port looks at the others one by one.
         """
-        found: dict[int, tuple[Uuid, str]] = {}
-        for uuid in sorted(self._rows.find('sb', _BINDING,
-                                           'ip').find(address)):
-            row = self._rows.row('sb', _BINDING, uuid)
-            if row is None or address not in self._found(row)[0]:
-                continue
-            place = self._of(row)
+        found: dict[int, tuple[Uuid, str, bool]] = {}
+        uuids = sorted(self._rows.find('sb', _BINDING, 'ip').find(address))
+        for is_pair, row in sorted(
+                ((address not in rows.machine(row, False)[0], row)
+                 for row in self._rows.rows('sb', _BINDING, uuids)),
+                key=operator.itemgetter(0)):
+            place = self._of(row) if address in self._found(row)[0] else None
             if place is not None:
                 found.setdefault(place.network.domain, (
-                    uuid, str(columns.atom(row, 'logical_port'))))
+                    row.uuid, str(columns.atom(row, 'logical_port')), is_pair))
         return found
 
     def _of(self, row: columns.Row) -> provider_networks.Network | None:

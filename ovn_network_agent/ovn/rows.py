@@ -160,8 +160,8 @@ def subnets(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def networks(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The valid networks of a router port, and the problems of the others.
 
-    A network of prefix length 0 is not valid: its rules and routes would
-    match all traffic of this node.
+    Those of :func:`networks.unusable` are not valid.  The rules and routes of
+    prefix length 0 would match all traffic of this node.
     """
     return _networks(f'Logical_Router_Port {columns.atom(row, "name")}',
                      sorted(columns.atoms(row, 'networks')))
@@ -174,10 +174,9 @@ def _networks(of: str, texts: Iterable[str]
         interface = parsing.parse_interface(text)
         if interface is None:
             problems.append(f'{of}: network {text!r} is malformed')
-        elif not interface.network.prefixlen:
-            problems.append(f'{of}: network '
-                            f'{text!r} is everything and left out; give it '
-                            'the prefix length of its subnet')
+        elif why := parsing.unusable(interface.network):
+            problems.append(f'{of}: network {text!r} {why} and left out; give '
+                            'it the prefix of its subnet')
         else:
             valid.append(text)
     return tuple(valid), tuple(problems)

@@ -26,6 +26,7 @@ from ovn_network_agent import networks
 from ovn_network_agent import selection
 from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import own_needs
 from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import prefixes
 from ovn_network_agent.ovn import queries
@@ -44,8 +45,6 @@ _SCOPE = {4: 'neutron:subnet_pool_addr_scope4',
           6: 'neutron:subnet_pool_addr_scope6'}
 # The only IPv6 addresses that are global (RFC 4291, section 2.4).
 _GLOBAL = iptext.network('2000::/3')
-# The shortest prefixes, see privileged.reach.SHORTEST.
-_SHORTEST = {4: 8, 6: 16}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,6 +89,7 @@ class TenantNetworks:
         self._segments = located
         self._frames = frames
         self._withholding = withholding.Withholding(found, known, located)
+        self._needs = own_needs.OwnNeeds(found, known)
 
     def networks(self, router: Uuid) -> tuple[Network, ...]:
         """The networks of tenants behind a router, withheld ones, too."""
@@ -122,7 +122,7 @@ class TenantNetworks:
             route = rows.extra_route(row)
             for each in found if route else ():
                 if route and networks.inside(route[1], each.networks) and (
-                        not _too_wide(route[0])):
+                        not networks.unusable(route[0])):
                     yield from self._judge(router, dataclasses.replace(
                         each, networks=(route[0],), port=None))
 
@@ -144,21 +144,16 @@ class TenantNetworks:
         if not switch or not switch.uuid:
             return Attached()
         valid, problems = rows.networks(row)
-        known = [net for version in networks.VERSIONS
-                 for net in networks.of_version(version, valid)]
-        name = columns.atom(row, 'name')
         (datapath,) = columns.referenced(patch, 'datapath')
         return Attached(
-            tuple(net for net in known if not _too_wide(net)), port, datapath,
-            switch,
+            tuple(net for version in networks.VERSIONS
+                  for net in networks.of_version(version, valid)), port,
+            datapath, switch,
             next(iter(self._rows.find('nb', _PORT, 'policy').keys_of(port)),
                  policies.NONE),
             tuple((version, columns.entry(patch, 'external_ids', key) or '')
                   for version, key in _SCOPE.items()),
-            (*problems, *(
-                f'Logical_Router_Port {name}: network {net} is too wide for a '
-                'network of a tenant, and left out'
-                for net in known if _too_wide(net))))
+            problems)
 
     def _judge(self, router: Uuid, found: Attached) -> Iterator[Network]:
         switch, chosen = found.switch, self._inputs.chosen.selected
@@ -187,8 +182,9 @@ class TenantNetworks:
             found.switch.statement.own, (*own.native, *found.own.native),
             judgement.names, found.switch.names)
 
-    def condition(self, net: iptext.Network, found: Attached) -> str:
-        """Why the options do not let a network be announced, or ''."""
+    def condition(self, router: Uuid, net: iptext.Network,
+                  found: Attached) -> str:
+        """Why a network is not announced whatever its router does, or ''."""
         options = self._inputs.chosen.tenants
         if options is None:
             return 'the driver tenant_network is off'
@@ -202,12 +198,13 @@ class TenantNetworks:
                     f'address scope {scope}' if scope else
                     'it has no address scope, and [tenant_network] '
                     'address_scopes names those to announce')
-        return ''
+        return (self._needs.objection(net)
+                if 0 in self.domains(router, net.version) else '')
 
     def _withheld(self, router: Uuid, net: iptext.Network,
                   found: Attached) -> str:
         translated = self.translated(router, net)
-        return self.condition(net, found) or translated and (
+        return self.condition(router, net, found) or translated and (
             f'its router translates {translated} (SNAT), so answers leave '
             'with the address of the router')
 
@@ -286,7 +283,3 @@ class TenantNetworks:
         names = self._rows.find('nb', _PORT, 'name').keys_of(port)
         return next((each for each in frame.router.ports
                      if each.lrp in names and each.segment is not None), None)
-
-
-def _too_wide(net: iptext.Network) -> bool:
-    return net.prefixlen < _SHORTEST[net.version]

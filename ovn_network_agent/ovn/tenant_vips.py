@@ -137,9 +137,9 @@ class TenantVips:
         options, net = (self._inputs.chosen.tenants,
                         iptext.network(network.prefix))
         if options is None or options.vips_behind_snat:
-            return self._networks.condition(net, found)
+            return self._networks.condition(router, net, found)
         translated = self._networks.translated(router, net)
-        return self._networks.condition(net, found) or translated and (
+        return self._networks.condition(router, net, found) or translated and (
             f'its router translates {translated} (SNAT), and [load_balancer] '
             'vips_behind_snat is false')
 

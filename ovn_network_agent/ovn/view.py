@@ -18,7 +18,6 @@ A source of state without news is not asked.
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
@@ -105,6 +104,7 @@ class View:
         self._databases = databases
         self._wake = wake
         self._asks_machines = plugins.asked(conf, plugins.MACHINES)
+        self._asks_links = plugins.asked(conf, plugins.LINKS)
         self._builder = snapshot.Builder(conf.gateway_port,
                                          inputs.choice(conf))
         self._sources = (sources.Sources(made_of_rows, tables)
@@ -246,10 +246,9 @@ class View:
                     before = self._complete(
                         self._build(nb, sb, phase, unknown, False, None))
                 now = self._build(nb, sb, phase, unknown, full, again)
-                if self.last is None and self._local.lacks_routes(
-                        self._egress(now)):
+                if self.last is None and self._lacks_routes(now):
                     # What a former run has left is in use.
-                    self._local.read_links(self._egress(now), False)
+                    self._local.read_links(_egress(now), False)
                     now = self._build(nb, sb, phase, unknown, full, again)
                 self._have_machines()
                 now = self._complete(now)
@@ -268,7 +267,7 @@ class View:
                 self._tell_doubled(self._builder.doubled)
                 self.last, self.viewed = now, viewed
                 self._dirty, self._whole = {}, False
-                if self._local.lacks_routes(self._egress(now)):
+                if self._lacks_routes(now):
                     self._wake('this node has got other egress addresses')
         except (connection.Unavailable, own_chassis.Unknown) as e:
             raise NotReady(str(e)) from e
@@ -504,22 +503,22 @@ class View:
         if (full or not self._local.has_devices or
                 self._local.kernel.news.poll(0)):
             self._local.read_devices()
-        self._local.read_links(self._egress(self.last), full)
+        if self._asks_links:
+            self._local.read_links(_egress(self.last), full)
 
-    @staticmethod
-    def _egress(view: model.Snapshot | None) -> Iterator[str]:
-        """The egress addresses that this node translates to."""
-        if view is None:
-            return
-        for alone in view.subjects.get(model.EgressHost, {}).values():
-            for host in alone.values():
-                if (isinstance(host, model.EgressHost) and
-                        host.chassis == view.node.chassis):
-                    yield host.address
+    def _lacks_routes(self, view: model.Snapshot) -> bool:
+        """Whether the routes of a link of an egress address are not read."""
+        return self._asks_links and self._local.lacks_routes(_egress(view))
 
     def close(self) -> None:
         """Close the socket of the kernel's news."""
         self._local.close()
+
+
+def _egress(view: model.Snapshot | None) -> frozenset[str]:
+    """The egress addresses that the node of a view translates to."""
+    return frozenset(host.address
+                     for host in (view.translated_here if view else ()))
 
 
 def late_for(connected: bool, changed_at: float | None,

@@ -16,6 +16,7 @@ As in :mod:`privileged.nft`, no entry point takes words of nft.
 """
 
 from ovn_network_agent import privileged
+from ovn_network_agent.netlink import connection
 from ovn_network_agent.nft import egress
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import limits
@@ -75,6 +76,34 @@ def stamp_egress(family, listing_digest):
 
 
 @privileged.netfilter.change
+def delete_senders(family, machines):
+    """Forget connections of machines, but those with the right translation.
+
+    A connection that has begun without the translation, or with another one,
+    keeps it as long as packets pass.
+
+    :param family: 'ip' or 'ip6'
+    :param machines: list of [machine, egress address or '']
+    :returns: how many there were
+    :raises OSError: when the kernel does not let us
+    """
+    limits.current().egress.check_loaded()
+    nft.table(family)
+    refused, pairs = checks.items(('machine', _pair, machines))
+    if refused:
+        raise checks.invalid(f'refused: {refused[0][2]}')
+    wanted = dict(pair for _name, _index, pair in pairs)
+    # privileged/start.py imports this before the fork, with the driver.
+    from ovn_network_agent.netlink import conntrack
+    with connection.Connection(
+            True, connection.NETLINK_NETFILTER) as kernel:
+        return nft.delete(kernel, [
+            conntrack.deletion(one) for one
+            in conntrack.read_senders(kernel, family, wanted)
+            if one.seen_as != wanted[one.address]])
+
+
+@privileged.netfilter.change
 def delete_egress(family):
     """Take our table away.
 
@@ -82,6 +111,10 @@ def delete_egress(family):
     :returns: as :func:`replace_egress`
     """
     return nft.load(egress.removal, family)
+
+
+def _pair(machine, address):
+    return checks.address(machine), address and checks.address(address)
 
 
 def _fill(build, *args):

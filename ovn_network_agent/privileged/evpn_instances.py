@@ -75,21 +75,25 @@ def change(adds, deletes):
     steps, gone = [], []
     lines = _lines() if fitting else []
     underlay, there = _underlay(lines), evpn.read(lines)
+    devices = _devices()
     for name, index, item in fitting:
         found = there.get(item.vni, evpn.Found())
         try:
             if name == 'adds':
                 steps.append(_addition(item, underlay, found))
             else:
-                steps.append(_removal(item, found))
+                steps.append(_removal(item, found, devices))
                 gone.append(item.vni)
         except (OSError, ValueError) as error:
             refused.append([name, index, str(error)])
     said = [_configured(each.down for each in steps)]
     if any(each.settle for each in steps):
         time.sleep(_SETTLE)
+    left = [f'no interface {name}' for name
+            in evpn.left_interfaces(lines, devices)] if gone else []
     said += [_configured(each.change for each in steps),
-             _configured(each.up for each in steps), *_remove_left(gone)]
+             _configured([*(each.up for each in steps), left]),
+             *_remove_left(gone)]
     return [refused, '\n'.join(filter(None, said))]
 
 
@@ -142,33 +146,43 @@ def _addition(wanted, underlay, found):
     return evpn_steps.added(wanted._replace(asn=wanted.asn or underlay), found)
 
 
-def _removal(unwanted, found):
+def _removal(unwanted, found, devices):
     """The steps of a removal; what has a mark may go in any case.
 
+    :param devices: names of all, see :func:`_removed`
     :raises OSError: when VNIs of FRR are not the agent's
     """
     if not found.ours:
         limits.current().check_frr_vnis()
-    return evpn_steps.removed(unwanted.vni, found)
+    return _removed(unwanted.vni, found, devices)
+
+
+def _removed(vni, found, devices):
+    """As :func:`evpn_steps.removed`, as far as FRR can do it by now.
+
+    FRR 10 lets an empty section of a VRF go after its device, not before.
+    mgmtd of 10.3 has died after some refusals.
+    """
+    steps = evpn_steps.removed(vni, found)
+    return steps._replace(up=[]) if evpn_names.vrf(vni) in devices else steps
+
+
+def _devices():
+    return {name for _index, name in socket.if_nameindex()}
 
 
 def _remove_left(vnis):
     """Remove again what FRR did not let go at once.
 
-    FRR 10 lets an empty section of a VRF go after its device, not before.
-
     :returns: list of messages
     """
     said, until = [], time.monotonic() + _PATIENCE
     while vnis:
-        there = evpn.read(_lines())
-        left = {vni: evpn_steps.removed(vni, there[vni])
-                for vni in vnis if vni in there}
-        devices = {name for _index, name in socket.if_nameindex()}
-        again = [each.change for each in left.values()]
-        said += [_configured(again), _configured(
-            each.up for vni, each in left.items()
-            if evpn_names.vrf(vni) not in devices)]
+        there, devices = evpn.read(_lines()), _devices()
+        left = [_removed(vni, there[vni], devices)
+                for vni in vnis if vni in there]
+        again = [each.change for each in left]
+        said += [_configured(again), _configured(each.up for each in left)]
         if not any(again) or time.monotonic() > until:
             break
     return said

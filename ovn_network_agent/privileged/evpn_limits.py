@@ -146,5 +146,5 @@ def _is_host(prefix):
 
 def _is_network(prefix):
     network = iptext.network(prefix)
-    return (network.prefixlen >= reach.SHORTEST[network.version] and
+    return (network.prefixlen >= iptext.SHORTEST[network.version] and
             reach.unicast(network))

@@ -172,11 +172,13 @@ def set_addresses(items):
     :param items: list of [dev, 'address/length']
     """
     within = limits.current()
+    # Two hundred VNIs are a thousand devices.
+    inside = functools.cache(lambda: vni_links.inside(kernel))
 
     def encode(dev, address):
         within.check_address(dev, checks.interface(address))
         if within.evpn.is_port(dev):
-            checks.permit(dev in vni_links.inside(kernel),
+            checks.permit(dev in inside(),
                           f'{address} on {dev}', 'in the VRF of a VNI')
         index = checks.index(dev)
         shared = dev not in within.others and within.is_egress_link(dev)

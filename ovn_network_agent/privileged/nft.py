@@ -171,13 +171,9 @@ def delete_connections(family, zone, targets):
         raise checks.invalid(f'refused: {error}') from error
     with connection.Connection(
             True, connection.NETLINK_NETFILTER) as kernel:
-        found = [conntrack.deletion(one) for one
-                 in conntrack.read(kernel, family, zone, wanted)]
-        failed = [(number, text) for _index, number, text
-                  in kernel.batch(found) if number != errno.ENOENT]
-    if failed:
-        raise OSError(*failed[0])
-    return len(found)
+        return delete(kernel, [
+            conntrack.deletion(one) for one
+            in conntrack.read(kernel, family, zone, wanted)])
 
 
 @privileged.netfilter.change
@@ -202,6 +198,21 @@ def subscribe(name):
         watching.bind((0, 0))
         multicast.join(watching, multicast.NFTABLES)
         return giving.give(name, watching)
+
+
+def delete(kernel, deletions):
+    """Delete connections, also those that are gone already.
+
+    :param kernel: netlink.connection.Connection
+    :param deletions: list of :func:`conntrack.deletion`
+    :returns: how many there were
+    :raises OSError: when the kernel does not let us
+    """
+    failed = [(number, text) for _index, number, text
+              in kernel.batch(deletions) if number != errno.ENOENT]
+    if failed:
+        raise OSError(*failed[0])
+    return len(deletions)
 
 
 def _unpacked(packed):

@@ -15,7 +15,7 @@
 Two routes for the halves of the address space would be a default route.  So
 the privileged side knows whether a kind of route or rule is for one address or
 for a provider network.  Provider networks come from the configuration, or from
-OVN; those of OVN have at least the prefix length :data:`SHORTEST`.
+OVN; those of OVN have at least the prefix length :data:`iptext.SHORTEST`.
 """
 
 import dataclasses
@@ -27,9 +27,6 @@ from ovn_network_agent import ownership
 from ovn_network_agent.conf import fip_route
 from ovn_network_agent.netlink import route_codec
 
-# The prefix lengths of the largest networks, by family: those ever assigned,
-# and 10.0.0.0/8; for IPv6, 2002::/16 and shorter than those of any operator.
-SHORTEST = {4: 8, 6: 16}
 # In place of each incoming device of a VNI.
 ANY_VNI = evpn_names.vrf(evpn_names.VNIS[0])
 _BLACKHOLE = 0
@@ -90,9 +87,9 @@ class Reach:
             iptext.network(prefix))
 
     def narrow(self, prefix):
-        """Whether a prefix has at least the length in :data:`SHORTEST`."""
+        """Whether a prefix is not wider than :data:`iptext.SHORTEST`."""
         found = iptext.network(prefix)
-        return found.prefixlen >= SHORTEST[found.version]
+        return found.prefixlen >= iptext.SHORTEST[found.version]
 
     def tenant(self, prefix):
         """Whether a prefix may be a network of a tenant: any of IPv4.

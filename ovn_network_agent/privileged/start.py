@@ -66,9 +66,10 @@ def start(conf, contexts=privileged.CONTEXTS, dry_run=False, drop=True):
     """
     # The forked daemons inherit the limits.
     limits.fix(conf)
-    if limits.current().forwards:
+    if limits.current().forwards or limits.current().egress.loaded:
         # The daemons share the memory of all that is imported by now.  The
-        # classes of connections take 8 ms, and only port forwards need them.
+        # classes of connections take 8 ms, and only what translates needs
+        # them.
         importlib.import_module('ovn_network_agent.netlink.conntrack')
     for context in privileged.CONTEXTS:
         context.read_only = dry_run

@@ -28,6 +28,9 @@ LOG = logging.getLogger(__name__)
 
 # Seconds between two passes when something could not be removed.
 AGAIN = 0.2
+# Most seconds until the agent that writes the rows of egress addresses has
+# taken those of this node away.
+_ROWS = 5.0
 # The most addresses that one message names.
 _NAMED = 5
 
@@ -78,6 +81,7 @@ class Ending:
             return True
         deadline = time.monotonic() + self._conf.shutdown_timeout
         self._withdraw(deadline)
+        self._wait_for_translation(deadline)
         reasons = ['not begun']
         while reasons and not self._hurry.is_set():
             reasons = self._clean_up_once(deadline)
@@ -107,6 +111,18 @@ class Ending:
                for verb, _resource in outcome.applied):
             self._hurry.wait(max(0.0, min(
                 handover.SETTLE, deadline - time.monotonic())))
+
+    def _wait_for_translation(self, deadline):
+        """Wait until OVN translates again what this node translates.
+
+        This node offers no links any more, so the agent that writes the rows
+        takes them away.  What is left of them afterwards is dropped here.
+        """
+        deadline = min(deadline, time.monotonic() + _ROWS)
+        while (not self._failed and not self._hurry.is_set() and
+               time.monotonic() < deadline and
+               self._last_of_ovn().translated_here):
+            self._trigger.wait(AGAIN)
 
     def _passes(self, deadline, down_to):
         """Run one pass, and a second pass after work beside the loop.

@@ -32,11 +32,13 @@ class NextHops(base.Observer):
 
     :param pace: :class:`watches.pace.Pace`
     :param beats: :class:`heartbeat.Heartbeat`
+    :param base: the option table_base
     """
 
-    def __init__(self, pace, beats):
+    def __init__(self, pace, beats, base):
         self._pace = pace
         self._beats = beats
+        self._base = base
         self._count = 0
         self._any = False
 
@@ -69,7 +71,8 @@ class NextHops(base.Observer):
     def look(self):
         """Look once."""
         try:
-            lost = [hop for hop in vni_neighbours.read_all() if hop.lacks]
+            lost = [hop for hop in vni_neighbours.read_all(self._base)
+                    if hop.lacks]
         except OSError:
             # The backend reports the error at its next reading.
             return

@@ -264,6 +264,9 @@ veth_leak_enabled = false
         for bridge in (BRIDGE, 'br-int'):
             _vsctl('add-br', bridge, '--', 'set', 'bridge', bridge,
                    'datapath_type=netdev')
+        # As ovn-controller has it.  Two bridges that both forward would send
+        # each broadcast back and forth over their patch ports.
+        _vsctl('set', 'bridge', 'br-int', 'fail_mode=secure')
         patch('provnet-1')
         programs.run('ip', 'link', 'set', BRIDGE, 'up')
 

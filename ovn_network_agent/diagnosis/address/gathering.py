@@ -300,7 +300,7 @@ def _in_vni(conf, found):
             found.vni, rds=rds, states=attempt(evpn.read_states),
             routes=attempt(evpn.read_routes, rd) if rd else {},
             sessions=attempt(evpn.read_sessions, conf.frr.vrf_name),
-            hops=attempt(evpn.read_hops)))
+            hops=attempt(evpn.read_hops, conf)))
 
 
 def kernel_wanted(about, known):

@@ -175,7 +175,7 @@ def read_sizes(sources):
               if name == _LOOPBACK or links[name].kind in _INSIDE}
     ends = {str(getattr(address, 'ipv4_mapped', None) or address)
             for address in (iptext.address(hop.via)
-                            for hop in _asked(evpn.read_hops))}
+                            for hop in _asked(evpn.read_hops, sources.conf))}
     vrf = links.get(sources.vrf)
     with connection.Connection() as kernel:
         for end in sorted(ends):
@@ -358,7 +358,7 @@ def read_hops(sources):
         answer
     """
     _with_driver(sources)
-    return _asked(evpn.read_hops)
+    return _asked(evpn.read_hops, sources.conf)
 
 
 def judge_hops(found):

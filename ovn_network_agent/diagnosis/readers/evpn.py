@@ -78,13 +78,14 @@ def read_devices():
         raise readers.Unread(f'kernel: {readers.reason(error)}') from error
 
 
-def read_hops():
+def read_hops(conf):
     """The next hops of all VNIs, a tuple of :class:`vni_neighbours.Hop`.
 
+    :param conf: the oslo.config ConfigOpts
     :raises readers.Unread: when the kernel does not answer
     """
     try:
-        return tuple(vni_neighbours.read_all())
+        return tuple(vni_neighbours.read_all(conf.evpn.table_base))
     except OSError as error:
         raise readers.Unread(f'kernel: {readers.reason(error)}') from error
 

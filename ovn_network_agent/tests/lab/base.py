@@ -172,6 +172,16 @@ class LabTestCase(objects.Objects, testtools.TestCase):
                     agent.process.poll() is None and
                     'agent' in self.cloud[name].services)
 
+    def reconfigure(self, name, group, **values):
+        """Other values in the file of an agent, by SIGHUP if it runs."""
+        agent = self.cloud.agents[name]
+        agent.config.setdefault(group, {}).update(values)
+        agent.write_config()
+        if self.running(name):
+            mark = self.mark(name)
+            agent.process.send_signal(signal.SIGHUP)
+            self.wait_said(name, 'onfiguration', mark)
+
     def replace_controller(self, name):
         """Kill ovn-controller of a node, and start it again.
 

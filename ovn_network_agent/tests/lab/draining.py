@@ -12,8 +12,6 @@
 
 """What a test of drains does to a gateway: FRR away, other options."""
 
-import signal
-
 from lab import frr
 from lab import node as nodes
 from ovn_network_agent import ownership
@@ -60,13 +58,3 @@ class DrainTestCase(leaving.LeavingTestCase):
         """
         node.run(['vtysh', '-c', 'configure terminal', '-c',
                   no + _SILENCE[self.FAMILY]])
-
-    def _reload(self, name, **values):
-        """Other values of [gateway_drain]."""
-        agent = self.cloud.agents[name]
-        agent.config.setdefault('gateway_drain', {}).update(values)
-        agent.write_config()
-        if self.running(name):
-            mark = self.mark(name)
-            agent.process.send_signal(signal.SIGHUP)
-            self.wait_said(name, 'onfiguration', mark)

@@ -30,12 +30,8 @@ class LeavesNothing:
     def test_nothing_is_left(self):
         """After a stop that hands over nothing, nothing of it is there."""
         agents = [self.cloud.agents[name] for name in self.cloud.gateways]
-        for agent in agents:
-            agent.stop()
-            agent.config.setdefault('gateway_drain', {})[
-                'drain_on_shutdown'] = 'false'
-            agent.start()
-            agent.wait_ready()
+        for name in self.cloud.gateways:
+            self.reconfigure(name, 'gateway_drain', drain_on_shutdown='false')
         try:
             for agent in agents:
                 self.assertEqual(0, agent.stop())

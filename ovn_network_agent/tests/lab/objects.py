@@ -64,6 +64,15 @@ class Objects:
         return {line.strip() for line in out.splitlines()
                 if line.strip().startswith(f'{self.family.frr} route ')}
 
+    def methods(self, name, address):
+        """Announce methods by which a gateway has an address: a set."""
+        words = f'{self.family.frr} route {self.family.prefix(address)} '
+        return {method for method, there in (
+            ('static', any(line.startswith(words)
+                           for line in self.statics(name))),
+            ('kernel', address in self.kernel_routes(name, VRF_TABLE)))
+            if there}
+
     def traces(self, name, *addresses):
         """Every place on a gateway where addresses are ours.
 

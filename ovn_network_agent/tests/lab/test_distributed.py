@@ -11,6 +11,7 @@
 # under the License.
 """Distributed floating IPs: the nodes of the machines announce them."""
 
+import contextlib
 import datetime
 import json
 import time
@@ -32,7 +33,7 @@ EXTERNAL_VLAN = 120
 COMPUTE = {'DEFAULT': {'drivers': 'fip_route,veth_leak'}}
 
 
-class DistributedTestCase(base.LabTestCase):
+class TestDistributed(base.LabTestCase):
     """gw1 is the gateway; gw2 and gw3 are compute nodes with an uplink."""
 
     GATEWAYS = 3
@@ -95,9 +96,6 @@ class DistributedTestCase(base.LabTestCase):
     def sent(self, name):
         return self.transmitted(name, 'uplink')
 
-
-class DistributedTests:
-
     def test_from_outside_and_to_the_outside(self):
         """Rows DFR-01 and DFR-02; packets do not cross the gateway."""
         for vm, fip in ((self.one, self.one_fip), (self.two, self.two_fip),
@@ -131,7 +129,7 @@ class DistributedTests:
                                           after=time.monotonic())
                     report = running.stop()
                 base.note(
-                    f'{self.METHOD}, {source} to {target}: after OVN had '
+                    f'{source} to {target}: after OVN had '
                     'bound the port, the kernel had the agent\'s route after '
                     f'{self.routed(target, began) - bound:.3f} s and the '
                     f'spine its own after {followed:.3f} s; {report}')
@@ -145,6 +143,22 @@ class DistributedTests:
         finally:
             if self.cloud.announcer(address) == 'gw3':
                 self.cloud.migrate(self.one, 'gw3', 'gw2')
+
+    def test_kernel_routes(self):
+        """The same by the other announce method."""
+        self.announce_by('kernel')
+        self.addCleanup(self.announce_by, self.METHOD)
+        self.test_from_outside_and_to_the_outside()
+        self.test_live_migration()
+
+    def announce_by(self, method):
+        for name, fip in (('gw1', self.central_fip), ('gw2', self.one_fip),
+                          ('gw3', self.two_fip)):
+            self.reconfigure(name, 'fip_route', announce_method=method)
+            nodes.wait_until(
+                f'{name} announces by {method} alone', lambda n=name, f=fip:
+                self.methods(n, f.address) == {method}, base.SETTLE)
+        self.settled()
 
     def migrate(self, source, target):
         """Migrate a machine; returns when OVN has bound the port there.
@@ -191,13 +205,18 @@ class DistributedTests:
     def test_the_mode_of_an_address_changes(self):
         """Row DFR-03: Neutron's flag, to and fro under probes."""
         address = self.one_fip.address
-        for distributed, name in ((False, 'gw1'), (True, 'gw2')) * 2:
-            with self.probing(address) as running:
+        with contextlib.ExitStack() as stack:
+            halted = []
+            for distributed, name in ((False, 'gw1'), (True, 'gw2')) * 2:
+                running = stack.enter_context(self.probing(address))
                 self.cloud.neutron.set_distributed(self.one_fip, distributed)
                 self.alone(self.one_fip, name)
                 running.wait_answered(base.SETTLE, after=time.monotonic())
-                base.note(f'{self.METHOD}, to {name}: {running.stop()}')
-        self.wait_gone('gw1', address)
+                running.halt()
+                halted.append((name, running))
+            self.wait_gone('gw1', address)
+            for name, running in halted:
+                base.note(f'to {name}: {running.stop()}')
 
     def test_an_agent_is_killed_and_one_stops(self):
         address = self.two_fip.address
@@ -218,10 +237,6 @@ class DistributedTests:
         agent.wait_ready()
         self.alone(self.two_fip, 'gw3')
         probe.wait_reachable(self.client, 'icmp', address, base.SETTLE)
-
-
-class TestDistributedStatic(DistributedTestCase, DistributedTests):
-    """With static routes of FRR; and what no announce method concerns."""
 
     def test_each_to_each(self):
         """Row DFR-13: on one node, between nodes, of other routers."""
@@ -385,9 +400,3 @@ class TestDistributedStatic(DistributedTestCase, DistributedTests):
                 str(priority)])
             self.alone(fip, name)
         self.reach(self.client, 'icmp', fip.address)
-
-
-class TestDistributedKernel(DistributedTestCase, DistributedTests):
-    """With kernel routes."""
-
-    METHOD = 'kernel'

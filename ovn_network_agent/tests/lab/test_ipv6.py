@@ -13,6 +13,7 @@
 """Routers with IPv6: with both families, and with IPv6 alone."""
 
 import json
+import time
 
 from lab import dual
 from lab import echo
@@ -73,7 +74,7 @@ FAULTS = (
 )
 
 
-class Ipv6(explaining.Explaining, leftovers.LeavesNothing):
+class Ipv6(explaining.Explaining):
     """The tests: router alpha has both families, beta has IPv6 alone.
 
     :cvar UNNUMBERED: whether one session over link-local addresses carries
@@ -85,7 +86,6 @@ class Ipv6(explaining.Explaining, leftovers.LeavesNothing):
     @classmethod
     def build(cls):
         cloud = cls.cloud
-        cls.before = {name: cls.left(name) for name in cloud.gateways}
         cloud.add_ipv6()
         if cls.UNNUMBERED:
             unnumbered.replace(cloud)
@@ -112,22 +112,6 @@ class Ipv6(explaining.Explaining, leftovers.LeavesNothing):
                 self.cloud.move(router, 'gw1')
             self.cloud.wait_announced6(of.address, 'gw1', base.SETTLE)
         self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
-
-    @classmethod
-    def left(cls, name):
-        """The objects of IPv6 of an agent on a gateway, and of FRR: lines."""
-        found = []
-        for argv in (('route', 'show', 'table', 'all', 'proto', '44'),
-                     ('rule', 'show', 'proto', '44'),
-                     ('addr', 'show', 'to', ownership.SEGMENT_LINK_LOCAL),
-                     ('neigh', 'show', 'nud', 'permanent')):
-            found += [line.strip() for line in cls.cloud[name].out(
-                'ip', '-6', *argv).splitlines() if 'valid_lft' not in line]
-        found += [line.strip() for line in cls.cloud[name].out(
-            'vtysh', '-c', 'show running-config').splitlines()
-            if line.strip().startswith(('ipv6 route ',
-                                        'ipv6 prefix-list ANNOUNCED'))]
-        return sorted(found)
 
     # -- traffic ----------------------------------------------------------
 
@@ -182,33 +166,6 @@ class Ipv6(explaining.Explaining, leftovers.LeavesNothing):
         nodes.wait_until(f'{address} is withdrawn', lambda:
                          not self.cloud.announcers6(address), base.SETTLE)
 
-    def test_gateways_move(self):
-        """Both families of alpha, and beta, go away and come back."""
-        for name in ('gw2', 'gw1'):
-            reports = {}
-            running = {
-                kind: self.probing(address, kind)
-                for kind, address in (('icmp', self.fip.address),
-                                      ('udp', self.fip6))}
-            for each in running.values():
-                each.start()
-            try:
-                for router in (self.alpha, self.beta):
-                    self.cloud.move(router, name)
-                for address in (self.fip6, self.other6):
-                    self.cloud.wait_announced6(address, name, base.SETTLE)
-                self.cloud.wait_announced(self.fip.address, name, base.SETTLE)
-                for kind, each in running.items():
-                    each.wait_answered(base.SETTLE)
-                    reports[kind] = each.stop()
-            finally:
-                for each in running.values():
-                    each.__exit__(None, None, None)
-            base.note(f'to {name}: {reports["icmp"]}; {reports["udp"]}')
-            self.assertLess(reports['udp'].longest_gap_ms, leaving.DEATH_MS)
-            self.test_from_the_client()
-            self.test_from_the_machines()
-
     def test_a_restart_of_the_agent(self):
         """No packet of either family is lost."""
         agent = self.cloud.agents['gw1']
@@ -218,12 +175,32 @@ class Ipv6(explaining.Explaining, leftovers.LeavesNothing):
             agent.wait_ready()
             self.lossless(running)
 
-    # -- faults -----------------------------------------------------------
 
-class TestIpv6Kernel(Ipv6, base.LabTestCase):
+class TestIpv6Kernel(Ipv6, leftovers.LeavesNothing, base.LabTestCase):
     """With kernel routes; and what neither method nor session concerns."""
 
     METHOD = 'kernel'
+
+    @classmethod
+    def build(cls):
+        cls.before = {name: cls.left(name) for name in cls.cloud.gateways}
+        super().build()
+
+    @classmethod
+    def left(cls, name):
+        """The objects of IPv6 of an agent on a gateway, and of FRR: lines."""
+        found = []
+        for argv in (('route', 'show', 'table', 'all', 'proto', '44'),
+                     ('rule', 'show', 'proto', '44'),
+                     ('addr', 'show', 'to', ownership.SEGMENT_LINK_LOCAL),
+                     ('neigh', 'show', 'nud', 'permanent')):
+            found += [line.strip() for line in cls.cloud[name].out(
+                'ip', '-6', *argv).splitlines() if 'valid_lft' not in line]
+        found += [line.strip() for line in cls.cloud[name].out(
+            'vtysh', '-c', 'show running-config').splitlines()
+            if line.strip().startswith(('ipv6 route ',
+                                        'ipv6 prefix-list ANNOUNCED'))]
+        return sorted(found)
 
     def test_between_routers_of_one_chassis(self):
         for kind in KINDS:
@@ -275,6 +252,25 @@ class TestIpv6Static(Ipv6, base.LabTestCase):
 
     METHOD = 'static'
     UNNUMBERED = True
+
+    def test_gateways_move(self):
+        """Both families of alpha, and beta, go away and come back."""
+        for name in ('gw2', 'gw1'):
+            with (self.probing(self.fip.address) as four,
+                  self.probing(self.fip6, 'udp') as six):
+                for router in (self.alpha, self.beta):
+                    self.cloud.move(router, name)
+                for address in (self.fip6, self.other6):
+                    self.cloud.wait_announced6(address, name, base.SETTLE)
+                self.cloud.wait_announced(self.fip.address, name, base.SETTLE)
+                for each in four, six:
+                    each.wait_answered(base.SETTLE, after=time.monotonic())
+                    each.halt()
+                self.test_from_the_client()
+                self.test_from_the_machines()
+                report = six.stop()
+                base.note(f'to {name}: {four.stop()}; {report}')
+            self.assertLess(report.longest_gap_ms, leaving.DEATH_MS)
 
     def test_next_hops_of_ipv6(self):
         """Of both families, in both directions, and no address of IPv4."""

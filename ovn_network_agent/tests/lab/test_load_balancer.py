@@ -25,12 +25,14 @@ from lab import northbound
 from lab import probe
 from lab import routers
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import frr_restarts
 from ovn_network_agent.tests.lab import test_tenant_network
 
 DRIVERS = test_tenant_network.DRIVERS + ',load_balancer'
 
 
-class BalancerTestCase(test_tenant_network.TenantTestCase):
+class BalancerTestCase(frr_restarts.Restarts,
+                       test_tenant_network.TenantTestCase):
     """Router alpha with two members and a row of three virtual IPs.
 
     One is on the provider network, and two are in the tenant's.
@@ -91,6 +93,16 @@ class BalancerTestCase(test_tenant_network.TenantTestCase):
             echo.start(two.node)
         self.answered(one, two)
 
+    @contextlib.contextmanager
+    def nothing_lost(self, *addresses):
+        """TCP from the client to each address, by one connection."""
+        with contextlib.ExitStack() as stack:
+            running = [stack.enter_context(self.probing(each, 'stream'))
+                       for each in addresses]
+            yield
+            for each in running:
+                self.lossless(each)
+
     def withheld(self, vip, why):
         outcome, said = self.explained(vip)
         self.assertEqual('withheld', outcome)
@@ -137,12 +149,17 @@ class TestLoadBalancer(BalancerTestCase):
     def test_kill_and_restart_of_the_agent(self):
         """Nothing is lost, and nothing changes."""
         agent, since = self.cloud.agents['gw1'], self.mark('gw1')
-        with self.probing(self.vips[1], 'stream') as running:
+        with self.nothing_lost(self.vips[1]):
             agent.kill()
             agent.start()
             agent.wait_ready()
-            self.lossless(running)
         self.assertEqual([], self.changes('gw1', since))
+
+    def test_kill_and_restart_of_other_programs(self):
+        """FRR of the standby, and ovn-controller here: nothing is lost."""
+        with self.nothing_lost(*self.vips):
+            self.restart_frr('gw2')
+            self.replace_controller('gw1')
 
     def test_snat(self):
         """What a machine of the same network has not."""
@@ -225,3 +242,14 @@ class TestLoadBalancerHosts(BalancerTestCase):
 
     def test_the_gateway_moves(self):
         self.gateway_moves()
+
+    def test_kill_and_restart_of_frr(self):
+        """With graceful restart, nothing is lost, as the page has it."""
+        self.prepare_graceful('gw1')
+        self.have('gw1')
+        self.wait_vips('gw1')
+        # A member is announced by itself, too.
+        addresses = *self.vips, self.members[0].port.address
+        with self.nothing_lost(*addresses):
+            self.restart_frr('gw1', *addresses)
+        self.answered(*self.members)

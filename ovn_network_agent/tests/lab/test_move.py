@@ -191,7 +191,7 @@ class TestMoveStatic(Move, base.LabTestCase):
     FAMILY = 6
 
 
-class TestMoveKernel(LinkLocalGateway, Move, base.LabTestCase):
+class TestMoveKernel(Move, base.LabTestCase):
     """With kernel routes that FRR redistributes, and a VLAN of IPv4."""
 
     METHOD = 'kernel'

@@ -13,7 +13,6 @@
 
 import contextlib
 import itertools
-import json
 import signal
 import statistics
 import time
@@ -26,9 +25,11 @@ from lab import frr
 from lab import node as nodes
 from lab import northbound
 from lab import plan
+from lab import probe
 from lab import withdrawals
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import frr_restarts
 from ovn_network_agent.tests.lab import leaving
 
 # VLAN tag between a machine and its trunk, and a routing table there.
@@ -147,6 +148,40 @@ class ProviderPorts:
                             patience=0)
         self.assertEqual({self.fip.address}, report.seen_sources)
 
+    def test_nothing_leaves_for_another_node(self):
+        """Neither by the uplink, nor by a port of the bridge.
+
+        Not even from machines with the MAC of the other node as gateway.
+        """
+        ways = [(self.one, self.near.port.address),
+                (self.one, self.far.port.address),
+                (self.tagged, self.tagged_far.port.address),
+                (self.near, self.family.client)]
+        others = {self.mac('gw2'), self.far.port.mac, self.tagged_far.port.mac}
+        for vm in self.one, self.near, self.tagged:
+            self.gateway_is(vm, 'gw2')
+        agent, before = self.cloud.agents['gw1'], self.flows('gw1')
+        with captured.leaving(self.cloud['gw1'], 'eth1') as macs:
+            for vm, target in ways:
+                self.reach(vm.node, 'udp', target, patience=0)
+            left = macs()
+            self.assertIn(self.mac('spine', 'to-gw1'), left)
+            self.assertEqual(set(), left & others)
+            # Without the flows, it is seen.
+            agent.freeze()
+            try:
+                self.cloud['gw1'].run([
+                    'ovs-ofctl', 'del-flows', plan.BRIDGE, 'cookie='
+                    f'{ownership.COOKIE_MAC_TWEAK:#x}/-1'])
+                for vm, target in ways[1:]:
+                    self.assertTrue(probe.unreachable(
+                        vm.node, 'udp', target, 3, 0.02, 0.1))
+                self.assertEqual(others, macs() & others)
+            finally:
+                agent.thaw()
+        nodes.wait_until('the flows are back', lambda: (
+            self.flows('gw1').keys() == before.keys()), base.SETTLE)
+
     # -- machines that move -----------------------------------------------
 
     def test_live_migration(self):
@@ -156,10 +191,7 @@ class ProviderPorts:
         stays.  The other machine takes the MAC of its gateway along.
         """
         vm = self.tagged if self.FAMILY == 4 else self.one
-        known = (f'neigh replace {vm.port.network.gateway} lladdr '
-                 f'{self.mac("gw1")} dev eth0 nud permanent\n')
-        self.addCleanup(vm.node.batch, known.replace('permanent', 'stale'))
-        vm.lines = known
+        vm.lines = self.gateway_is(vm, 'gw1')
         self.addCleanup(setattr, vm, 'lines', '')
         added = []
         for source, target in (('gw1', 'gw2'), ('gw2', 'gw1')):
@@ -169,6 +201,17 @@ class ProviderPorts:
             added.append(ours.longest_silence_ms - alone.longest_silence_ms)
         # One trip varies: all nodes share a processor.
         self.assertLessEqual(statistics.mean(added), MIGRATION_MS, added)
+
+    def gateway_is(self, vm, name):
+        """A machine takes the MAC of a node as that of its gateway.
+
+        :returns: text for "ip -batch"
+        """
+        line = (f'neigh replace {vm.port.network.gateway} lladdr '
+                f'{self.mac(name)} dev eth0 nud permanent\n')
+        vm.node.batch(line)
+        self.addCleanup(vm.node.batch, line.replace('permanent', 'stale'))
+        return line
 
     def migrated(self, vm, source, target):
         """Reports of a live migration by OVN alone, and of a machine's."""
@@ -350,7 +393,8 @@ class TestProviderPortStatic(ProviderPorts, base.LabTestCase):
         self.assertEqual([], self.changes('gw1', since))
 
 
-class TestProviderPortKernel(ProviderPorts, base.LabTestCase):
+class TestProviderPortKernel(frr_restarts.Restarts, ProviderPorts,
+                             base.LabTestCase):
     """With kernel routes that FRR redistributes, and IPv6."""
 
     METHOD = 'kernel'
@@ -388,30 +432,8 @@ class TestProviderPortKernel(ProviderPorts, base.LabTestCase):
 
     def test_kill_and_restart_of_frr(self):
         """With graceful restart, nothing is lost, as the page has it."""
-        node, peer = self.cloud['gw2'], plan.uplink6('gw2')[1]
-        # This saves the prefix list of the agent, too.
-        frr.add(node, f'router bgp {plan.GATEWAY_AS["gw2"]:d} vrf {plan.VRF}\n'
-                      ' bgp graceful-restart\n'
-                      ' bgp graceful-restart preserve-fw-state\n'
-                      ' coalesce-time 3000\nexit\n')
-        # The sessions take it at their start.
-        node.run(['vtysh', '-c', f'clear bgp vrf {plan.VRF} *'])
-        nodes.wait_until('the restart of the session is over', lambda: (
-            'End-of-RIB received: Yes' in frr.ask(
-                self.cloud['spine'], 'bgpd',
-                f'show bgp ipv6 neighbors {peer} graceful-restart')))
+        self.prepare_graceful('gw2')
         self.settled()
         with self.nothing_lost(self.one, self.far, self.tagged_far):
-            frr.stop(node, signal.SIGKILL)
-            frr.start(node, node.read('/etc/frr/frr.conf'), ('-K', '60'))
-            for vm in (self.far, self.tagged_far):
-                nodes.wait_until(f'{vm.port.address} is learned anew',
-                                 lambda v=vm: self.learned(v.port.address),
-                                 2 * base.SETTLE)
-
-    def learned(self, address):
-        """Whether the spine has a path, and none from before a restart."""
-        paths = json.loads(frr.ask(
-            self.cloud['spine'], 'bgpd', f'show bgp {self.family.afi} unicast '
-            f'{self.family.prefix(address)} json')).get('paths', ())
-        return bool(paths) and not any(path.get('stale') for path in paths)
+            self.restart_frr('gw2', self.far.port.address,
+                             self.tagged_far.port.address)

@@ -230,12 +230,9 @@ class TestStopStatic(Stop, base.LabTestCase):
             self.addCleanup(self._order_again, router,
                             self.cloud.neutron.priorities(router))
         self._start()
-        agent, mark = self.cloud.agents['gw1'], self.mark('gw1')
-        agent.config['gateway_drain']['drain_on_shutdown'] = 'true'
-        agent.write_config()
-        agent.process.send_signal(signal.SIGHUP)
-        self.wait_said('gw1', 'onfiguration', mark)
-        self.assertEqual(0, agent.stop())
+        mark = self.mark('gw1')
+        self.reconfigure('gw1', 'gateway_drain', drain_on_shutdown='true')
+        self.assertEqual(0, self.cloud.agents['gw1'].stop())
         self.assertIn('Drain: completed', self.said('gw1', mark))
         self.cloud.wait_announced(self.fip.address, 'gw2', base.SETTLE)
         self.reach(self.client, 'icmp', self.fip.address)

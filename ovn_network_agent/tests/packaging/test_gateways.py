@@ -65,7 +65,8 @@ class PlayTestCase(testtools.TestCase):
                 key: str(value) for key, value in where.items()}})
         for line in done.stdout.splitlines():
             # What was measured, see lab.base.note().
-            if line.startswith(('    upgrade: ', '    downgrade')):
+            if line.startswith(('    upgrade: ', '    downgrade',
+                                '    swap: ')):
                 print(line)
         self.assertEqual(0, done.returncode, done.stdout)
 

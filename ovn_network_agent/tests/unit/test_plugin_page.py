@@ -77,7 +77,7 @@ class StableTest(unittest.TestCase):
                 {field.name for field in dataclasses.fields(kind)}, kind)
         # Each has them, or a key of its own.
         self.assertEqual({resources.Resource, resources.Rule,
-                          resources.VniRule}, {
+                          resources.VniRule, resources.EgressDrop}, {
             kind for kind in kinds if kind.key_fields is None})
 
     def test_every_kind_of_the_agent_is_on_the_page(self):

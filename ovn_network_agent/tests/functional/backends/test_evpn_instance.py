@@ -135,6 +135,16 @@ class TestConfiguration(vnis.EvpnTestCase):
         self.assertEqual({}, self.apply(delete=tuple(self.read())))
         self.is_gone()
 
+    def test_an_empty_section_needs_no_device(self):
+        """FRR 8 shows none."""
+        first = f'vrf {vnis.VRF}'
+        self.frr.configure(first)
+        shown = first in self.frr.running()
+        self.assertEqual([()] * shown,
+                         [each.requires for each in self.read()])
+        self.assertEqual({}, self.apply(delete=tuple(self.read())))
+        self.is_gone()
+
     def test_a_bad_item_fails_alone(self):
         bad = [resources.EvpnInstance(*fields) for fields in (
             (0, 0, ID), (1 << 24, 0, ID), ('1003', 0, ID), (1003, -1, ID),

@@ -18,7 +18,7 @@ from ovn_network_agent.tests.functional.backends import static_routes
 from ovn_network_agent.tests.functional.frr import base
 
 
-class TestRefresh(static_routes.StaticTestCase):
+class RefreshTestCase(static_routes.StaticTestCase):
     """The soft refresh beside the loop; zebra takes its time (trap T30)."""
 
     def setUp(self):
@@ -47,11 +47,8 @@ class TestRefresh(static_routes.StaticTestCase):
         """The number of refreshes since the begin of the test."""
         return self.frr.refreshes() - self.before
 
-    def test_no_change_waits_for_it(self):
-        """Trap T30: but the refresh waits for bgpd."""
-        self.slow_down(10000)
-        self.assertEqual({}, self.delete(static_routes.route(1)))
-        self.assertIn(static_routes.route(1).prefix, self.in_bgp())
+
+class EachWay:
 
     def test_after_the_withdrawal(self):
         # Trap T30: otherwise bgpd would send the withdrawn route again.
@@ -59,6 +56,16 @@ class TestRefresh(static_routes.StaticTestCase):
         base.wait_until(self.made, 'refreshed')
         self.assertEqual({static_routes.route(n).prefix for n in (2, 3)},
                          self.in_bgp())
+
+
+class TestRefresh(EachWay, RefreshTestCase):
+    """Over the command sockets of the daemons."""
+
+    def test_no_change_waits_for_it(self):
+        """Trap T30: but the refresh waits for bgpd."""
+        self.slow_down(10000)
+        self.assertEqual({}, self.delete(static_routes.route(1)))
+        self.assertIn(static_routes.route(1).prefix, self.in_bgp())
 
     def test_after_each_of_several_withdrawals(self):
         """Trap T30: the last refresh comes after the last of them."""
@@ -101,7 +108,7 @@ class TestRefresh(static_routes.StaticTestCase):
         self.assertEqual(0, self.made())
 
 
-class TestRefreshByVtysh(TestRefresh):
+class TestRefreshByVtysh(EachWay, RefreshTestCase):
     """Where the sockets of the daemons are not to be used."""
 
     def setUp(self):

@@ -14,6 +14,7 @@
 
 import queue
 import subprocess
+import threading
 
 from lab import waiting
 from ovn_network_agent import notices
@@ -151,6 +152,32 @@ class NodeTest(base.EgressTestCase):
             source = self.shown(f'route get {target}')[0]['prefsrc']
             self.assertNotIn(source, base.EGRESS.values())
 
+    def test_a_machine_that_comes_back_while_it_goes(self):
+        """nft still removes its drop: there must be no way out yet."""
+        self.run_pass(self.host(), self.host(machine=base.OTHER[4]))
+        backend = self.backends[-1]
+        apply, gate = backend.apply, threading.Event()
+        self.addCleanup(gate.set)
+
+        def slow(delta):
+            if any(isinstance(r, resources.EgressMachine)
+                   for r in delta.delete):
+                gate.wait(60)
+            return apply(delta)
+        backend.apply = slow
+        other = self.host(machine=base.OTHER[4])
+        waiting.wait_until('nft removes the drop', lambda: self.one_pass(
+            other) and any(
+                isinstance(r, resources.EgressMachine)
+                for delta in self.beside.changing().values()
+                for r in delta.delete))
+        self.one_pass(self.host(), other)
+        self.assertNotIn(f'from {base.MACHINE[4]} iif br-ex lookup',
+                         self.ip('rule'))
+        gate.set()
+        self.run_pass(self.host(), other)
+        self.reaches(base.MACHINE[4], base.FAR[4])
+
     def test_stale_objects_of_a_former_run_go(self):
         before = self.node()
         self.run_pass(self.host(), self.host(6))
@@ -161,7 +188,7 @@ class NodeTest(base.EgressTestCase):
     def node(self):
         """Addresses, rules and routes of the node, and its tables of nft."""
         return [*(sorted(line.strip() for line in self.ip(
-            command).splitlines() if 'kernel' not in line) for command in (
+            command).splitlines() if 'table 255' not in line) for command in (
                 '-N rule show', '-6 -N rule show',
                 '-4 -N route show table all', '-6 -N route show table all',
                 '-4 -o address show dev out0')),

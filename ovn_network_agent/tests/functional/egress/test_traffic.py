@@ -12,6 +12,7 @@
 
 """Machines leave by a link of the node translated, or not at all."""
 
+import select
 import subprocess
 import sys
 
@@ -28,6 +29,26 @@ except TimeoutError:
     print('silence')
 except ConnectionRefusedError:
     print('refused')
+'''
+# More than arrive in 20 seconds.
+LINES = 400
+# Sends all the time, from one port to one port.
+ASKING = '''
+import contextlib, socket, sys, time
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.bind((sys.argv[1], 7000))
+while True:
+    with contextlib.suppress(OSError):
+        sock.sendto(b'x', (sys.argv[2], 7000))
+    time.sleep(0.05)
+'''
+# Says who has sent.
+ANSWERING = '''
+import socket
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.bind(('203.0.114.1', 7000))
+while True:
+    print(sock.recvfrom(10)[1][0], flush=True)
 '''
 
 
@@ -64,6 +85,40 @@ class TrafficTest(base.EgressTestCase):
                                     (base.EGRESS[family], 'silence')):
                 self.assertEqual(status, self.outside.run(
                     sys.executable, '-c', _CONNECT, address).strip())
+
+    def test_connections_of_before(self):
+        """What the kernel tracks already leaves with the present address."""
+        ask = subprocess.Popen(self.router.inside(
+            sys.executable, '-c', ASKING, base.MACHINE[4], base.FAR[4]),
+            stdout=subprocess.PIPE, text=True)
+        self.addCleanup(ask.stdout.close)
+        self.addCleanup(ask.wait)
+        self.addCleanup(ask.kill)
+        answers = self.outside.inside(sys.executable, '-c', ANSWERING)
+        server = subprocess.Popen(answers, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        self.ip('route add 10.0.1.0/24 via 198.51.100.1 dev br-ex onlink')
+        with open('/proc/sys/net/ipv4/conf/out0/forwarding', 'w') as opened:
+            opened.write('1')
+        seen = [self.line(server)]
+        for address in (base.EGRESS[4], '203.0.113.78'):
+            self.run_pass(self.host(address=address))
+            for _line in range(LINES):
+                if seen[-1] == address:
+                    break
+                seen.append(self.line(server))
+        self.assertEqual(
+            [base.MACHINE[4], base.EGRESS[4], '203.0.113.78'],
+            list(dict.fromkeys(seen)))
+        self.run_pass()
+
+    def line(self, process):
+        """The next line of a process, within a time that is long enough."""
+        ready = select.select([process.stdout], [], [], 30)[0]
+        self.assertTrue(ready, self.failed('nothing arrives'))
+        return process.stdout.readline().strip()
 
     def test_removal_under_traffic(self):
         """The machine still sends while the objects go, and afterwards."""

@@ -65,10 +65,9 @@ class VniNeighboursTest(VniNeighboursCase):
         self.assert_lacks('tunnel', 'neighbour')
 
     def test_other_routes_do_not_count(self):
-        self.ip('link set br-ex up')
-        self.ip('link set br-ex-peer up')
-        self.ip('route add 192.168.50.14/32 via 192.0.2.14 dev br-ex onlink '
-                'proto bgp')
+        """Nor is the kernel asked for those of other tables."""
+        self.ip('route add 192.168.50.14/32 via 192.0.2.14 dev '
+                f'br-{VNI} onlink proto bgp table 10')
         self.ip(f'route add 192.168.50.15/32 via 192.0.2.15 dev br-{VNI} '
                 'onlink proto static')
         self.assert_lacks('neighbour', 'neighbour')

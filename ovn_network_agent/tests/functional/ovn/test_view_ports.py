@@ -223,7 +223,8 @@ class PortsTest(base.OvsdbTestCase):
         self.add(mac=['unknown'])
         self.add('vm-2', mac=[f'{MAC} 198.51.100.999 {TWO} 224.0.0.5',
                               'unknown'],
-                 external_ids=cidrs('0.0.0.0/0', f'{TWO}/24', 'x/24'))
+                 external_ids=cidrs('0.0.0.0/0', f'{TWO}/24', 'x/24',
+                                    '224.0.0.0/8', '128.0.0.0/1'))
         eyes = self.eyes()
         network = self.become(eyes, TWO)[TWO].network
         self.assertEqual(('198.51.100.0/24',), network.networks)
@@ -231,7 +232,11 @@ class PortsTest(base.OvsdbTestCase):
             "port vm-2: address '198.51.100.999' is malformed",
             'port vm-2: address 224.0.0.5 is of no machine',
             "port vm-2: network '0.0.0.0/0' is everything and left out; give "
-            'it the prefix length of its subnet',
+            'it the prefix of its subnet',
+            "port vm-2: network '128.0.0.0/1' is too wide and left out; give "
+            'it the prefix of its subnet',
+            "port vm-2: network '224.0.0.0/8' is of no hosts and left out; "
+            'give it the prefix of its subnet',
             "port vm-2: network 'x/24' is malformed"],
             sorted(eyes.look().problems))
 
@@ -241,6 +246,41 @@ class PortsTest(base.OvsdbTestCase):
         self.become(self.eyes(), ONE)
         self.become(self.eyes(provider_port__allowed_address_pairs=True),
                     ONE, TWO)
+
+    def test_the_address_of_a_tunnel(self):
+        """A tenant with a VLAN may choose any subnet."""
+        self.add(addresses=('192.0.2.2', '192.0.2.3'))
+        found = self.become(self.eyes(), '192.0.2.2', '192.0.2.3')
+        self.assertEqual(
+            ['192.0.2.2 is of a tunnel or server of OVN, which this node '
+             'could not reach any more', ''],
+            [found[name].withheld for name in sorted(found)])
+
+    def test_two_machines_with_one_pair(self):
+        """One of them has it, and nothing is wrong."""
+        for port, own in ('vm-1', ONE), ('vm-2', SIX):
+            self.add(port, addresses=(own,), port_security=ovsdb.ovsdb_set([
+                f'{MAC} {own} {TWO}']))
+        eyes = self.eyes(provider_port__allowed_address_pairs=True)
+        first = self.become(eyes, ONE, TWO, SIX)[TWO]
+        other, = {'vm-1', 'vm-2'} - {first.port}
+        self.cloud.move_machine(first.port, AWAY)
+        self.eventually(lambda: self.found(eyes).get(TWO, first).port == other,
+                        'the other one is announced')
+
+    def test_a_pair_with_the_address_of_a_machine(self):
+        """It takes nothing away, whichever row comes first."""
+        for number in range(8):
+            self.add(f'vm-{number:d}',
+                     addresses=(f'198.51.100.{number + 99:d}',),
+                     port_security=ovsdb.ovsdb_set([f'{MAC} {ONE}']))
+        self.add('victim')
+        eyes = self.eyes(provider_port__allowed_address_pairs=True)
+        self.eventually(lambda: len(self.found(eyes)) == 17, 'all are there')
+        found = self.found(eyes)
+        self.assertEqual(('victim', ''), (found[ONE].port, found[ONE].claimed))
+        self.assertEqual({'', 'port victim'}, {
+            each.claimed for each in found.values()})
 
     def test_chosen_networks(self):
         self.add()

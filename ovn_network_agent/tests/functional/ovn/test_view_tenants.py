@@ -160,17 +160,39 @@ class TenantsTest(TenantsTestCase):
 
     def test_networks_that_are_none(self):
         self.cloud.add_tenant('r1', 'net', '10.0.0.1/24', '0.0.0.0/0',
-                              'x/24', '10.0.0.0/4')
+                              'x/24', '10.0.0.0/4', '224.0.0.1/24',
+                              '127.0.0.1/8')
         eyes = self.eyes()
         self.become(eyes, NET)
         self.assertEqual([
-            "Logical_Router_Port lrp-r1-net: network '0.0.0.0/0' is "
-            'everything and left out; give it the prefix length of its '
-            'subnet',
-            "Logical_Router_Port lrp-r1-net: network 'x/24' is malformed",
-            'Logical_Router_Port lrp-r1-net: network 0.0.0.0/4 is too wide '
-            'for a network of a tenant, and left out'],
+            f'Logical_Router_Port lrp-r1-net: network {text}' for text in (
+                "'0.0.0.0/0' is everything and left out; give it the prefix "
+                'of its subnet',
+                "'10.0.0.0/4' is too wide and left out; give it the prefix of "
+                'its subnet',
+                "'127.0.0.1/8' is of no hosts and left out; give it the "
+                'prefix of its subnet',
+                "'224.0.0.1/24' is of no hosts and left out; give it the "
+                'prefix of its subnet',
+                "'x/24' is malformed")],
             sorted(eyes.look().problems))
+
+    def test_what_nodes_send_to(self):
+        """Tunnels of chassis, and servers of OVN."""
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        self.cloud.add_tenant('r1', 'tunnels', '192.0.2.3/30')
+        self.cloud.add_tenant('r1', 'servers', '10.1.0.1/24')
+        eyes = self.eyes(tenant_network__extra_routes=True,
+                         ovn__ovn_nb_remote=['tcp:10.1.0.5:6641'])
+        self.cloud.add_static_route('r1', '192.0.0.0/16', '10.0.0.9')
+        found = self.become(eyes, NET)
+        for prefix, address in (('192.0.2.0/30', '192.0.2.1'),
+                                ('192.0.0.0/16', '192.0.2.1'),
+                                ('10.1.0.0/24', '10.1.0.5')):
+            self.assertEqual(
+                f'{address} is of a tunnel or server of OVN, which this node '
+                'could not reach any more',
+                found[prefix].withheld)
 
     def test_words_of_rows_and_options(self):
         self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')

@@ -380,6 +380,9 @@ CALLS = {
         ['ip6', [[], []], [[], []]]],
     'egress_nft.stamp_egress': [['ip', '"\nflush ruleset\n'],
                                 ['inet', 'b' * 40]],
+    'egress_nft.delete_senders': [['inet', []], ['ip', 'x'],
+                                  ['ip', [['x', '']]],
+                                  ['ip', [['10.0.1.9', 'x']]]],
     'egress_nft.delete_egress': [['inet'], ['ip filter']],
     'ovsdb.connect': [['../x'], ['x' * 32], [None]],
 }

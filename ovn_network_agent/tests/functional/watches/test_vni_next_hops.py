@@ -13,6 +13,7 @@
 """The watch of the ways of VNIs, in a real kernel."""
 
 from ovn_network_agent import notices
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.netlink import test_vni_neighbours
 from ovn_network_agent.watches import heartbeat
@@ -29,7 +30,8 @@ class NextHopsTest(test_vni_neighbours.VniNeighboursCase):
         self.told, self.now, self.vnis = [], 0.0, [object()]
         beats = heartbeat.Heartbeat(lambda: self.now)
         self.beats = beats
-        self.watch = vni_next_hops.NextHops(self, beats)
+        self.watch = vni_next_hops.NextHops(
+            self, beats, ownership.EVPN_TABLES.start)
         self.watch.start(None)
 
     def notice(self, word, by):

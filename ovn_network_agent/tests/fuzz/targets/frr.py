@@ -110,6 +110,7 @@ def _vnis(shown):
             evpn_steps.added(value[0] if value else evpn.Wanted(
                 vni, evpn.underlay(shown, ''), '192.0.2.1', '', [], []), found)
     evpn.lacks(shown, _VRF)
+    evpn.left_interfaces(shown, ())
 
 
 @contextlib.contextmanager

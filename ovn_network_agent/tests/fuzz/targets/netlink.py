@@ -95,6 +95,9 @@ def _neighbour(data):
 
 def _tracked(data):
     for family in conntrack.FAMILIES:
+        for one in conntrack.read_senders(Dumped(data), family, {
+                '10.0.0.5', '192.0.2.1'}):
+            conntrack.deletion(one)
         for wanted in (None, _TARGETS):
             for one in conntrack.read(Dumped(data), family, _ZONE, wanted):
                 conntrack.deletion(one)

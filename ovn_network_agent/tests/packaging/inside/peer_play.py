@@ -12,16 +12,21 @@
 """A gateway of ovn-bgp-agent becomes one of this agent, as the page says."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
 import signal
+import tempfile
 import textwrap
 
 from lab import bothways
+from lab import central
 from lab import dump
 from lab import frr
+from lab import northbound
 from lab import plan
+from lab import routers
 import ovn_network_agent
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import leaving
@@ -47,15 +52,19 @@ ovn_sb_connection = {plan.SB}
 [agent]
 root_helper = env
 '''
+# Of the network with a VLAN.
+_VLAN = 101
+_TAGGED = next(plan.FURTHER_PROVIDERS.subnets(new_prefix=24))
 # What the operator has for ovn-bgp-agent: its routes are announced.
 _FILTERS = f'''\
 ip prefix-list OF-THE-PEER seq 5 permit {plan.PROVIDER} ge 32
+ip prefix-list OF-THE-PEER seq 10 permit {_TAGGED} ge 32
 route-map PROVIDER-FILTER-OUT permit 30
  match ip address prefix-list OF-THE-PEER
 exit
 '''
 # The kernel makes the rule with the first VRF of a namespace.
-_KEPT = {'1000:\tfrom all lookup [l3mdev-table]'}
+_KEPT = {'1000:\tfrom all lookup [l3mdev-table]', 'br-ex.101@br-ex'}
 _TOP = pathlib.Path(ovn_network_agent.__file__).parent.parent
 _PAGE = _TOP / 'doc' / 'source' / 'admin' / 'from-ovn-bgp-agent.rst'
 
@@ -69,37 +78,93 @@ def _printed():
 
 
 class SwapTest(leaving.LeavingTestCase):
-    """A machine on the provider network, in the default VRF."""
+    """Machines on a flat network and on a VLAN, and a floating IP.
+
+    All in the default VRF.
+    """
 
     GATEWAYS = 1
     METHOD = 'kernel'
     VRF = False
     AGENTS = False
-    CONFIG = {'DEFAULT': {'drivers': 'provider_port'}}
+    CONFIG = {'DEFAULT': {'drivers': 'fip_route,provider_port'}}
+
+    @classmethod
+    def setUpClass(cls):
+        # ovn-bgp-agent finds gateways by a column that OVN has since 23.06.
+        with open(central.SCHEMAS['nb'], encoding='utf-8') as opened:
+            schema = json.load(opened)
+        schema['tables']['Logical_Router_Port']['columns']['status'] = {
+            'type': {'key': 'string', 'value': 'string', 'min': 0,
+                     'max': 'unlimited'}}
+        # Nodes have a /tmp of their own.
+        with tempfile.NamedTemporaryFile('w', dir=_TOP / 'build') as written:
+            json.dump(schema, written)
+            written.flush()
+            central.SCHEMAS['nb'] = written.name
+            super().setUpClass()
 
     @classmethod
     def build(cls):
-        cls.vm, _none = cls.machine(cls.cloud.neutron.provider, False, 'gw1')
-        cls.address = cls.vm.port.address
+        cloud, provider = cls.cloud, cls.cloud.neutron.provider
+        cls.alpha = cloud.add_router('alpha', ['gw1'])
+        vm, fip = cls.machine(cls.alpha)
+        cls.machines = {fip.address: vm}
+        for network in provider, cloud.neutron.add_provider_network(
+                'tagged', _TAGGED, plan.PHYSICAL_NETWORK, _VLAN):
+            vm, _none = cls.machine(network, False, 'gw1')
+            cls.machines[vm.port.address] = vm
+        cloud.nb.transact(lambda txn, tables: cls.of_neutron(
+            txn, tables, fip))
+
+    @classmethod
+    def of_neutron(cls, txn, tables, fip):
+        """What Neutron writes for a subnet with a gateway, and ovn-northd."""
+        port = routers.find_one(tables, 'Logical_Router_Port',
+                                name=cls.alpha.lrp)
+        port.setkey('status', 'hosting-chassis', plan.system_id('gw1'))
+        routers.find_one(tables, 'NAT', external_ip=fip.address
+                         ).gateway_port = port.uuid
+        routers.find_one(
+            tables, 'Logical_Router', name=cls.alpha.row_name
+            ).addvalue('static_routes', northbound.insert(
+                txn, tables, 'Logical_Router_Static_Route',
+                ip_prefix='0.0.0.0/0', nexthop=cls.alpha.provider.gateway,
+                output_port=cls.alpha.lrp,
+                external_ids={'neutron:is_ext_gw': 'true'}).uuid)
+        for row in tables['NB_Global'].rows.values():
+            row.setkey('external_ids', 'neutron:fip-distributed', 'False')
 
     def test_the_swap(self):
         node = self.cloud['gw1']
         frr.add(node, _FILTERS)
         before = self.state('gw1')
         self.start_peer(node)
-        self.cloud.wait_announced(self.address, 'gw1', _PATIENCE)
-        with bothways.BothWays(self.client, self.vm, self.address) as running:
-            self.passed(running)
+        for address in self.machines:
+            self.cloud.wait_announced(address, 'gw1', _PATIENCE)
+        with contextlib.ExitStack() as stack:
+            running = {address: stack.enter_context(
+                bothways.BothWays(self.client, vm, address))
+                for address, vm in self.machines.items()}
+
+            def passed():
+                for each in running.values():
+                    self.passed(each)
+
+            passed()
             self.stop_peer(node)
-            self.passed(running)
+            passed()
             agent, = self.cloud.start_agents(self.configuration())
-            self.passed(running)
+            passed()
             for command in _printed():
                 node.run(['sh', '-ec', command])
-                self.passed(running)
-            report = self.finished(running)
-        base.note(f'swap: {report}')
-        self.assertEqual(0, report.lost, str(report))
+                passed()
+            reports = {address: self.finished(each)
+                       for address, each in running.items()}
+        for address, report in reports.items():
+            base.note(f'swap: {address}: {report}')
+        self.assertEqual({0}, {each.lost for each in reports.values()},
+                         reports)
         self.assertIn(' 0 FAIL', agent.ctl('doctor', check=False).stdout)
         self.assertEqual(0, agent.stop())
         self.assertEqual(

@@ -140,13 +140,22 @@ class ReadTest(unittest.TestCase):
 
     def test_the_rest(self):
         empty = without('vni 1001', lines=OF_VRF)
-        for lines, vni in ((OF_VRF, 1001), (empty, 1001)):
-            self.assertEqual((evpn.Wanted(vni, 0, '', '', (), ()), False),
-                             evpn.value(vni, found(lines)))
+        for lines, complete in ((OF_VRF, False), (empty, None)):
+            self.assertEqual(
+                (evpn.Wanted(1001, 0, '', '', (), ()), complete),
+                evpn.value(1001, found(lines)))
         for lines in (changed('vni 1001', ' vni 7', lines=OF_VRF),
                       changed('vni 1001', ' ip route 1.1.1.1/32 lo',
                               lines=OF_VRF)):
             self.assertIsNone(evpn.value(1001, found(lines)))
+
+    def test_interfaces_that_are_left(self):
+        one, two, three, four = (f'vrf0000000{n:d}-00' for n in range(4))
+        self.assertEqual([one], evpn.left_interfaces([
+            f'interface {one}', 'exit', '!', f'interface {two}',
+            ' ipv6 nd ra-interval 3', 'exit', f'interface {two}', 'exit',
+            f'interface {three}', 'exit', 'interface eth9', 'exit', '!'],
+            {three, four, 'lo'}))
 
     def test_numbers(self):
         for text, number in (('65011', 65011), ('1.10', 65546), ('x', 0),

@@ -70,8 +70,8 @@ class CollectionTest(base.BaseTestCase):
                 self.loop.passes.running is not None)})
         drivers = [world.driver(name, self.conf)
                    for name in ('fip_route', 'veth_leak')]
-        self.work = reconciler.Reconciler(drivers, self.backends,
-                                          lambda reason: None)
+        self.work = reconciler.Reconciler(
+            drivers, self.backends, lambda reason: None, lambda: self.clock)
         self.addCleanup(self.work.close)
         self.loop = loop.Loop(
             self.conf, self.seen, self.work, trigger.Trigger(0),
@@ -166,7 +166,7 @@ class CollectionTest(base.BaseTestCase):
         self.assertEqual(1, self.value('failover_announce_seconds_count'))
         # The count of the addresses waits for the pass that follows.
         self.assertEqual(0, self.value('announced_ips'))
-        self.work._announcing_until = None
+        self.clock += reconciler.PAUSE
         self.made()
         self.assertEqual(2, self.value('announced_ips'))
 

@@ -13,11 +13,13 @@
 
 """The orderly end, against the small stateful world."""
 
+import dataclasses
 import threading
 
 import fixtures
 from oslotest import base
 
+from ovn_network_agent import model
 from ovn_network_agent import trigger
 from ovn_network_agent.forward import source
 from ovn_network_agent.runtime import ending
@@ -35,6 +37,19 @@ class View:
 
     def snapshot(self, phase):
         return worlds.snapshot(*self.routers, phase=phase)
+
+
+class Translating(View):
+    """A machine leaves by this node, for some looks."""
+
+    looks = 3
+
+    def snapshot(self, phase):
+        self.looks -= 1
+        host = model.EgressHost('e', '203.0.113.7', worlds.CHASSIS,
+                                '10.0.0.9', 'r', 'r')
+        return dataclasses.replace(super().snapshot(phase), subjects={
+            model.EgressHost: {'': {'': host}} if self.looks > 0 else {}})
 
 
 class Torn(View):
@@ -96,6 +111,17 @@ class EndingTest(base.BaseTestCase):
                           'default_route', 'mac_binding'} & before,
                          before - self.kinds(meanwhile))
         self.assertLess(self.kinds(), self.kinds(meanwhile))
+
+    def test_machines_that_leave_by_this_node_are_waited_for(self):
+        view = Translating(self.router)
+        self.assertTrue(self.end(view))
+        self.assertLess(view.looks, 1)
+
+    def test_and_not_for_ever(self):
+        self.useFixture(fixtures.MockPatchObject(ending, '_ROWS', 0.1))
+        view = Translating(self.router)
+        view.looks = 1000000
+        self.assertTrue(self.end(view))
 
     def test_what_only_the_end_finds_is_waited_for_too(self):
         # Nothing was read before: stopped before the first pass.

@@ -17,7 +17,6 @@ import json
 from lab import node as nodes
 from lab import plan
 from ovn_network_agent import ownership
-from ovn_network_agent.tests.lab import alpha
 from ovn_network_agent.tests.lab import base
 
 _AT_LAST = 30
@@ -25,11 +24,8 @@ _AT_LAST = 30
 _DIFFERENT = 2
 
 
-class TestInspection(alpha.AlphaTestCase):
-    """The kernel, Open vSwitch, FRR and OVN are real."""
-
-    GATEWAYS = 1
-    METHOD = 'static'
+class Inspection:
+    """Tests of an AlphaTestCase."""
 
     def ctl(self, *argv):
         """(exit status, answer)."""

@@ -1,0 +1,51 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The addresses of OVN that this node sends to.  Pure.
+
+A route of the agent to one of them, or to a network with one, would take the
+packets of the node along.
+"""
+
+import bisect
+import contextlib
+
+from ovn_network_agent import iptext
+from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import queries
+
+
+class OwnNeeds:
+    """The tunnels of all chassis, and the servers that options name."""
+
+    def __init__(self, found: queries.Queries, known: inputs.Inputs) -> None:
+        self._rows = found
+        self._inputs = known
+
+    def objection(self, net: iptext.Network) -> str:
+        """Why there may be no route to a network or address, or ''."""
+        known, first = self._rows.ask(self._addresses), int(net[0])
+        at = bisect.bisect_left(known, (net.version, first))
+        if at == len(known) or known[at] > (net.version, int(net[-1])):
+            return ''
+        return (f'{net[known[at][1] - first]} is of a tunnel or server of '
+                'OVN, which this node could not reach any more')
+
+    def _addresses(self) -> tuple[tuple[int, int], ...]:
+        """Family and number of each, sorted."""
+        found = set()
+        for text in (*self._rows.find('sb', 'Encap', 'ip').keys(),
+                     *self._inputs.chosen.servers):
+            with contextlib.suppress(ValueError):
+                address = iptext.address(text)
+                found.add((address.version, int(address)))
+        return tuple(sorted(found))

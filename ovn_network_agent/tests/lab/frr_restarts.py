@@ -1,0 +1,62 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Restarts of FRR as a whole, also graceful ones."""
+
+import json
+import signal
+
+from lab import families
+from lab import frr
+from lab import node as nodes
+from lab import plan
+from ovn_network_agent.tests.lab import base
+
+
+class Restarts:
+    """Mix-in for a LabTestCase."""
+
+    def prepare_graceful(self, name):
+        """Have graceful restart on a node, as a page has it, and saved.
+
+        It has a VRF and the family IPv6.
+        """
+        peer = plan.uplink6(name)[1]
+        # This saves the prefix list of the agent, too.
+        frr.add(self.cloud[name],
+                f'router bgp {plan.GATEWAY_AS[name]:d} vrf {plan.VRF}\n'
+                ' bgp graceful-restart\n'
+                ' bgp graceful-restart preserve-fw-state\n'
+                ' coalesce-time 3000\nexit\n')
+        # The sessions take it at their start.
+        self.cloud[name].run(['vtysh', '-c', f'clear bgp vrf {plan.VRF} *'])
+        nodes.wait_until('the restart of the session is over', lambda: (
+            'End-of-RIB received: Yes' in frr.ask(
+                self.cloud['spine'], 'bgpd',
+                f'show bgp ipv6 neighbors {peer} graceful-restart')))
+
+    def restart_frr(self, name, *addresses):
+        """Kill the daemons, start them, and wait for their announcements."""
+        node = self.cloud[name]
+        frr.stop(node, signal.SIGKILL)
+        frr.start(node, node.read('/etc/frr/frr.conf'), ('-K', '60'))
+        for address in addresses:
+            nodes.wait_until(f'{address} is learned anew',
+                             lambda a=address: self.learned(a),
+                             2 * base.SETTLE)
+
+    def learned(self, address):
+        """Whether the spine has a path, and none from before a restart."""
+        family = families.of(address)
+        paths = json.loads(frr.ask(
+            self.cloud['spine'], 'bgpd', f'show bgp {family.afi} unicast '
+            f'{family.prefix(address)} json')).get('paths', ())
+        return bool(paths) and not any(path.get('stale') for path in paths)

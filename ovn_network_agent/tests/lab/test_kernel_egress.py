@@ -1,0 +1,48 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Egress addresses on a link in a VRF, on a kernel that has VRFs."""
+
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.functional.egress import base
+
+
+class VrfTest(base.EgressTestCase):
+
+    vrf = 'vrf-x'
+
+    def test_both_families(self):
+        """Whatever the kernel demands of the source of a packet."""
+        for strict in ('0', '1', '2'):
+            for dev in ('all', 'br-ex', 'out0', self.vrf):
+                with open(f'/proc/sys/net/ipv4/conf/{dev}/rp_filter',
+                          'w') as opened:
+                    opened.write(strict)
+            self.run_pass(self.host(), self.host(6))
+            for family in (4, 6):
+                for target in (base.NEAR[family], base.FAR[family]):
+                    self.reaches(base.MACHINE[family], target)
+                self.assertFalse(self.pings(base.OTHER[family],
+                                            base.FAR[family]))
+            self.assertEqual(0, self.counted('untranslated'))
+            self.run_pass()
+        self.assertGreater(self.counted('translated'), 0)
+
+    def test_the_routes_are_those_of_the_vrf(self):
+        self.run_pass(self.host())
+        table = ownership.EGRESS_TABLES[
+            self.shown('link show out0')[0]['ifindex']]
+        self.assertEqual({
+            'default': '203.0.113.1', '203.0.113.0/24': None,
+            '203.0.114.0/24': '203.0.113.1'}, {
+                route['dst']: route.get('gateway') for route in
+                self.shown(f'route show table {table}')})

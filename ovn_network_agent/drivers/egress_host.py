@@ -135,8 +135,8 @@ def _way_out(host: model.EgressHost, machine: str, link: model.Link,
     translation = resources.EgressSource(
         family, host.machine, link.name, host.address,
         requires=(nft.ref, guard.ref))
-    yield from (nft, guard, translation)
-    yield resources.EgressHeld(family, host.address)
+    held = resources.EgressHeld(family, host.address)
+    yield from (nft, guard, translation, held)
     yield resources.EgressAddress(
         link.name, str(iptext.network(host.address)))
     if version == 4:
@@ -149,7 +149,7 @@ def _way_out(host: model.EgressHost, machine: str, link: model.Link,
             yield resources.EgressRoute(table, dst, link.name, via or None)
     yield resources.Rule(
         ownership.EGRESS_OUT, table, src=machine, iif=device,
-        requires=(nft.ref, guard.ref, _drop(machine, device).ref))
+        requires=(nft.ref, guard.ref, held.ref, _drop(machine, device).ref))
 
 
 def _way_back(host: model.EgressHost, machine: str, link: model.Link,

@@ -191,9 +191,11 @@ class Faults:
     # -- nothing leaves untranslated --------------------------------------
 
     def judge(self):
-        """The captures outside: of the other link, and of the uplinks."""
+        """The captures outside: of the other link, the uplinks, and the rest.
+        """
         return judged.Judge((self.beyond.node, 'eth0'),
-                            (self.cloud['spine'], 'any'))
+                            (self.cloud['spine'], 'any'),
+                            (self.cloud['sink'], 'eth0'))
 
     def test_the_judge_sees_what_leaks(self):
         """The captures of the next test, with the agents' work undone."""

@@ -65,6 +65,7 @@ class EgressHostTest(base.BaseTestCase):
             drop(), resources.EgressTable('ip', egress.digest('ip')),
             resources.EgressMachine('ip', MACHINE, 'eth1'),
             resources.EgressSource('ip', MACHINE, 'eth1', EGRESS),
+            resources.EgressHeld('ip', EGRESS),
             resources.EgressAddress('eth1', EGRESS + '/32'),
             resources.Sysctl('net/ipv4/conf/eth1/forwarding', '1'),
             resources.EgressRoute(TABLE, '0.0.0.0/0', 'eth1', '203.0.113.1'),
@@ -81,7 +82,7 @@ class EgressHostTest(base.BaseTestCase):
         found = {each.kind: each for each in self.wanted(host())}
         guards = [each.ref for each in found.values()
                   if each.stage is resources.Stage.GUARD]
-        self.assertEqual(3, len(guards))
+        self.assertEqual(4, len(guards))
         out, = (each for each in self.wanted(host())
                 if each.stage is resources.Stage.RULE and each.src)
         self.assertCountEqual(guards, out.requires)

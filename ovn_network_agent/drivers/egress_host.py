@@ -37,9 +37,14 @@ OPTIONS = ('veth_leak.veth_leak_enabled',)
 
 
 def of_node(node: model.Node) -> base.Wanted:
-    """What this node says in NB about its links, while it may translate."""
-    if node.egress and node.phase is model.Phase.RUNNING and (
-            model.ALL not in node.drains):
+    """What this node says in NB about its links, while it may translate.
+
+    Also while it drains: its rows have to stay until the gateways are gone.
+    Meanwhile OVN would translate connections to the address of the router, and
+    go on with that after the move.
+    """
+    if node.egress and node.phase in (model.Phase.RUNNING,
+                                      model.Phase.DRAINING):
         addresses = tuple(sorted(address for link in node.links
                                  for address in link.addresses))
         if addresses and node.chassis:

@@ -252,10 +252,12 @@ PRIORITY_FORWARD, PRIORITY_REPLY, PRIORITY_REPLY_GUARD = FORWARD_PRIORITIES
 
 # The nftables table of egress_ip, in the families ip and ip6: machines and
 # links whose packets leave translated or not at all; by machine and link the
-# egress address; and the chain of every table, as in NFT_TABLE.
+# egress address; the egress addresses, at which no program of the node
+# answers; and the chain of every table, as in NFT_TABLE.
 NFT_EGRESS = 'ovn-network-agent-egress'
 NFT_MACHINES = 'machines'
 NFT_ADDRESSES = 'addresses'
+NFT_HELD = 'held'
 
 # external_ids of Logical_Router_Static_Route rows.  They must not start with
 # "neutron": Neutron's database sync deletes rows that carry such keys.

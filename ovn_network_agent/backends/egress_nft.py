@@ -43,7 +43,7 @@ class EgressNftBackend(base.Backend):
     system = 'nftables'
     patience = 0.1
     kinds = (resources.EgressTable, resources.EgressMachine,
-             resources.EgressSource)
+             resources.EgressSource, resources.EgressHeld)
     doubted_by = (notices.EGRESS_NFT,)
 
     def __init__(self, conf):
@@ -71,7 +71,7 @@ class EgressNftBackend(base.Backend):
         """Read our tables, also what a former run has left.
 
         :param known: frozenset of :class:`resources.Ref`
-        :returns: list of the three kinds
+        :returns: list of the four kinds
         :raises base.BackendError: when nft does not answer
         """
         if known:
@@ -143,22 +143,22 @@ class EgressNftBackend(base.Backend):
 
     def _change_table(self, family, gone, come):
         before = _listed([family]).get(family)
-        there = (before.machines, before.sources) if before else (
-            frozenset(), frozenset())
+        there = (before.machines, before.sources, [
+            (each,) for each in before.held]) if before else ((), (), ())
         after = [
             {key: value for key, value in (*_keyed(found), *_keyed(
                 _values(come, kind))) if key not in leaving}
-            for found, kind in zip(there, _KINDS, strict=True)
+            for found, kind in zip(there, _FIELDS, strict=True)
             for leaving in [{key for key, _value in _keyed(
                 _values(gone, kind))}]]
         wanted = [sorted(set(each.values())) for each in after]
         if any(isinstance(r, resources.EgressTable) for r in come):
             self._run(egress_nft.replace_egress, family, *(
-                [list(value) for value in each] for each in wanted))
+                _plain(each) for each in wanted))
             self._run(egress_nft.stamp_egress, family,
                       _listed([family])[family].listing)
             return
-        change = [[[list(value) for value in sorted(one - other)]
+        change = [[_plain(sorted(one - other))
                    for one, other in pairs] for pairs in (
                        [(set(was), set(now)) for was, now
                         in zip(there, wanted, strict=True)],
@@ -183,13 +183,21 @@ class EgressNftBackend(base.Backend):
                 ownership.NFT_EGRESS)
 
 
-_KINDS = (resources.EgressMachine, resources.EgressSource)
+# The elements of the table, by the fields of their values.
+_FIELDS = {resources.EgressMachine: ('machine', 'link'),
+           resources.EgressSource: ('machine', 'link', 'address'),
+           resources.EgressHeld: ('address',)}
 
 
 def _values(found, kind):
     """The values of the resources of a kind, as in a listing."""
-    return [(r.machine, r.link, *([r.address] if kind is _KINDS[1] else ()))
+    return [tuple(getattr(r, name) for name in _FIELDS[kind])
             for r in found if isinstance(r, kind)]
+
+
+def _plain(values):
+    """The values as an entry point takes them."""
+    return [list(value) if len(value) > 1 else value[0] for value in values]
 
 
 def _keyed(values):
@@ -214,3 +222,5 @@ def _resources(family, listed):
         yield resources.EgressMachine(family, machine, link)
     for machine, link, address in listed.sources:
         yield resources.EgressSource(family, machine, link, address)
+    for address in listed.held:
+        yield resources.EgressHeld(family, address)

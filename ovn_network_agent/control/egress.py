@@ -26,7 +26,7 @@ _ROWS = resources.EgressRows.kind
 _ON_NODE = frozenset(each.kind for each in (
     resources.EgressTable, resources.EgressMachine, resources.EgressSource,
     resources.EgressDrop, resources.EgressRoute, resources.EgressAddress,
-    resources.EgressNetworks))
+    resources.EgressHeld, resources.EgressNetworks))
 
 
 class Egress:

@@ -37,9 +37,14 @@ OPTIONS = ('veth_leak.veth_leak_enabled',)
 
 
 def of_node(node: model.Node) -> base.Wanted:
-    """What this node says in NB about its links, while it may translate."""
-    if node.egress and node.phase is model.Phase.RUNNING and (
-            model.ALL not in node.drains):
+    """What this node says in NB about its links, while it may translate.
+
+    Also while it drains: its rows have to stay until the gateways are gone.
+    Meanwhile OVN would translate connections to the address of the router, and
+    go on with that after the move.
+    """
+    if node.egress and node.phase in (model.Phase.RUNNING,
+                                      model.Phase.DRAINING):
         addresses = tuple(sorted(address for link in node.links
                                  for address in link.addresses))
         if addresses and node.chassis:
@@ -135,7 +140,8 @@ def _way_out(host: model.EgressHost, machine: str, link: model.Link,
     translation = resources.EgressSource(
         family, host.machine, link.name, host.address,
         requires=(nft.ref, guard.ref))
-    yield from (nft, guard, translation)
+    held = resources.EgressHeld(family, host.address)
+    yield from (nft, guard, translation, held)
     yield resources.EgressAddress(
         link.name, str(iptext.network(host.address)))
     if version == 4:
@@ -148,7 +154,7 @@ def _way_out(host: model.EgressHost, machine: str, link: model.Link,
             yield resources.EgressRoute(table, dst, link.name, via or None)
     yield resources.Rule(
         ownership.EGRESS_OUT, table, src=machine, iif=device,
-        requires=(nft.ref, guard.ref, _drop(machine, device).ref))
+        requires=(nft.ref, guard.ref, held.ref, _drop(machine, device).ref))
 
 
 def _way_back(host: model.EgressHost, machine: str, link: model.Link,

@@ -22,6 +22,7 @@ from collections.abc import Iterable
 import dataclasses
 import functools
 import json
+from typing import Any
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
@@ -31,7 +32,10 @@ from ovn_network_agent.nft import listing
 from ovn_network_agent.nft import rendering
 
 TABLE = ownership.NFT_EGRESS
-_CHANGING = (ownership.NFT_MACHINES, ownership.NFT_ADDRESSES)
+_CHANGING = (ownership.NFT_MACHINES, ownership.NFT_ADDRESSES,
+             ownership.NFT_HELD)
+# Hosts have to find the address, and may ping it.
+_ANSWERED = {'ip': 'icmp', 'ip6': 'ipv6-icmp'}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class Listed:
     machines: frozenset[tuple[str, str]]
     # (machine, link, egress address).
     sources: frozenset[tuple[str, str, str]]
+    # Egress addresses.
+    held: frozenset[str] = frozenset()
 
 
 def family(address: str) -> str:
@@ -65,7 +71,12 @@ def text(of: str) -> str:
                      [f'type {address} . ifname']),
         *lines.block('map', ownership.NFT_ADDRESSES,
                      [f'type {address} . ifname : {address}']),
+        *lines.block('set', ownership.NFT_HELD, [f'type {address}']),
         *lines.block('chain', ownership.NFT_LOADED, []),
+        # What belongs to a connection of a machine is forwarded, and not here.
+        *lines.chain('strangers', ('filter', 'input', 'filter'), [[
+            f'{of} daddr @{ownership.NFT_HELD} '
+            f'meta l4proto != {_ANSWERED[of]} drop']]),
         # Before the chain of port forwarding, which may masquerade.
         *lines.chain('sources', ('nat', 'postrouting', 'srcnat - 1'), [[
             f'snat {of} to {place} map @{ownership.NFT_ADDRESSES}']]),
@@ -81,30 +92,32 @@ def digest(of: str) -> str:
 
 
 def replacement(of: str, machines: Iterable[object],
-                sources: Iterable[object]) -> str:
+                sources: Iterable[object], held: Iterable[object]) -> str:
     """Replace any table of the same name.
 
     :param of: 'ip' or 'ip6'; anything, likewise the others
     :param machines: of (machine, link)
     :param sources: of (machine, link, egress address)
+    :param held: egress addresses
     :returns: input of nft
     :raises ValueError: for a value that is refused
     :raises TypeError: likewise
     """
     _check(of)
     return (f'{removal(of)}table {of} {TABLE} {{\n{text(of)}}}\n' +
-            _elements('add', of, machines, sources))
+            _elements('add', of, machines, sources, held))
 
 
-def change(of: str, gone: tuple[Iterable[object], Iterable[object]],
-           come: tuple[Iterable[object], Iterable[object]]) -> str:
+def change(of: str, gone: Iterable[Iterable[object]],
+           come: Iterable[Iterable[object]]) -> str:
     """Remove elements, and add elements, at once.
 
-    :param gone: (machines, sources) as of :func:`replacement`
+    :param gone: (machines, sources, held) as of :func:`replacement`
     :param come: likewise
     """
     _check(of)
-    return _elements('delete', of, *gone) + _elements('add', of, *come)
+    return ''.join(_elements(verb, of, *_fields(each, 3))
+                   for verb, each in (('delete', gone), ('add', come)))
 
 
 def stamp(of: str, listed: str) -> str:
@@ -145,15 +158,17 @@ def parse(printed: str) -> Listed:
                       contents.get(ownership.NFT_MACHINES, [])),
             frozenset((key['concat'][0], key['concat'][1], value)
                       for key, value in
-                      contents.get(ownership.NFT_ADDRESSES, [])))
+                      contents.get(ownership.NFT_ADDRESSES, [])),
+            frozenset(map(iptext.canonical,
+                          contents.get(ownership.NFT_HELD, []))))
     except (LookupError, TypeError, ValueError, AttributeError,
             StopIteration, RecursionError) as error:
         raise listing.Unreadable(f'the listing of nft was not understood: '
                                  f'{type(error).__name__}: {error}') from error
 
 
-def _elements(verb: str, of: str, machines: Iterable[object],
-              sources: Iterable[object]) -> str:
+def _elements(verb: str, of: str, machines: Any, sources: Any,
+              held: Any) -> str:
     version = elements.FAMILIES[of]
     keys = [_place(version, *_fields(each, 2)) for each in machines]
     entries = []
@@ -163,7 +178,9 @@ def _elements(verb: str, of: str, machines: Iterable[object],
                        f'{_host(version, address)}')
     return ''.join(
         f'{verb} element {of} {TABLE} {name} {{ {", ".join(found)} }}\n'
-        for name, found in ((ownership.NFT_ADDRESSES, entries),
+        for name, found in ((ownership.NFT_HELD, [
+            _host(version, each) for each in held]),
+                            (ownership.NFT_ADDRESSES, entries),
                             (ownership.NFT_MACHINES, keys)) if found)
 
 

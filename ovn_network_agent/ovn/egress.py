@@ -284,7 +284,7 @@ def _of_node(find: source.Find, entry: egress_file.Entry,
     if not published:
         return _Place('', dataclasses.replace(
             place, why=f'{called} has the gateway, and offers no networks: it '
-            'has no agent with the driver egress_ip, drains, or lacks '
+            'has no running agent with the driver egress_ip, or lacks '
             f'{ownership.EXT_ID_EGRESS_NODE}=true in its local database'))
     return _Place(chassis, place, published, f'links of {called}',
                   find.ask(routers.failed, chassis))

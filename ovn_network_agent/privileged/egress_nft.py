@@ -36,17 +36,18 @@ def read_egress(families):
 
 
 @privileged.netfilter.change
-def replace_egress(family, machines, sources):
+def replace_egress(family, machines, sources, held):
     """Put a table in the place of the one that is there, if any, at once.
 
     :param family: 'ip' or 'ip6'
     :param machines: list of [machine, link]
     :param sources: list of [machine, link, egress address]
+    :param held: list of egress addresses
     :returns: process id of nft, which notifications of the kernel carry
     :raises OSError: when it is refused
     """
     return _fill(egress.replacement, family, checks.sequence(machines),
-                 checks.sequence(sources))
+                 checks.sequence(sources), checks.sequence(held))
 
 
 @privileged.netfilter.change
@@ -54,7 +55,7 @@ def change_egress(family, gone, come):
     """Change elements, all at once.
 
     :param family: 'ip' or 'ip6'
-    :param gone: [machines, sources], see :func:`replace_egress`
+    :param gone: [machines, sources, held], see :func:`replace_egress`
     :param come: the same
     :returns: as :func:`replace_egress`
     """

@@ -34,6 +34,7 @@ from ovn_network_agent.resources.base import Stage as Stage
 from ovn_network_agent.resources.changes import Delta as Delta
 from ovn_network_agent.resources.egress import EgressAddress as EgressAddress
 from ovn_network_agent.resources.egress import EgressDrop as EgressDrop
+from ovn_network_agent.resources.egress import EgressHeld as EgressHeld
 from ovn_network_agent.resources.egress import EgressMachine as EgressMachine
 from ovn_network_agent.resources.egress import EgressNetworks as EgressNetworks
 from ovn_network_agent.resources.egress import EgressRoute as EgressRoute

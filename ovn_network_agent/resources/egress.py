@@ -62,6 +62,23 @@ class EgressSource(base.Resource):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class EgressHeld(base.Resource):
+    """An egress address at which no program of this node answers.
+
+    A packet of a connection that the kernel has not seen yet, as its gateway
+    has just moved, would be answered with a reset.
+    """
+
+    # 'ip' or 'ip6'.
+    family: str
+    address: str
+
+    kind = 'egress_held'
+    key_fields = ('family', 'address')
+    stage = base.Stage.GUARD
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class EgressDrop(kernel.Rule):
     """A policy rule that drops what a machine sends while there is no way.
 

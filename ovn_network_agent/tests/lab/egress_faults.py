@@ -158,8 +158,10 @@ class Faults:
             self.assertEqual(0, self.cloud.agents[name].stop())
             base.note(f'left on {name}: {self.ours(name)}')
         self.assertEqual(stay, self.rows())
-        self.assertEqual([[], []], [
-            self.ours(name) for name in self.cloud.gateways])
+        # The drop of a machine that another node translates stays.
+        self.assertEqual([[], []], [[
+            line for line in self.ours(name) if ' blackhole ' not in line]
+            for name in self.cloud.gateways])
         for agent in agents:
             agent.config['egress_ip']['cleanup_on_stop'] = 'true'
             agent.start()
@@ -191,9 +193,11 @@ class Faults:
     # -- nothing leaves untranslated --------------------------------------
 
     def judge(self):
-        """The captures outside: of the other link, and of the uplinks."""
+        """The captures outside: of the other link, the uplinks, and the rest.
+        """
         return judged.Judge((self.beyond.node, 'eth0'),
-                            (self.cloud['spine'], 'any'))
+                            (self.cloud['spine'], 'any'),
+                            (self.cloud['sink'], 'eth0'))
 
     def test_the_judge_sees_what_leaks(self):
         """The captures of the next test, with the agents' work undone."""
@@ -235,8 +239,11 @@ class Faults:
             lambda: self.label('gw2', 'true'),
             self.put))
         self.addCleanup(self.label, 'gw2', 'true')
-        targets = [(kind, target) for kind in ('tcp', 'udp', 'icmp')
-                   for target in (beyond.NEAR, beyond.NEAR6, plan.CLIENT)]
+        # OVN goes on with a connection as it began, so the client gets new
+        # ones only.
+        targets = [('tcp', plan.CLIENT), *(
+            (kind, target) for kind in egressed.KINDS
+            for target in (beyond.NEAR, beyond.NEAR6))]
         before, number = self.cloud.sink.untranslated(), 0
         with self.judge() as judge, contextlib.ExitStack() as stack:
             probes = [stack.enter_context(probe.Probe(

@@ -50,9 +50,9 @@ class EgressTestCase(base.LabTestCase):
     """Alpha and gamma, and three objects at the begin of each test.
 
     Of one network of alpha, ``here`` leaves by the object "web" of the mode
-    router, ``aside`` by "firm" of the mode host, and ``other`` with the address
-    of the router; ``inner`` is in another network.  Gamma has two gateway
-    ports, and ``third`` leaves by "crawl" of the mode ecmp.
+    router, ``aside`` by "firm" of the mode host, and ``other`` with the
+    address of the router; ``inner`` is in another network.  Gamma has two
+    gateway ports, and ``third`` leaves by "crawl" of the mode ecmp.
     """
 
     FURTHER = True

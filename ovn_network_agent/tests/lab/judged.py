@@ -17,7 +17,7 @@ import subprocess
 
 from lab import plan
 
-_TENANTS = f'src net 192.168.0.0/16 or src net {plan.TENANTS6}'
+_TENANTS = f'net 192.168.0.0/16 or net {plan.TENANTS6}'
 _RULES = """
 table inet heard {
     set v4 { type ipv4_addr; flags dynamic; size 64; }
@@ -50,7 +50,7 @@ def heard(node):
 
 
 class Judge:
-    """Captures what has the address of a tenant, outside of the cloud.
+    """Captures what is from or to a tenant's address, outside of the cloud.
 
     :param places: of (Node, device)
     """
@@ -79,5 +79,6 @@ class Judge:
             if each.poll() is None:
                 each.terminate()
             if not each.stdout.closed:
-                found += each.communicate()[0].splitlines()
-        return found
+                # It ends with an empty line.
+                found += each.communicate()[0].split('\n')
+        return [line for line in found if line]

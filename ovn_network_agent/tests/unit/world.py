@@ -58,7 +58,7 @@ BACKENDS = {
     'rule': (resources.Rule, resources.VniRule, resources.EgressDrop),
     'nftables': (resources.NftTable, resources.NftElement),
     'egress_nft': (resources.EgressTable, resources.EgressMachine,
-                   resources.EgressSource),
+                   resources.EgressSource, resources.EgressHeld),
     'flow': (resources.Flow,),
     'northbound': (resources.DefaultRoute, resources.MacBinding),
     'overlap': (resources.Overlap,),

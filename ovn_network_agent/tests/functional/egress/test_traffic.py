@@ -21,6 +21,15 @@ from ovn_network_agent import ownership
 from ovn_network_agent.tests.functional.egress import base
 from ovn_network_agent.tests.unit import world
 
+_CONNECT = '''
+import socket, sys
+try:
+    socket.create_connection((sys.argv[1], 9), 1)
+except TimeoutError:
+    print('silence')
+except ConnectionRefusedError:
+    print('refused')
+'''
 # More than arrive in 20 seconds.
 LINES = 400
 # Sends all the time, from one port to one port.
@@ -66,6 +75,16 @@ class TrafficTest(base.EgressTestCase):
             }''')
         self.assertFalse(self.pings(base.MACHINE[4], base.FAR[4]))
         self.assertEqual(0, self.counted('untranslated'))
+
+    def test_no_program_answers_at_the_address(self):
+        """A reset would end a connection whose gateway has just moved."""
+        self.run_pass(self.host(), self.host(6))
+        for family, own in ((4, '203.0.113.5'), (6, '2001:db8:7::5')):
+            self.outside.run('ping', '-c1', '-W2', base.EGRESS[family])
+            for address, status in ((own, 'refused'),
+                                    (base.EGRESS[family], 'silence')):
+                self.assertEqual(status, self.outside.run(
+                    sys.executable, '-c', _CONNECT, address).strip())
 
     def test_connections_of_before(self):
         """What the kernel tracks already leaves with the present address."""

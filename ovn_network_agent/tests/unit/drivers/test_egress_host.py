@@ -65,6 +65,7 @@ class EgressHostTest(base.BaseTestCase):
             drop(), resources.EgressTable('ip', egress.digest('ip')),
             resources.EgressMachine('ip', MACHINE, 'eth1'),
             resources.EgressSource('ip', MACHINE, 'eth1', EGRESS),
+            resources.EgressHeld('ip', EGRESS),
             resources.EgressAddress('eth1', EGRESS + '/32'),
             resources.Sysctl('net/ipv4/conf/eth1/forwarding', '1'),
             resources.EgressRoute(TABLE, '0.0.0.0/0', 'eth1', '203.0.113.1'),
@@ -81,7 +82,7 @@ class EgressHostTest(base.BaseTestCase):
         found = {each.kind: each for each in self.wanted(host())}
         guards = [each.ref for each in found.values()
                   if each.stage is resources.Stage.GUARD]
-        self.assertEqual(3, len(guards))
+        self.assertEqual(4, len(guards))
         out, = (each for each in self.wanted(host())
                 if each.stage is resources.Stage.RULE and each.src)
         self.assertCountEqual(guards, out.requires)
@@ -129,10 +130,11 @@ class EgressHostTest(base.BaseTestCase):
     def test_the_entry_in_nb(self):
         wanted = [resources.EgressNetworks(world.CHASSIS, LINK.addresses)]
         self.assertEqual(wanted, self.wanted())
-        self.assertEqual(wanted, self.wanted(drains=frozenset(['r-1'])))
-        for values in ({'drains': frozenset([model.ALL])},
-                       {'phase': model.Phase.DRAINING},
-                       {'phase': model.Phase.STOPPED},
+        for values in ({'drains': frozenset(['r-1'])},
+                       {'drains': frozenset([model.ALL])},
+                       {'phase': model.Phase.DRAINING}):
+            self.assertEqual(wanted, self.wanted(**values), values)
+        for values in ({'phase': model.Phase.STOPPED},
                        {'phase': model.Phase.RESTORING, 'chassis': ''},
                        {'links': ()}):
             self.assertEqual([], self.wanted(**values), values)

@@ -34,6 +34,9 @@ from ovn_network_agent.nft import rendering
 TABLE = ownership.NFT_EGRESS
 _CHANGING = (ownership.NFT_MACHINES, ownership.NFT_ADDRESSES,
              ownership.NFT_HELD)
+# A tenant may give a machine an address of the node, whose own packets have
+# come by no device.  Linux before 5.7 knows no such device here.
+_OWN = ['iif 0 accept']
 # Hosts have to find the address, and may ping it.
 _ANSWERED = {'ip': 'icmp', 'ip6': 'ipv6-icmp'}
 
@@ -78,10 +81,10 @@ def text(of: str) -> str:
             f'{of} daddr @{ownership.NFT_HELD} '
             f'meta l4proto != {_ANSWERED[of]} drop']]),
         # Before the chain of port forwarding, which may masquerade.
-        *lines.chain('sources', ('nat', 'postrouting', 'srcnat - 1'), [[
+        *lines.chain('sources', ('nat', 'postrouting', 'srcnat - 1'), [_OWN, [
             f'snat {of} to {place} map @{ownership.NFT_ADDRESSES}']]),
         *lines.chain('untranslated', (
-            'filter', 'postrouting', 'srcnat + 10'), [[
+            'filter', 'postrouting', 'srcnat + 10'), [_OWN, [
                 f'{place} @{ownership.NFT_MACHINES} drop']]))) + '\n'
 
 

@@ -86,6 +86,17 @@ class TrafficTest(base.EgressTestCase):
                 self.assertEqual(status, self.outside.run(
                     sys.executable, '-c', _CONNECT, address).strip())
 
+    def test_a_machine_with_an_address_of_the_node(self):
+        """A tenant chose it; the packets of the node leave as before."""
+        for family in (4, 6):
+            self.run_pass(self.host(), self.host(6))
+            self.ip(f'address add {base.MACHINE[family]} dev lo')
+            before = self.counted('untranslated')
+            subprocess.run(['ping', '-c2', '-i0.2', '-W1', '-I',
+                            base.MACHINE[family], base.NEAR[family]],
+                           capture_output=True)
+            self.assertEqual(before + 2, self.counted('untranslated'))
+
     def test_connections_of_before(self):
         """What the kernel tracks already leaves with the present address."""
         ask = subprocess.Popen(self.router.inside(

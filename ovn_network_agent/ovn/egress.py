@@ -92,9 +92,11 @@ def _address(row: Row, column: str) -> list[str]:
     return [str(found.ip)] if found else []
 
 
-def _floating(row: Row) -> list[str]:
+def _translated(row: Row) -> list[str]:
     return (_address(row, 'logical_ip')
-            if columns.atom(row, 'type') == 'dnat_and_snat' else [])
+            if columns.atom(row, 'type') != 'dnat' and
+            routers.is_host(columns.atom(row, 'logical_ip')) and
+            not is_ours(columns.entries(row, 'external_ids')) else [])
 
 
 def _behind(prefix: str) -> Callable[[Row], list[str]]:
@@ -139,7 +141,7 @@ class EgressIps(source.Source):
             'address': indexes.address_keys, 'subnet': selection.subnets},
         routers.ROUTE: {'uuid': lambda row: [row.uuid]},
         routers.NAT: {
-            'floating': _floating, 'external': _external,
+            'translated': _translated, 'external': _external,
             'egress': _of_ours(ownership.EXT_ID_EGRESS),
             'chassis': _of_ours(ownership.EXT_ID_EGRESS_CHASSIS)},
         routers.BALANCER: {'vip': _vips},
@@ -204,11 +206,11 @@ def _judged(find: source.Find, entry: egress_file.Entry,
     why = ''
     if winner != entry.uuid:
         why = f'egress address {winner} has it, too, and is first by its name'
-    elif external := find.ask(routers.floating, machine.router,
-                              machine.address):
-        why = f'it has the floating IP {external}, which comes first'
     elif not any(networks.family(each) == family for each in entry.addresses):
         why = f'no address of IPv{family:d} is in the file'
+    else:
+        why = find.ask(routers.translated, machine.router, machine.address,
+                       entry.addresses)
     return dataclasses.replace(machine, why=why) if why else machine
 
 

@@ -136,7 +136,8 @@ def chassis(find: source.Find, port: str) -> str:
     return ''
 
 
-def _is_host(text: str) -> bool:
+def is_host(text: str) -> bool:
+    """Whether an address or prefix is one address."""
     found = networks.parse_interface(text)
     return found is not None and (
         found.network.prefixlen == found.max_prefixlen)
@@ -166,12 +167,24 @@ def failed(find: source.Find, name: str) -> str:
     return ''
 
 
-def floating(find: source.Find, router: str, address: str) -> str:
-    """The floating IP of a machine at a router, or ''."""
-    for row in find(*NAT, 'floating', address):
-        if any(str(each.uuid) == router
+def translated(find: source.Find, router: str, address: str,
+               egress: tuple[str, ...]) -> str:
+    """Which other row of a router translates a machine, or ''.
+
+    One that translates it to an egress address of its object, or to itself,
+    may be one of the agent that has lost its mark.
+    """
+    for row in find(*NAT, 'translated', address):
+        external = columns.atom(row, 'external_ip')
+        if all(str(each.uuid) != router
                for each in find(*ROUTER, 'nat', row.uuid)):
-            return str(columns.atom(row, 'external_ip'))
+            continue
+        if columns.atom(row, 'type') == 'dnat_and_snat':
+            return f'it has the floating IP {external}, which comes first'
+        if external not in (*egress, address):
+            return (f'NAT row {row.uuid}, which is no row of an egress '
+                    f'address, translates it to {external}; remove the row, '
+                    'or take the machine out of the selection')
     return ''
 
 
@@ -186,7 +199,7 @@ def holder(find: source.Find, address: str, router: str) -> str:
     for row in find(*NAT, 'external', address):
         kind, inner = (columns.atom(row, column)
                        for column in ('type', 'logical_ip'))
-        if kind == 'snat' and _is_host(inner) and any(
+        if kind == 'snat' and is_host(inner) and any(
                 str(each.uuid) == router
                 for each in find(*ROUTER, 'nat', row.uuid)):
             continue

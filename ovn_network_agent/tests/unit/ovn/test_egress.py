@@ -157,6 +157,17 @@ class SelectionTest(base.BaseTestCase):
                         {**B, 'select': {'ports': ['one', 'two']}})
         self.cloud.nat('fip', 'r1', type='dnat_and_snat',
                        external_ip='198.51.100.9', logical_ip='10.0.1.6')
+        # Of two rows for one machine, OVN would take either.
+        self.cloud.nat('own', 'r1', external_ip='198.51.100.7',
+                       logical_ip='fd00:1::5')
+        # Not these: for a network, what a row without its mark does, and
+        # without any address.
+        self.cloud.nat('subnet', 'r1', external_ip='198.51.100.1',
+                       logical_ip='10.0.1.0/24')
+        self.cloud.nat('lost', 'r1', external_ip=A['addresses'][0],
+                       logical_ip='10.0.1.5')
+        self.cloud.nat('bad', 'r1', external_ip='198.51.100.6',
+                       logical_ip='10.0.1.x')
         # The same address behind another router is another machine.
         self.cloud.nat('other', 'r2', type='dnat_and_snat',
                        external_ip='198.51.100.8', logical_ip='10.0.1.5')
@@ -165,13 +176,18 @@ class SelectionTest(base.BaseTestCase):
             return {each.address: each.why
                     for each in self.cloud.look()[name].machines}
         self.assertEqual({
-            '10.0.1.5': '', 'fd00:1::5': '',
+            '10.0.1.5': '',
+            'fd00:1::5': f'NAT row {egress.uuid_of("own")}, which is no row '
+                         'of an egress address, translates it to '
+                         '198.51.100.7; remove the row, or take the machine '
+                         'out of the selection',
             '10.0.1.6': 'it has the floating IP 198.51.100.9, which comes '
                         'first'}, why('a'))
         self.assertEqual(
             {each: 'egress address a has it, too, and is first by its name'
              for each in ('10.0.1.5', '10.0.1.6', 'fd00:1::5')}, why('b'))
         self.cloud.file({**B, 'select': {'ports': ['one']}})
+        self.cloud.put('NAT', 'lost')
         self.assertEqual({
             '10.0.1.5': '', 'fd00:1::5': 'no address of IPv6 is in the file'},
             why('b'))

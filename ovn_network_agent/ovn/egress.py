@@ -138,7 +138,8 @@ class EgressIps(source.Source):
             'nat': lambda row: columns.referenced(row, 'nat')},
         routers.PORT: {
             'uuid': lambda row: [row.uuid], 'name': _name,
-            'address': indexes.address_keys, 'subnet': selection.subnets},
+            'address': indexes.address_keys, 'subnet': selection.subnets,
+            'uplink': routers.uplink},
         routers.ROUTE: {'uuid': lambda row: [row.uuid]},
         routers.NAT: {
             'translated': _translated, 'external': _external,
@@ -211,6 +212,8 @@ def _judged(find: source.Find, entry: egress_file.Entry,
     else:
         why = find.ask(routers.translated, machine.router, machine.address,
                        entry.addresses)
+    if not why and entry.mode is _MODE.HOST:
+        why = find.ask(routers.outside, machine.address)
     return dataclasses.replace(machine, why=why) if why else machine
 
 

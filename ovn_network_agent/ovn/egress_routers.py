@@ -188,6 +188,27 @@ def translated(find: source.Find, router: str, address: str,
     return ''
 
 
+def uplink(row: Row) -> list[bool]:
+    """Key of the ports to provider networks."""
+    return [True] if peer_routers.is_uplink(row) else []
+
+
+def outside(find: source.Find, address: str) -> str:
+    """Why no node leads an address to a machine, or ''."""
+    if networks.inside(address, find.ask(_provider_networks)) or any(
+            columns.atom(row, 'logical_ip') != address
+            for row in find(*NAT, 'external', address)):
+        return ('the address is one of a provider network, so its node would '
+                'take it away from there; give the machine another one, or '
+                'take mode router')
+    return ''
+
+
+def _provider_networks(find: source.Find) -> frozenset[iptext.Network]:
+    return frozenset(each.network for each in peer_routers.interfaces(
+        find(*PORT, 'uplink', True)))
+
+
 def holder(find: source.Find, address: str, router: str) -> str:
     """Who else has an address, as the end of a sentence, or ''.
 

@@ -331,6 +331,28 @@ class PlacesTest(base.BaseTestCase):
         self.cloud.node('c2', '203.0.113.8/24')
         self.assertEqual(('c2', '203.0.113.51'), self.cloud.places()[2])
 
+    def test_a_machine_with_an_address_outside(self):
+        """Its node would take what arrives for the address by the link."""
+        self.host('r1', 'r2', 'r3')
+        self.cloud.node('c1', '203.0.113.7/24', gateways=['r1', 'r2', 'r3'])
+        self.cloud.router('r4', '10.0.4.1/24', uplinks=['10.0.2.1/24'])
+        # Of a provider network with routes to more addresses; likewise a row
+        # for itself, which may have lost its mark.
+        self.cloud.nat('fip', 'r4', type='dnat_and_snat',
+                       external_ip='10.0.3.5', logical_ip='10.0.4.5')
+        self.cloud.nat('lost', 'r1', external_ip='10.0.1.5',
+                       logical_ip='10.0.1.5')
+        why = {each.address: each.why
+               for each in self.cloud.look()['a'].machines}
+        self.assertEqual('', why.pop('10.0.1.5'))
+        self.assertEqual(
+            {address: 'the address is one of a provider network, so its node '
+             'would take it away from there; give the machine another one, '
+             'or take mode router' for address in ('10.0.2.5', '10.0.3.5')},
+            why)
+        self.file('198.51.100.50', '198.51.100.51', '198.51.100.52')
+        self.assertEqual(3, len(self.cloud.machines()))
+
     def test_gateways_of_the_file(self):
         self.cloud.node('c1', '203.0.113.7/24', gateways=['r1'])
         for gateways, wanted in (

@@ -80,6 +80,12 @@ def text(of: str) -> str:
         *lines.chain('strangers', ('filter', 'input', 'filter'), [[
             f'{of} daddr @{ownership.NFT_HELD} '
             f'meta l4proto != {_ANSWERED[of]} drop']]),
+        # The way back is for answers alone, whose destination is translated
+        # before; what is forwarded to a machine on purpose may pass.
+        *lines.chain('answers', ('filter', 'prerouting', 'dstnat + 10'), [
+            ['ct direction reply accept'], ['ct status dnat accept'],
+            ['fib daddr type local accept'],
+            [f'{of} daddr . iifname @{ownership.NFT_MACHINES} drop']]),
         # Before the chain of port forwarding, which may masquerade.
         *lines.chain('sources', ('nat', 'postrouting', 'srcnat - 1'), [_OWN, [
             f'snat {of} to {place} map @{ownership.NFT_ADDRESSES}']]),

@@ -344,13 +344,12 @@ def _objection(find: source.Find, address: str, place: _Place) -> str:
     held = find.ask(routers.holder, address, place.place.router)
     if held:
         return held
-    for text in place.networks:
-        interface = iptext.interface(text)
-        if interface.version != ip.version or ip not in interface.network:
+    own = [*map(iptext.interface, place.networks)]
+    if any(ip == each.ip for each in own):
+        return f'it is an address of {place.of} itself'
+    for net in (each.network for each in own):
+        if net.version != ip.version or ip not in net:
             continue
-        if ip == interface.ip:
-            return f'it is an address of {place.of} itself'
-        net = interface.network
         if ip.version == 4 and net.prefixlen < 31 and (
                 ip in (net.network_address, net.broadcast_address)):
             return f'no host can have it in {net}'

@@ -328,6 +328,11 @@ class PlacesTest(base.BaseTestCase):
         self.cloud.node('c2', 'bad', '203.0.113.51/24')
         self.assertIn('203.0.113.51: it is an address of links of c2.host '
                       '(c2) itself', self.cloud.places()[2][1])
+        # Also one beside another one in that network, with it or without.
+        for length in (24, 32):
+            self.cloud.node('c2', '203.0.113.2/24', f'203.0.113.51/{length}')
+            self.assertIn('203.0.113.51: it is an address of links of c2.host '
+                          '(c2) itself', self.cloud.places()[2][1])
         self.cloud.node('c2', '203.0.113.8/24')
         self.assertEqual(('c2', '203.0.113.51'), self.cloud.places()[2])
 

@@ -27,6 +27,7 @@ from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import egress_assignment as assignment
 from ovn_network_agent.ovn import egress_file
 from ovn_network_agent.ovn import egress_health
+from ovn_network_agent.ovn import egress_machines
 from ovn_network_agent.ovn import egress_routers as routers
 from ovn_network_agent.ovn import egress_selection as selection
 from ovn_network_agent.ovn import indexes
@@ -175,8 +176,7 @@ class EgressIps(source.Source):
 def _made(find: source.Find, entry: egress_file.Entry) -> model.EgressIp:
     name = entry.uuid
     selected = find.ask(selection.selected, name)
-    machines = tuple(_judged(find, entry, machine)
-                     for machine in selected.machines)
+    machines = find.ask(egress_machines.judged, name)
     needed = sorted({(machine.router, networks.family(machine.address))
                      for machine in machines if not machine.why})
     found = [place for router, family in needed
@@ -196,25 +196,6 @@ def _made(find: source.Find, entry: egress_file.Entry) -> model.EgressIp:
                 machine.router, networks.family(machine.address)), ''))
             for machine in machines),
         tuple(map(str, entry.destinations)), problems=selected.problems)
-
-
-def _judged(find: source.Find, entry: egress_file.Entry,
-            machine: model.EgressMachine) -> model.EgressMachine:
-    """A machine, with the reason why it does not count."""
-    winner = find.ask(selection.contested).get(
-        (machine.router, machine.address), entry.uuid)
-    family = networks.family(machine.address)
-    why = ''
-    if winner != entry.uuid:
-        why = f'egress address {winner} has it, too, and is first by its name'
-    elif not any(networks.family(each) == family for each in entry.addresses):
-        why = f'no address of IPv{family:d} is in the file'
-    else:
-        why = find.ask(routers.translated, machine.router, machine.address,
-                       entry.addresses)
-    if not why and entry.mode is _MODE.HOST:
-        why = find.ask(routers.outside, machine.address)
-    return dataclasses.replace(machine, why=why) if why else machine
 
 
 # -- places ---------------------------------------------------------------

@@ -12,6 +12,7 @@
 
 """From the file and rows of OVN to egress addresses, in tables."""
 
+import re
 import time
 from unittest import mock
 
@@ -357,6 +358,44 @@ class PlacesTest(base.BaseTestCase):
             why)
         self.file('198.51.100.50', '198.51.100.51', '198.51.100.52')
         self.assertEqual(3, len(self.cloud.machines()))
+
+    def test_machines_that_a_node_cannot_tell_apart(self):
+        """The first object has the address; another node can have both."""
+        for name in ('r1', 'r2', 'r3'):
+            self.cloud.router(name, '10.0.1.1/24')
+            self.cloud.machine(f'one-{name}', name, '10.0.1.5')
+            self.cloud.machine(f'two-{name}', name, f'10.0.1.{name[1:]}0')
+        self.cloud.node('c1', '203.0.113.7/24', gateways=['r1', 'r2'])
+        self.cloud.node('c2', '203.0.113.8/24', gateways=['r3'])
+        self.cloud.file(*({
+            'name': name, 'mode': 'host', 'addresses': addresses,
+            'select': {'router': router}} for name, router, addresses in (
+                ('a', 'r1', ['203.0.113.50']), ('b', 'r2', ['203.0.113.51']),
+                ('c', 'r3', ['203.0.113.52']))))
+        both = [('one-{}', '10.0.1.5'), ('two-{}', '10.0.1.{}0')]
+
+        def machines(name, router):
+            return [(port.format(router), address.format(router[1:]))
+                    for port, address in both]
+        self.assertEqual(machines('a', 'r1'), sorted(
+            self.cloud.machines('a')))
+        self.assertEqual(machines('c', 'r3'), sorted(
+            self.cloud.machines('c')))
+        self.assertEqual([('two-r2', '10.0.1.20')], self.cloud.machines('b'))
+        self.assertEqual(
+            ['router r1 has a machine of a with the same address, and its '
+             'gateway is on the same node, which cannot tell them apart; '
+             'give the gateways different nodes'],
+            [re.sub(r'router r1 \(.*?\)', 'router r1', each.why)
+             for each in self.cloud.look()['b'].machines if each.why])
+        # One with a floating IP is in nobody's way.
+        self.cloud.nat('fip', 'r1', type='dnat_and_snat',
+                       external_ip='198.51.100.9', logical_ip='10.0.1.5')
+        self.assertEqual(machines('b', 'r2'), self.cloud.machines('b'))
+        self.cloud.put('NAT', 'fip')
+        self.assertEqual(1, len(self.cloud.machines('b')))
+        self.cloud.node('c2', '203.0.113.8/24', gateways=['r2'])
+        self.assertEqual(machines('b', 'r2'), self.cloud.machines('b'))
 
     def test_gateways_of_the_file(self):
         self.cloud.node('c1', '203.0.113.7/24', gateways=['r1'])

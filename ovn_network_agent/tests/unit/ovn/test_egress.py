@@ -253,7 +253,13 @@ class PlacesTest(base.BaseTestCase):
         self.cloud.nat('nat', 'r2', external_ip='198.51.100.9')
         self.cloud.put('Load_Balancer', 'lb', name='lb', external_ids={},
                        vips={'198.51.100.8:80': '10.0.1.5:80'})
+        self.cloud.put('Logical_Router', 'r1', static_routes=[self.cloud.put(
+            'Logical_Router_Static_Route', 'way-out', ip_prefix='0.0.0.0/0',
+            nexthop='198.51.100.254', output_port=[], route_table='',
+            policy=[])])
         for address, part in (
+                ('198.51.100.254', 'it is the next hop of a default route of '
+                 'the router'),
                 ('198.51.100.1', 'it is the address of port lrp-r1-up0'),
                 ('198.51.100.2', 'it is the address of port lrp-r2-up0'),
                 ('198.51.100.9', 'it is the address of a NAT row'),

@@ -364,16 +364,20 @@ def _there(find: source.Find, name: str,
 
     They are sorted.
     """
-    found = set()
+    return find.ask(_everywhere, name).get(router, ())
+
+
+def _everywhere(find: source.Find, name: str
+                ) -> dict[str, tuple[tuple[str, str, str], ...]]:
+    """As :func:`_there`, by router."""
+    found = collections.defaultdict(set)
     for row in find(*routers.NAT, 'egress', name):
-        if all(str(each.uuid) != router
-               for each in find(*routers.ROUTER, 'nat', row.uuid)):
-            continue
         entries = columns.entries(row, 'external_ids')
         chassis = entries.get(ownership.EXT_ID_EGRESS_CHASSIS, '')
         address = str(entries.get(ownership.EXT_ID_EGRESS_ADDRESS) or
                       columns.atom(row, 'external_ip'))
         port = next((str(columns.atom(each, 'name')) for each in
                      columns.rows(row, 'gateway_port')), '')
-        found.add((port, chassis, address))
-    return tuple(sorted(found))
+        for router in find(*routers.ROUTER, 'nat', row.uuid):
+            found[str(router.uuid)].add((port, chassis, address))
+    return {router: tuple(sorted(there)) for router, there in found.items()}

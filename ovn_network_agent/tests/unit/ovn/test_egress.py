@@ -20,6 +20,7 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent.ovn import egress as source
+from ovn_network_agent.ovn import sources
 from ovn_network_agent.tests.unit.ovn import egress
 
 A = {'name': 'a', 'addresses': ['198.51.100.50', '2001:db8::50']}
@@ -490,6 +491,31 @@ class ManyTest(base.BaseTestCase):
         self.assertEqual([], [name for name in before if name != 'a1' and
                               before[name] is not after[name]])
         self.assertEqual(after, cloud.look(whole=True))
+
+
+    def test_one_row_more_of_an_object_at_many_routers(self):
+        cloud, routers, each = egress.Cloud(), range(20), range(10)
+        for number in routers:
+            cloud.router(f'r{number}', f'10.0.{number}.1/24')
+            for machine in each:
+                cloud.machine(f'm{number}-{machine}', f'r{number}',
+                              f'10.0.{number}.{machine + 5}')
+                cloud.ours(f'n{number}-{machine}', f'r{number}', 'a',
+                           f'198.51.100.{number + 50}',
+                           f'10.0.{number}.{machine + 5}')
+        cloud.file({'name': 'a', 'addresses': [
+            f'198.51.100.{number + 50}' for number in routers],
+            'select': {'ports': [f'm{number}-{machine}' for number in routers
+                                 for machine in each]}})
+        before = cloud.look()['a']
+        cloud.ours('new', 'r1', 'a', '198.51.100.51', '10.0.1.99')
+        find = sources._Find.__call__
+        with mock.patch.object(sources._Find, '__call__', autospec=True,
+                               side_effect=find) as found:
+            self.assertIs(before, cloud.look()['a'])
+        # Of each row, its router, but not for each router.
+        self.assertLess(found.call_count,
+                        2 * len(routers) * len(each))
 
 
 class NoneTest(base.BaseTestCase):

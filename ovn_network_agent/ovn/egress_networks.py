@@ -20,7 +20,7 @@ the command.
 from collections.abc import Collection
 from typing import Any
 
-from ovn_network_agent import iptext
+from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovsdb.columns import Row
@@ -34,21 +34,13 @@ def read(row: Row) -> dict[str, tuple[str, ...]]:
     Words that are none are left out.
     """
     return {key.removeprefix(_PREFIX): tuple(sorted(filter(
-        _is_interface, text.split())))
+        networks.parse_interface, text.split())))
         for key, text in row.external_ids.items() if key.startswith(_PREFIX)}
 
 
 def written(addresses: Collection[str]) -> str:
     """The text of an entry."""
     return ' '.join(addresses)
-
-
-def _is_interface(text: str) -> bool:
-    try:
-        iptext.interface(text)
-    except ValueError:
-        return False
-    return True
 
 
 class SetNetworks(commands.NorthboundCommand):

@@ -67,8 +67,11 @@ def text(found, stream, machines=False):
     :returns: text of several lines
     """
     made = found['egress_ips']
+    node = ''.join(f'{row["kind"]} {row["ref"]}: {row["state"]} '
+                   f'{row["reason"]}'.rstrip() + '\n'
+                   for row in found['node'])
     if not made:
-        return 'no egress addresses\n'
+        return f'no egress addresses\n{node}'
     lines = (tables.render(_MACHINES, [[
         each['address'], each['port'], one['name'],
         ' '.join(each['leaves_with']) or '-', each['why']]
@@ -77,9 +80,6 @@ def text(found, stream, machines=False):
                                 for row in _rows(one, stream)]))
     problems = ''.join(f'{one["name"]}: {problem}\n' for one in made
                        for problem in one['problems'])
-    node = ''.join(f'{row["kind"]} {row["ref"]}: {row["state"]} '
-                   f'{row["reason"]}'.rstrip() + '\n'
-                   for row in found['node'])
     return f'{lines}\n{problems}{node}{lock_state.WRITERS[found["lock"]]}\n'
 
 

@@ -38,6 +38,13 @@ class TextTest(base.BaseTestCase):
         self.assertEqual('no egress addresses\n', egress.text(
             {**ANSWER, 'egress_ips': []}, io.StringIO()))
 
+    def test_what_is_left_of_a_former_object(self):
+        shown = egress.text({**ANSWER, 'egress_ips': [], 'node': [
+            {'kind': 'egress_address', 'ref': 'eth1', 'state': 'failed',
+             'reason': 'EPERM'}]}, io.StringIO())
+        self.assertEqual('no egress addresses\n'
+                         'egress_address eth1: failed EPERM\n', shown)
+
     def test_places(self):
         none = {**PLACE, 'address': '', 'router_name': 'db', 'rows': '',
                 'why': 'none is free'}

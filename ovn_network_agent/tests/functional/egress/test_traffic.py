@@ -30,6 +30,20 @@ except TimeoutError:
 except ConnectionRefusedError:
     print('refused')
 '''
+# The error of ICMP belongs to the connection.
+_REFUSED = '''
+import socket, sys
+sock = socket.socket(socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET,
+                     socket.SOCK_DGRAM)
+sock.bind((sys.argv[1], 0))
+sock.connect((sys.argv[2], 9))
+sock.settimeout(5)
+sock.send(b'x')
+try:
+    sock.recv(1)
+except ConnectionRefusedError:
+    print('refused')
+'''
 _SEND = '''
 import socket, sys
 socket.socket(socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET,
@@ -86,6 +100,9 @@ class TrafficTest(base.EgressTestCase):
         self.run_pass(self.host(), self.host(6))
         for family in (4, 6):
             self.reaches(base.MACHINE[family], base.NEAR[family])
+            self.assertEqual('refused', self.router.run(
+                sys.executable, '-c', _REFUSED, base.MACHINE[family],
+                base.FAR[family]).strip())
         self.router.sh('''nft -f - <<END
             table inet judge {
                 counter strangers { }

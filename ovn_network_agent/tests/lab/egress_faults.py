@@ -15,6 +15,7 @@
 import contextlib
 import itertools
 import os
+import signal
 import time
 
 from lab import beyond
@@ -152,43 +153,57 @@ class Faults:
     def test_stops_and_starts(self):
         """Rows of routers stay; what a node translates goes with its agent."""
         agents = [self.cloud.agents[name] for name in self.cloud.gateways]
-        standby, writer = self.standby(), self.writer()
         stay = {row for row in self.rows_of('') if row[0] != 'firm'}
-        for name in (standby, writer):
-            self.assertEqual(0, self.cloud.agents[name].stop())
-            base.note(f'left on {name}: {self.ours(name)}')
+        self.stop_both()
         self.assertEqual(stay, self.rows())
+        self.leaves(self.here, plan.CLIENT, egressed.WEB)
         # The drop of a machine that another node translates stays.
         self.assertEqual([[], []], [[
             line for line in self.ours(name) if ' blackhole ' not in line]
             for name in self.cloud.gateways])
         for agent in agents:
             agent.config['egress_ip']['cleanup_on_stop'] = 'true'
-            agent.start()
-        for agent in agents:
-            agent.wait_ready()
-        self.wait_rows(self.rows_of(self.cloud.neutron.owner(self.alpha)))
-        standby, writer = self.standby(), self.writer()
-        for name in (standby, writer):
-            self.assertEqual(0, self.cloud.agents[name].stop())
+        self.start_all()
+        self.stop_both()
         self.assertEqual(set(), self.rows())
         for agent in agents:
             del agent.config['egress_ip']['cleanup_on_stop']
-            agent.start()
-        for agent in agents:
-            agent.wait_ready()
-        # All rows are in place, and yet somebody asks.
-        self.wait_rows(self.rows_of(self.cloud.neutron.owner(self.alpha)))
+        self.start_all()
+        # With all rows in place, somebody becomes the writer, and asks.
         for agent in agents:
             agent.kill()
         marks = {name: self.mark(name) for name in self.cloud.gateways}
-        for agent in agents:
-            agent.start()
-        for agent in agents:
-            agent.wait_ready()
+        self.start_all()
         nodes.wait_until('somebody has the lock', lambda: any(
             'egress_ip of OVN_Northbound: held' in self.said(name, mark)
             for name, mark in marks.items()), base.SETTLE)
+
+    def start_all(self):
+        """Start the agents, which drain at a stop, and wait for all rows."""
+        for agent in self.cloud.agents.values():
+            agent.config['gateway_drain'] = {}
+            agent.start()
+        for agent in self.cloud.agents.values():
+            agent.wait_ready()
+        nodes.wait_until(
+            lambda: f'all rows are there: {sorted(self.rows())}',
+            lambda: self.rows() == self.rows_of(
+                self.cloud.neutron.owner(self.alpha)), base.SETTLE)
+
+    def stop_both(self):
+        """Stop the agents, the writer last, which nobody can take over from.
+        """
+        first, last = self.standby(), self.writer()
+        self.assertEqual(0, self.cloud.agents[first].stop())
+        base.note(f'left on {first}: {self.ours(first)}')
+        self.wait_rows(self.rows_of(last))
+        agent, mark = self.cloud.agents[last], self.mark(last)
+        agent.config['gateway_drain'] = {'drain_on_shutdown': 'false'}
+        agent.write_config()
+        agent.process.send_signal(signal.SIGHUP)
+        self.wait_said(last, 'onfiguration', mark)
+        self.assertEqual(0, agent.stop())
+        base.note(f'left on {last}: {self.ours(last)}')
 
     # -- nothing leaves untranslated --------------------------------------
 

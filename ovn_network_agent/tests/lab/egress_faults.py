@@ -42,18 +42,21 @@ class Faults:
         """With connections by all objects, and one of another machine."""
         agent = self.cloud.agents['gw1']
         with self.connected() as running:
-            self.addCleanup(agent.ctl, 'undrain', '--wait')
             agent.ctl('drain', '--wait')
-            self.compare('drained', running)
-        self.wait_rows(self.rows_of('gw2'))
-        self.assertFalse(self.has('gw1', egressed.FIRM))
-        agent.ctl('undrain', '--wait')
+            try:
+                self.compare('drained', running)
+                self.wait_rows(self.rows_of('gw2'))
+                self.assertFalse(self.has('gw1', egressed.FIRM))
+            finally:
+                agent.ctl('undrain', '--wait')
         for router in (self.alpha, self.gamma):
             self.cloud.move(router, 'gw1')
         self.wait_rows(self.rows_of('gw1'))
         self.wait_leaves(self.aside, beyond.NEAR, egressed.FIRM)
         self.cloud.wait_alone(egressed.WEB, 'gw1', base.SETTLE)
         with self.connected() as running:
+            base.note(f'{self.writer()} writes, and gw1 dies')
+            self.beyond.unplug('gw1')
             self.cloud.power_off('gw1')
             try:
                 self.compare('dead', running)

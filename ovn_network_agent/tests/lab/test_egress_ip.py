@@ -147,6 +147,11 @@ class TestEgressIp(dry_runs.DryRuns, egress_faults.Faults,
                 (egressed.CRAWL[1], self.second, 'gw2')):
             self.cloud.wait_alone(address, name, base.SETTLE)
         base.note(f'{MANY} connections: {self.spread()}')
+        for kind in egressed.KINDS:
+            seen = self.seen(self.third, kind, plan.CLIENT, self.client)
+            self.assertNotEqual(set(), seen)
+            self.assertEqual(set(), seen - {*egressed.CRAWL}, kind)
+        self.fragmented(self.third, plan.CLIENT)
         one = {**self.crawl, 'name': 'one', 'addresses': ['198.51.100.53'],
                'select': {'ports': [self.other.port.uuid]}}
         self.meanwhile(one)

@@ -99,14 +99,19 @@ class TestEgressIp(dry_runs.DryRuns, egress_faults.Faults,
             for word in words.stdout.split())
 
     def test_commands(self):
-        agent = self.cloud.agents['gw1']
-        said = json.loads(agent.look('egress', '--json').stdout)
-        self.assertEqual(
-            {('web', 'router', 2), ('crawl', 'ecmp', 2), ('firm', 'host', 2)},
-            {(each['name'], each['mode'], sum(
-                place['rows'] in ('in place', 'created')
-                for place in each['places'])) for each in said['egress_ips']},
-            said)
+        agent, wanted = self.cloud.agents['gw1'], {
+            ('web', 'router', 2), ('crawl', 'ecmp', 2), ('firm', 'host', 2)}
+
+        def listed():
+            return json.loads(agent.look('egress', '--json').stdout)
+
+        def placed():
+            return {(each['name'], each['mode'], sum(
+                place['rows'] == 'in place' for place in each['places']))
+                for each in listed()['egress_ips']}
+        nodes.wait_until(lambda: f'all is in place: {listed()}',
+                         lambda: placed() == wanted, base.SETTLE)
+        said = listed()
         self.assertEqual([], said['node'])
         for address in (self.here.port.address, egressed.WEB, egressed.WEB6,
                         self.aside.port.address, egressed.FIRM,

@@ -12,12 +12,24 @@
 """Packets at the devices of a node."""
 
 import contextlib
+import ipaddress
 import socket
+import struct
 
+from lab import node as nodes
 from lab import plan
 
 _EVERYTHING = 3  # ETH_P_ALL of linux/if_ether.h
 _PORT = 'outside'
+# asm-generic/socket.h; not in Python's socket.  More than the kernel's limit.
+_SO_RCVBUFFORCE, _BYTES = 33, 32 << 20
+# linux/socket.h and linux/if_packet.h: what came, and what found no room.
+_SOL_PACKET, _STATISTICS, _NUMBERS = 263, 6, struct.Struct('II')
+# Where the addresses of the two ends are in a frame, by its type: IPv4
+# (RFC 791), ARP (RFC 826), IPv6 (RFC 8200).
+_ENDS = {b'\x08\x00': (slice(26, 30), slice(30, 34)),
+         b'\x08\x06': (slice(28, 32), slice(38, 42)),
+         b'\x86\xdd': (slice(22, 38), slice(38, 54))}
 
 
 class Captured:
@@ -34,9 +46,16 @@ class Captured:
             each.close()
 
     def packets(self):
-        """What came since: list of (packet type, bytes)."""
+        """What came since: list of (packet type, bytes).
+
+        :raises NodeError: when there was no room for all
+        """
         found = []
         for each in self._sockets:
+            _all, lost = _NUMBERS.unpack(each.getsockopt(
+                _SOL_PACKET, _STATISTICS, _NUMBERS.size))
+            if lost:
+                raise nodes.NodeError(f'{lost:d} packets were not captured')
             with contextlib.suppress(BlockingIOError):
                 while True:
                     data, (_device, _protocol, kind, *_more) = each.recvfrom(
@@ -48,6 +67,7 @@ class Captured:
 def _open(device):
     opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
                            socket.htons(_EVERYTHING))
+    opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BYTES)
     opened.bind((device, _EVERYTHING))
     opened.setblocking(False)
     return opened
@@ -58,6 +78,17 @@ def counted(packets, address, kind):
     family = socket.AF_INET6 if ':' in address else socket.AF_INET
     return sum(one == kind and socket.inet_pton(family, address) in data
                for one, data in packets)
+
+
+def bare(packets, *networks):
+    """The packets of networks that a node sent without a tunnel, a list.
+
+    Their own header has an address of the networks, and not one within.
+    """
+    return [data for kind, data in packets if kind == socket.PACKET_OUTGOING
+            and any(ipaddress.ip_address(data[end]) in network
+                    for end in _ENDS.get(data[12:14], ())
+                    for network in networks)]
 
 
 def solicit(node, device):

@@ -29,27 +29,33 @@ class Dual:
     :param router: :class:`routers.Router`
     :param number: a number of its own for each router, 1 to 9
     :param only: whether the router loses what it has of IPv4 outside
+    :param outside: IPv6Network of the provider network
+    :param inside: of the machines, None for one of its own
 
     :ivar address: IPv6 address of the gateway port, text
     :ivar tenant: IPv6Network of its machines
     """
 
-    def __init__(self, neutron, router, number, only=False):
+    def __init__(self, neutron, router, number, only=False,
+                 outside=plan.PROVIDER6, inside=None):
         self._neutron = neutron
         self.router = router
-        self.address = str(plan.PROVIDER6[number])
-        self.tenant = plan.tenant(number, 6)
-        self._floating = iter(range(0x10 * number, 0x10 * number + 0x10))
+        self.address = str(outside[number])
+        self.tenant = inside or plan.tenant(number, 6)
+        self._floating = map(str, map(outside.__getitem__, range(
+            0x10 * number, 0x10 * number + 0x10)))
         neutron.nb.transact(lambda txn, tables: self._ports(tables, only))
 
     def _ports(self, tables, only):
         row = routers.find_one(tables, 'Logical_Router',
                                name=self.router.row_name)
+        inside = self.router.internal
+        own = f'{inside.gateway}/{inside.cidr.prefixlen:d}'
         for port in row.ports:
             if port.name == self.router.lrp:
                 port.networks = [*(() if only else port.networks),
                                  f'{self.address}/64']
-            else:
+            elif port.networks == [own]:
                 port.networks = [*port.networks, f'{self.tenant[1]}/64']
         for nat in list(row.nat) if only else ():
             row.delvalue('nat', nat)
@@ -83,7 +89,7 @@ class Dual:
         :param external: IPv6 address, text; the next free one by default
         :returns: the floating IP, text
         """
-        external = external or str(plan.PROVIDER6[next(self._floating)])
+        external = external or next(self._floating)
         self._nat('dnat_and_snat', external, inside)
         return external
 

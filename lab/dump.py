@@ -21,7 +21,7 @@ from lab import frr
 VOLATILE = re.compile(
     r'duration=[\d.]+s, |n_packets=\d+, |n_bytes=\d+, |idle_age=\d+, |'
     r'hard_age=\d+, |\(xid=0x[0-9a-f]+\)|REACHABLE|STALE|DELAY|PROBE| nhid '
-    r'\d+| proto 0x2c')
+    r'\d+| proto 0x2c|\w+_timer +[\d.]+ ')
 # The link-local addresses of the agent; the kernel makes the others by itself.
 _OURS = 'fe80::a9fe:'
 NODE_COMMANDS = (

@@ -16,9 +16,11 @@ their own.  So have the provider networks.
 """
 
 import dataclasses
+import itertools
 import subprocess
 
 from lab import echo
+from lab import flat
 from lab import frr
 from lab import node as nodes
 from lab import plan
@@ -27,8 +29,9 @@ from lab import wiring
 
 # End of the tunnels at the spine, outside of the gateways' loopbacks.
 VTEP = '192.0.2.1'
-# Of all tenants' networks.
-CIDR = next(plan.FURTHER_PROVIDERS.subnets(new_prefix=24))
+# Of all tenants' networks, and of a further one of a tenant.
+CIDR, FURTHER = itertools.islice(
+    plan.FURTHER_PROVIDERS.subnets(new_prefix=24), 2)
 CIDR6 = plan.FURTHER_PROVIDER6
 _UNDERLAY_MTU = 1500
 _OVERHEAD = 50
@@ -73,11 +76,13 @@ def connect(cloud):
     for name in cloud.gateways:
         # The agent does not set it: FRR would lose "no ipv6 forwarding".
         cloud[name].sysctl(net__ipv6__conf__all__forwarding=1)
-        frr.add(cloud[name], gateway_config(name))
+        config = gateway_config(name)
+        frr.add(cloud[name],
+                config if cloud.VRF else flat.without_vrf(config))
 
 
 def gateway_config(name):
-    """What the operator adds to frr.conf of a gateway, text."""
+    """What the operator adds to frr.conf of a gateway with a VRF, text."""
     # Without a policy, a session between ASes carries nothing (RFC 8212).
     peer = plan.UPLINKS[name][0]
     return (f'router bgp {plan.GATEWAY_AS[name]} vrf {plan.VRF}\n'
@@ -102,14 +107,30 @@ def add_tenants(cloud, segments):
         port = echo.PORT + vni
         echo.start(host, port)
         network = cloud.neutron.add_provider_network(name, CIDR, *segment)
-        _add_subnets(cloud.neutron, network)
+        _add_subnets(cloud.neutron, (CIDR, {'router': network.gateway}),
+                     (CIDR6, {}))
         found.append(Tenant(name, vni, network, host, port))
     set_vnis(cloud.neutron, [(each.network, each.vni) for each in found])
     spine = cloud['spine']
     spine.batch('\n'.join(line for tenant in found
                           for line in _vrf(tenant)) + '\n')
-    frr.add(spine, ''.join(map(_spine_config, found)))
+    frr.add(spine, ''.join(
+        instance(tenant.vni, plan.SPINE_AS, VTEP, 'connected')
+        for tenant in found))
     return found
+
+
+def add_network(cloud, tenant, name, cidr, *segment):
+    """A further network of a tenant's VNI, of IPv4 alone.
+
+    :param cidr: its address range
+    :param segment: physical network, and VLAN or 0
+    :returns: :class:`Tenant` with this network
+    """
+    network = cloud.neutron.add_provider_network(name, cidr, *segment)
+    _add_subnets(cloud.neutron, (cidr, {'router': network.gateway}))
+    set_vnis(cloud.neutron, [(network, tenant.vni)])
+    return dataclasses.replace(tenant, name=name, network=network)
 
 
 def _cable(spine, host):
@@ -141,16 +162,21 @@ def _vrf(tenant):
         f'addr add {plan.CLIENT_GATEWAY6}/64 dev to-{tenant.name} nodad']
 
 
-def _spine_config(tenant):
-    vni = tenant.vni
+def instance(vni, asn, local, routes):
+    """The lines of FRR for a VNI, text.
+
+    :param asn: number of the AS
+    :param local: address of the node's tunnels
+    :param routes: kind of those that are announced, as FRR calls it
+    """
     families = ''.join(
-        f' address-family {afi} unicast\n  redistribute connected\n'
+        f' address-family {afi} unicast\n  redistribute {routes}\n'
         ' exit-address-family\n' for afi in ('ipv4', 'ipv6'))
-    return (f'router bgp {plan.SPINE_AS} vrf vrf-{vni}\n'
-            f' bgp router-id {VTEP}\n{families}'
+    return (f'router bgp {asn} vrf vrf-{vni}\n'
+            f' bgp router-id {local}\n{families}'
             ' address-family l2vpn evpn\n'
             '  advertise ipv4 unicast\n  advertise ipv6 unicast\n'
-            f'  rd {VTEP}:{vni}\n'
+            f'  rd {local}:{vni}\n'
             f'  route-target import {target(vni)}\n'
             f'  route-target export {target(vni)}\n'
             ' exit-address-family\nexit\n'
@@ -200,11 +226,13 @@ def set_vnis(neutron, vnis):
     neutron.nb.transact(write)
 
 
-def _add_subnets(neutron, network):
-    """The DHCP options of a network's subnets, the first with a gateway."""
+def _add_subnets(neutron, *subnets):
+    """The DHCP options of subnets.
+
+    :param subnets: (address range, dict of options)
+    """
     def write(txn, tables):
-        for cidr, options in ((CIDR, {'router': network.gateway}),
-                              (CIDR6, {})):
+        for cidr, options in subnets:
             routers.insert(txn, tables, 'DHCP_Options', cidr=str(cidr),
                            options=options, external_ids={
                                'subnet_id': routers.new_uuid()})

@@ -200,13 +200,18 @@ def bfd_config(name, spine=False):
 
 
 def add(node, config):
-    """Add configuration to running daemons, and save it like an operator.
+    """Add configuration to running daemons, and save it like an operator."""
+    load(node, config)
+    node.run(['vtysh', '-c', 'write memory'])
+
+
+def load(node, config):
+    """Add configuration to running daemons.
 
     One process handles any number of lines.
     """
     node.write('/etc/frr/more.conf', config)
     node.run(['vtysh', '-f', '/etc/frr/more.conf'])
-    node.run(['vtysh', '-c', 'write memory'])
 
 
 def start(node, config, zebra=()):

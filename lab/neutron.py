@@ -287,7 +287,10 @@ class Neutron(routers.Routers):
         :param port: name of the logical port, if the row has none yet
         """
         def write(_txn, tables):
-            nat = routers.find_one(tables, 'NAT', external_ip=fip.address)
+            # Routers in VRFs of their own may have equal ones.
+            nat, = (row for row in routers.find_one(
+                tables, 'Logical_Router', name=fip.router.row_name).nat
+                if row.external_ip == fip.address)
             if port:
                 nat.logical_port = port
             nat.external_mac = (nat.external_ids['neutron:fip_external_mac']

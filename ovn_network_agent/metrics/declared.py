@@ -322,6 +322,16 @@ _PEERS = (
 
 # In the order of the page, with the title of each part.
 _EGRESS = (
+    _gauge('egress_ip_places',
+           'Routers, gateway ports and nodes that need an egress address, by '
+           'state. Each agent with the driver egress_ip counts all of them. '
+           'Missing without this driver, and before OVN has been seen.',
+           state=('assigned', 'unassigned')),
+    _gauge('egress_ip_machines',
+           'Addresses of machines that are selected, by state: those that '
+           'leave with an egress address, and those that are left out. As '
+           'egress_ip_places.',
+           state=('leaving', 'left_out')),
     _gauge('egress_probe_listening',
            '1 if this agent listens for the health probe on the address of '
            'its tunnels, else 0. No series without the driver egress_ip, and '

@@ -20,6 +20,7 @@ import collections
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent.conf import egress_ip
 from ovn_network_agent.conf import network_peer
 from ovn_network_agent.control import peers
 from ovn_network_agent.forward import standing
@@ -50,6 +51,7 @@ def of_view(snapshot, conf):
             port.segment.datapath for port in ports if port.segment}),
         'drains_requested': len(snapshot.node.drains),
         'network_peer_intents': _peerings(snapshot, conf),
+        **_egress(snapshot, conf),
         'gateway_groups': _groups(snapshot),
         'gateway_port_served': _served(snapshot),
         'vrf_default_route_present': _default_route(
@@ -61,8 +63,24 @@ def _peerings(snapshot, conf):
     if network_peer.GROUP not in conf.drivers:
         return None
     states = collections.Counter(
-        each.state for each in peers.of_view(snapshot))
+        each.state for each in peers.of_view(snapshot, model.Peering))
     return {(state.value,): states[state] for state in model.PeerState}
+
+
+def _egress(snapshot, conf):
+    """The places of egress addresses, and machines; {} without the driver."""
+    if egress_ip.GROUP not in conf.drivers:
+        return {}
+    found = peers.of_view(snapshot, model.EgressIp)
+    places = [place for each in found for place in each.places]
+    machines = [machine for each in found for machine in each.machines]
+    return {
+        'egress_ip_places': {
+            (state,): sum(bool(place.address) is wanted for place in places)
+            for state, wanted in (('assigned', True), ('unassigned', False))},
+        'egress_ip_machines': {
+            (state,): sum(bool(each.why) is wanted for each in machines)
+            for state, wanted in (('leaving', False), ('left_out', True))}}
 
 
 def of_neighbours():

@@ -32,6 +32,10 @@ KERNEL = (
 #: linux/rtnetlink.h; a nexthop that goes takes its routes along, without a
 #: notification for each
 NEXTHOP = 32
+#: groups of NETLINK_ROUTE for links, their addresses and their routes
+LINKS = (rtnl.RTNLGRP_LINK, rtnl.RTNLGRP_IPV4_IFADDR,
+         rtnl.RTNLGRP_IPV6_IFADDR, rtnl.RTNLGRP_IPV4_ROUTE,
+         rtnl.RTNLGRP_IPV6_ROUTE, NEXTHOP)
 #: groups of NETLINK_NETFILTER
 NFTABLES = (nfnetlink.NFNLGRP_NFTABLES,)
 

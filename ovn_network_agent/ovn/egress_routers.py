@@ -24,6 +24,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import printable
 from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import egress_health
+from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import peer_routers
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
@@ -111,8 +112,8 @@ def of_port(find: source.Find, port: str) -> Router | None:
 
 def _is_default(route: Row) -> bool:
     found = networks.parse_interface(columns.atom(route, 'ip_prefix'))
-    nexthop = networks.parse_interface(columns.atom(route, 'nexthop'))
-    return bool(found and nexthop and not found.network.prefixlen and
+    return bool(found and not found.network.prefixlen and
+                groups.is_address(columns.atom(route, 'nexthop')) and
                 not columns.atom(route, 'route_table') and
                 columns.atom(route, 'policy') != 'src-ip')
 

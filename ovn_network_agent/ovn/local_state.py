@@ -110,13 +110,10 @@ class LocalState:
         A device that is configured anew has none for a moment.  So an address
         counts until there is another one.
         """
-        name = self._conf.evpn.local_device
-        if not name or not plugins.asked(self._conf, plugins.VNIS):
-            return ''
-        found = addresses.read_first(name)
+        found = tunnel(self._conf)
         if found not in (self._tunnel, ''):
             LOG.info('The tunnels of EVPN come from %s, the first address of '
-                     '%s', found, name)
+                     '%s', found, self._conf.evpn.local_device)
             self._tunnel = found
         return self._tunnel
 
@@ -144,6 +141,13 @@ class LocalState:
                      'Another gateway node can be reached through a relay')
             for name in ('nb', 'sb'):
                 self._databases[name].hurry(alone)
+
+
+def tunnel(conf: Any) -> str:
+    """The address of the device of tunnels now, '' for none."""
+    name = conf.evpn.local_device
+    return addresses.read_first(name) if name and plugins.asked(
+        conf, plugins.VNIS) else ''
 
 
 def relevant_devices(

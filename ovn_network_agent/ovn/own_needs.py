@@ -17,9 +17,9 @@ packets of the node along.
 """
 
 import bisect
-import contextlib
 
 from ovn_network_agent import iptext
+from ovn_network_agent import networks
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import queries
 
@@ -42,10 +42,8 @@ class OwnNeeds:
 
     def _addresses(self) -> tuple[tuple[int, int], ...]:
         """Family and number of each, sorted."""
-        found = set()
-        for text in (*self._rows.find('sb', 'Encap', 'ip').keys(),
-                     *self._inputs.chosen.servers):
-            with contextlib.suppress(ValueError):
-                address = iptext.address(text)
-                found.add((address.version, int(address)))
-        return tuple(sorted(found))
+        texts = (*self._rows.find('sb', 'Encap', 'ip').keys(),
+                 *self._inputs.chosen.servers)
+        return tuple(sorted({
+            (found.version, int(found.ip)) for text in texts
+            if (found := networks.parse_interface(text))}))

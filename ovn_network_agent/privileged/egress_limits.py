@@ -22,7 +22,6 @@ import dataclasses
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
-from ovn_network_agent.netlink import addresses
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import reach
 
@@ -95,10 +94,10 @@ class EgressLimits:
             each.format(dev) for each in _SYSCTLS}
 
 
-def check_inside(kernel, index, address):
+def check_inside(present, address):
     """Check that a link has a network with an egress address.
 
-    :param kernel: :class:`netlink.connection.Connection`
+    :param present: the :class:`netlink.addresses.Address` of the link
     :param address: 'address/length'
     :raises OSError: EPERM
     """
@@ -106,7 +105,7 @@ def check_inside(kernel, index, address):
     checks.permit(
         any(each.protocol != ownership.ADDRESS_PROTOCOL and
             own in iptext.interface(each.address).network
-            for each in addresses.read(kernel, index)),
+            for each in present),
         address, 'in a network of its device')
 
 

@@ -183,7 +183,8 @@ def set_addresses(items):
         index = checks.index(dev)
         shared = dev not in within.others and within.is_egress_link(dev)
         if shared:
-            egress_limits.check_inside(kernel, index, address)
+            egress_limits.check_inside(
+                addresses.read(kernel, index), address)
         return addresses.RTM_NEWADDR, _CREATE, addresses.encode(
             index, address, ownership.ADDRESS_PROTOCOL,
             addresses.RT_SCOPE_LINK if address == ownership.ANCHOR

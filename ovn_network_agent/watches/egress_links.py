@@ -22,16 +22,11 @@ import socket
 import threading
 import time
 
-from pyroute2.netlink import rtnl
-
 from ovn_network_agent import model
 from ovn_network_agent.netlink import egress_links
 from ovn_network_agent.netlink import multicast
 from ovn_network_agent.watches import notifications
 
-_GROUPS = (rtnl.RTNLGRP_LINK, rtnl.RTNLGRP_IPV4_IFADDR,
-           rtnl.RTNLGRP_IPV6_IFADDR, rtnl.RTNLGRP_IPV4_ROUTE,
-           rtnl.RTNLGRP_IPV6_ROUTE, multicast.NEXTHOP)
 # Seconds in which many changes become one reading.
 _PAUSE = 0.3
 
@@ -70,7 +65,7 @@ class EgressLinks(notifications.Watch):
         return self._found
 
     def stop(self) -> None:
-        """End the thread and close the socket; may be called twice."""
+        """See :class:`notifications.Watch`."""
         super().stop()
 
     def _look_again(self, wake):
@@ -87,7 +82,7 @@ class EgressLinks(notifications.Watch):
             socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE)
         try:
             sock.bind((0, 0))
-            multicast.join(sock, _GROUPS)
+            multicast.join(sock, multicast.LINKS)
         except OSError:
             sock.close()
             raise

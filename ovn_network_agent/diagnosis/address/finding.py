@@ -62,17 +62,13 @@ def find(conf, address, drivers, standing=lambda vni: None):
         found, bindings = [nothing(address)], ()
         if not found[0].asked:
             found, bindings = _of_address(conf, wiring, address, drivers)
-        about = found[0]
-        free = (about.kind is subjects.Kind.NOBODY or
-                about.kind is subjects.Kind.BALANCER and
-                not _is_public(conf, about) or
-                about.binding and about.binding.left_out)
+        free = _is_free(conf, found[0])
         if plugins.asked(conf, plugins.TENANTS) and (
                 free or plugins.asked(conf, plugins.VNIS)):
             nb, sb = _behind(conf, wiring, address)
             outside, *in_vnis = tenants.make(
                 address, _builder(conf), nb, sb, wiring, drivers, standing)
-            found = _joined(found, in_vnis)
+            found = _joined(conf, found, in_vnis)
             bindings += _bindings(nb)
             if free and outside.tenant:
                 found[0] = outside
@@ -89,20 +85,32 @@ def _of_address(conf, wiring, address, drivers):
     if plugins.asked(conf, plugins.MACHINES) and (
             free or plugins.asked(conf, plugins.VNIS)):
         of_machines = _of_machines(conf, address, wiring, drivers)
-        found = _joined(found, [each for each in of_machines if each.vni])
+        found = _joined(conf, found,
+                        [each for each in of_machines if each.vni])
         if free:
             found[0] = next((each for each in of_machines if not each.vni),
                             found[0])
     return found, _bindings(nb)
 
 
-def _joined(found, others):
+def _joined(conf, found, others):
     """Subjects with those of further VNIs, by VNI.
 
-    :param others: what others have in VNIs, and what does not come first
+    :param others: what others have in VNIs, which comes first in place of a
+        free one alone
     """
-    return sorted({each.vni: each for each in (*others, *found)}.values(),
-                  key=lambda each: each.vni)
+    by_vni = {each.vni: each for each in others}
+    by_vni.update((each.vni, each) for each in found
+                  if each.vni not in by_vni or not _is_free(conf, each))
+    return [each for _vni, each in sorted(by_vni.items())]
+
+
+def _is_free(conf, about):
+    """Whether a network of a tenant comes first."""
+    return (about.kind is subjects.Kind.NOBODY or
+            about.kind is subjects.Kind.BALANCER and not _is_public(
+                conf, about) or
+            bool(about.binding and about.binding.left_out))
 
 
 def _is_public(conf, about):
@@ -170,6 +178,6 @@ def _of_machines(conf, address, wiring, drivers):
 
 
 def _machines(address, nb):
-    """The logical port of a floating IP's machine, a list of names."""
-    row = routers.floating(address, nb)
-    return [columns.optional(row, 'logical_port')] if row else []
+    """Names of the logical ports of a floating IP's machines, a list."""
+    return [columns.optional(row, 'logical_port')
+            for row in routers.floating(address, nb)]

@@ -57,7 +57,7 @@ def _of_routers(address, builder, nb, sb, drivers, seen, found):
     found.sort(key=lambda each: not (each[3] and each[3].local or
                                      each[2] and each[2].resident))
     router, kind, nat, port = found[0]
-    machine = _machine(address, nb, sb) if (
+    machine = _machine(address, router, nb, sb) if (
         kind in (subjects.Kind.DISTRIBUTED, subjects.Kind.FIP)) else None
     served = [each for each in seen.addresses[router.uuid].values()
               if each.address == address and each.port.domain == (
@@ -92,16 +92,14 @@ def view(builder, nb, sb, wiring):
 
 
 def floating(address, nb):
-    """The NAT row of a floating IP that names the machine's port, or None.
+    """The NAT rows of a floating IP that name a machine's port, a list.
 
     :param address: IP address in canonical notation
     :param nb: rows of NB, see :mod:`readers.northbound`
     """
-    found = [row for row in nb.get('NAT', {}).values()
-             if row.external_ip == address and
-             columns.optional(row, 'logical_port')]
-    return min(found, default=None, key=lambda row: not columns.optional(
-        row, 'external_mac'))
+    return [row for row in nb.get('NAT', {}).values()
+            if row.external_ip == address and
+            columns.optional(row, 'logical_port')]
 
 
 def _place_in(address, router, sources):
@@ -129,19 +127,27 @@ def _claim(nb, sb, router, kind, nat, port):
     if nat is None:
         return claims.Claim(kind.value, router.both_names, router.name,
                             owner=owner)
-    row = next((each for key, each in nb['Logical_Router'].items()
-                if str(key) == router.uuid), None)
     names = [columns.optional(each, 'logical_port')
-             for each in (row.nat if row else ())
+             for each in _rows_of(router, nb)
              if (each.type, each.external_ip, each.logical_ip) == (
                  nat.type, nat.external_ip, nat.logical_ip)]
     return claims.Claim(kind.value, router.both_names, router.name, nat.type,
                         nat.logical_ip, next(filter(None, names), ''), owner)
 
 
-def _machine(address, nb, sb):
-    """The :class:`subject.Machine` of an address, or None."""
-    row = floating(address, nb)
+def _rows_of(router, nb):
+    """The NAT rows of a router."""
+    row = next((each for key, each in nb['Logical_Router'].items()
+                if str(key) == router.uuid), None)
+    return row.nat if row else ()
+
+
+def _machine(address, router, nb, sb):
+    """The :class:`subject.Machine` of an address of a router, or None."""
+    own = {row.uuid for row in _rows_of(router, nb)}
+    row = min((each for each in floating(address, nb) if each.uuid in own),
+              default=None,
+              key=lambda each: not columns.optional(each, 'external_mac'))
     if row is None:
         return None
     port = columns.optional(row, 'logical_port')

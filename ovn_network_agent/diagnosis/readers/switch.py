@@ -18,6 +18,7 @@ from ovn_network_agent import ovsdb
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import devices
+from ovn_network_agent.ovn import local_state
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import once
@@ -38,7 +39,8 @@ def read(conf, timeout):
             found = wiring.read(session.tables, ())
         return dataclasses.replace(found, devices=devices.read(
             conf.bridge_dev, conf.frr.vrf_name,
-            *(bridge for _network, bridge in found.mappings)))
+            *(bridge for _network, bridge in found.mappings)),
+            tunnel=local_state.tunnel(conf))
     except (once.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
 

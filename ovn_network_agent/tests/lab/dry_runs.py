@@ -51,7 +51,8 @@ class DryRuns:
                      ('sh', '-c', 'md5sum /etc/frr/* '
                       '/etc/ovn-network-agent/*')):
             found[' '.join(argv)] = [
-                line for line in node.out(*argv).splitlines()
+                dump.VOLATILE.sub('', line)
+                for line in node.out(*argv).splitlines()
                 if not line.startswith('statistics')]
         # Some cannot be read, which newer versions take for a failure.
         found['sysctl'] = sorted(node.out(

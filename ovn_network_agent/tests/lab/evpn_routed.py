@@ -20,6 +20,7 @@ import json
 import time
 
 from lab import balancers
+from lab import dual
 from lab import echo
 from lab import evpn
 from lab import node as nodes
@@ -29,8 +30,19 @@ from ovn_network_agent.tests.lab import base
 
 # Of both tenants.
 _INSIDE = ipaddress.ip_network('10.99.0.0/24')
+_INSIDE6 = ipaddress.ip_network('2001:db8:99::/64')
 # The addresses of their routers.
-_OUTSIDE, _FLOATING, _VIRTUAL = (str(evpn.CIDR[n]) for n in (200, 201, 202))
+_OUTSIDE, _FLOATING, _VIRTUAL, _DISTRIBUTED = (
+    str(evpn.CIDR[n]) for n in (200, 201, 202, 203))
+_OUTSIDE6, _FLOATING6 = (str(evpn.CIDR6[n]) for n in (200, 201))
+# A virtual IP in the tenant's network.
+_BALANCED = str(_INSIDE[202])
+# The node of the machine with the distributed floating IP.
+_HOME = 'gw2'
+# Of both routers, and where their gateway port is.
+_WITH_THE_PORT = (
+    *(f'{each}/32' for each in (_OUTSIDE, _FLOATING, _VIRTUAL)),
+    f'{_OUTSIDE6}/128', f'{_FLOATING6}/128', str(_INSIDE), str(_INSIDE6))
 _MOVE_MS = 1500
 
 
@@ -42,61 +54,80 @@ class Routed:
     :ivar router: :class:`routers.Router`
     :ivar floating: :class:`cloud.Vm` with a floating IP
     :ivar plain: one without, also a member of a balancer
+    :ivar resident: one with a distributed floating IP
+    :ivar plain6: IPv6 address of the one without, text
+    :ivar behind: virtual IP in a network that is not announced, text
     """
 
     tenant: evpn.Tenant
     router: object
     floating: object
     plain: object
+    resident: object
+    plain6: str
+    behind: str
 
 
 def build(cloud, tenants):
-    """A router for each tenant, with a floating IP and a virtual IP."""
+    """A router for each tenant, with floating IPs and virtual IPs."""
     return [_routed(cloud, tenant) for tenant in tenants]
 
 
 def _routed(cloud, tenant):
-    router = cloud.neutron.add_interface(cloud.add_router(
-        f'router-{tenant.name}', ['gw1', 'gw2'], snat=False,
-        address=_OUTSIDE, provider=tenant.network), _INSIDE)
-    machines = [cloud.add_vm(router) for _n in range(2)]
+    neutron = cloud.neutron
+    # Its first network is behind SNAT.
+    first = cloud.add_router(f'router-{tenant.name}', ['gw1', 'gw2'],
+                             address=_OUTSIDE, provider=tenant.network)
+    router, behind = (neutron.add_interface(first, _INSIDE),
+                      str(first.internal.cidr[202]))
+    both = dual.Dual(neutron, router, 200, outside=evpn.CIDR6,
+                     inside=_INSIDE6)
+    floating, plain, resident = machines = [
+        cloud.add_vm(router, host) for host in ('cmp1', 'cmp1', _HOME)]
     for each in machines:
         echo.start(each.node, tenant.port)
-    cloud.neutron.add_fip(router, machines[0].port, _FLOATING)
-    balancers.Balancer(cloud, router, [_VIRTUAL], machines[1:],
+    neutron.add_fip(router, floating.port, _FLOATING)
+    neutron.set_distributed(
+        neutron.add_fip(router, resident.port, _DISTRIBUTED), True)
+    both.floating_ip(both.machine(floating), _FLOATING6)
+    balancers.Balancer(cloud, router, [_VIRTUAL, _BALANCED, behind], [plain],
                        port=tenant.port)
-    return Routed(tenant, router, *machines)
+    return Routed(tenant, router, *machines, both.machine(plain), behind)
 
 
 class Routers:
     """Mix-in for :class:`evpn_cloud.EvpnTestCase`."""
 
     def outside(self, routed):
-        """The addresses that the PE has for what is behind a router."""
-        return _OUTSIDE, _FLOATING, _VIRTUAL, routed.plain.port.address
+        """The addresses behind a router that answer at the tenant's port."""
+        return (_FLOATING, _VIRTUAL, _BALANCED, _DISTRIBUTED, _FLOATING6,
+                routed.plain.port.address, routed.plain6, routed.behind)
 
     def wait_routed(self, routed, name):
         """Wait until the PE has all of a router from a node."""
-        for prefix in (*(f'{each}/32' for each in (
-                _OUTSIDE, _FLOATING, _VIRTUAL)), str(_INSIDE)):
+        for prefix, node in (
+                *((each, name) for each in _WITH_THE_PORT),
+                (f'{routed.behind}/32', name), (f'{_DISTRIBUTED}/32', _HOME)):
             nodes.wait_until(
-                lambda p=prefix: f'{routed.tenant.name} has {p} from {name}: '
-                f'{self.paths(routed.tenant.vni, p)}',
-                lambda p=prefix: self.paths(routed.tenant.vni, p) == [name],
-                base.SETTLE)
+                lambda p=prefix, n=node: f'{routed.tenant.name} has {p} from '
+                f'{n}: {self.paths(routed.tenant.vni, p)}',
+                lambda p=prefix, n=node: self.paths(
+                    routed.tenant.vni, p) == [n], base.SETTLE)
 
     def reach_routed(self):
         """Hosts and machines behind routers, in both directions."""
         self._reach([
             (*ends, each.tenant.port) for each in self.routed for ends in (
-                (each.tenant.host, plan.CLIENT, _FLOATING),
-                (each.tenant.host, plan.CLIENT, _VIRTUAL),
-                (each.tenant.host, plan.CLIENT, each.plain.port.address),
-                (each.floating.node, _FLOATING, plan.CLIENT),
-                (each.plain.node, each.plain.port.address, plan.CLIENT))])
+                *((each.tenant.host, _client(target), target)
+                  for target in self.outside(each)),
+                *((vm.node, source, _client(source)) for vm, source in (
+                    (each.floating, _FLOATING), (each.floating, _FLOATING6),
+                    (each.resident, _DISTRIBUTED),
+                    (each.plain, each.plain.port.address),
+                    (each.plain, each.plain6))))])
 
     def test_routers(self):
-        """Floating IP, virtual IP and prefix, each from its own host."""
+        """Floating and virtual IPs and prefixes, each from its own host."""
         self.assertEqual(*({machine.port.address
                             for machine in (each.floating, each.plain)}
                            for each in self.routed))
@@ -104,7 +135,7 @@ class Routers:
             self.wait_routed(each, 'gw1')
         self.reach_routed()
         for one, other in itertools.permutations(self.routed):
-            for target in self.outside(one)[1:]:
+            for target in self.outside(one):
                 report = probe.ping(one.tenant.host, target, 2, 0.02, 'tcp',
                                     port=other.tenant.port)
                 self.assertEqual((0, 2), (report.received, report.lost),
@@ -116,25 +147,30 @@ class Routers:
 
     def test_what_is_said_of_routers(self):
         """explain and addresses tell the tenants apart by their VNI."""
-        wanted = {(each.tenant.vni, address) for each in self.routed
-                  for address in (_OUTSIDE, _FLOATING, _VIRTUAL, str(_INSIDE))}
+        of_gw1 = (_OUTSIDE, _FLOATING, _FLOATING6, _VIRTUAL, str(_INSIDE))
         for each in self.routed:
             self.wait_routed(each, 'gw1')
-        for vni, asked in sorted(wanted):
-            for name, outcome in (('gw1', 'ok'), ('gw2', 'elsewhere')):
-                done = self.cloud.agents[name].look(
-                    'explain', asked, '--client', plan.CLIENT, '--json',
-                    '--vni', str(vni))
-                found = json.loads(done.stdout)
-                self.assertEqual((outcome, vni, []), (
-                    found['outcome'], found['vni'], [
-                        one for one in found['findings'] if name == 'gw1' and
-                        one['verdict'] in ('WARN', 'BROKEN')]), found)
+            for asked, home in (*((one, 'gw1') for one in of_gw1),
+                                (each.behind, 'gw1'), (_DISTRIBUTED, _HOME)):
+                for name in self.cloud.gateways:
+                    self._explained(each.tenant.vni, asked, name, home)
         said = json.loads(self.cloud.agents['gw1'].ctl(
             'addresses', '--json').stdout)['addresses']
-        self.assertLessEqual(wanted, {
-            (each['vni'], each['address']) for each in said
-            if each['state'] == 'announced'})
+        self.assertLessEqual(
+            {(each.tenant.vni, one) for each in self.routed
+             for one in (*of_gw1, each.behind)},
+            {(each['vni'], each['address']) for each in said
+             if each['state'] == 'announced'})
+
+    def _explained(self, vni, asked, name, home):
+        """What explain says on a node of an address that is at home on one."""
+        found = json.loads(self.cloud.agents[name].look(
+            'explain', asked, '--client', _client(asked), '--json',
+            '--vni', str(vni)).stdout)
+        self.assertEqual(('ok' if name == home else 'elsewhere', vni, []), (
+            found['outcome'], found['vni'], [
+                one for one in found['findings'] if name == home and
+                one['verdict'] in ('WARN', 'BROKEN')]), found)
 
     def test_a_router_and_a_machine_of_the_network(self):
         """On the node of the gateway, and on that of its former owner."""
@@ -205,3 +241,8 @@ class Routers:
         self.reach_routed()
         for report in reports:
             self.assertLessEqual(report.longest_gap_ms, _MOVE_MS)
+
+
+def _client(address):
+    """The address of the host outside that talks to one, text."""
+    return plan.CLIENT6 if ':' in address else plan.CLIENT

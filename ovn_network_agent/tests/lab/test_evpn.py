@@ -12,37 +12,35 @@
 """EVPN: three tenants with the same addresses, on two nodes and at a PE."""
 
 import contextlib
+import ipaddress
 import itertools
-import socket
+import os
 import time
 
-from lab import captured
 from lab import evpn
-from lab import families
 from lab import frr
 from lab import node as nodes
 from lab import plan
 from lab import probe
-from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import evpn_cloud
 from ovn_network_agent.tests.lab import evpn_faults
 from ovn_network_agent.tests.lab import evpn_routed
+from ovn_network_agent.tests.lab import evpn_tenants
 
 # Milliseconds lost in a live migration.  FRR alone takes up to 300 from the
 # withdrawal at the former node until the PE and that node use the new one,
 # and OVN up to 100; 200 to 340 were measured, and more on a busy processor.
 MIGRATION_MS = 600
-# Changes of all VNIs in turn: 21 new VNIs.
-ROUNDS = 7
-# Addresses that no VRF knows, by family.
-UNKNOWN = {version: str(family.test_net[9])
-           for version, family in families.FAMILIES.items()}
+# Changes of all VNIs in turn, with three new VNIs each.
+ROUNDS = int(os.environ.get('LAB_EVPN_ROUNDS') or 7)
+# Seconds until a new VNI can be used, for a busy processor.
+JOINED = 60
 MTU = 1450
 
 
-class TestEvpn(evpn_routed.Routers, evpn_faults.Faults,
+class TestEvpn(evpn_tenants.Tenants, evpn_routed.Routers, evpn_faults.Faults,
                evpn_cloud.EvpnTestCase):
     """Each tenant has a machine on each node, and a host behind the PE.
 
@@ -52,18 +50,15 @@ class TestEvpn(evpn_routed.Routers, evpn_faults.Faults,
     CONFIG = {
         **evpn_cloud.EvpnTestCase.CONFIG, 'DEFAULT': {
             **evpn_cloud.EvpnTestCase.CONFIG['DEFAULT'],
-            'drivers': evpn_cloud.DRIVERS + ',tenant_network,load_balancer'}}
+            'drivers': evpn_cloud.DRIVERS + ',tenant_network,load_balancer'},
+        'tenant_network': {'expose_ipv6_gua': 'true'},
+        'load_balancer': {'vips_behind_snat': 'true'}}
 
     @classmethod
     def add_more(cls):
         cls.routed = evpn_routed.build(cls.cloud, cls.tenants[:2])
 
-    # -- tenants ----------------------------------------------------------
-
-    def test_each_its_own(self):
-        """From and to the host behind the PE, and from node to node."""
-        self.reach_hosts()
-        self.reach_far_machines()
+    # -- tenants, and gateways of networks --------------------------------
 
     def test_never_anothers(self):
         """The addresses answer, but not on the port of another tenant."""
@@ -80,30 +75,6 @@ class TestEvpn(evpn_routed.Routers, evpn_faults.Faults,
                     # The right host says that nobody is at that port.
                     self.assertEqual((0, 'Connection refused'), (
                         report.received, report.error), str(report))
-
-    def test_addresses_that_a_vrf_does_not_know(self):
-        """Packets to them leave the node on no device, whoever sent them."""
-        vm, fabric = self.machines['red'][0], self.cloud['spine']
-        for version, address in UNKNOWN.items():
-            family = families.FAMILIES[version]
-            hop = '::ffff:' * (version == 6) + plan.LOOPBACKS['gw1']
-            fabric.batch(
-                f'route add {family.prefix(address)} via {hop} dev '
-                f'{evpn_names.bridge(self.red.vni)} onlink table '
-                f'{self.red.vni:d}\n', family.option)
-            with captured.Captured(self.cloud['gw1'], 'eth0', 'eth1') as taken:
-                for node in (vm.node, self.red.host):
-                    self.assertTrue(probe.unreachable(node, 'udp', address, 3,
-                                                      limit=0.3))
-                self.reach(vm.node, 'udp', family.client, port=self.red.port)
-                packets = taken.packets()
-            # That of the host has come, and what the VRF knows leaves.
-            self.assertTrue(captured.counted(
-                packets, address, socket.PACKET_HOST))
-            self.assertTrue(captured.counted(
-                packets, family.client, socket.PACKET_OUTGOING))
-            self.assertEqual(0, captured.counted(
-                packets, address, socket.PACKET_OUTGOING))
 
     def test_full_size(self):
         """What the tunnel cannot carry, the gateway refuses."""
@@ -176,8 +147,11 @@ class TestEvpn(evpn_routed.Routers, evpn_faults.Faults,
             binding = self.cloud.sb.find('Port_Binding',
                                          logical_port=vm.port.uuid)
             nodes.wait_until('the port is down', lambda: not binding.chassis)
-            took = self.wait_none_left('gw1', tenant.vni, tenant.network)
-            base.note(f'all of a VNI is gone after {took:.2f} s')
+            began = time.monotonic()
+            self.wait_none_left('gw1', tenant.vni, tenant.network,
+                                evpn_cloud.SOON)
+            base.note('all of a VNI is gone after '
+                      f'{time.monotonic() - began:.2f} s')
             self.cloud.replug(vm, 'gw1')
             self.settled()
         self.reach_hosts((tenant, vm))
@@ -218,22 +192,47 @@ class TestEvpn(evpn_routed.Routers, evpn_faults.Faults,
     def test_many_vnis_in_turn(self):
         """All networks have new VNIs again and again: none is a black hole.
 
-        Both nodes announce the same prefixes; bgpd has to survive that.
+        Both nodes announce the same prefixes; bgpd has to survive that.  By
+        hand, 40 rounds passed (120 VNIs on each node, 556 s on a busy
+        machine): FRR 8.4 on kernel 7.3.
         """
-        pids = self.bgpd()
-        numbers = itertools.count(2001)
+        pids, numbers = self.bgpd(), itertools.count(2001)
+        since = {name: self.mark(name) for name in self.cloud.gateways}
+        self.set_vnis()
         for _round in range(ROUNDS):
-            self.set_vnis(*((tenant, next(numbers))
-                            for tenant in self.tenants))
-            self.reach_far_machines()
+            vnis = [next(numbers) for _tenant in self.tenants]
+            evpn.set_vnis(self.cloud.neutron, [
+                (tenant.network, vni)
+                for tenant, vni in zip(self.tenants, vnis)])
+            for vni, name in itertools.product(vnis, self.cloud.gateways):
+                self.wait_joined(name, vni)
             self.test_router_advertisements()
+        self.reach_far_machines()
         self.set_vnis(*((tenant, tenant.vni) for tenant in self.tenants))
         self.settled()
         self.reach_hosts()
         self.assertEqual(pids, self.bgpd())
+        for name, mark in since.items():
+            # So an agent would say that it mends a black hole.
+            self.assertNotIn(' has routes to ', self.said(name, mark))
         for number in range(2001, next(numbers)):
             for name in self.cloud.gateways:
                 self.wait_none_left(name, number)
+
+    def wait_joined(self, name, vni):
+        """Wait until a node can send to the other one, in both families.
+
+        zebra has given the kernel the neighbour of each next hop, and the
+        end of the tunnel with its MAC address.
+        """
+        other, = {*self.cloud.gateways} - {name}
+        wanted = {(ipaddress.ip_address(prefix + plan.LOOPBACKS[other]), '')
+                  for prefix in ('', '::ffff:')}
+        nodes.wait_until(
+            lambda: f'{name} sends to {other} in VNI {vni}: '
+                    f'{self.hops(vni, name)}',
+            lambda: wanted == {(ipaddress.ip_address(hop.via), hop.lacks)
+                               for hop in self.hops(vni, name)}, JOINED)
 
     def bgpd(self):
         """Process ids of bgpd on the nodes, None for a dead one."""

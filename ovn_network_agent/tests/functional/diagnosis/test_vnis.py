@@ -154,6 +154,36 @@ class RoutersTest(test_view_vnis.TwoRouters, test_subject.SubjectTestCase):
                 each for each in red.wanted_of(resources.Neighbour)
                 if each.dst == red.nexthop))
 
+    def test_a_virtual_ip_behind_snat(self):
+        """It is announced without the network that it is in."""
+        for name in 'red', 'blue':
+            self.cloud.add_nat(name, test_view_vnis.FIP, '10.0.0.0/24',
+                               type='snat')
+            self.cloud.add_balancer(name, '10.0.0.9:80', floating=False)
+        self.assertEqual({
+            0: (Kind.NOBODY, None, None),
+            1001: (Kind.TENANT, 'red', 'VNI 1001 10.0.0.9/32'),
+            1002: (Kind.TENANT, 'blue', None)},
+            self.found('10.0.0.9', load_balancer__vips_behind_snat=True,
+                       drivers=['evpn', 'fip_route', 'tenant_network',
+                                'load_balancer']))
+
+    def test_a_distributed_floating_ip(self):
+        """It is where the machine of its own router is."""
+        for name, chassis in (('red', test_view_vnis.HERE),
+                              ('blue', cloud.OTHER)):
+            self.cloud.add_nat(name, '192.168.50.9', logical_port=f'of-{name}',
+                               external_mac='fa:16:3e:00:00:77')
+            self.cloud.add_machine(f'of-{name}', chassis)
+            self.cloud.move(f'lrp-{name}', cloud.OTHER)
+        _nobody, red, blue = self.subjects('192.168.50.9')
+        self.assertEqual((Kind.DISTRIBUTED, True, 'of-red', cloud.HOSTNAME), (
+            red.kind, red.here, red.machine.port, red.owner))
+        self.assertEqual('VNI 1001 192.168.50.9/32', red.announcement.subject)
+        self.assertEqual(
+            (Kind.DISTRIBUTED, False, 'of-blue', cloud.OTHER_HOSTNAME), (
+                blue.kind, blue.here, blue.machine.port, blue.owner))
+
     def test_one_outside(self):
         self.say('blue', **{VNI: None})
         found = self.found(test_view_vnis.FIP)

@@ -51,12 +51,13 @@ class ComparisonTest(gateways.ReconcilerTestCase):
                 for step in self.compare(**options)['steps']]
 
     def test_there_is_no_difference(self):
+        self.made.world.reads.clear()
         found = self.compare()
         self.assertEqual(([], {'create': 0, 'update': 0, 'delete': 0}, {}), (
             found['steps'], found['counts'], found['unreadable']))
         # Every system was read, NB included.
         self.assertEqual({'northbound', 'advertised', 'frr_static', 'route'},
-                         set(self.made.world.reads[-16:]) & {
+                         set(self.made.world.reads) & {
             'northbound', 'advertised', 'frr_static', 'route'})
 
     def test_what_others_changed(self):

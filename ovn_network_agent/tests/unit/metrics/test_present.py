@@ -65,6 +65,21 @@ class ViewTest(base.BaseTestCase):
              ('error',): 0}, present.of_view(view, world.conf(
                  drivers=['network_peer']))['network_peer_intents'])
 
+    def test_egress_addresses(self):
+        self.assertNotIn('egress_ip_places', self.present())
+        place = model.EgressPlace('r', 'r', '', '', 4, '198.51.100.9')
+        machine = model.EgressMachine('p', '10.0.1.5', 'r')
+        view = dataclasses.replace(world.snapshot(), subjects={
+            model.EgressIp: {'a': {'': model.EgressIp(
+                'a', model.EgressMode.ROUTER, ('198.51.100.9',), (
+                    place, dataclasses.replace(place, address='', why='x')),
+                (machine, dataclasses.replace(machine, why='x'), machine))}}})
+        found = present.of_view(view, world.conf(drivers=['egress_ip']))
+        self.assertEqual({('assigned',): 1, ('unassigned',): 1},
+                         found['egress_ip_places'])
+        self.assertEqual({('leaving',): 2, ('left_out',): 1},
+                         found['egress_ip_machines'])
+
     def test_no_router(self):
         found = self.present()
         self.assertEqual(0, found['local_routers'])

@@ -80,6 +80,11 @@ class EgressNftBackend(base.Backend):
             # A node without egress addresses is spared the processes.
             return []
         found = _listed()
+        if found and self._watch is None:
+            # Those of a former run may be wanted as they are, without another
+            # reading.
+            self._start_watch()
+            found = _listed()
         self._idle = not known and not found
         return [resource for family, listed in found.items()
                 for resource in _resources(family, listed)]

@@ -135,8 +135,8 @@ class EgressNftBackend(base.Backend):
         """
         if any(isinstance(r, resources.EgressTable) for r in gone):
             self._run(egress_nft.delete_egress, family)
-            return
-        self._change_table(family, gone, come)
+        else:
+            self._change_table(family, gone, come)
         # What has begun without the translation never gets it.
         machines = {r.machine: '' for r in gone
                     if isinstance(r, resources.EgressSource)}

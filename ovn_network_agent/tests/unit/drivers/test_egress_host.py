@@ -87,6 +87,13 @@ class EgressHostTest(base.BaseTestCase):
                 if each.stage is resources.Stage.RULE and each.src)
         self.assertCountEqual(guards, out.requires)
 
+    def test_answers_find_their_way_while_there_are_connections(self):
+        back, = (each for each in self.wanted(host())
+                 if isinstance(each, resources.Rule) and each.dst)
+        source, = (each for each in self.wanted(host())
+                   if isinstance(each, resources.EgressSource))
+        self.assertIn(back.ref, source.requires)
+
     def test_ipv6_in_a_vrf(self):
         link = model.Link('eth1', 7, 10, 'vrf-provider', LINK.addresses,
                           LINK.routes)

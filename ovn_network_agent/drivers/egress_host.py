@@ -146,7 +146,7 @@ def _way_out(host: model.EgressHost, machine: str, link: model.Link,
     held = resources.EgressHeld(family, host.address)
     yield from (nft, guard, translation, held)
     yield resources.EgressAddress(
-        link.name, str(iptext.network(host.address)))
+        link.name, str(iptext.network(host.address)), requires=(held.ref,))
     if version == 4:
         yield resources.Sysctl(f'net/ipv4/conf/{link.name}/forwarding', '1')
     else:

@@ -80,6 +80,11 @@ class EgressNftBackend(base.Backend):
             # A node without egress addresses is spared the processes.
             return []
         found = _listed()
+        if found and self._watch is None:
+            # Those of a former run may be wanted as they are, without another
+            # reading.
+            self._start_watch()
+            found = _listed()
         self._idle = not known and not found
         return [resource for family, listed in found.items()
                 for resource in _resources(family, listed)]
@@ -130,8 +135,8 @@ class EgressNftBackend(base.Backend):
         """
         if any(isinstance(r, resources.EgressTable) for r in gone):
             self._run(egress_nft.delete_egress, family)
-            return
-        self._change_table(family, gone, come)
+        else:
+            self._change_table(family, gone, come)
         # What has begun without the translation never gets it.
         machines = {r.machine: '' for r in gone
                     if isinstance(r, resources.EgressSource)}

@@ -234,12 +234,12 @@ class Faults:
                 node.run(['nft', 'delete', 'table', 'ip',
                           'ovn-network-agent-egress'])
                 node.batch(f'addr add {own}/32 dev loopback1\n')
-                for sender, command in (
-                        (self.aside.node, ['ping', beyond.NEAR]),
-                        (node, ['ip', 'vrf', 'exec', plan.VRF, 'ping', '-I',
-                                own, plan.CLIENT])):
-                    sender.run([*command, '-c', '2', '-i', '0.2', '-W', '1'],
-                               check=False)
+                for sender, target, way in (
+                        (self.aside.node, beyond.NEAR, {}),
+                        (node, plan.CLIENT, {'source': own,
+                                             'device': plan.VRF})):
+                    probe.unreachable(sender, 'udp', target, 2, limit=0.5,
+                                      **way)
             finally:
                 node.batch(f'addr del {own}/32 dev loopback1\n')
                 agent.thaw()

@@ -24,6 +24,7 @@ import typing
 
 from ovn_network_agent import iptext
 from ovn_network_agent import model
+from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent import vlans
@@ -86,7 +87,7 @@ def of_machine(settings: typing.Any, host: model.EgressHost,
         return
     link = next((link for link in node.links if link.is_on(host.address)),
                 None)
-    why = _objection(host, link, device)
+    why = _objection(host, node, link, device)
     if link is None or why:
         yield resources.Problem(
             f'egress address {host.address} of {host.name}: {{count}} '
@@ -112,8 +113,15 @@ def _device(host: model.EgressHost, node: model.Node,
                  if here.get(network, '') in served), '')
 
 
-def _objection(host: model.EgressHost, link: model.Link | None,
-               device: str) -> str:
+def _objection(host: model.EgressHost, node: model.Node,
+               link: model.Link | None, device: str) -> str:
+    beside = next((each for each in node.links
+                   if networks.inside(host.machine, networks.of_version(
+                       networks.family(host.machine), each.addresses))), None)
+    if beside is not None:
+        # The way back to the machine would be that to a host there.
+        return (f'the network of {beside.name} has the address of the '
+                'machine; give the machine another one')
     if host.taken_by:
         return (f'{host.taken_by} has a machine with the same address on '
                 'this node; give the objects different nodes (gateways)')

@@ -238,7 +238,8 @@ class EgressProbe(base.Observer):
         began = time.monotonic()
         found = egress_question.ask(targets, self._port, context)
         took = time.monotonic() - began
-        if took > _LATE * egress_question.LIMIT or not self._writes():
+        if took > _LATE * egress_question.longest(
+                targets) or not self._writes():
             # An agent without a processor, or that was stopped meanwhile,
             # says nothing about others.
             LOG.debug('A round of health probes took %.1f s', took)

@@ -125,8 +125,9 @@ class Link:
     def is_on(self, address: str) -> bool:
         """Whether a network of the link has an address, of another host."""
         ip = iptext.address(address)
-        return any(ip in each.network and ip != each.ip
-                   for each in map(iptext.interface, self.addresses))
+        own = [*map(iptext.interface, self.addresses)]
+        return all(ip != each.ip for each in own) and any(
+            ip in each.network for each in own)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

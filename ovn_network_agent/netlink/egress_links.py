@@ -68,12 +68,14 @@ def read(kernel, chosen):
     by_index = {link.index: link for link in found.values()}
     own = {}
     for each in addresses.read(kernel):
-        if each.protocol != ownership.ADDRESS_PROTOCOL and _is_network(
-                each.address):
+        # Without a mark, as of Linux before 5.18, it may be the agent's.
+        if each.protocol != ownership.ADDRESS_PROTOCOL and _is_usual(
+                each.address, chosen):
             own.setdefault(each.index, set()).add(each.address)
     made = []
     for name, link in sorted(found.items()):
-        if link.index in own and link.up and not _is_internal(link, chosen):
+        if link.up and not _is_internal(link, chosen) and any(map(
+                _is_network, own.get(link.index, ()))):
             master = by_index.get(link.master)
             vrf = master if master and master.vrf_table else None
             made.append(model.Link(
@@ -90,10 +92,14 @@ def read_all(chosen):
         return read(kernel, chosen)
 
 
-def _is_network(text):
+def _is_usual(text, chosen):
     own = iptext.interface(text)
     return not (own.is_loopback or own.is_link_local) and (
-        own.network.num_addresses > 1)
+        _is_network(text) or str(own.ip) not in chosen.egress)
+
+
+def _is_network(text):
+    return iptext.interface(text).network.num_addresses > 1
 
 
 def _is_internal(link, chosen):

@@ -34,6 +34,9 @@ from ovn_network_agent.nft import rendering
 TABLE = ownership.NFT_EGRESS
 _CHANGING = (ownership.NFT_MACHINES, ownership.NFT_ADDRESSES,
              ownership.NFT_HELD)
+# A tenant may give a machine an address of the node, whose own packets have
+# come by no device.  Linux before 5.7 knows no such device here.
+_OWN = ['iif 0 accept']
 # Hosts have to find the address, and may ping it.
 _ANSWERED = {'ip': 'icmp', 'ip6': 'ipv6-icmp'}
 
@@ -77,11 +80,17 @@ def text(of: str) -> str:
         *lines.chain('strangers', ('filter', 'input', 'filter'), [[
             f'{of} daddr @{ownership.NFT_HELD} '
             f'meta l4proto != {_ANSWERED[of]} drop']]),
+        # The way back is for answers alone, whose destination is translated
+        # before; what is forwarded to a machine on purpose may pass.
+        *lines.chain('answers', ('filter', 'prerouting', 'dstnat + 10'), [
+            ['ct direction reply accept'], ['ct status dnat accept'],
+            ['fib daddr type local accept'],
+            [f'{of} daddr . iifname @{ownership.NFT_MACHINES} drop']]),
         # Before the chain of port forwarding, which may masquerade.
-        *lines.chain('sources', ('nat', 'postrouting', 'srcnat - 1'), [[
+        *lines.chain('sources', ('nat', 'postrouting', 'srcnat - 1'), [_OWN, [
             f'snat {of} to {place} map @{ownership.NFT_ADDRESSES}']]),
         *lines.chain('untranslated', (
-            'filter', 'postrouting', 'srcnat + 10'), [[
+            'filter', 'postrouting', 'srcnat + 10'), [_OWN, [
                 f'{place} @{ownership.NFT_MACHINES} drop']]))) + '\n'
 
 

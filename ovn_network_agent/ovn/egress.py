@@ -93,9 +93,11 @@ def _address(row: Row, column: str) -> list[str]:
     return [str(found.ip)] if found else []
 
 
-def _floating(row: Row) -> list[str]:
+def _translated(row: Row) -> list[str]:
     return (_address(row, 'logical_ip')
-            if columns.atom(row, 'type') == 'dnat_and_snat' else [])
+            if columns.atom(row, 'type') != 'dnat' and
+            routers.is_host(columns.atom(row, 'logical_ip')) and
+            not is_ours(columns.entries(row, 'external_ids')) else [])
 
 
 def _behind(prefix: str) -> Callable[[Row], list[str]]:
@@ -137,10 +139,11 @@ class EgressIps(source.Source):
             'nat': lambda row: columns.referenced(row, 'nat')},
         routers.PORT: {
             'uuid': lambda row: [row.uuid], 'name': _name,
-            'address': indexes.address_keys, 'subnet': selection.subnets},
+            'address': indexes.address_keys, 'subnet': selection.subnets,
+            'uplink': routers.uplink},
         routers.ROUTE: {'uuid': lambda row: [row.uuid]},
         routers.NAT: {
-            'floating': _floating, 'external': _external,
+            'translated': _translated, 'external': _external,
             'egress': _of_ours(ownership.EXT_ID_EGRESS),
             'chassis': _of_ours(ownership.EXT_ID_EGRESS_CHASSIS)},
         routers.BALANCER: {'vip': _vips},
@@ -319,13 +322,12 @@ def _objection(find: source.Find, address: str, place: _Place) -> str:
     held = find.ask(routers.holder, address, place.place.router)
     if held:
         return held
-    for text in place.networks:
-        interface = iptext.interface(text)
-        if interface.version != ip.version or ip not in interface.network:
+    own = [*map(iptext.interface, place.networks)]
+    if any(ip == each.ip for each in own):
+        return f'it is an address of {place.of} itself'
+    for net in (each.network for each in own):
+        if net.version != ip.version or ip not in net:
             continue
-        if ip == interface.ip:
-            return f'it is an address of {place.of} itself'
-        net = interface.network
         if ip.version == 4 and net.prefixlen < 31 and (
                 ip in (net.network_address, net.broadcast_address)):
             return f'no host can have it in {net}'

@@ -51,11 +51,13 @@ def _judged(find: source.Find, entry: egress_file.Entry,
     why = ''
     if winner != entry.uuid:
         why = f'egress address {winner} has it, too, and is first by its name'
-    elif external := find.ask(routers.floating, machine.router,
-                              machine.address):
-        why = f'it has the floating IP {external}, which comes first'
     elif not any(networks.family(each) == family for each in entry.addresses):
         why = f'no address of IPv{family:d} is in the file'
+    else:
+        why = find.ask(routers.translated, machine.router, machine.address,
+                       entry.addresses)
+    if not why and entry.mode is model.EgressMode.HOST:
+        why = find.ask(routers.outside, machine.address)
     return dataclasses.replace(machine, why=why) if why else machine
 
 

@@ -136,7 +136,8 @@ def chassis(find: source.Find, port: str) -> str:
     return ''
 
 
-def _is_host(text: str) -> bool:
+def is_host(text: str) -> bool:
+    """Whether an address or prefix is one address."""
     found = networks.parse_interface(text)
     return found is not None and (
         found.network.prefixlen == found.max_prefixlen)
@@ -166,13 +167,46 @@ def failed(find: source.Find, name: str) -> str:
     return ''
 
 
-def floating(find: source.Find, router: str, address: str) -> str:
-    """The floating IP of a machine at a router, or ''."""
-    for row in find(*NAT, 'floating', address):
-        if any(str(each.uuid) == router
+def translated(find: source.Find, router: str, address: str,
+               egress: tuple[str, ...]) -> str:
+    """Which other row of a router translates a machine, or ''.
+
+    One that translates it to an egress address of its object, or to itself,
+    may be one of the agent that has lost its mark.
+    """
+    for row in find(*NAT, 'translated', address):
+        external = columns.atom(row, 'external_ip')
+        if all(str(each.uuid) != router
                for each in find(*ROUTER, 'nat', row.uuid)):
-            return str(columns.atom(row, 'external_ip'))
+            continue
+        if columns.atom(row, 'type') == 'dnat_and_snat':
+            return f'it has the floating IP {external}, which comes first'
+        if external not in (*egress, address):
+            return (f'NAT row {row.uuid}, which is no row of an egress '
+                    f'address, translates it to {external}; remove the row, '
+                    'or take the machine out of the selection')
     return ''
+
+
+def uplink(row: Row) -> list[bool]:
+    """Key of the ports to provider networks."""
+    return [True] if peer_routers.is_uplink(row) else []
+
+
+def outside(find: source.Find, address: str) -> str:
+    """Why no node leads an address to a machine, or ''."""
+    if networks.inside(address, find.ask(_provider_networks)) or any(
+            columns.atom(row, 'logical_ip') != address
+            for row in find(*NAT, 'external', address)):
+        return ('the address is one of a provider network, so its node would '
+                'take it away from there; give the machine another one, or '
+                'take mode router')
+    return ''
+
+
+def _provider_networks(find: source.Find) -> frozenset[iptext.Network]:
+    return frozenset(each.network for each in peer_routers.interfaces(
+        find(*PORT, 'uplink', True)))
 
 
 def holder(find: source.Find, address: str, router: str) -> str:
@@ -186,7 +220,7 @@ def holder(find: source.Find, address: str, router: str) -> str:
     for row in find(*NAT, 'external', address):
         kind, inner = (columns.atom(row, column)
                        for column in ('type', 'logical_ip'))
-        if kind == 'snat' and _is_host(inner) and any(
+        if kind == 'snat' and is_host(inner) and any(
                 str(each.uuid) == router
                 for each in find(*ROUTER, 'nat', row.uuid)):
             continue

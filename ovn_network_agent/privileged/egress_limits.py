@@ -119,7 +119,9 @@ def from_conf(conf, loaded, others):
     """
     return EgressLimits(loaded, frozenset((
         *others, *ownership.VETH_ENDS,
-        conf.port_forward.port_forward_dev, 'lo')))
+        conf.port_forward.port_forward_dev, 'lo',
+        # No devices, but words for all of them in paths of sysctls.
+        'all', 'default')))
 
 
 def _is_host(prefix):

@@ -11,7 +11,7 @@
 # under the License.
 """The question of one agent to many: do you work?
 
-All are asked at once, and have one limit of time together.  The protocol is a
+Many are asked at once, and have one limit of time together.  The protocol is a
 page of HTTP with one line: a word of :data:`WORDS`, and the name of the
 chassis.  Without the name, any server at the port, or the agent that has got
 the address of another one, would do.
@@ -19,6 +19,7 @@ the address of another one, would do.
 
 import asyncio
 import dataclasses
+import math
 import os
 import ssl
 
@@ -27,8 +28,11 @@ READY = 'ready'
 # What an agent says of itself.
 WORDS = {READY: '', 'starting': 'its agent has no view of OVN yet',
          'draining': 'its agent stops', 'stuck': 'the loop of its agent hangs'}
-# Seconds for all answers of a round.
+# Seconds for the answers of agents that are asked at once.
 LIMIT = 1.0
+# The most that are: each needs a file descriptor, of which a process has 1024
+# by default, and the time of the processor for TLS.
+AT_ONCE = 256
 _REQUEST = f'GET {PATH} HTTP/1.1\r\nHost: agent\r\n\r\n'.encode()
 # The largest head of an answer, and the largest line behind, bytes.
 _LARGEST = 2048
@@ -59,15 +63,26 @@ def ask(targets, port, context=None, limit=LIMIT):
 
     :param targets: dict of chassis to its addresses; one of these will do
     :param context: ssl.SSLContext, or None
-    :param limit: seconds
+    :param limit: seconds, see :data:`LIMIT`
     :returns: dict of chassis to :class:`Answer`
     """
     return asyncio.run(_ask(targets, port, context, limit))
 
 
+def longest(targets):
+    """The most seconds that :func:`ask` waits for agents."""
+    return LIMIT * max(1, math.ceil(
+        sum(map(len, targets.values())) / AT_ONCE))
+
+
 async def _ask(targets, port, context, limit):
+    few = asyncio.Semaphore(AT_ONCE)
+
+    async def answer(*question):
+        async with few:
+            return await _answer(*question, port, context, limit)
     asked = {chassis: [
-        asyncio.create_task(_answer(chassis, address, port, context, limit))
+        asyncio.create_task(answer(chassis, address))
         for address in addresses] for chassis, addresses in targets.items()}
     return {chassis: _best([await each for each in tasks])
             for chassis, tasks in asked.items()}

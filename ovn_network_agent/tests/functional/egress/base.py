@@ -150,7 +150,7 @@ class EgressTestCase(base.KernelTestCase):
         self.fix_limits(conf)
         return conf
 
-    def agent(self):
+    def agent(self, driver='egress_ip'):
         """Start an agent; a second one on the same kernel is a restart."""
         self.backends = backends = [
             backend(self.conf) for backend in KERNEL]
@@ -160,7 +160,7 @@ class EgressTestCase(base.KernelTestCase):
         names = {each.name for each in backends}
         self.beside = executor.Beside(lambda reason: None)
         self.reconciler = reconciler.Reconciler(
-            [world.driver('egress_ip', self.conf)],
+            [world.driver(driver, self.conf)],
             [*backends, *(each for each in world.backends(made)
                           if each.name not in names)], lambda reason: None,
             beside=self.beside)

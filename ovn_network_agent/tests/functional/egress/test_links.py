@@ -60,8 +60,11 @@ class LinksTest(base.KernelTestCase):
             [['eth1', '203.0.113.78/24']]))
         self.ip('address add 169.254.7.7/24 dev eth1-peer')
         wanted = model.Link('eth1', self.index, 254, '', (
-            '2001:db8:7::5/64', '203.0.113.5/24'))
+            '2001:db8:7::5/64', '203.0.113.5/24', '203.0.113.77/32'))
         self.assertEqual({'eth1': wanted}, self.read())
+        # Of a former run on a kernel without marks.
+        self.assertEqual(wanted.addresses[:2],
+                         self.read(EGRESS)['eth1'].addresses)
         self.assertEqual({}, self.read(others=frozenset(['eth1'])))
         self.ip('link set eth1 down')
         self.assertEqual({}, self.read())

@@ -197,6 +197,15 @@ class NodeTest(base.EgressTestCase):
         self.run_pass()
         self.assertEqual(before, self.node())
 
+    def test_an_agent_without_the_driver_removes_all(self):
+        before = self.node()
+        self.run_pass(self.host(), self.host(6))
+        self.conf.set_override('drivers', ['provider_port'])
+        self.fix_limits(self.conf)
+        self.agent('provider_port')
+        self.run_pass()
+        self.assertEqual(before, self.node())
+
     def node(self):
         """Addresses, rules and routes of the node, and its tables of nft."""
         return [*(sorted(line.strip() for line in self.ip(

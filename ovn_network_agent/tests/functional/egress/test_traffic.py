@@ -30,6 +30,11 @@ except TimeoutError:
 except ConnectionRefusedError:
     print('refused')
 '''
+_SEND = '''
+import socket, sys
+socket.socket(socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET,
+              socket.SOCK_DGRAM).sendto(b'x', (sys.argv[1], 7))
+'''
 # More than arrive in 20 seconds.
 LINES = 400
 # Sends all the time, from one port to one port.
@@ -76,6 +81,31 @@ class TrafficTest(base.EgressTestCase):
         self.assertFalse(self.pings(base.MACHINE[4], base.FAR[4]))
         self.assertEqual(0, self.counted('untranslated'))
 
+    def test_no_stranger_reaches_a_machine(self):
+        """A host on the link takes the node for the way to tenants."""
+        self.run_pass(self.host(), self.host(6))
+        for family in (4, 6):
+            self.reaches(base.MACHINE[family], base.NEAR[family])
+        self.router.sh('''nft -f - <<END
+            table inet judge {
+                counter strangers { }
+                chain seen {
+                    type filter hook prerouting priority raw;
+                    iifname uplink udp dport 7 counter name strangers
+                }
+            }
+END
+''')
+        for family, node in ((4, '203.0.113.5'), (6, '2001:db8:7::5')):
+            self.outside.run('ip', 'route', 'add', base.MACHINE[family],
+                             'via', node)
+            self.outside.run(sys.executable, '-c', _SEND,
+                             base.MACHINE[family])
+            # What comes behind has passed, so the other one would have.
+            self.reaches(base.MACHINE[family], base.NEAR[family])
+        self.assertIn('packets 0 ', self.router.sh(
+            'nft list counter inet judge strangers'))
+
     def test_no_program_answers_at_the_address(self):
         """A reset would end a connection whose gateway has just moved."""
         self.run_pass(self.host(), self.host(6))
@@ -85,6 +115,21 @@ class TrafficTest(base.EgressTestCase):
                                     (base.EGRESS[family], 'silence')):
                 self.assertEqual(status, self.outside.run(
                     sys.executable, '-c', _CONNECT, address).strip())
+
+    def test_a_machine_with_an_address_of_the_node(self):
+        """A tenant chose it; the packets of the node leave as before."""
+        for family, node in ((4, '203.0.113.5'), (6, '2001:db8:7::5')):
+            self.run_pass(self.host(), self.host(6))
+            self.ip(f'address add {base.MACHINE[family]} dev lo')
+            before = self.counted('untranslated')
+            subprocess.run(['ping', '-c2', '-i0.2', '-W1', '-I',
+                            base.MACHINE[family], base.NEAR[family]],
+                           capture_output=True)
+            self.assertEqual(before + 2, self.counted('untranslated'))
+            # Likewise what arrives for the node.
+            self.outside.run('ip', 'route', 'add', base.MACHINE[family],
+                             'via', node)
+            self.outside.run('ping', '-c1', '-W2', base.MACHINE[family])
 
     def test_connections_of_before(self):
         """What the kernel tracks already leaves with the present address."""

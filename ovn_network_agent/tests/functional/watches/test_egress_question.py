@@ -14,6 +14,7 @@
 import contextlib
 import functools
 import os
+import resource
 import signal
 import socket
 import ssl
@@ -182,6 +183,21 @@ class AnswerTest(QuestionTestCase):
         self.assertEqual(MANY, len(found))
         self.assertEqual({'ready'}, {each.result for each in found.values()})
         self.assertLess(took, egress_question.LIMIT)
+
+    def test_more_than_this_process_may_open(self):
+        """A limit of this process says nothing about others."""
+        own = len(os.listdir('/proc/self/fd'))
+        before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (
+            own + egress_question.AT_ONCE + 20, before[1]))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, before)
+        # Nobody accepts, so all sockets stay open.
+        self.listener().listen(0)
+        found = egress_question.ask(
+            {f'gw{number:d}': (self.host,)
+             for number in range(2 * egress_question.AT_ONCE)}, PORT)
+        self.assertEqual({'timeout'}, {
+            each.result for each in found.values()})
 
     def test_many_of_which_half_accept_and_are_silent(self):
         self.agents()

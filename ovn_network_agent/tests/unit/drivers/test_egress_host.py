@@ -131,6 +131,17 @@ class EgressHostTest(base.BaseTestCase):
         for address in ('192.0.2.1', '203.0.113.5'):
             self.assertIn('no link of this node',
                           self.problem(address=address))
+        kept, found = self.wanted(host(), (dataclasses.replace(
+            LINK, addresses=('203.0.113.5/24', EGRESS + '/32')),))
+        self.assertIn('no link of this node', found.text)
+        # The link's own address, another one there, and one of another link.
+        for machine, dev in (('203.0.113.5', 'eth1'), ('203.0.113.1', 'eth1'),
+                             ('192.0.2.9', 'eth2')):
+            kept, found = self.wanted(host(machine=machine), (
+                LINK, model.Link('eth2', 8, resources.MAIN_TABLE,
+                                 addresses=('192.0.2.1/24',))))
+            self.assertEqual(drop(machine + '/32'), kept)
+            self.assertIn(f'the network of {dev} has', found.text)
         found, = self.wanted(host(segments=(('physnet0', 0),)))
         self.assertIn('ovn-bridge-mappings', found.text)
         crowded = model.Link('eth1', 7, 254, '', LINK.addresses, (), True)

@@ -13,6 +13,7 @@
 """From the file and rows of OVN to egress addresses, in tables."""
 
 import random
+import re
 import time
 from unittest import mock
 
@@ -158,6 +159,17 @@ class SelectionTest(base.BaseTestCase):
                         {**B, 'select': {'ports': ['one', 'two']}})
         self.cloud.nat('fip', 'r1', type='dnat_and_snat',
                        external_ip='198.51.100.9', logical_ip='10.0.1.6')
+        # Of two rows for one machine, OVN would take either.
+        self.cloud.nat('own', 'r1', external_ip='198.51.100.7',
+                       logical_ip='fd00:1::5')
+        # Not these: for a network, what a row without its mark does, and
+        # without any address.
+        self.cloud.nat('subnet', 'r1', external_ip='198.51.100.1',
+                       logical_ip='10.0.1.0/24')
+        self.cloud.nat('lost', 'r1', external_ip=A['addresses'][0],
+                       logical_ip='10.0.1.5')
+        self.cloud.nat('bad', 'r1', external_ip='198.51.100.6',
+                       logical_ip='10.0.1.x')
         # The same address behind another router is another machine.
         self.cloud.nat('other', 'r2', type='dnat_and_snat',
                        external_ip='198.51.100.8', logical_ip='10.0.1.5')
@@ -166,13 +178,18 @@ class SelectionTest(base.BaseTestCase):
             return {each.address: each.why
                     for each in self.cloud.look()[name].machines}
         self.assertEqual({
-            '10.0.1.5': '', 'fd00:1::5': '',
+            '10.0.1.5': '',
+            'fd00:1::5': f'NAT row {egress.uuid_of("own")}, which is no row '
+                         'of an egress address, translates it to '
+                         '198.51.100.7; remove the row, or take the machine '
+                         'out of the selection',
             '10.0.1.6': 'it has the floating IP 198.51.100.9, which comes '
                         'first'}, why('a'))
         self.assertEqual(
             {each: 'egress address a has it, too, and is first by its name'
              for each in ('10.0.1.5', '10.0.1.6', 'fd00:1::5')}, why('b'))
         self.cloud.file({**B, 'select': {'ports': ['one']}})
+        self.cloud.put('NAT', 'lost')
         self.assertEqual({
             '10.0.1.5': '', 'fd00:1::5': 'no address of IPv6 is in the file'},
             why('b'))
@@ -313,8 +330,35 @@ class PlacesTest(base.BaseTestCase):
         self.cloud.node('c2', 'bad', '203.0.113.51/24')
         self.assertIn('203.0.113.51: it is an address of links of c2.host '
                       '(c2) itself', self.cloud.places()[2][1])
+        # Also one beside another one in that network, with it or without.
+        for length in (24, 32):
+            self.cloud.node('c2', '203.0.113.2/24', f'203.0.113.51/{length}')
+            self.assertIn('203.0.113.51: it is an address of links of c2.host '
+                          '(c2) itself', self.cloud.places()[2][1])
         self.cloud.node('c2', '203.0.113.8/24')
         self.assertEqual(('c2', '203.0.113.51'), self.cloud.places()[2])
+
+    def test_a_machine_with_an_address_outside(self):
+        """Its node would take what arrives for the address by the link."""
+        self.host('r1', 'r2', 'r3')
+        self.cloud.node('c1', '203.0.113.7/24', gateways=['r1', 'r2', 'r3'])
+        self.cloud.router('r4', '10.0.4.1/24', uplinks=['10.0.2.1/24'])
+        # Of a provider network with routes to more addresses; likewise a row
+        # for itself, which may have lost its mark.
+        self.cloud.nat('fip', 'r4', type='dnat_and_snat',
+                       external_ip='10.0.3.5', logical_ip='10.0.4.5')
+        self.cloud.nat('lost', 'r1', external_ip='10.0.1.5',
+                       logical_ip='10.0.1.5')
+        why = {each.address: each.why
+               for each in self.cloud.look()['a'].machines}
+        self.assertEqual('', why.pop('10.0.1.5'))
+        self.assertEqual(
+            {address: 'the address is one of a provider network, so its node '
+             'would take it away from there; give the machine another one, '
+             'or take mode router' for address in ('10.0.2.5', '10.0.3.5')},
+            why)
+        self.file('198.51.100.50', '198.51.100.51', '198.51.100.52')
+        self.assertEqual(3, len(self.cloud.machines()))
 
     def test_gateways_of_the_file(self):
         self.cloud.node('c1', '203.0.113.7/24', gateways=['r1'])

@@ -102,7 +102,10 @@ class EgressLimitsTest(base.BaseTestCase):
             ('eth1', 'fe80::1/128'))]
         calls += [(within.check_sysctl, (path,)) for path in (
             'net/ipv4/conf/eth1/proxy_arp', f'net/ipv4/conf/{LINK}/forwarding',
-            'net/ipv4/conf/eth1/accept_local')]
+            'net/ipv4/conf/eth1/accept_local',
+            # Of all devices of the node.
+            'net/ipv4/conf/all/forwarding',
+            'net/ipv4/conf/default/forwarding')]
         for function, args in calls:
             error = self.assertRaises(OSError, function, *args)
             self.assertEqual(errno.EPERM, error.errno, args)

@@ -227,7 +227,8 @@ class PromtoolTest(base.BaseTestCase):
                       'local_routers': '2x60', 'desired_ips': '5x60',
                       'announced_ips': '5x60', 'vip_backends': '2x60',
                       'vip_backends_alive': '2x60',
-                      'egress_chassis_reachable': '1x60'}.get(metric.name, '0x60')
+                      'egress_chassis_reachable': '1x60'}.get(
+                          metric.name, '0x60')
             if metric.kind is not declared.Kind.HISTOGRAM:
                 page[metric.name, tuple(
                     (label, (values_ or ('x',))[0]) for label, values_

@@ -13,7 +13,6 @@
 """From the file and rows of OVN to egress addresses, in tables."""
 
 import random
-import re
 import time
 from unittest import mock
 

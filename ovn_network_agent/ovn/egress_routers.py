@@ -226,6 +226,9 @@ def holder(find: source.Find, address: str, router: str) -> str:
             continue
         return (f'it is the address of a NAT row ({row.uuid}, {kind} {inner}) '
                 'that is no row of an egress address')
+    own = find.ask(read, router)
+    if own and any(nexthop == address for _port, nexthop in own.defaults):
+        return 'it is the next hop of a default route of the router'
     for row in find(*BALANCER, 'vip', address):
         return ('it is a virtual IP of load balancer '
                 f'{columns.atom(row, "name") or row.uuid}')

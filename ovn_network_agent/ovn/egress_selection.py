@@ -118,14 +118,19 @@ def selected(find: source.Find, name: str) -> Selected:
 
 
 def contested(find: source.Find) -> dict[tuple[str, str], str]:
-    """By router and address of a machine in several objects, the first one."""
+    """By router and address of a machine in several objects, the first one.
+
+    An object counts for the families of its addresses.
+    """
     first: dict[tuple[str, str], str] = {}
     found = {}
-    for name in sorted(each.uuid for each in find(
-            *egress_file.TABLE, 'all', True)):
-        for machine in find.ask(selected, name).machines:
+    for entry in sorted(find(*egress_file.TABLE, 'all', True),
+                        key=lambda each: each.uuid):
+        families = set(map(networks.family, entry.addresses))
+        for machine in find.ask(selected, entry.uuid).machines:
             key = machine.router, machine.address
-            if first.setdefault(key, name) != name:
+            if networks.family_of_valid(machine.address) in families and (
+                    first.setdefault(key, entry.uuid) != entry.uuid):
                 found[key] = first[key]
     return found
 

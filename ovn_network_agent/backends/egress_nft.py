@@ -41,7 +41,8 @@ class EgressNftBackend(base.Backend):
 
     name = 'egress_nft'
     system = 'nftables'
-    patience = 0.1
+    # What comes and goes after it, the ways of packets, waits for it.
+    patience = 1.0
     kinds = (resources.EgressTable, resources.EgressMachine,
              resources.EgressSource, resources.EgressHeld)
     doubted_by = (notices.EGRESS_NFT,)

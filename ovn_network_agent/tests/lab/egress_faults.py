@@ -245,7 +245,7 @@ class Faults:
                 agent.thaw()
             found = judge.packets()
         for address in (self.aside.port.address, own):
-            self.assertTrue(any(f'IP {address} > ' in line for line in found),
+            self.assertTrue(any(f' {address}.' in line for line in found),
                             f'{address}: {found}')
         self.wait_leaves(self.aside, beyond.NEAR, egressed.FIRM)
 

@@ -72,6 +72,11 @@ route add {FAR6}/128 via {NEAR6} dev {LINK}{' vrf ' + VRF if in_vrf else ''}
 ''')
 
     @staticmethod
+    def unplug(name):
+        """Remove the link of a gateway before its power fails."""
+        _ip(f'link del b-{name}')
+
+    @staticmethod
     def close():
         """Remove what the end of the nodes leaves."""
         _ip(f'link del {BRIDGE}')

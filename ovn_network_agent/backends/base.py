@@ -24,6 +24,7 @@ import abc
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
 import functools
 import typing
@@ -174,6 +175,9 @@ class Backend(abc.ABC):
     #: the :class:`ovsdb.lock.Lock` that makes this agent the one that writes,
     #: for backends of objects that belong to no node
     lock: typing.Any = None
+    #: counters that are metrics, by name; replaced as a whole, because other
+    #: threads read them
+    counts: Mapping[str, int] = {}
 
     def __init__(self, conf: typing.Any) -> None:
         self.conf = conf

@@ -19,6 +19,7 @@ from ovn_network_agent.conf import egress_ip
 from ovn_network_agent.ovn import egress_commands
 from ovn_network_agent.ovn import egress_rows
 
+_MOVES = 'egress_ip_failovers_total'
 LOCK = locked_rows.lock_name(egress_ip.GROUP)
 
 
@@ -32,3 +33,24 @@ class EgressBackend(locked_rows.Backend):
     rows = egress_rows.read
     commands = {'set': egress_commands.SetEgress,
                 'remove': egress_commands.RemoveEgress}
+
+    def __init__(self, conf):
+        super().__init__(conf)
+        self.counts = {_MOVES: 0} if self.driver in conf.drivers else {}
+
+    def apply(self, delta):
+        """Write, and count the addresses that move; see the base.
+
+        :param delta: :class:`base.Delta`
+        :returns: as there
+        :raises base.BackendError: as there
+        """
+        failures = super().apply(delta)
+        done = [(old, new) for old, new in (
+            *((each, None) for each in delta.delete), *delta.update,
+            *((None, each) for each in delta.create))
+            if (old or new).ref not in failures]
+        self.counts = {_MOVES: self.counts.get(_MOVES, 0) + egress_rows.moves(
+            *(filter(None, each) for each in zip(*done, strict=True)))
+            } if done else self.counts
+        return failures

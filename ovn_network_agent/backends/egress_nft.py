@@ -41,7 +41,8 @@ class EgressNftBackend(base.Backend):
 
     name = 'egress_nft'
     system = 'nftables'
-    patience = 0.1
+    # What comes and goes after it, the ways of packets, waits for it.
+    patience = 1.0
     kinds = (resources.EgressTable, resources.EgressMachine,
              resources.EgressSource, resources.EgressHeld)
     doubted_by = (notices.EGRESS_NFT,)
@@ -80,6 +81,11 @@ class EgressNftBackend(base.Backend):
             # A node without egress addresses is spared the processes.
             return []
         found = _listed()
+        if found and self._watch is None:
+            # Those of a former run may be wanted as they are, without another
+            # reading.
+            self._start_watch()
+            found = _listed()
         self._idle = not known and not found
         if _DRIVER not in self.conf.drivers:
             # The privileged side changes no elements then, and these go with
@@ -135,8 +141,8 @@ class EgressNftBackend(base.Backend):
         """
         if any(isinstance(r, resources.EgressTable) for r in gone):
             self._run(egress_nft.delete_egress, family)
-            return
-        self._change_table(family, gone, come)
+        else:
+            self._change_table(family, gone, come)
         # What has begun without the translation never gets it.
         machines = {r.machine: '' for r in gone
                     if isinstance(r, resources.EgressSource)}

@@ -89,7 +89,8 @@ class Backend(nb_writer.Writer):
         :raises base.BackendError: as there, and while the lock cannot be
             asked for
         """
-        state = self.lock.ask(_PATIENCE)
+        state = (lock_state.State.WAITING if self.lock.given_back
+                 else self.lock.ask(_PATIENCE))
         if state is lock_state.State.HELD:
             try:
                 return super().apply(delta)

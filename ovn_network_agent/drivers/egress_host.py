@@ -94,8 +94,9 @@ def of_machine(settings: typing.Any, host: model.EgressHost,
             f'machines of router {host.called} do not leave ({{some}}): '
             f'{why}', router=host.router, addresses=(host.machine,))
         return
-    yield from _way_out(host, machine, link, device)
-    yield from _way_back(host, machine, link, device)
+    back = tuple(_way_back(host, machine, link, device))
+    yield from _way_out(host, machine, link, device, back[-1].ref)
+    yield from back
 
 
 def _drop(source: str, device: str) -> resources.EgressDrop:
@@ -139,7 +140,7 @@ def _objection(host: model.EgressHost, node: model.Node,
 
 
 def _way_out(host: model.EgressHost, machine: str, link: model.Link,
-             device: str) -> Iterator[resources.Resource]:
+             device: str, back: resources.Ref) -> Iterator[resources.Resource]:
     table = ownership.EGRESS_TABLES[link.index]
     family = egress.family(host.machine)
     version = iptext.address(host.machine).version
@@ -147,11 +148,13 @@ def _way_out(host: model.EgressHost, machine: str, link: model.Link,
     guard = resources.EgressMachine(family, host.machine, link.name)
     translation = resources.EgressSource(
         family, host.machine, link.name, host.address,
-        requires=(nft.ref, guard.ref))
+        # While the kernel knows connections, answers have to find their way;
+        # it would lead to the default gateway of the node.
+        requires=(nft.ref, guard.ref, back))
     held = resources.EgressHeld(family, host.address)
     yield from (nft, guard, translation, held)
     yield resources.EgressAddress(
-        link.name, str(iptext.network(host.address)))
+        link.name, str(iptext.network(host.address)), requires=(held.ref,))
     if version == 4:
         yield resources.Sysctl(f'net/ipv4/conf/{link.name}/forwarding', '1')
     else:

@@ -332,6 +332,11 @@ _EGRESS = (
            'leave with an egress address, and those that are left out. As '
            'egress_ip_places.',
            state=('leaving', 'left_out')),
+    _counter('egress_ip_failovers_total',
+             'Egress addresses that this agent has given to another node, '
+             'gateway port or router than before. A gateway that moves with '
+             'its addresses in OVN (modes "router" and "ecmp") does not '
+             'count. Only the agent that writes the rows counts.'),
     _gauge('egress_probe_listening',
            '1 if this agent listens for the health probe on the address of '
            'its tunnels, else 0. No series without the driver egress_ip, and '

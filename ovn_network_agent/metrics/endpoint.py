@@ -34,10 +34,10 @@ _METRICS = 'text/plain; version=0.0.4; charset=utf-8'
 # Counters that observers keep.
 _OBSERVED = ('frr_restarts_total', 'ovs_restarts_total',
              'nexthop_repairs_total')
-# Counters that the kernel and the log keep.
+# Counters that the kernel, the log and backends keep.
 _KEPT = ('veth_packets_total', 'veth_dropped_total',
          'neighbour_overflows_total', 'log_messages_total',
-         'egress_probes_total')
+         'egress_probes_total', 'egress_ip_failovers_total')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Endpoint(base.Serving):
         super().__init__('metrics')
         self._conf = conf
         self._locks = [each.lock for each in backends if each.lock]
-        self._observers = observers
+        self._counting = (*backends, *observers)
         self._state = state
         self.record = record.Record()
         if conf.metrics.listen:
@@ -127,8 +127,8 @@ class Endpoint(base.Serving):
             **present.of_databases(self._state.databases)}
         if snapshot is None or snapshot.node.phase is not model.Phase.STOPPED:
             found.update(present.of_vips(self._state.standings()))
-        for observer in self._observers:
-            found.update(observer.counts)
+        for each in self._counting:
+            found.update(each.counts)
         return found
 
     # -- the answers (on the server's thread) ------------------------------

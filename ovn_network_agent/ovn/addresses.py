@@ -278,7 +278,8 @@ class OfRouter:
                 continue
             if columns.entry(row, 'external_ids',
                              ownership.EXT_ID_EGRESS_CHASSIS):
-                self._leave_out(uuid, columns.atom(row, 'external_ip'))
+                self._machines[uuid] = columns.atom(row, 'external_ip')
+                self._outdated.add(self._machines[uuid])
             else:
                 self._add(uuid, row)
         self.touched.clear()
@@ -386,11 +387,6 @@ class OfRouter:
             network = networks.translated(value.logical_ip)
             if network is not None:
                 self._tenants[uuid] = network
-
-    def _leave_out(self, uuid: Uuid, address: str) -> None:
-        """Nobody announces the address of a machine."""
-        self._machines[uuid] = address
-        self._outdated.add(address)
 
     def _remove(self, uuid: Uuid) -> None:
         for few in (self._residents, self._tenants, self._problems,

@@ -27,7 +27,7 @@ from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import egress_assignment as assignment
 from ovn_network_agent.ovn import egress_file
 from ovn_network_agent.ovn import egress_health
-from ovn_network_agent.ovn import egress_machines
+from ovn_network_agent.ovn import egress_machines as candidates
 from ovn_network_agent.ovn import egress_routers as routers
 from ovn_network_agent.ovn import egress_selection as selection
 from ovn_network_agent.ovn import indexes
@@ -176,7 +176,7 @@ class EgressIps(source.Source):
 def _made(find: source.Find, entry: egress_file.Entry) -> model.EgressIp:
     name = entry.uuid
     selected = find.ask(selection.selected, name)
-    machines = find.ask(egress_machines.judged, name)
+    machines = find.ask(candidates.judged, name)
     needed = sorted({(machine.router, networks.family(machine.address))
                      for machine in machines if not machine.why})
     found = [place for router, family in needed
@@ -253,17 +253,14 @@ def _of_node(find: source.Find, entry: egress_file.Entry,
             place, why='mode host needs a router with one gateway port, and '
             f'it has {len(router.gateways):d}; take another mode'))
     port = router.gateways[0].name
-    # A gateway without a chassis is one that moves.
-    chassis = find.ask(routers.chassis, port) or next(
-        (each for _port, each, _address in find.ask(
-            _there, entry.uuid, router.uuid) if each), '')
+    chassis = find.ask(candidates.chassis_of, entry.uuid, router.uuid)
     place = dataclasses.replace(place, port=port, chassis=chassis)
     if not chassis:
         return _Place('', dataclasses.replace(
             place, why=f'no chassis has the gateway port {port}'))
     host = find.ask(routers.hostname, chassis)
     called = f'{host} ({chassis})' if host else chassis
-    if entry.gateways and not {host, chassis} & set(entry.gateways):
+    if not find.ask(candidates.usable, entry.uuid, router.uuid):
         return _Place('', dataclasses.replace(
             place, why=f'{called} has the gateway, and is not in gateways'))
     published = find.ask(routers.published, chassis)
@@ -298,8 +295,8 @@ def _of_family(find: source.Find, entry: egress_file.Entry,
     present: dict[str, set[str]] = collections.defaultdict(set)
     former: dict[str, set[str]] = collections.defaultdict(set)
     for each in places:
-        for port, chassis, address in find.ask(_there, entry.uuid,
-                                               each.place.router):
+        for port, chassis, address in find.ask(
+                candidates.there, entry.uuid, each.place.router):
             former[each.key].add(address)
             present[{_MODE.ROUTER: '' if chassis else each.place.router,
                      _MODE.ECMP: port, _MODE.HOST: chassis}[entry.mode]
@@ -356,28 +353,3 @@ def _load(find: source.Find, name: str, chassis: str) -> int:
         for row in find(*routers.NAT, 'chassis', chassis)
         if columns.entry(row, 'external_ids',
                          ownership.EXT_ID_EGRESS) != name})
-
-
-def _there(find: source.Find, name: str,
-           router: str) -> tuple[tuple[str, str, str], ...]:
-    """(port or '', chassis or '', address) of an object's rows of a router.
-
-    They are sorted.
-    """
-    return find.ask(_everywhere, name).get(router, ())
-
-
-def _everywhere(find: source.Find, name: str
-                ) -> dict[str, tuple[tuple[str, str, str], ...]]:
-    """As :func:`_there`, by router."""
-    found = collections.defaultdict(set)
-    for row in find(*routers.NAT, 'egress', name):
-        entries = columns.entries(row, 'external_ids')
-        chassis = entries.get(ownership.EXT_ID_EGRESS_CHASSIS, '')
-        address = str(entries.get(ownership.EXT_ID_EGRESS_ADDRESS) or
-                      columns.atom(row, 'external_ip'))
-        port = next((str(columns.atom(each, 'name')) for each in
-                     columns.rows(row, 'gateway_port')), '')
-        for router in find(*routers.ROUTER, 'nat', row.uuid):
-            found[str(router.uuid)].add((port, chassis, address))
-    return {router: tuple(sorted(there)) for router, there in found.items()}

@@ -13,6 +13,7 @@
 """The rows of NB of an egress address: what they are, and what is there."""
 
 import collections
+from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 
@@ -68,6 +69,25 @@ def read(nb: Tables) -> Iterator[resources.EgressRows]:
     """What is there of all egress addresses."""
     for (name, router), rows in found(nb).items():
         yield _read(str(name), str(router), [each.values for each in rows])
+
+
+def moves(before: Iterable[resources.EgressRows],
+          after: Iterable[resources.EgressRows]) -> int:
+    """The number of addresses that come to another router, port or node."""
+    former, present = map(_places, (before, after))
+    return sum(former[key].isdisjoint(present[key])
+               for key in former.keys() & present.keys())
+
+
+def _places(all_rows: Iterable[resources.EgressRows]
+            ) -> dict[tuple[str, str], set[tuple[str, str]]]:
+    """By object and address, the routers with their port or node."""
+    found = collections.defaultdict(set)
+    for rows in all_rows:
+        for nat in rows.nats:
+            found[rows.name, nat.address or nat.external].add(
+                (rows.router, nat.chassis or nat.port))
+    return found
 
 
 def _read(name: str, router: str,

@@ -98,6 +98,11 @@ class Lock:
         return self.state is lock_state.State.HELD
 
     @property
+    def given_back(self):
+        """Whether this agent does not ask for it any more."""
+        return self._stopping
+
+    @property
     def trouble(self):
         """The reason why the lock cannot be asked for, or ''."""
         if self.state is not lock_state.State.NOT_CONNECTED:

@@ -104,7 +104,7 @@ class Ending:
         agent removes rules and routes only after this moment, so that no
         packet takes the default route of the main table.
         """
-        outcomes = self._passes(deadline, resources.Stage.NORTHBOUND)
+        outcomes = self._withdraw_once(deadline)
         # Only the pass itself has read the actual state, so its deletions
         # say whether there was anything to withdraw.
         if any(verb == 'deleted' for outcome in outcomes
@@ -112,17 +112,37 @@ class Ending:
             self._hurry.wait(max(0.0, min(
                 handover.SETTLE, deadline - time.monotonic())))
 
+    def _withdraw_once(self, deadline):
+        """Remove what can be removed now; see :meth:`_passes`.
+
+        The rows of NB that belong to no node are then left to other agents:
+        this one has removed what it has to, and writes nothing any more.
+        """
+        outcomes = self._passes(deadline, resources.Stage.NORTHBOUND)
+        for backend in self._reconciler.backends.all if outcomes else ():
+            kinds = {kind.kind for kind in backend.kinds}
+            if (backend.lock is not None and backend.lock.is_held and
+                    backend.name not in outcomes[-1].unreadable and
+                    all(ref.kind not in kinds
+                        for ref in outcomes[-1].failures)):
+                backend.lock.close()
+        return outcomes
+
     def _wait_for_translation(self, deadline):
         """Wait until OVN translates again what this node translates.
 
         This node offers no links any more, so the agent that writes the rows
-        takes them away.  What is left of them afterwards is dropped here.
+        takes them away; so does this one, if it gets to write meanwhile.  What
+        is left of them afterwards is dropped here.
         """
         deadline = min(deadline, time.monotonic() + _ROWS)
         while (not self._failed and not self._hurry.is_set() and
                time.monotonic() < deadline and
                self._last_of_ovn().translated_here):
-            self._trigger.wait(AGAIN)
+            wake = self._trigger.wait(AGAIN)
+            if wake and wake.revived:
+                self._reconciler.invalidate(revived=wake.revived)
+                self._withdraw_once(deadline)
 
     def _passes(self, deadline, down_to):
         """Run one pass, and a second pass after work beside the loop.

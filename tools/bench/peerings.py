@@ -23,19 +23,15 @@ import statistics
 import time
 
 from ovn_network_agent import ownership
-from ovn_network_agent.tests.functional.backends import peerings
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from tools.bench import host as hosts
-from tools.bench import processes
+from tools.bench import rows
 
 _FILE = '/etc/ovn-network-agent/network-peers.yaml'
 _NAME = 'x'
-_MEGA = 1 << 20
-_BUSY = 50
-_PATIENCE = 50_000
 
 
-class Host(hosts.Host):
+class Host(rows.Host):
     """A node, and routers that peer in pairs: 0 with 1, 2 with 3, ...
 
     :param by_file: whether the intents are in a file
@@ -46,7 +42,6 @@ class Host(hosts.Host):
     def __init__(self, pairs, by_file, debug):
         super().__init__(0, debug)
         self.by_file = by_file
-        self.transactions = peerings.Transactions(self.nb)
         results = self.nb.transact(*(
             operation for number in range(2 * pairs)
             for operation in self._router(number)))
@@ -96,15 +91,6 @@ class Host(hosts.Host):
             for number in range(len(self.uuids))))
         return started
 
-    def wait(self, table, column, texts, there=True):
-        """Have the server say when rows are there, or gone; the time then."""
-        self.nb.transact(*({
-            'op': 'wait', 'table': table, 'where': [[column, '==', text]],
-            'columns': [column], 'timeout': _PATIENCE,
-            'until': '==', 'rows': [{column: text}] if there else []}
-            for text in texts))
-        return time.monotonic()
-
     def ports(self, pair):
         """The names of the ports of a pair."""
         one, other = self.uuids[2 * pair:2 * pair + 2]
@@ -120,14 +106,6 @@ class Host(hosts.Host):
                 f'10.{high}.{low}.1/24', f'2001:db8:{number:x}::1/64',
                 *more])))
         return started
-
-    def rest(self):
-        """Wait until the agent has nothing to do."""
-        used = _BUSY
-        while used >= _BUSY:
-            before = processes.load(self.processes())
-            time.sleep(1)
-            used = processes.load(self.processes()).since(before).processor
 
 
 def main():
@@ -154,7 +132,7 @@ def _measure(host, count, repeat):
     ports = [port for pair in pairs for port in host.ports(pair)]
     host.agree(pairs)
     host.transactions.since()
-    _play(host, 'start, all to write', lambda: host.start_agent('kernel'),
+    rows.play(host, 'start, all to write', lambda: host.start_agent('kernel'),
           lambda: host.wait('Logical_Router_Port', 'name', ports), [])
     kept = {'one network more': (
         lambda: host.networks(0, '10.200.0.1/24'),
@@ -175,27 +153,14 @@ def _measure(host, count, repeat):
     found = {what: [] for what in kept}
     for _n in range(repeat):
         for what, (change, wait) in kept.items():
-            _play(host, what, change, wait, found[what])
+            rows.play(host, what, change, wait, found[what])
     for what, times in found.items():
         print(f'{what}: median {statistics.median(times):.3f} s', flush=True)
-    print('memory', ', '.join(
-        f'{processes.name(pid)} {processes.proportional(pid) / _MEGA:.0f} MB'
-        for pid in host.processes()), flush=True)
+    rows.say_memory(host)
     host.stop_agent()
-    _play(host, 'start, all there', lambda: host.start_agent('kernel'),
+    rows.play(host, 'start, all there', lambda: host.start_agent('kernel'),
           time.monotonic, [])
     host.stop_agent()
-
-
-def _play(host, what, change, wait, times):
-    """Make a change, wait for its rows, and print what it took."""
-    started = change()
-    before = processes.load(host.processes())
-    times.append(wait() - started)
-    host.rest()
-    used = processes.load(host.processes()).since(before)
-    print(f'{what}: {times[-1]:.3f} s, processor {used.processor:.0f} ms, '
-          f'{host.transactions.since():d} transactions', flush=True)
 
 
 if __name__ == '__main__':

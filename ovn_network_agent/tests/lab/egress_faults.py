@@ -15,6 +15,7 @@
 import contextlib
 import itertools
 import os
+import signal
 import time
 
 from lab import beyond
@@ -41,18 +42,21 @@ class Faults:
         """With connections by all objects, and one of another machine."""
         agent = self.cloud.agents['gw1']
         with self.connected() as running:
-            self.addCleanup(agent.ctl, 'undrain', '--wait')
             agent.ctl('drain', '--wait')
-            self.compare('drained', running)
-        self.wait_rows(self.rows_of('gw2'))
-        self.assertFalse(self.has('gw1', egressed.FIRM))
-        agent.ctl('undrain', '--wait')
+            try:
+                self.compare('drained', running)
+                self.wait_rows(self.rows_of('gw2'))
+                self.assertFalse(self.has('gw1', egressed.FIRM))
+            finally:
+                agent.ctl('undrain', '--wait')
         for router in (self.alpha, self.gamma):
             self.cloud.move(router, 'gw1')
         self.wait_rows(self.rows_of('gw1'))
         self.wait_leaves(self.aside, beyond.NEAR, egressed.FIRM)
         self.cloud.wait_alone(egressed.WEB, 'gw1', base.SETTLE)
         with self.connected() as running:
+            base.note(f'{self.writer()} writes, and gw1 dies')
+            self.beyond.unplug('gw1')
             self.cloud.power_off('gw1')
             try:
                 self.compare('dead', running)
@@ -152,11 +156,9 @@ class Faults:
     def test_stops_and_starts(self):
         """Rows of routers stay; what a node translates goes with its agent."""
         agents = [self.cloud.agents[name] for name in self.cloud.gateways]
-        standby, writer = self.standby(), self.writer()
         stay = {row for row in self.rows_of('') if row[0] != 'firm'}
-        for name in (standby, writer):
-            self.assertEqual(0, self.cloud.agents[name].stop())
-            base.note(f'left on {name}: {self.ours(name)}')
+        self.addCleanup(self.start_ended)
+        self.stop_both()
         self.assertEqual(stay, self.rows())
         # The drop of a machine that another node translates stays.
         self.assertEqual([[], []], [[
@@ -164,31 +166,54 @@ class Faults:
             for name in self.cloud.gateways])
         for agent in agents:
             agent.config['egress_ip']['cleanup_on_stop'] = 'true'
-            agent.start()
-        for agent in agents:
-            agent.wait_ready()
-        self.wait_rows(self.rows_of(self.cloud.neutron.owner(self.alpha)))
-        standby, writer = self.standby(), self.writer()
-        for name in (standby, writer):
-            self.assertEqual(0, self.cloud.agents[name].stop())
+        self.start_all()
+        self.stop_both()
         self.assertEqual(set(), self.rows())
         for agent in agents:
             del agent.config['egress_ip']['cleanup_on_stop']
-            agent.start()
-        for agent in agents:
-            agent.wait_ready()
-        # All rows are in place, and yet somebody asks.
-        self.wait_rows(self.rows_of(self.cloud.neutron.owner(self.alpha)))
+        self.start_all()
+        # With all rows in place, somebody becomes the writer, and asks.
         for agent in agents:
             agent.kill()
         marks = {name: self.mark(name) for name in self.cloud.gateways}
-        for agent in agents:
-            agent.start()
-        for agent in agents:
-            agent.wait_ready()
+        self.start_all()
         nodes.wait_until('somebody has the lock', lambda: any(
             'egress_ip of OVN_Northbound: held' in self.said(name, mark)
             for name, mark in marks.items()), base.SETTLE)
+
+    def start_ended(self):
+        """Start the agents that a failure has left stopped."""
+        for name, agent in self.cloud.agents.items():
+            if not self.running(name):
+                agent.start()
+                agent.wait_ready()
+
+    def start_all(self):
+        """Start the agents, which drain at a stop, and wait for all rows."""
+        for agent in self.cloud.agents.values():
+            agent.config['gateway_drain'] = {}
+            agent.start()
+        for agent in self.cloud.agents.values():
+            agent.wait_ready()
+        nodes.wait_until(
+            lambda: f'all rows are there: {sorted(self.rows())}',
+            lambda: self.rows() == self.rows_of(
+                self.cloud.neutron.owner(self.alpha)), base.SETTLE)
+
+    def stop_both(self):
+        """Stop the agents, the writer last, which nobody can take over from.
+        """
+        first, last = self.standby(), self.writer()
+        self.assertEqual(0, self.cloud.agents[first].stop())
+        base.note(f'left on {first}: {self.ours(first)}')
+        self.wait_rows(self.rows_of(last))
+        agent, mark = self.cloud.agents[last], self.mark(last)
+        agent.config['gateway_drain'] = {'drain_on_shutdown': 'false'}
+        agent.write_config()
+        agent.process.send_signal(signal.SIGHUP)
+        self.wait_said(last, 'onfiguration', mark)
+        self.assertEqual(0, agent.stop())
+        base.note(f'left on {last}: {self.ours(last)}')
 
     # -- nothing leaves untranslated --------------------------------------
 
@@ -209,18 +234,18 @@ class Faults:
                 node.run(['nft', 'delete', 'table', 'ip',
                           'ovn-network-agent-egress'])
                 node.batch(f'addr add {own}/32 dev loopback1\n')
-                for sender, command in (
-                        (self.aside.node, ['ping', beyond.NEAR]),
-                        (node, ['ip', 'vrf', 'exec', plan.VRF, 'ping', '-I',
-                                own, plan.CLIENT])):
-                    sender.run([*command, '-c', '2', '-i', '0.2', '-W', '1'],
-                               check=False)
+                for sender, target, way in (
+                        (self.aside.node, beyond.NEAR, {}),
+                        (node, plan.CLIENT, {'source': own,
+                                             'device': plan.VRF})):
+                    probe.unreachable(sender, 'udp', target, 2, limit=0.5,
+                                      **way)
             finally:
                 node.batch(f'addr del {own}/32 dev loopback1\n')
                 agent.thaw()
             found = judge.packets()
         for address in (self.aside.port.address, own):
-            self.assertTrue(any(f'IP {address} > ' in line for line in found),
+            self.assertTrue(any(f' {address}.' in line for line in found),
                             f'{address}: {found}')
         self.wait_leaves(self.aside, beyond.NEAR, egressed.FIRM)
 

@@ -178,15 +178,17 @@ class EgressTestCase(base.LabTestCase):
 
     # -- traffic ----------------------------------------------------------
 
-    def leaves(self, vm, target, source, node=None, kinds=KINDS):
+    def leaves(self, vm, target, source, node=None):
         """A machine reaches a host outside, which sees this source alone."""
-        node = node or self.client
-        for kind in kinds:
-            judged.forget(node)
-            found = self.reach(vm.node, kind, target, 3)
-            seen = (judged.heard(node) if kind == 'icmp'
-                    else found.seen_sources)
-            self.assertEqual({source}, set(seen), f'{kind} {target}')
+        for kind in KINDS:
+            self.assertEqual({source}, self.seen(
+                vm, kind, target, node or self.client), f'{kind} {target}')
+
+    def seen(self, vm, kind, target, node):
+        """The sources that a host sees of a machine."""
+        judged.forget(node)
+        found = self.reach(vm.node, kind, target, 3)
+        return judged.heard(node) if kind == 'icmp' else {*found.seen_sources}
 
     @staticmethod
     def wait_leaves(vm, target, source, timeout=base.SETTLE):

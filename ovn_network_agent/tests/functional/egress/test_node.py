@@ -96,6 +96,18 @@ class TableTest(base.EgressTestCase):
         self.assertEqual((notices.EGRESS_NFT,), woken.get(timeout=10))
         self.assertEqual({TABLE, MACHINE}, self.found())
 
+    def test_the_watch_of_a_table_of_a_former_run(self):
+        """It is read before anybody wants it, and then in place."""
+        self.create(self.backend, *ALL)
+        woken, again = queue.SimpleQueue(), egress_nft.EgressNftBackend(
+            self.conf)
+        self.addCleanup(again.close)
+        again.attach(backends.Context(
+            wake=lambda by, stale: woken.put(stale)))
+        self.assertNotEqual([], again.read(frozenset()))
+        nft(f'delete table ip {egress.TABLE}')
+        self.assertEqual((notices.EGRESS_NFT,), woken.get(timeout=10))
+
 
 class NodeTest(base.EgressTestCase):
 

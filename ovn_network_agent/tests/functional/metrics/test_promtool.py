@@ -123,6 +123,12 @@ CASES = {
     'StaleCleanupFailed': (counter('stale_chassis_cleanup_total',
                                    result='error'), 8, 60,
                            {'result': 'error'}),
+    'EgressUnassigned': (
+        gauge('egress_ip_places', 1, 0, state='unassigned'), 21, 40,
+        {'instance': None, 'job': None}),
+    'EgressNodeUnreachable': (
+        gauge('egress_chassis_reachable', 0, 1, chassis='c1'), 8, 30,
+        {'chassis': 'c1', 'instance': None, 'job': None}),
     'VIPNowhere': (gauge('vip_announced', 0, 1, address='192.0.2.1'), 8, 30,
                    {'address': '192.0.2.1', 'instance': None, 'job': None}),
     'VIPDown': (gauge('vips', 1, 0, state='down'), 8, 30,
@@ -220,7 +226,9 @@ class PromtoolTest(base.BaseTestCase):
                       'vrf_default_route_present': '1x60',
                       'local_routers': '2x60', 'desired_ips': '5x60',
                       'announced_ips': '5x60', 'vip_backends': '2x60',
-                      'vip_backends_alive': '2x60'}.get(metric.name, '0x60')
+                      'vip_backends_alive': '2x60',
+                      'egress_chassis_reachable': '1x60'}.get(
+                          metric.name, '0x60')
             if metric.kind is not declared.Kind.HISTOGRAM:
                 page[metric.name, tuple(
                     (label, (values_ or ('x',))[0]) for label, values_

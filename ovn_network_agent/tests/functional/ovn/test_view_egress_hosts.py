@@ -107,6 +107,13 @@ class EgressHostsTest(base.OvsdbTestCase):
         waiting.wait_until('another address', lambda: len(
             eyes.look().node.links[0].addresses) == 2)
 
+    def test_the_first_view_has_the_routes(self):
+        """Else an agent that starts would remove those that are in use."""
+        self.add()
+        link, = self.watching('egress_ip').look().node.links
+        self.assertEqual({'0.0.0.0/0': '203.0.113.1', '203.0.113.0/24': ''},
+                         dict(link.routes))
+
     def test_the_label(self):
         eyes = self.watching('egress_ip')
         for text, wanted in (('true', True), ('True', True), ('no', False)):

@@ -32,6 +32,7 @@ TABLES = ('NAT', 'Logical_Router_Policy', 'Address_Set')
 class EgressTestCase(services.ServiceTestCase):
 
     drivers = {NAME: egress_ip.EgressIpDriver}
+    names = (NAME,)
     real = {'egress': egress.EgressBackend}
 
     def setUp(self):
@@ -60,7 +61,8 @@ class EgressTestCase(services.ServiceTestCase):
         os.rename(self.path + '.new', self.path)
 
     def agent(self, **options):
-        return super().agent(drivers=[NAME], egress_ip__file=self.path,
+        return super().agent(drivers=[*self.names],
+                             egress_ip__file=self.path,
                              **options)
 
     def ours(self):

@@ -342,6 +342,10 @@ class HostTest(egress.EgressTestCase):
         self.become((*row, '203.0.113.51', cloud.OTHER),
                     (*more, '203.0.113.51', cloud.OTHER))
         self.well(agent)
+        # Machines that come and rows that stay are none.
+        counted, = (backend.counts for backend in
+                    agent._reconciler.backends.all if backend.counts)
+        self.assertEqual({'egress_ip_failovers_total': 1}, counted)
         self.publish(cloud.OTHER, None)
         self.become()
         self.degraded(agent, 'offers no networks')

@@ -25,3 +25,17 @@ class NetworkPeerTest(base.ConfTestCase):
         for drivers, priority in (('network_peer', 501), ('fip_route', 1)):
             self.assertEqual([], validate.problems(self.load(text.format(
                 drivers, priority))))
+
+    def test_egress_addresses_come_behind_what_drops(self):
+        text = ('[DEFAULT]\ndrivers = {}\n[egress_ip]\npolicy_priority = {}'
+                '\n[network_peer]\ndrop_priority = 200\n')
+        both = 'network_peer,egress_ip'
+        for priority in (200, 600):
+            found, = validate.problems(self.load(text.format(both, priority)))
+            self.assertIn(f'[egress_ip] policy_priority = {priority}', found)
+            self.assertIn('drop_priority is 200', found)
+            self.assertIn('choose a number below it', found)
+        for drivers, priority in ((both, 199), ('network_peer', 600),
+                                  ('egress_ip', 600)):
+            self.assertEqual([], validate.problems(self.load(text.format(
+                drivers, priority))))

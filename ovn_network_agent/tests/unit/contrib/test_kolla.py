@@ -274,6 +274,14 @@ class ConfigurationTest(base.BaseTestCase):
         self.assertIn('peers_file = /etc/ovn-network-agent/'
                       'network-peers.yaml\n', text)
 
+    def test_egress_ips(self):
+        role = kolla.Role(ovn_network_agent_egress_ips={'any': []})
+        text = role.file('ovn-network-agent.conf.j2')
+        done = self.validated(text)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn('[egress_ip]\nfile = /etc/ovn-network-agent/'
+                      'egress-ips.yaml\n', text)
+
     def test_the_validator_would_notice(self):
         text = kolla.Role().file('ovn-network-agent.conf.j2')
         done = self.validated(text + '[frr]\nno_such_option = 1\n')

@@ -86,6 +86,16 @@ class EgressHostTest(base.BaseTestCase):
         out, = (each for each in self.wanted(host())
                 if each.stage is resources.Stage.RULE and each.src)
         self.assertCountEqual(guards, out.requires)
+        # Nobody answers at the address from its first moment on.
+        self.assertEqual((found['egress_held'].ref,),
+                         found['egress_address'].requires)
+
+    def test_answers_find_their_way_while_there_are_connections(self):
+        back, = (each for each in self.wanted(host())
+                 if isinstance(each, resources.Rule) and each.dst)
+        source, = (each for each in self.wanted(host())
+                   if isinstance(each, resources.EgressSource))
+        self.assertIn(back.ref, source.requires)
 
     def test_ipv6_in_a_vrf(self):
         link = model.Link('eth1', 7, 10, 'vrf-provider', LINK.addresses,

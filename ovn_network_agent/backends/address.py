@@ -43,6 +43,11 @@ class AddressBackend(kernel.KernelBackend):
     # With its last address a device loses its routes and neighbours.
     invalidates = ('neighbour', 'route')
 
+    def __init__(self, conf):
+        super().__init__(conf)
+        # The keys of egress addresses that were set here.
+        self._egress = set()
+
     def read(self, known):
         """Read the marked addresses, and the wanted ones without a mark.
 
@@ -80,15 +85,20 @@ class AddressBackend(kernel.KernelBackend):
         (EBUSY) is :class:`base.Kept`, but for a VIP that is a failure.
         """
         wanted = delta.wanted
+        # Before OVN was seen, one of a former run was read as another kind,
+        # and that one is not there any more.
+        self._egress -= {r.key for r in delta.delete if _is_egress(r)}
+        self._egress |= {r.key for r in wanted if _is_egress(r)}
         vips = [r for r in delta.delete
                 if r.kind == resources.VipAddress.kind]
-        others = [r for r in delta.delete if r not in vips]
+        others = [r for r in delta.delete
+                  if r not in vips and r.key not in self._egress]
         failures = kernel.refused(netlink.set_addresses, wanted,
                                   [list(r.key) for r in wanted])
         for each in wanted:
             own, _slash, _length = each.address.partition('/')
-            if (isinstance(each, resources.EgressAddress) and
-                    each.ref not in failures and ':' not in own):
+            if (_is_egress(each) and each.ref not in failures and
+                    ':' not in own):
                 arp_notice.tell(each.dev, own)
         return {
             **failures,
@@ -98,3 +108,7 @@ class AddressBackend(kernel.KernelBackend):
             **kernel.refused(netlink.delete_addresses, others,
                              [list(r.key) for r in others],
                              kept=(errno.EBUSY,))}
+
+
+def _is_egress(resource):
+    return isinstance(resource, resources.EgressAddress)

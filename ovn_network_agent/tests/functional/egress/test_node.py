@@ -197,6 +197,23 @@ class NodeTest(base.EgressTestCase):
         self.run_pass()
         self.assertEqual(before, self.node())
 
+    def test_a_restart_leaves_the_address(self):
+        """The first reading is before OVN has said what is wanted."""
+        self.run_pass(self.host(), self.host(6))
+        self.agent()
+        backend, = (each for each in self.backends if each.name == 'address')
+        key = 'out0', f'{base.EGRESS[4]}/32'
+        read = resources.Address(*key)
+        self.assertIn(read, backend.read(frozenset()))
+        wanted = resources.EgressAddress(*key)
+        for delta, there in (
+                (resources.Delta(create=(wanted,)), True),
+                (resources.Delta(delete=(read,)), True),
+                (resources.Delta(delete=(wanted,)), False)):
+            self.assertEqual({}, backend.apply(delta))
+            self.assertIs(there, base.EGRESS[4] in self.ip(
+                '-4 address show dev out0'), delta)
+
     def test_an_agent_without_the_driver_removes_all(self):
         before = self.node()
         self.run_pass(self.host(), self.host(6))

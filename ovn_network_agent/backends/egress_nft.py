@@ -41,8 +41,7 @@ class EgressNftBackend(base.Backend):
 
     name = 'egress_nft'
     system = 'nftables'
-    # What comes and goes after it, the ways of packets, waits for it.
-    patience = 1.0
+    patience = 0.1
     kinds = (resources.EgressTable, resources.EgressMachine,
              resources.EgressSource, resources.EgressHeld)
     doubted_by = (notices.EGRESS_NFT,)

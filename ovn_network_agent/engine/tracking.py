@@ -175,6 +175,9 @@ class Tracker:
         """Desire a resource, in place of another one with the same key."""
         ref = resource.ref
         self._desired[ref.kind][ref.key] = resource
+        if self._actual[ref.kind].get(ref.key) == resource:
+            # As in resync(): what was read before lacks its prerequisites.
+            self._actual[ref.kind][ref.key] = resource
         self._touch(ref)
 
     def unwant(self, ref: resources.Ref) -> None:

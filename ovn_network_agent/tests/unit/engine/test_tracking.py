@@ -118,6 +118,14 @@ class TrackerTest(base.BaseTestCase):
         self.assertEqual((RULE.ref,),
                          self.tracker.existing(ROUTE.ref).requires)
 
+    def test_what_was_read_before_gets_its_prerequisites(self):
+        """As after a start, when OVN is loaded after the first reading."""
+        self.tracker.resync([ROUTE.kind], [dataclasses.replace(
+            ROUTE, requires=())])
+        self.tracker.want(dataclasses.replace(ROUTE, requires=(RULE.ref,)))
+        self.assertEqual((RULE.ref,),
+                         self.tracker.existing(ROUTE.ref).requires)
+
     def test_resync_leaves_other_kinds_alone(self):
         self.tracker.found(RULE)
         self.tracker.resync(['kernel_route'], [])

@@ -26,6 +26,8 @@ from ovn_network_agent.ovsdb import lock
 from ovn_network_agent.ovsdb import lock_state
 
 _PATIENCE = 3.0
+# A peering has some twenty rows, and takes 20 ms of the processor.
+_AT_ONCE = 100
 
 
 def lock_name(driver):
@@ -93,7 +95,7 @@ class Backend(nb_writer.Writer):
                  else self.lock.ask(_PATIENCE))
         if state is lock_state.State.HELD:
             try:
-                return super().apply(delta)
+                return self._in_parts(delta)
             except base.BackendError:
                 # Another agent may reach a server that this one does not.
                 self.lock.pass_on()
@@ -103,6 +105,21 @@ class Backend(nb_writer.Writer):
         why = base.LeftToAnother(
             'the agent that has the lock of OVN_Northbound writes it')
         return {resource.ref: why for _verb, resource in delta.steps}
+
+    def _in_parts(self, delta):
+        """Write all changes, at most :data:`_AT_ONCE` in a transaction.
+
+        Each resource is whole by itself, and a transaction of too many would
+        never end within ``[ovn] transaction_timeout``.
+        """
+        failures = {}
+        for start in range(0, len(delta), _AT_ONCE):
+            kinds, end = [], start + _AT_ONCE
+            for part in (delta.create, delta.update, delta.delete):
+                kinds.append(part[max(start, 0):max(end, 0)])
+                start, end = start - len(part), end - len(part)
+            failures.update(super().apply(base.Delta(*kinds)))
+        return failures
 
     def taken_over(self, lost):
         """See :meth:`base.Backend.taken_over`: the writer restores it."""

@@ -23,7 +23,6 @@ import pwd
 import shutil
 import signal
 import socket
-import stat
 import subprocess
 import tempfile
 
@@ -100,10 +99,14 @@ class Daemons:
                 f'--config_dir {self.rundir}')
 
     def write_vtysh(self, script):
-        """Put a script in the place of vtysh."""
-        self._write('bin/vtysh', script)
-        os.chmod(os.path.join(self.bindir, 'vtysh'),
-                 stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP)
+        """Put a script in the place of vtysh.
+
+        Another process writes it: a child that a thread of this one forks
+        meanwhile would have it open, and nobody could run it (ETXTBSY).
+        """
+        subprocess.run(['install', '-m', '0750', '/dev/stdin',
+                        os.path.join(self.bindir, 'vtysh')],
+                       input=script, text=True, check=True)
 
     def restore_vtysh(self):
         """Take the script away again."""

@@ -55,8 +55,8 @@ class TestEgressIp(dry_runs.DryRuns, egress_faults.Faults,
         finally:
             self.cloud.neutron.remove_fips(self.alpha, [fip])
         self.wait_leaves(self.here, plan.CLIENT, egressed.WEB)
-        # An answer under way to an address that is withdrawn comes back out of
-        # OVN, and leaves by the default route: so it is with floating IPs, too.
+        # An answer under way to an address that is withdrawn comes back out
+        # of OVN, and leaves by the default route, as with any floating IP.
         type(self).expected_leaks = self.cloud.sink.leaked()
 
     def test_a_machine_joins_and_leaves(self):

@@ -97,6 +97,11 @@ class Ipv6TrafficTest(base.CrashTestCase):
                     ('in', self.client, DELTA), ('out', delta, CLIENT),
                     ('hairpin', delta, EPSILON))}
 
+    def lost(self):
+        """Why questions have no answer, by path."""
+        return {name: probe.why for name, probe in self.traffic().items()
+                if probe.end()[1]}
+
     def learned(self):
         return self.host.neighbour.ask('bgpd', 'show bgp ipv6 unicast json')
 
@@ -104,9 +109,8 @@ class Ipv6TrafficTest(base.CrashTestCase):
         for fip in (DELTA, EPSILON):
             self.patiently(lambda fip=fip: f'"{fip}/128"' in self.learned(),
                            self.learned)
-        self.patiently(lambda: not any(
-            lost for _sent, lost in [
-                probe.end() for probe in self.traffic().values()]), self.log)
+        self.patiently(lambda: not self.lost(), lambda: (
+            f'{self.lost()} {self.log()}'))
         traffic = self.traffic()
         self.cloud.add_nat('delta', LATER)
         self.patiently(lambda: f'"{LATER}/128"' in self.learned(), self.log)

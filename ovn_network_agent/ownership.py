@@ -245,6 +245,9 @@ NFT_LOADED = 'loaded'
 # policy rules that match them.
 MARK_FORWARD = MARKS.claim(0x100, 'port_forward: to a destination')
 MARK_REPLY = MARKS.claim(0x200, 'port_forward: back')
+# Of connections that the node translates to an egress address, and of their
+# answers.
+MARK_EGRESS = MARKS.claim(0x400, 'egress_ip')
 # The guard is directly behind PRIORITY_REPLY, so that no other rule comes in
 # between.
 FORWARD_PRIORITIES = RULE_PRIORITIES.claim(range(150, 153), 'port_forward')

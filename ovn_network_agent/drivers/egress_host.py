@@ -33,23 +33,45 @@ from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import segments
 from ovn_network_agent.nft import egress
 
+_MARK = (ownership.MARK_EGRESS, ownership.MARK_EGRESS)
 # The OTHER_OPTIONS of the driver.
 OPTIONS = ('veth_leak.veth_leak_enabled',)
 
 
 def of_node(node: model.Node) -> base.Wanted:
-    """What this node says in NB about its links, while it may translate.
+    """What answers need, and what this node says in NB about its links.
 
+    It says so while it may translate.
     Also while it drains: its rows have to stay until the gateways are gone.
     Meanwhile OVN would translate connections to the address of the router, and
     go on with that after the move.
     """
+    for version in {networks.family(address) for link in node.links
+                    for address in link.addresses}:
+        yield from _answers(version)
     if node.egress and node.phase in (model.Phase.RUNNING,
                                       model.Phase.DRAINING):
         addresses = tuple(sorted(address for link in node.links
                                  for address in link.addresses))
         if addresses and node.chassis:
             yield resources.EgressNetworks(node.chassis, addresses)
+
+
+def _answers(version: int) -> Iterator[resources.Resource]:
+    """The way of answers to machines, which nftables marks.
+
+    It does not go by machines: an answer to one that leaves here no longer is
+    dropped, and does not take the default route of the node.
+    """
+    family = egress.FAMILIES[version]
+    yield resources.EgressTable(family, egress.digest(family))
+    drop = resources.EgressDrop(
+        ownership.EGRESS_DROP, resources.BLACKHOLE, fwmark=_MARK,
+        ipv6=version == 6 or None)
+    yield drop
+    yield resources.Rule(
+        ownership.EGRESS_BACK, ownership.EGRESS_BACK_TABLE, fwmark=_MARK,
+        ipv6=version == 6 or None, requires=(drop.ref,))
 
 
 def of_gateway(settings: typing.Any, ports: Iterable[
@@ -94,7 +116,7 @@ def of_machine(settings: typing.Any, host: model.EgressHost,
             f'machines of router {host.called} do not leave ({{some}}): '
             f'{why}', router=host.router, addresses=(host.machine,))
         return
-    back = tuple(_way_back(host, machine, link, device))
+    back = tuple(_way_back(host, machine, device))
     yield from _way_out(host, machine, link, device, back[-1].ref)
     yield from back
 
@@ -144,15 +166,13 @@ def _way_out(host: model.EgressHost, machine: str, link: model.Link,
     table = ownership.EGRESS_TABLES[link.index]
     family = egress.family(host.machine)
     version = iptext.address(host.machine).version
-    nft = resources.EgressTable(family, egress.digest(family))
+    nft, drop, answers = _answers(version)
     guard = resources.EgressMachine(family, host.machine, link.name)
     translation = resources.EgressSource(
         family, host.machine, link.name, host.address,
-        # While the kernel knows connections, answers have to find their way;
-        # it would lead to the default gateway of the node.
-        requires=(nft.ref, guard.ref, back))
+        requires=(nft.ref, guard.ref, back, drop.ref, answers.ref))
     held = resources.EgressHeld(family, host.address)
-    yield from (nft, guard, translation, held)
+    yield from (guard, translation, held)
     yield resources.EgressAddress(
         link.name, str(iptext.network(host.address)), requires=(held.ref,))
     if version == 4:
@@ -168,15 +188,11 @@ def _way_out(host: model.EgressHost, machine: str, link: model.Link,
         requires=(nft.ref, guard.ref, held.ref, _drop(machine, device).ref))
 
 
-def _way_back(host: model.EgressHost, machine: str, link: model.Link,
+def _way_back(host: model.EgressHost, machine: str,
               device: str) -> Iterator[resources.Resource]:
     # OVN answers a question for the address of a router port only if the
     # asker is in the network of the port, and the device is not.
     gateway = resources.Neighbour(device, host.via, '', lladdr=host.mac)
-    way = resources.EgressRoute(ownership.EGRESS_BACK_TABLE, machine, device,
+    yield gateway
+    yield resources.EgressRoute(ownership.EGRESS_BACK_TABLE, machine, device,
                                 host.via, requires=(gateway.ref,))
-    yield from (gateway, way)
-    # In a VRF, the VRF counts as the device that a packet comes from.
-    yield resources.Rule(
-        ownership.EGRESS_BACK, ownership.EGRESS_BACK_TABLE, dst=machine,
-        iif=link.vrf or link.name, requires=(way.ref,))

@@ -57,9 +57,13 @@ class Listed:
     held: frozenset[str] = frozenset()
 
 
+# By version.
+FAMILIES = {4: 'ip', 6: 'ip6'}
+
+
 def family(address: str) -> str:
     """The family of an address for nft: 'ip' or 'ip6'."""
-    return 'ip6' if ':' in address else 'ip'
+    return FAMILIES[6 if ':' in address else 4]
 
 
 def text(of: str) -> str:
@@ -68,7 +72,7 @@ def text(of: str) -> str:
     :param of: 'ip' or 'ip6'
     """
     address = elements.ADDRESS_TYPES[of]
-    place = f'{of} saddr . oifname'
+    place, mark = f'{of} saddr . oifname', f'{ownership.MARK_EGRESS:#x}'
     return '\n'.join((
         *lines.block('set', ownership.NFT_MACHINES,
                      [f'type {address} . ifname']),
@@ -80,14 +84,19 @@ def text(of: str) -> str:
         *lines.chain('strangers', ('filter', 'input', 'filter'), [[
             f'{of} daddr @{ownership.NFT_HELD} '
             f'meta l4proto != {_ANSWERED[of]} drop']]),
-        # The way back is for answers alone, whose destination is translated
-        # before; what is forwarded to a machine on purpose may pass.
+        # The policy rules of the way back are for answers alone, whose
+        # destination is translated before; what is forwarded to a machine on
+        # purpose may pass.
         *lines.chain('answers', ('filter', 'prerouting', 'dstnat + 10'), [
+            [f'ct direction reply ct mark and {mark} == {mark} '
+             f'meta mark set meta mark or {mark}'],
             ['ct direction reply accept'], ['ct status dnat accept'],
             ['fib daddr type local accept'],
             [f'{of} daddr . iifname @{ownership.NFT_MACHINES} drop']]),
         # Before the chain of port forwarding, which may masquerade.
         *lines.chain('sources', ('nat', 'postrouting', 'srcnat - 1'), [_OWN, [
+            f'{place} @{ownership.NFT_MACHINES} '
+            f'ct mark set ct mark or {mark}'], [
             f'snat {of} to {place} map @{ownership.NFT_ADDRESSES}']]),
         *lines.chain('untranslated', (
             'filter', 'postrouting', 'srcnat + 10'), [_OWN, [

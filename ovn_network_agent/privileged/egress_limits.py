@@ -26,6 +26,9 @@ from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import reach
 
 _BLACKHOLE = 0
+# The rules of answers: priority and table.
+_ANSWERS = ((ownership.EGRESS_BACK, ownership.EGRESS_BACK_TABLE),
+            (ownership.EGRESS_DROP, _BLACKHOLE))
 _SYSCTLS = ('net/ipv4/conf/{}/forwarding', 'net/ipv6/conf/{}/ndisc_notify')
 
 
@@ -59,14 +62,14 @@ class EgressLimits:
 
         :param rule: :class:`netlink.rules.Rule`
         """
-        if not self.loaded or rule.fwmark or rule.suppress is not None or (
-                rule.ipv6 or not rule.iif):
+        if not self.loaded or rule.suppress is not None or (
+                rule.dst is not None):
             return False
-        if rule.priority == ownership.EGRESS_BACK:
-            return (rule.src is None and _is_host(rule.dst) and
-                    rule.table == ownership.EGRESS_BACK_TABLE and
-                    self.is_link(rule.iif, is_segment))
-        if rule.dst is not None or not is_segment(rule.iif):
+        if rule.fwmark:
+            return (rule.src is None and rule.iif is None and
+                    rule.fwmark == (ownership.MARK_EGRESS,) * 2 and
+                    (rule.priority, rule.table) in _ANSWERS)
+        if rule.ipv6 or not rule.iif or not is_segment(rule.iif):
             return False
         if rule.priority == ownership.EGRESS_OUT:
             return (_is_host(rule.src) and

@@ -113,8 +113,8 @@ class ClaimsTest(base.BaseTestCase):
 
     def test_marks_clash_by_their_bits(self):
         marks = copy.deepcopy(ownership.MARKS)
-        self.assertEqual(0xc00, marks.claim(0xc00, 'my_driver'))
-        self.check_taken(marks, 0x401, '0x401', '0xc00 of my_driver')
+        self.assertEqual(0x1800, marks.claim(0x1800, 'my_driver'))
+        self.check_taken(marks, 0x801, '0x801', '0x1800 of my_driver')
 
     def test_a_driver_with_a_number_of_the_agent_is_not_loaded(self):
         folder = self.useFixture(fixtures.TempDir()).path

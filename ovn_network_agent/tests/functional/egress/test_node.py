@@ -191,6 +191,7 @@ class NodeTest(base.EgressTestCase):
         self.reaches(base.MACHINE[4], base.FAR[4])
 
     def test_stale_objects_of_a_former_run_go(self):
+        self.run_pass()
         before = self.node()
         self.run_pass(self.host(), self.host(6))
         self.agent()

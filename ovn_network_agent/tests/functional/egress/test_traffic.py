@@ -200,7 +200,7 @@ END
         self.run_pass(routers=[router])
         self.assertFalse(self.pings(base.MACHINE[4], base.FAR[4]))
         self.assertEqual(0, self.counted('untranslated'))
-        self.assertNotIn(ownership.NFT_EGRESS, self.ruleset())
+        self.assertNotIn(base.MACHINE[4], self.ruleset())
 
     def test_the_stop_keeps_the_drop_of_a_row_that_is_left(self):
         self.run_pass(self.host())
@@ -209,11 +209,26 @@ END
         self.assertFalse(self.pings(base.MACHINE[4], base.FAR[4]))
         self.assertEqual(0, self.counted('untranslated'))
         self.assertEqual([ownership.EGRESS_DROP], self.priorities())
-        # The next start finds it.
+        # The next start finds it; what is left are the rules of answers.
         self.agent()
         self.run_pass()
-        self.assertEqual([], self.priorities())
+        self.assertEqual([ownership.EGRESS_BACK, ownership.EGRESS_DROP],
+                         self.priorities())
+        self.assertNotIn(base.MACHINE[4], self.ip('rule'))
         self.assertNotIn(base.EGRESS[4], self.ip('address'))
+
+    def test_answers_to_a_machine_that_has_gone(self):
+        """They are dropped, also while the kernel knows the connection."""
+        for family in (4, 6):
+            self.run_pass(self.host(family))
+            self.assertIn('dev br-ex', self.way_of_answers(family).stdout)
+            self.run_pass()
+            self.assertNotEqual(0, self.way_of_answers(family).returncode)
+
+    def way_of_answers(self, family):
+        return subprocess.run(
+            ['ip', 'route', 'get', base.MACHINE[family], 'mark',
+             str(ownership.MARK_EGRESS)], text=True, capture_output=True)
 
     def priorities(self):
         return [each['priority'] for each in self.shown('rule show')

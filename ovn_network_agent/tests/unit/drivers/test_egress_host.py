@@ -62,7 +62,7 @@ class EgressHostTest(base.BaseTestCase):
     def test_ipv4(self):
         found = self.wanted(host())
         self.assertEqual([
-            drop(), resources.EgressTable('ip', egress.digest('ip')),
+            drop(),
             resources.EgressMachine('ip', MACHINE, 'eth1'),
             resources.EgressSource('ip', MACHINE, 'eth1', EGRESS),
             resources.EgressHeld('ip', EGRESS),
@@ -74,15 +74,16 @@ class EgressHostTest(base.BaseTestCase):
                            iif='br-ex.7'),
             resources.Neighbour('br-ex.7', VIA, '',
                                 lladdr='fa:16:3e:00:00:01'),
-            resources.EgressRoute(WAY_BACK, MACHINE + '/32', 'br-ex.7', VIA),
-            resources.Rule(ownership.EGRESS_BACK, WAY_BACK,
-                           dst=MACHINE + '/32', iif='eth1')], found)
+            resources.EgressRoute(WAY_BACK, MACHINE + '/32', 'br-ex.7', VIA)],
+            found)
 
     def test_what_drops_is_first_and_last(self):
         found = {each.kind: each for each in self.wanted(host())}
         guards = [each.ref for each in found.values()
                   if each.stage is resources.Stage.GUARD]
-        self.assertEqual(4, len(guards))
+        self.assertEqual(3, len(guards))
+        guards += [each.ref for each in self.answers()
+                   if each.ref == resources.Ref('egress_table', ('ip',))]
         out, = (each for each in self.wanted(host())
                 if each.stage is resources.Stage.RULE and each.src)
         self.assertCountEqual(guards, out.requires)
@@ -90,12 +91,35 @@ class EgressHostTest(base.BaseTestCase):
         self.assertEqual((found['egress_held'].ref,),
                          found['egress_address'].requires)
 
+    def answers(self):
+        """What answers need on a node with the link."""
+        return [each for each in self.wanted()
+                if not isinstance(each, resources.EgressNetworks)]
+
+    def entries(self, **values):
+        return [each for each in self.wanted(**values)
+                if isinstance(each, resources.EgressNetworks)]
+
     def test_answers_find_their_way_while_there_are_connections(self):
-        back, = (each for each in self.wanted(host())
-                 if isinstance(each, resources.Rule) and each.dst)
+        """Those to a machine that leaves here no longer are dropped."""
+        mark = (ownership.MARK_EGRESS, ownership.MARK_EGRESS)
+        wanted = []
+        for family, ipv6 in (('ip', None), ('ip6', True)):
+            wanted += [
+                resources.EgressTable(family, egress.digest(family)),
+                resources.EgressDrop(ownership.EGRESS_DROP,
+                                     resources.BLACKHOLE, fwmark=mark,
+                                     ipv6=ipv6),
+                resources.Rule(ownership.EGRESS_BACK, WAY_BACK, fwmark=mark,
+                               ipv6=ipv6)]
+        self.assertCountEqual(wanted, self.answers())
         source, = (each for each in self.wanted(host())
                    if isinstance(each, resources.EgressSource))
-        self.assertIn(back.ref, source.requires)
+        self.assertLess({each.ref for each in wanted[:3]},
+                        {*source.requires})
+        self.assertEqual((wanted[1].ref,), next(
+            each for each in self.answers()
+            if each.ref == wanted[2].ref).requires)
 
     def test_ipv6_in_a_vrf(self):
         link = model.Link('eth1', 7, 10, 'vrf-provider', LINK.addresses,
@@ -103,10 +127,6 @@ class EgressHostTest(base.BaseTestCase):
         found = self.wanted(host(
             address='2001:db8:7::77', machine='fd01::9', via='2001:db8:5::1'),
             (link,))
-        self.assertEqual(
-            ['vrf-provider'], [each.iif for each in found
-                               if isinstance(each, resources.Rule) and
-                               each.dst])
         self.assertEqual(
             [(TABLE, '2001:db8:8::/64'), (WAY_BACK, 'fd01::9/128')],
             [each.key for each in found
@@ -150,18 +170,19 @@ class EgressHostTest(base.BaseTestCase):
 
     def test_the_entry_in_nb(self):
         wanted = [resources.EgressNetworks(world.CHASSIS, LINK.addresses)]
-        self.assertEqual(wanted, self.wanted())
+        self.assertEqual(wanted, self.entries())
         for values in ({'drains': frozenset(['r-1'])},
                        {'drains': frozenset([model.ALL])},
                        {'phase': model.Phase.DRAINING}):
-            self.assertEqual(wanted, self.wanted(**values), values)
+            self.assertEqual(wanted, self.entries(**values), values)
         for values in ({'phase': model.Phase.STOPPED},
                        {'phase': model.Phase.RESTORING, 'chassis': ''},
                        {'links': ()}):
-            self.assertEqual([], self.wanted(**values), values)
+            self.assertEqual([], self.entries(**values), values)
+        # Without the label.
         driver = world.driver('egress_ip', world.conf(drivers=['egress_ip']))
         node = world.node(links=(LINK,))
-        self.assertEqual([], list(driver.resources(node, node)))
+        self.assertNotIn(wanted[0], list(driver.resources(node, node)))
 
     def test_without_a_leak_tenants_are_kept_in(self):
         router = world.router(nats=(world.fip(

@@ -26,6 +26,7 @@ TABLE, WAY_BACK = ownership.EGRESS_TABLES[1], ownership.EGRESS_BACK_TABLE
 MACHINE = '10.0.1.9/32'
 # The device with the index 1.
 LINK = 'lo'
+MARK = (ownership.MARK_EGRESS, ownership.MARK_EGRESS)
 
 
 def rule(priority, table, src=None, dst=None, iif=None, fwmark=None,
@@ -42,8 +43,8 @@ class EgressLimitsTest(base.BaseTestCase):
 
     def calls(self, within):
         """What the driver needs: (function, arguments)."""
-        for each in (rule(BACK, WAY_BACK, dst=MACHINE, iif='eth1'),
-                     rule(BACK, WAY_BACK, dst='fd01::9/128', iif='vrf-x'),
+        for each in (rule(BACK, WAY_BACK, fwmark=MARK),
+                     rule(DROP, 0, fwmark=MARK),
                      rule(OUT, TABLE, src=MACHINE, iif='br-ex'),
                      rule(OUT, TABLE, src='fd01::9/128', iif='br-ex.7'),
                      rule(DROP, 0, src=MACHINE, iif='br-ex'),
@@ -71,11 +72,13 @@ class EgressLimitsTest(base.BaseTestCase):
     def test_nothing_else(self):
         within = self.limits(port_forward__port_forward_dev='loopback1')
         calls = [(within.check_rule, (each,)) for each in (
-            rule(BACK, WAY_BACK, dst='10.0.1.0/24', iif='eth1'),
-            rule(BACK, WAY_BACK, dst=MACHINE, iif='br-ex'),
-            rule(BACK, WAY_BACK, dst=MACHINE),
-            rule(BACK, 254, dst=MACHINE, iif='eth1'),
-            rule(BACK, WAY_BACK, src=MACHINE, dst=MACHINE, iif='eth1'),
+            rule(BACK, WAY_BACK, dst=MACHINE, iif='eth1'),
+            rule(BACK, WAY_BACK, fwmark=(0x200, 0x200)),
+            rule(BACK, WAY_BACK, fwmark=MARK, iif='eth1'),
+            rule(BACK, WAY_BACK, fwmark=MARK, src=MACHINE),
+            rule(BACK, 254, fwmark=MARK),
+            rule(OUT, WAY_BACK, fwmark=MARK),
+            rule(DROP, TABLE, fwmark=MARK),
             rule(OUT, TABLE, src='10.0.1.0/24', iif='br-ex'),
             rule(OUT, TABLE, src=MACHINE, iif='eth1'),
             rule(OUT, TABLE, src=MACHINE),

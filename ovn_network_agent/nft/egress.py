@@ -99,7 +99,10 @@ def text(of: str) -> str:
             f'ct mark set ct mark or {mark}'], [
             f'snat {of} to {place} map @{ownership.NFT_ADDRESSES}']]),
         *lines.chain('untranslated', (
-            'filter', 'postrouting', 'srcnat + 10'), [_OWN, [
+            'filter', 'postrouting', 'srcnat + 10'), [[
+                # A tunnel would go by it, too.
+                f'meta mark and {mark} == {mark} '
+                f'meta mark set meta mark xor {mark}'], _OWN, [
                 f'{place} @{ownership.NFT_MACHINES} drop']]))) + '\n'
 
 

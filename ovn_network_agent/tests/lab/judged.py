@@ -17,7 +17,7 @@ import subprocess
 
 from lab import plan
 
-_TENANTS = f'src net 192.168.0.0/16 or src net {plan.TENANTS6}'
+_TENANTS = f'net 192.168.0.0/16 or net {plan.TENANTS6}'
 _RULES = """
 table inet heard {
     set v4 { type ipv4_addr; flags dynamic; size 64; }
@@ -50,7 +50,7 @@ def heard(node):
 
 
 class Judge:
-    """Captures what is from a tenant's address, outside of the cloud.
+    """Captures what is from or to a tenant's address, outside of the cloud.
 
     :param places: of (Node, device)
     """

@@ -271,8 +271,8 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
                 {'tls-files', 'file-access', 'helper-commands',
                  'network-managers', 'neighbour-tables',
                  'local-destinations', 'ct-zone', 'provider-machines',
-                 'tenant-networks', 'peerings', 'egress-probe', *_OF_IPV6,
-                 *_OF_EVPN},
+                 'tenant-networks', 'peerings', 'egress', 'egress-probe',
+                 *_OF_IPV6, *_OF_EVPN},
                 set(found), found)
             self.assertEqual({'NOT CHECKED'}, {
                 one['verdict'] for those in found.values() for one in those})

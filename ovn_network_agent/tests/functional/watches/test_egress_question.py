@@ -33,7 +33,9 @@ from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.watches import many_agents
 from ovn_network_agent.watches import egress_question
 
-PORT = 6643
+# Of this process alone, because some agents listen at all addresses; below
+# the ports that the kernel chooses.
+PORT = 20000 + os.getpid() % 10000
 MANY = 300
 NAME = 'gw1'
 _TEXT = 'text/plain; charset=utf-8'

@@ -74,10 +74,8 @@ class Removals:
         announcements = self._waited_for({
             r.subject: r.kind for r in deletes
             if r.stage is resources.Stage.ANNOUNCE})
-        # Not for each floating IP; the way back to a machine has one, too.
         needed = self._needed() if any(
-            r.subject is None or r.stage is resources.Stage.RULE
-            for r in deletes) else set()
+            r.subject is None for r in deletes) else set()
         return [r for r in deletes if r.ref not in needed and self._may_go(
             r, places.get(r.place), announcements.get(r.subject))]
 

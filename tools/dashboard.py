@@ -212,7 +212,7 @@ def main(argv=None):
         print(e, file=sys.stderr)
         return 2
     if args.write:
-        args.write.write_text(charts.svg(found, window.start, window.end))
+        charts.write(found, window.start, window.end, args.write)
     return report(found)
 
 

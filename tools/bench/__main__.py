@@ -15,7 +15,6 @@ from tools.bench import facts
 from tools.bench import growth
 from tools.bench import page
 from tools.bench import peer
-from tools.bench import plot
 from tools.bench import results
 from tools.bench import scenarios
 from tools.bench import subjects
@@ -154,6 +153,7 @@ def _table(given):
 
 
 def _plot(given):
+    from tools.bench import plot  # matplotlib takes a second
     for path in plot.write(results.read(given.json), given.to):
         print(path)
     return 0

@@ -3,16 +3,17 @@
 
 """Latency against the number of floating IPs, as pictures (SVG).
 
-Both axes are logarithmic; 0 floating IPs stand at the left edge, before a gap.
+Both axes are logarithmic, but for 0 floating IPs at the left edge.
 """
 
-import html
-import math
+import json
 import os
 
-from tools import drawing
+import matplotlib
+from matplotlib import figure
+from matplotlib import ticker
+
 from tools.bench import results
-from tools.bench import table
 from tools.bench import worlds
 
 # Events that have a picture, by the name of its file.
@@ -24,11 +25,6 @@ _COLOURS = {'ours kernel': '#0072b2', 'ours static': '#d55e00',
             'floor kernel': '#56b4e9', 'floor static': '#e69f00',
             'peer': '#5a5a5a'}
 _OTHER = '#cc79a7'
-_WIDTH, _HEIGHT = 640, 400
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 620, 40, 340
-_GRID, _FAINT = '#e2e8f0', '#718096'
-# Where 0 floating IPs are drawn.
-_NONE = 10
 
 
 def write(document, directory):
@@ -44,8 +40,7 @@ def write(document, directory):
         if not curves:
             continue
         path = os.path.join(directory, f'speed-{name}.svg')
-        with open(path, 'w') as opened:
-            opened.write(svg(what, curves))
+        draw(what, curves, path)
         paths.append(path)
     return paths
 
@@ -66,85 +61,27 @@ def points(document, what):
     return {name: sorted(some) for name, some in sorted(found.items())}
 
 
-def svg(title, curves):
-    """A picture.
+@matplotlib.rc_context({'svg.fonttype': 'none', 'svg.hashsalt': 'speed'})
+def draw(title, curves, path):
+    """Write a picture, whose description has the curves as JSON.
 
     :param curves: see :func:`points`
-    :returns: text
     """
+    drawn = figure.Figure((7, 4.4), layout='constrained')
+    axes = drawn.subplots()
+    for name, some in curves.items():
+        axes.plot(*zip(*some), marker='o', markersize=4, label=name,
+                  color=_COLOURS.get(name, _OTHER))
     sizes = sorted({size for some in curves.values() for size, _ms in some})
-    times = [ms for some in curves.values() for _size, ms in some]
-    low = 10 ** math.floor(math.log10(min(times)))
-    high = 10 ** math.ceil(math.log10(max(times)))
-    if low == high:
-        high *= 10
-    place = _Place(sizes, low, high)
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" '
-        f'viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" '
-        f'height="{_HEIGHT}" role="img" font-family="{drawing.FONT}">',
-        f'<title>{html.escape(title)}, milliseconds by the number of '
-        'floating IPs</title>',
-        f'<rect width="{_WIDTH}" height="{_HEIGHT}" '
-        f'fill="{drawing.BACKGROUND}"/>',
-        _text(_LEFT, 22, f'{title}: milliseconds, by the number of floating '
-              'IPs present', size=13, bold=True),
-        *_axes(place, sizes, low, high)]
-    for number, (name, some) in enumerate(curves.items()):
-        lines += _curve(place, number, name, some)
-    return '\n'.join([*lines, '</svg>', ''])
-
-
-class _Place:
-    """Where a size and a time are in the picture."""
-
-    def __init__(self, sizes, low, high):
-        self._sizes = [math.log10(max(size, _NONE))
-                       for size in (sizes[0], sizes[-1])]
-        self._times = [math.log10(low), math.log10(high)]
-
-    def x(self, size):
-        first, last = self._sizes
-        return _LEFT + (_RIGHT - _LEFT) * (
-            math.log10(max(size, _NONE)) - first) / (last - first or 1)
-
-    def y(self, ms):
-        low, high = self._times
-        return _BOTTOM - (_BOTTOM - _TOP) * (
-            math.log10(ms) - low) / (high - low)
-
-
-def _axes(place, sizes, low, high):
-    ms = low
-    while ms <= high * 1.001:
-        y = place.y(ms)
-        yield (f'<path d="M{_LEFT} {y:.1f}H{_RIGHT}" stroke="{_GRID}"/>')
-        yield _text(_LEFT - 6, y + 4, f'{ms:,g}', 'end', _FAINT)
-        ms *= 10
-    for size in sizes:
-        x = place.x(size)
-        yield (f'<path d="M{x:.1f} {_TOP}V{_BOTTOM}" stroke="{_GRID}"/>')
-        yield _text(x, _BOTTOM + 16, f'{size:,d}', 'middle', _FAINT)
-
-
-def _curve(place, number, name, some):
-    colour = _COLOURS.get(name, _OTHER)
-    path = ' '.join(f'{place.x(size):.1f},{place.y(ms):.1f}'
-                    for size, ms in some)
-    yield (f'<polyline points="{path}" fill="none" stroke="{colour}" '
-           'stroke-width="2"/>')
-    for size, ms in some:
-        yield (f'<circle cx="{place.x(size):.1f}" cy="{place.y(ms):.1f}" '
-               f'r="3" fill="{colour}"><title>{html.escape(name)}, '
-               f'{size:,d}: {table.number(ms)} ms</title></circle>')
-    x, y = _LEFT + number % 3 * 180, _BOTTOM + 36 + number // 3 * 16
-    yield f'<rect x="{x}" y="{y - 8}" width="14" height="4" fill="{colour}"/>'
-    yield _text(x + 20, y - 2, name)
-
-
-def _text(x, y, text, anchor='start', colour=drawing.INK, size=11,
-          bold=False):
-    weight = ' font-weight="bold"' if bold else ''
-    return (f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" '
-            f'text-anchor="{anchor}" fill="{colour}"{weight}>'
-            f'{html.escape(text)}</text>')
+    axes.set_xscale('symlog', linthresh=10)
+    axes.set_xticks(sizes, [f'{size:,d}' for size in sizes])
+    axes.set_yscale('log')
+    axes.yaxis.set_major_formatter('{x:,g}')
+    axes.yaxis.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
+    axes.yaxis.set_minor_formatter('{x:,g}')
+    axes.grid(color='#e2e8f0')
+    axes.set_title(f'{title}: milliseconds, by the number of floating IPs '
+                   'present', fontsize='medium')
+    drawn.legend(loc='outside lower center', ncols=3)
+    drawn.savefig(path, metadata={
+        'Date': None, 'Creator': None, 'Description': json.dumps(curves)})

@@ -74,14 +74,17 @@ class SummaryTest(unittest.TestCase):
         self.assertIn('VIOLATION at 0.7 s, oracle gw1: missing: x',
                       summaries.text(summary))
 
-    def test_the_picture_is_xml(self):
+    def test_the_picture_has_losses_and_violations(self):
         summary = made('.' * 90 + 'x' * 10, values.Violation(
-            values.ORACLE, 'gw1', 'missing: <x> & "y"', 100.7))
-        root = ElementTree.fromstring(plot.draw(summary))
-        titles = [one.text for one in root.iter() if
-                  one.tag.endswith('title')]
-        self.assertIn('oracle gw1: missing: <x> & "y"', titles)
-        self.assertIn('1000 ms, 10 lost, 0 excused', titles)
+            values.ORACLE, 'gw1', 'missing: <x> & "$y$"', 100.7))
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, 'plot.svg')
+            plot.write(summary, path)
+            root = ElementTree.parse(path)
+        texts = [one.text for one in root.iter() if one.tag.endswith('}text')]
+        for text in ('oracle gw1: missing: <x> & "$y$"',
+                     *(one['subject'] for one in summary['targets'])):
+            self.assertIn(text, texts)
 
 
 class TablesTest(unittest.TestCase):

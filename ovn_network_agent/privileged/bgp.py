@@ -7,8 +7,10 @@ Each address is one command to zebra, and one to bgpd.  With FRR 8.4 a command
 takes 0.1 ms for any size of the tables.
 """
 
+from collections.abc import Sequence
 import errno
 import hashlib
+import typing
 
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import effect
@@ -23,11 +25,12 @@ _BATCH = 100
 
 
 @privileged.frr.entrypoint
-def read_effect(vrf, prefixes, bgp):
+def read_effect(vrf: str, prefixes: Sequence[str], bgp: bool
+                ) -> list[typing.Any]:
     """Read the state of some host routes in zebra and bgpd.
 
     :param vrf: name of a VRF, '' for the default VRF
-    :param prefixes: list of text such as '198.51.100.10/32'
+    :param prefixes: such as '198.51.100.10/32'
     :param bgp: whether to ask bgpd, too
     :returns: [active, advertised]: dict of prefix to the list of protocols
         ('static', 'kernel') whose route zebra has selected and installed,
@@ -52,7 +55,7 @@ def read_effect(vrf, prefixes, bgp):
 
 
 @privileged.frr.entrypoint
-def read_effect_digest(vrf):
+def read_effect_digest(vrf: str) -> list[typing.Any]:
     """Read a digest of what :func:`read_effect` would say of all routes.
 
     zebra counts its routes and those in use, by protocol, and bgpd lists what
@@ -61,9 +64,9 @@ def read_effect_digest(vrf):
     takes 7 ms of FRR, and the question for each route 650 ms.
 
     :param vrf: name of a VRF, '' for the default VRF
-    :returns: [digest, lines]: text, '' where FRR is asked through vtysh, or
-        lacks a command; number of lines in the lists of bgpd, which is more
-        than the number of routes
+    :returns: [digest, lines]: '' where FRR is asked through vtysh, or lacks a
+        command; number of lines in the lists of bgpd, which is more than the
+        number of routes
     :raises OSError: when a daemon does not answer
     """
     route, table = _of_vrf(vrf)
@@ -84,11 +87,12 @@ def read_effect_digest(vrf):
 
 
 @privileged.frr.entrypoint
-def read_sessions(vrf, daemons, version=4):
+def read_sessions(vrf: str, daemons: Sequence[str], version: int = 4
+                  ) -> list[typing.Any]:
     """Read the daemons that run, and the sessions of BGP.
 
     :param vrf: name of a VRF, '' for the default VRF
-    :param daemons: names of daemons that have to run, bgpd among them
+    :param daemons: those that have to run, bgpd among them
     :param version: 4 or 6, the family of the routes; a session may be of the
         other family
     :returns: [missing, neighbours, heard]: sorted list of the daemons that do
@@ -103,7 +107,7 @@ def read_sessions(vrf, daemons, version=4):
         running = vtysh.read_daemons()
     except ConnectionRefusedError:
         # No daemon runs.
-        running = ()
+        running = []
     missing = sorted({
         vtysh.checked(lines.check_name, name)
         for name in checks.sequence(daemons)}.difference(running))
@@ -118,12 +122,12 @@ def read_sessions(vrf, daemons, version=4):
 
 
 @privileged.frr.entrypoint
-def read_surroundings(vrf, bgp):
+def read_surroundings(vrf: str, bgp: bool) -> dict[str, typing.Any]:
     """Read the prerequisites of announcements.
 
     :param vrf: name of a VRF, '' for the default VRF
     :param bgp: whether to ask bgpd, too
-    :returns: the fields of :class:`frr.effect.Surroundings`, a dict
+    :returns: the fields of :class:`frr.effect.Surroundings`
     :raises OSError: when the state cannot be read in full, or when a daemon
         that is asked does not run
     """
@@ -142,17 +146,16 @@ def read_surroundings(vrf, bgp):
 
 
 @privileged.frr.change
-def soft_refresh(vrf, withdrawn, ipv6):
+def soft_refresh(vrf: str, withdrawn: str, ipv6: bool) -> list[typing.Any]:
     """Make bgpd send its routes to all neighbours of the VRF again.
 
     A refresh before bgpd knows of a withdrawal would send the route again.
 
     :param vrf: name of a VRF, '' for the default VRF
-    :param withdrawn: text such as '198.51.100.10/32', a withdrawn route: no
-        refresh is made while bgpd has this route; '' for none
+    :param withdrawn: a withdrawn prefix: no refresh is made while bgpd has
+        this route; '' for none
     :param ipv6: whether to send the routes of IPv6 as well
-    :returns: [done, said]: whether bgpd was told, and the messages of bgpd,
-        '' without a message
+    :returns: [done, said]: whether bgpd was told, and the messages of bgpd
     :raises OSError: when FRR cannot be asked, or bgpd does not run
     """
     _route, table = _of_vrf(vrf)
@@ -169,7 +172,7 @@ def soft_refresh(vrf, withdrawn, ipv6):
         vtysh.enabled('bgpd', command) for command in commands)))]
 
 
-def _has(question):
+def _has(question: str) -> bool:
     """Whether bgpd has a route of this node."""
     found = effect.Found({}, {})
     try:
@@ -179,19 +182,19 @@ def _has(question):
     return bool(found.advertised)
 
 
-def _in_zebra(vrf, prefix):
+def _in_zebra(vrf: str, prefix: str) -> str:
     """The question to zebra for the route of a host."""
     words = 'ipv6' if ':' in prefix else 'ip'
     return f'show {words} route {_of_vrf(vrf)[0]}{prefix} json'
 
 
-def _in_bgpd(vrf, prefix):
+def _in_bgpd(vrf: str, prefix: str) -> str:
     """The question to bgpd for the route of a host."""
     table = _of_vrf(vrf, 'ipv6' if ':' in prefix else 'ipv4')[1]
     return f'show bgp {table}{prefix} json'
 
 
-def _of_vrf(vrf, family='ipv4'):
+def _of_vrf(vrf: str, family: str = 'ipv4') -> tuple[str, str]:
     """(words for the VRF in a command of zebra, words for bgpd's table)."""
     name = vtysh.check_vrf(vrf)
     of_vrf = f'vrf {name} ' if name else ''

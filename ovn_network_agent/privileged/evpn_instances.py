@@ -7,8 +7,11 @@ The running configuration has passwords, so only what is about VNIs is passed
 on.
 """
 
+from collections.abc import Container
+from collections.abc import Iterable
 import socket
 import time
+import typing
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import privileged
@@ -37,7 +40,7 @@ _EACH_SECOND = 2.5
 
 
 @privileged.frr.entrypoint
-def read():
+def read() -> list[typing.Any]:
     """Read the AS number of the sessions, and the instances of the agent.
 
     :returns: [AS number, 0 without one; list of [VNI, AS number, router ID,
@@ -52,18 +55,19 @@ def read():
 
 
 @privileged.frr.change
-def change(adds, deletes):
+def change(adds: checks.Items, deletes: checks.Items) -> list[typing.Any]:
     """Write instances with their VNIs, then remove others.
 
-    :param adds: list of the fields of :class:`evpn.Wanted`; 0 for the AS
-        number of the instance that has the sessions
-    :param deletes: list of [VNI]
+    :param adds: each the fields of :class:`evpn.Wanted`; 0 for the AS number
+        of the instance that has the sessions
+    :param deletes: each [VNI]
     :returns: as :func:`vtysh.change_static`; what has no mark is not removed
     :raises OSError: as :func:`vtysh.change_static`
     """
     refused, fitting = checks.items(('adds', _wanted, adds),
                                     ('deletes', _unwanted, deletes))
-    steps, gone = [], []
+    steps: list[evpn_steps.Steps] = []
+    gone = []
     lines = _lines() if fitting else []
     underlay, there = _underlay(lines), evpn.read(lines)
     devices = _devices()
@@ -89,24 +93,24 @@ def change(adds, deletes):
 
 
 @privileged.frr.entrypoint
-def read_lacks():
+def read_lacks() -> list[str]:
     """Read what the operator's own BGP instance lacks for VNIs.
 
-    :returns: list of str, each with the lines to add
+    :returns: texts with the lines to add
     :raises OSError: when the configuration cannot be read
     """
     return evpn.lacks(_lines(), limits.current().vrf)
 
 
-def _lines():
+def _lines() -> list[str]:
     return running_configuration.configuration(_DAEMONS, _NEEDED)
 
 
-def _underlay(lines):
+def _underlay(lines: list[str]) -> int:
     return evpn.underlay(lines, limits.current().vrf)
 
 
-def _wanted(*fields):
+def _wanted(*fields: typing.Any) -> evpn.Wanted:
     """Check an item of ``adds``; returns it."""
     wanted = evpn.Wanted(*fields)
     for targets in wanted.imports, wanted.exports:
@@ -116,13 +120,14 @@ def _wanted(*fields):
     return wanted
 
 
-def _unwanted(vni):
+def _unwanted(vni: int) -> evpn.Wanted:
     """Check an item of ``deletes``; returns it."""
     evpn_steps.check_vni(vni)
     return evpn.Wanted(vni, 0, '', '', (), ())
 
 
-def _addition(wanted, underlay, found):
+def _addition(wanted: evpn.Wanted, underlay: int, found: evpn.Found
+              ) -> evpn_steps.Steps:
     """The steps to a wanted instance.
 
     :raises ValueError: see :func:`evpn_steps.added`, and without an AS number
@@ -137,10 +142,10 @@ def _addition(wanted, underlay, found):
     return evpn_steps.added(wanted._replace(asn=wanted.asn or underlay), found)
 
 
-def _removal(unwanted, found, devices):
+def _removal(unwanted: evpn.Wanted, found: evpn.Found, devices: Container[str]
+             ) -> evpn_steps.Steps:
     """The steps of a removal; what has a mark may go in any case.
 
-    :param devices: names of all, see :func:`_removed`
     :raises OSError: when VNIs of FRR are not the agent's
     """
     if not found.ours:
@@ -148,7 +153,8 @@ def _removal(unwanted, found, devices):
     return _removed(unwanted.vni, found, devices)
 
 
-def _removed(vni, found, devices):
+def _removed(vni: int, found: evpn.Found, devices: Container[str]
+             ) -> evpn_steps.Steps:
     """As :func:`evpn_steps.removed`, as far as FRR can do it by now.
 
     FRR 10 lets an empty section of a VRF go after its device, not before.
@@ -158,16 +164,14 @@ def _removed(vni, found, devices):
     return steps._replace(up=[]) if evpn_names.vrf(vni) in devices else steps
 
 
-def _devices():
+def _devices() -> set[str]:
     return {name for _index, name in socket.if_nameindex()}
 
 
-def _remove_left(vnis):
-    """Remove again what FRR did not let go at once.
-
-    :returns: list of messages
-    """
-    said, until = [], time.monotonic() + _PATIENCE
+def _remove_left(vnis: Iterable[int]) -> list[str]:
+    """Remove again what FRR did not let go at once; returns messages."""
+    said: list[str] = []
+    until = time.monotonic() + _PATIENCE
     while vnis:
         there, devices = evpn.read(_lines()), _devices()
         left = [_removed(vni, there[vni], devices)
@@ -179,10 +183,10 @@ def _remove_left(vnis):
     return said
 
 
-def _configured(blocks):
+def _configured(blocks: Iterable[list[str]]) -> str:
     """Pass lines to FRR, if there are any; returns its messages.
 
-    :param blocks: iterable of lists of lines, one for each VNI
+    :param blocks: the lines for each VNI
     """
     full = [block for block in blocks if block]
     at_once = int(_EACH_SECOND * registered.group(options).vtysh_timeout)

@@ -8,6 +8,7 @@ facts.
 """
 
 import errno
+import typing
 
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import output
@@ -17,7 +18,8 @@ from ovn_network_agent.privileged import vtysh
 
 
 @privileged.frr.entrypoint
-def read_setup(vrf, prefix_list, version=4):
+def read_setup(vrf: str, prefix_list: str, version: int = 4
+               ) -> list[typing.Any]:
     """Read the parts of FRR's configuration that the agent needs.
 
     :param vrf: name of a VRF, '' for the default VRF

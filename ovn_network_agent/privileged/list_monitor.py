@@ -13,6 +13,7 @@ So at most :data:`LINES` lines are listed in a second on average, and the
 number of lines in between (:doc:`adr/0020-watches`).
 """
 
+from collections.abc import Callable
 import hashlib
 import math
 import select
@@ -30,6 +31,8 @@ from ovn_network_agent.privileged import vtysh
 CHANGED, FAILED = b'+', b'-'
 #: Most lines a second, on average, that the daemons list.
 LINES = 500
+# By daemon: text that differs after a change, lines of the answer.
+Digests = dict[str, tuple[str, int]]
 _INTERVAL = 1.0
 # The daemons that use the lists.
 _DAEMONS = ('bgpd', 'zebra')
@@ -38,7 +41,7 @@ _PATIENCE = 1.0
 
 
 @privileged.frr.entrypoint
-def subscribe(name, prefix_list):
+def subscribe(name: str, prefix_list: str) -> int:
     """Hand out a socket that gets a notice when a prefix list has changed.
 
     A notice is a letter and a text: the daemons with the change, or the
@@ -55,13 +58,11 @@ def subscribe(name, prefix_list):
     return report(name, Looks(prefix_list))
 
 
-def report(name, looks):
+def report(name: str, looks: 'Looks') -> int:
     """Look from now on, and hand out the socket of :func:`subscribe`.
 
-    This is no entry point.
+    This is no entry point, so the name is checked.
 
-    :param name: checked name of the agent's socket
-    :param looks: :class:`Looks`
     :returns: as :func:`subscribe`
     :raises OSError: as :func:`subscribe`
     """
@@ -80,11 +81,10 @@ def report(name, looks):
     return pid
 
 
-def _run(looks, told):
+def _run(looks: 'Looks', told: socket.socket) -> None:
     """Look once a second until the agent listens no more.
 
-    :param looks: :class:`Looks`
-    :param told: non-blocking socket.socket that gets the notices
+    :param told: non-blocking, gets the notices
     """
     poll = select.poll()
     # The end of the socket pair is reported anyhow.
@@ -100,12 +100,12 @@ def _run(looks, told):
                 _tell(told, CHANGED + ' and '.join(changed).encode())
 
 
-def _until_next():
+def _until_next() -> float:
     """Seconds until the next whole one, when the agent looks around, too."""
     return _INTERVAL - time.monotonic() % _INTERVAL
 
 
-def _tell(told, notice):
+def _tell(told: socket.socket, notice: bytes) -> None:
     try:
         told.send(notice)
     except (BlockingIOError, BrokenPipeError, ConnectionResetError):
@@ -118,21 +118,22 @@ class Looks:
     """The looks at the lists of one name.  This is no entry point.
 
     :param name: checked name of the lists
-    :param read: function as :func:`read_digests`
+    :param read: by default :func:`read_digests`
     """
 
-    def __init__(self, name, read=None):
+    def __init__(self, name: str,
+                 read: Callable[[str, bool], Digests] | None = None) -> None:
         self._name = name
         self._read = read or read_digests
         # From (daemon, whether of all lines) to the digest.
-        self._seen = {}
+        self._seen: dict[tuple[str, bool], str] = {}
         self._until_whole = 0
 
-    def changed(self):
+    def changed(self) -> list[str]:
         """Look once.
 
         :returns: names of the daemons whose list has changed since the former
-            look, a list; all of them at the first look
+            look; all of them at the first look
         :raises OSError: as :func:`read_digests`
         """
         whole = self._until_whole <= 0
@@ -145,14 +146,14 @@ class Looks:
         return [daemon for daemon, (digest, _lines) in found.items()
                 if self._differs(daemon, whole, digest)]
 
-    def _differs(self, daemon, whole, digest):
+    def _differs(self, daemon: str, whole: bool, digest: str) -> bool:
         """Note a digest; the first one of all lines counts as a change."""
         before = self._seen.get((daemon, whole), None if whole else digest)
         self._seen[daemon, whole] = digest
         return before != digest
 
 
-def read_digests(name, whole):
+def read_digests(name: str, whole: bool) -> Digests:
     """Read a digest of the prefix lists of a name, without a process.
 
     This is no entry point.
@@ -161,9 +162,8 @@ def read_digests(name, whole):
     :param whole: True for a digest of all lines; False for a digest of the
         number of lines and of the first and last number, for which the daemons
         need the same time with any number of lines
-    :returns: dict of daemon ('bgpd', 'zebra') to (text that differs after a
-        change, number of lines of the answer), without the daemons that do
-        not run: the watch for restarts reports these
+    :returns: without the daemons that do not run: the watch for restarts
+        reports these
     :raises OSError: when a daemon does not answer, or no socket can be used
     """
     what = '' if whole else 'summary '
@@ -174,6 +174,6 @@ def read_digests(name, whole):
             for daemon, texts in answers.items()}
 
 
-def digest(said):
+def digest(said: str) -> tuple[str, int]:
     """A text that differs with another answer, and its number of lines."""
     return hashlib.sha256(said.encode()).hexdigest(), said.count('\n')

@@ -9,8 +9,12 @@ No entry point takes words of nft: a table comes as values, which are checked
 nft process has a time limit.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
 import errno
 import socket
+import typing
 
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
@@ -20,6 +24,8 @@ from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import names as known_names
 from ovn_network_agent.nft import transaction
+from ovn_network_agent.nft import values
+from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import command
 from ovn_network_agent.privileged import giving
@@ -30,15 +36,17 @@ from ovn_network_agent.privileged import limits
 _TIMEOUT = 30
 # As JSON, and all numbers as numbers.
 _LIST = ('-j', '-n', 'list')
+# Elements by the name of a set.
+_Contents = dict[str, typing.Any]
 _ABSENT = 'No such file or directory'
 
 
 @privileged.netfilter.entrypoint
-def read_tables(families):
+def read_tables(families: Sequence[str]) -> dict[str, str]:
     """List our tables.
 
-    :param families: list of 'ip' and 'ip6'
-    :returns: dict of family to JSON text, of those that are there
+    :param families: 'ip' and 'ip6'
+    :returns: JSON text by family, of those that are there
     :raises OSError: when nft fails
     """
     # Not "list tables" before: nft 1.0.6 reads all that is in them for it.
@@ -47,12 +55,11 @@ def read_tables(families):
 
 
 @privileged.netfilter.entrypoint
-def read_sets(family, names):
+def read_sets(family: str, names: Sequence[str]) -> dict[str, str]:
     """List sets of our table; a large table takes 100 times as long.
 
     :param family: 'ip' or 'ip6'
-    :param names: list of names
-    :returns: dict of name to JSON text, of those that are there
+    :returns: JSON text by name, of those that are there
     :raises OSError: when nft fails
     """
     for name in checks.sequence(names):
@@ -63,15 +70,15 @@ def read_sets(family, names):
 
 
 @privileged.netfilter.change
-def replace_table(table, contents, leaving):
+def replace_table(table: Sequence[typing.Any], contents: _Contents,
+                  leaving: checks.Items) -> int:
     """Put a table in the place of the one that is there, if any.
 
     In one transaction: no packet sees neither of them, and after a failure
     the former one is there.
 
     :param table: see :func:`nft.codec.pack`
-    :param contents: dict of the name of a set to a list of elements
-    :param leaving: list of [proto, VIP, port, destination, port], see
+    :param leaving: each [proto, VIP, port, destination, port], see
         :func:`nft.transaction.replacement`
     :returns: process id of nft, which notifications of the kernel carry
     :raises OSError: when it is refused
@@ -81,36 +88,32 @@ def replace_table(table, contents, leaving):
 
 
 @privileged.netfilter.change
-def extend_table(table, contents, present, leaving):
+def extend_table(table: Sequence[typing.Any], contents: _Contents,
+                 present: _Contents, leaving: checks.Items) -> int:
     """Put the rules of a table behind those that are there.
 
-    :param table: see :func:`nft.codec.pack`
-    :param present: dict of the name of a set to a list of elements, see
-        :func:`nft.transaction.extension`
-    :returns: as :func:`replace_table`, the other parameters too
+    :param present: see :func:`nft.transaction.extension`; the others are as
+        of :func:`replace_table`, and the result
     """
     return _fill(transaction.extension, _unpacked(table), contents, present,
                  leaving)
 
 
 @privileged.netfilter.change
-def prune_table(family, rules, chains, sets):
+def prune_table(family: str, rules: checks.Items, chains: Sequence[str],
+                sets: Sequence[str]) -> int:
     """Take rules, chains and sets out of our table.
 
-    :param family: 'ip' or 'ip6'
-    :param rules: list of [chain, handle]
-    :param chains: list of names
-    :param sets: likewise
+    :param rules: each [chain, handle]
     :returns: as :func:`replace_table`
     """
     return _fill(transaction.pruning, family, rules, chains, sets)
 
 
 @privileged.netfilter.change
-def stamp_table(family, digest, listing_digest):
+def stamp_table(family: str, digest: str, listing_digest: str) -> int:
     """Write into a table what it was loaded from.
 
-    :param family: 'ip' or 'ip6'
     :param digest: of the table, see :func:`nft.rendering.digest`
     :param listing_digest: of its listing, 40 hex digits
     :returns: as :func:`replace_table`
@@ -119,34 +122,29 @@ def stamp_table(family, digest, listing_digest):
 
 
 @privileged.netfilter.change
-def change_elements(family, deletes, adds):
+def change_elements(family: str, deletes: _Contents, adds: _Contents) -> int:
     """Change elements of the sets, all at once.
 
-    :param family: 'ip' or 'ip6'
-    :param deletes: dict of the name of a set to a list of elements
-    :param adds: the same
     :returns: as :func:`replace_table`
     """
     return _fill(transaction.change, family, deletes, adds)
 
 
 @privileged.netfilter.change
-def delete_table(family):
+def delete_table(family: str) -> int:
     """Take our table away.
 
-    :param family: 'ip' or 'ip6'
     :returns: as :func:`replace_table`
     """
     return load(transaction.removal, family)
 
 
 @privileged.netfilter.change
-def delete_connections(family, zone, targets):
+def delete_connections(family: str, zone: int, targets: checks.Items) -> int:
     """Forget the tracked connections that were translated to these.
 
-    :param family: 'ip' or 'ip6'
     :param zone: connection tracking zone, 1..65535
-    :param targets: list of [proto, VIP, port, destination, port]
+    :param targets: each [proto, VIP, port, destination, port]
     :returns: how many there were
     :raises OSError: when the kernel does not let us
     """
@@ -168,7 +166,7 @@ def delete_connections(family, zone, targets):
 
 
 @privileged.netfilter.change
-def subscribe(name):
+def subscribe(name: str) -> int:
     """Hand out a socket that gets the notifications of nftables.
 
     The kernel gives them to nobody without CAP_NET_ADMIN.  The socket can
@@ -191,11 +189,11 @@ def subscribe(name):
         return giving.give(name, watching)
 
 
-def delete(kernel, deletions):
+def delete(kernel: connection.Connection, deletions: list[channel.Request]
+           ) -> int:
     """Delete connections, also those that are gone already.
 
-    :param kernel: netlink.connection.Connection
-    :param deletions: list of :func:`conntrack.deletion`
+    :param deletions: of :func:`conntrack.deletion`
     :returns: how many there were
     :raises OSError: when the kernel does not let us
     """
@@ -206,11 +204,10 @@ def delete(kernel, deletions):
     return len(deletions)
 
 
-def _unpacked(packed):
+def _unpacked(packed: Sequence[typing.Any]) -> values.Table:
     """A table that the configuration allows.
 
     :param packed: see :func:`nft.codec.pack`
-    :returns: :class:`nft.values.Table`
     :raises OSError: EINVAL when it is no table, EPERM for another zone
     """
     allowed = limits.current()
@@ -223,25 +220,22 @@ def _unpacked(packed):
     return table
 
 
-def _target(proto, address, port, destination, destination_port):
+def _target(proto: str, address: str, port: int, destination: str,
+            destination_port: int) -> tuple[int | None, str, int, str, int]:
     """A target as :func:`conntrack.read` has it."""
     return (elements.PROTOCOLS.get(proto), checks.address(address), port,
             checks.address(destination), destination_port)
 
 
-def table(family, name=ownership.NFT_TABLE):
+def table(family: str, name: str = ownership.NFT_TABLE) -> tuple[str, str]:
     """Words that name our table of a family."""
     if type(family) is not str or family not in elements.FAMILIES:
         raise checks.invalid(f'{family!r} is no family of ours')
     return family, name
 
 
-def present(wanted):
-    """List several things and leave out what is not there.
-
-    :param wanted: dict of anything to arguments
-    :returns: dict of the same to JSON text
-    """
+def present(wanted: dict[str, list[str]]) -> dict[str, str]:
+    """List several things by their arguments, without what is not there."""
     found = {}
     for key, arguments in wanted.items():
         result = _run([*_LIST, *arguments])
@@ -250,7 +244,7 @@ def present(wanted):
     return found
 
 
-def load(build, *args):
+def load(build: Callable[..., str], *args: typing.Any) -> int:
     """Build a transaction and have nft carry it out.
 
     :raises OSError: EINVAL when an argument is refused, EIO when nft fails
@@ -263,7 +257,7 @@ def load(build, *args):
     return _successful(_run(['-f', '-'], script)).pid
 
 
-def _fill(build, *args):
+def _fill(build: Callable[..., str], *args: typing.Any) -> int:
     """Likewise, for what only those want who forward ports.
 
     A table that an earlier configuration has left may go anyhow.
@@ -274,11 +268,11 @@ def _fill(build, *args):
     return load(build, *args)
 
 
-def _run(arguments, stdin=''):
+def _run(arguments: Iterable[str], stdin: str = '') -> command.Result:
     return command.run(['nft', *arguments], _TIMEOUT, stdin)
 
 
-def _successful(result):
+def _successful(result: command.Result) -> command.Result:
     """A result of a program that did what it was asked for.
 
     :raises OSError: when it did not

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Privileged entry point: the version of nft.
 
 Only the privileged side starts programs.
@@ -17,7 +16,7 @@ _TIMEOUT = 10
 
 
 @privileged.netfilter.entrypoint
-def read_version():
+def read_version() -> str:
     """The version of nft, such as '1.0.6'.
 
     :raises OSError: when nft is not there, or says something else

@@ -8,6 +8,9 @@ reached, with a command such as ``docker exec -i openvswitch_vswitchd``.  A
 change takes two or three processes.
 """
 
+from collections.abc import Container
+from collections.abc import Iterable
+from collections.abc import Sequence
 import errno
 
 from ovn_network_agent import ownership
@@ -21,21 +24,25 @@ _INNER_LIMIT = 20
 _LIMIT = 25.0
 # Fields of a FlowSpec up to its actions.
 _IDENTITY = 5
+_Spec = specs.FlowSpec | specs.StraySpec
+_Ref = tuple[str, int]
+# Reasons by the failed step.
+_Failures = dict[_Ref, str]
 
 
 class Command:
     """ovs-ofctl for one bridge.
 
-    :param wrapper: list of str, from the configuration
+    :param wrapper: words of the configuration
     :param bridge: name of the bridge, checked
     """
 
-    def __init__(self, wrapper, bridge):
+    def __init__(self, wrapper: Iterable[str], bridge: str) -> None:
         self._head = [*wrapper, 'ovs-ofctl', '-O', 'OpenFlow13',
                       f'--timeout={_INNER_LIMIT}']
         self._bridge = bridge
 
-    def dump(self, *match):
+    def dump(self, *match: str) -> list[tuple[int, _Spec]]:
         """Run dump-flows, and parse its output.
 
         :param match: fields of the flows to dump, none for all flows
@@ -53,11 +60,11 @@ class Command:
         except text.Unreadable as error:
             raise OSError(errno.EPROTO, str(error)) from error
 
-    def submit(self, lines):
+    def submit(self, lines: Iterable[str]) -> str | None:
         """Make changes, all or none of them.
 
-        :param lines: list of str, see :func:`ofctl_text.line`
-        :returns: text why the changes failed, or None
+        :param lines: see :func:`ofctl_text.line`
+        :returns: why the changes failed
         :raises OSError: when ovs-ofctl cannot be run or takes too long
         """
         result = command.run(
@@ -66,13 +73,13 @@ class Command:
         return result.messages if result.status != 0 else None
 
 
-def dump(ofctl):
+def dump(ofctl: Command) -> list[_Spec]:
     """All flows with a cookie of the agent, see :func:`bridge.dump`."""
     return [spec for cookie in ownership.FLOW_COOKIES
             for _cookie, spec in ofctl.dump(f'cookie={cookie:#x}/-1')]
 
 
-def change(ofctl, steps):
+def change(ofctl: Command, steps: Sequence[specs.Step]) -> _Failures:
     """Add and delete flows, see :func:`bridge.change`."""
     failed = _foreign(ofctl, steps)
     lines = []
@@ -89,7 +96,7 @@ def change(ofctl, steps):
     return failed
 
 
-def _submit(ofctl, lines):
+def _submit(ofctl: Command, lines: Sequence[tuple[_Ref, str]]) -> _Failures:
     """Submit lines, in halves until the bad lines are found."""
     error = ofctl.submit([line for _ref, line in lines])
     if error is None:
@@ -103,7 +110,7 @@ def _submit(ofctl, lines):
             **_submit(ofctl, lines[middle:])}
 
 
-def _foreign(ofctl, steps):
+def _foreign(ofctl: Command, steps: Iterable[specs.Step]) -> _Failures:
     adds = {step.ref: (step.spec.priority, text.match(step.spec))
             for step in steps if step.verb == specs.ADD}
     if not adds:
@@ -118,14 +125,15 @@ def _foreign(ofctl, steps):
                 identity[0], _normal('text:' + identity[1]))) in theirs}
 
 
-def _normal(match):
+def _normal(match: str) -> frozenset[str]:
     """The words of a match, without order, /32 and /128."""
     words = match.partition(':')[2].split(',')
     return frozenset(word.removesuffix('/32').removesuffix('/128')
                      for word in words)
 
 
-def _check_arrival(ofctl, steps, failed):
+def _check_arrival(ofctl: Command, steps: Sequence[specs.Step],
+                   failed: Container[_Ref]) -> None:
     """Check that a change has arrived, by one of its flows.
 
     If a wrapper does not pass on standard input, ovs-ofctl reads an empty

@@ -8,8 +8,11 @@ fraction of a millisecond and no process.  With ``[ovs] ovs_wrapper``,
 ``ovs-ofctl`` behind this command is used instead.
 """
 
+from collections.abc import Callable
+from collections.abc import Sequence
 import errno
 import os
+import typing
 
 from oslo_config import cfg
 
@@ -24,6 +27,7 @@ from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import ofctl
 from ovn_network_agent.privileged import switches
 
+_T = typing.TypeVar('_T')
 #: End of the name of a bridge's management socket.
 SUFFIX = '.mgmt'
 # A deletion also accepts flows that may exist but are never written.
@@ -34,12 +38,12 @@ _LISTS = (('adds', specs.ADD, specs.check_flow),
 
 
 @privileged.ovs.entrypoint
-def dump_flows(bridge, former='', known=()):
+def dump_flows(bridge: str, former: str = '', known: Sequence[bytes] = ()
+               ) -> list[typing.Any]:
     """Read the flows with a cookie of the agent, unless they are known.
 
-    :param bridge: name of the bridge
     :param former: digest of an earlier answer, '' for none
-    :param known: list of bytes, digests of portions of earlier answers
+    :param known: digests of portions of earlier answers
     :returns: [portions, digest]: list of [digest, flows], or None for the
         portions of the earlier answer; digest of this answer, '' with ``[ovs]
         ovs_wrapper``.  The flows of a portion are a list of lists, the fields
@@ -61,12 +65,11 @@ def dump_flows(bridge, former='', known=()):
 
 
 @privileged.ovs.entrypoint
-def read_socket(bridge):
+def read_socket(bridge: str) -> dict[str, list[int]]:
     """Read the mark of a bridge's socket, see :mod:`socket_marks`.
 
-    :param bridge: name of the bridge
-    :returns: dict of the bridge to [inode, time of change in ns], empty while
-        there is no socket
+    :returns: [inode, time of change in ns] of the bridge, empty while there is
+        no socket
     :raises OSError: when the directory of the sockets cannot be read
     """
     mark = socket_marks.of_socket(socket_path(bridge))
@@ -74,19 +77,19 @@ def read_socket(bridge):
 
 
 @privileged.ovs.change
-def change_flows(bridge, adds, deletes, strays):
+def change_flows(bridge: str, adds: checks.Items, deletes: checks.Items,
+                 strays: checks.Items) -> list[list[typing.Any]]:
     """Add flows, then delete flows; other flows are not touched.
 
-    :param bridge: name of the bridge
-    :param adds: list of the fields of :class:`openflow.spec.FlowSpec`
+    :param adds: each the fields of :class:`openflow.spec.FlowSpec`
     :param deletes: likewise
-    :param strays: list of the fields of :class:`openflow.spec.StraySpec`
+    :param strays: each the fields of :class:`openflow.spec.StraySpec`
     :returns: list of [list name, index, reason]: 'adds', 'deletes' or
         'strays', the position in this list, and the reason of the failure
     :raises OSError: when the bridge cannot be reached; each change may have
         been made
     """
-    failures = {}
+    failures: dict[tuple[str, int], str] = {}
     steps = []
     for (name, verb, check), items in zip(_LISTS, (adds, deletes, strays)):
         for index, item in enumerate(checks.sequence(items, name)):
@@ -100,7 +103,8 @@ def change_flows(bridge, adds, deletes, strays):
             for (name, index), reason in failures.items()]
 
 
-def _run(bridge, over_openflow, over_ofctl, *args):
+def _run(bridge: str, over_openflow: Callable[..., _T],
+         over_ofctl: Callable[..., _T], *args: typing.Any) -> _T:
     """Call the function of the configured transport."""
     path = socket_path(bridge)
     wrapper = _conf().ovs_wrapper
@@ -112,7 +116,7 @@ def _run(bridge, over_openflow, over_ofctl, *args):
         raise OSError(errno.EPROTO, f'{path}: {error}') from error
 
 
-def socket_path(bridge):
+def socket_path(bridge: str) -> str:
     """Path of the management socket of a bridge.  This is no entry point.
 
     :raises OSError: EINVAL for the name of another bridge
@@ -125,17 +129,17 @@ def socket_path(bridge):
     return os.path.join(_conf().ovs_rundir, bridge + SUFFIX)
 
 
-def close():
+def close() -> None:
     """Close all connections."""
     switches.close()
 
 
-def register_options():
+def register_options() -> None:
     """Register [ovs] in this process, which may be a daemon."""
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
 
 
-def _conf():
+def _conf() -> typing.Any:
     """[ovs] of the privileged side, never of the caller."""
     # A registration compares all options, which takes 24 us.
     if options.GROUP not in cfg.CONF:

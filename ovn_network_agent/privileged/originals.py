@@ -13,22 +13,24 @@ These are no entry points.  The agent asks which lines to remove, and the
 privileged side whether a line may be removed.
 """
 
+
 from ovn_network_agent import ownership
+from ovn_network_agent.frr import output
 from ovn_network_agent.frr import shape
 
 # Networks of proven lines; the rule that proves a line may go before the line.
-_proven = set()
+_proven: set[str] = set()
 
 
-def networks(copies, leak):
+def networks(copies: dict[str, list[output.Entry]], leak: tuple[int, int]
+             ) -> set[str]:
     """Networks whose lines are of the Go program.
 
-    :param copies: dict of daemon to list of :class:`frr.output.Entry`
+    :param copies: by daemon
     :param leak: (priority, table) of the rules of the veth leak
-    :returns: set of str
     :raises OSError: when the kernel does not answer
     """
-    found = set()
+    found: set[str] = set()
     for entries in copies.values():
         found |= shape.counted(shape.shaped(entries))
     # A later line in the place of a removed line needs a proof of its own.
@@ -38,12 +40,12 @@ def networks(copies, leak):
     return set(_proven)
 
 
-def forget():
+def forget() -> None:
     """Forget all proofs, for tests."""
     _proven.clear()
 
 
-def _led_back(wanted, leak):
+def _led_back(wanted: set[str], leak: tuple[int, int]) -> set[str]:
     """The wanted networks that have a rule and route of the Go program."""
     # FRR's daemon rarely needs these modules, and has to start fast.
     from ovn_network_agent.netlink import routes

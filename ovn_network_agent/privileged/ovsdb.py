@@ -22,7 +22,7 @@ _PATIENCE = 3.0
 
 
 @privileged.ovs.entrypoint
-def connect(name):
+def connect(name: str) -> int:
     """Connect to the configured socket, and pass it to the agent.
 
     :param name: name of the agent's abstract Unix socket, 32 hex digits

@@ -8,6 +8,7 @@ connect to it.  So the agent accepts all connections at once, closes those of
 other users, and takes the one of the right process.
 """
 
+from collections.abc import Callable
 import contextlib
 import errno
 import os
@@ -18,6 +19,7 @@ import socket
 import struct
 import threading
 import time
+import typing
 
 from ovn_network_agent import privileged
 
@@ -29,12 +31,11 @@ PATIENCE = 10.0
 _REST = 0.05
 
 
-def receive(hand_over):
+def receive(hand_over: Callable[[str], int]) -> socket.socket:
     """Receive a socket from the privileged side.
 
     :param hand_over: entry point, called with the name of the abstract Unix
         socket that waits; it sends a socket there and returns its process id
-    :returns: socket.socket
     :raises OSError: when no socket comes
     """
     name = secrets.token_hex(16)
@@ -56,9 +57,10 @@ class _Door:
     :raises OSError: when the socket cannot be made
     """
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self._trusted = _trusted()
-        self._accepted = queue.SimpleQueue()
+        self._accepted: queue.SimpleQueue[tuple[int, socket.socket]] = (
+            queue.SimpleQueue())
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._socket.bind('\0' + name)
@@ -70,10 +72,10 @@ class _Door:
             target=self._accept, name='receiving', daemon=True)
         self._thread.start()
 
-    def __enter__(self):
+    def __enter__(self) -> typing.Self:
         return self
 
-    def __exit__(self, *_error):
+    def __exit__(self, *_error: object) -> None:
         # This ends the thread, which waits in accept().
         self._socket.shutdown(socket.SHUT_RDWR)
         self._thread.join()
@@ -82,10 +84,9 @@ class _Door:
             while True:
                 self._accepted.get_nowait()[1].close()
 
-    def connection(self, sender):
+    def connection(self, sender: int) -> socket.socket:
         """The connection of a process.
 
-        :param sender: process id
         :raises TimeoutError: when the process does not connect
         """
         deadline = time.monotonic() + PATIENCE
@@ -101,7 +102,7 @@ class _Door:
                 return channel
             channel.close()
 
-    def _accept(self):
+    def _accept(self) -> None:
         while True:
             try:
                 channel, _address = self._socket.accept()
@@ -119,8 +120,8 @@ class _Door:
                 channel.close()
 
 
-def _trusted():
-    """The users that a privileged daemon may have, a set of numbers."""
+def _trusted() -> set[int]:
+    """The users that a privileged daemon may have."""
     found = {0, os.geteuid()}
     for context in privileged.CONTEXTS:
         user = context.conf.user

@@ -7,6 +7,9 @@ The running configuration has passwords, so only marked interfaces are passed
 on.
 """
 
+from collections.abc import Sequence
+import typing
+
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import advertisement
 from ovn_network_agent.privileged import checks
@@ -21,7 +24,7 @@ _LINES = {'adds': advertisement.added, 'deletes': advertisement.removed}
 
 
 @privileged.frr.entrypoint
-def read():
+def read() -> list[list[typing.Any]]:
     """Read the advertisements with a mark of the agent.
 
     :returns: list of [name of the interface, whether no line is missing, list
@@ -33,12 +36,12 @@ def read():
 
 
 @privileged.frr.change
-def change(adds, deletes):
+def change(adds: checks.Items, deletes: checks.Items) -> list[typing.Any]:
     """Make interfaces advertise this node, then end that on others.
 
-    :param adds: list of [name of the interface, list of prefixes, flags
-        "managed" and "other"]
-    :param deletes: list of [name of the interface]
+    :param adds: each [name of the interface, list of prefixes, flags "managed"
+        and "other"]
+    :param deletes: each [name of the interface]
     :returns: as :func:`vtysh.change_static`; what has no mark is not removed
     :raises OSError: as :func:`vtysh.change_static`
     """
@@ -56,7 +59,8 @@ def change(adds, deletes):
             if configuration else '']
 
 
-def _wanted(dev, prefixes, flags):
+def _wanted(dev: str, prefixes: Sequence[str], flags: Sequence[bool]
+            ) -> tuple[typing.Any, ...]:
     """Check an item of ``adds``; returns it."""
     advertisement.check(dev, checks.sequence(prefixes, 'prefixes'))
     limits.current().check_advertisement(dev, prefixes)
@@ -64,13 +68,13 @@ def _wanted(dev, prefixes, flags):
     return dev, prefixes, (managed, other)
 
 
-def _unwanted(dev):
+def _unwanted(dev: str) -> tuple[typing.Any, ...]:
     """Check an item of ``deletes``; returns it."""
     advertisement.check(dev)
     return (dev,)
 
 
-def _read():
-    """dict of interface to :class:`advertisement.Found`."""
+def _read() -> dict[str, advertisement.Found]:
+    """What is there, by interface."""
     return advertisement.read(running_configuration.configuration(
         _DAEMONS, ('zebra',)))

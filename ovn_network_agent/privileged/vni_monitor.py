@@ -21,7 +21,7 @@ _PATIENCE = 1.0
 
 
 @privileged.frr.entrypoint
-def subscribe(name):
+def subscribe(name: str) -> int:
     """Hand out a socket that gets a notice when VNIs have changed.
 
     :param name: name of the agent's abstract Unix socket, 32 hex digits
@@ -33,7 +33,7 @@ def subscribe(name):
     return list_monitor.report(name, list_monitor.Looks('', read_digests))
 
 
-def read_digests(_name, whole):
+def read_digests(_name: str, whole: bool) -> list_monitor.Digests:
     """Read digests of the VNIs, without a process.
 
     This is no entry point.

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Commands to the sockets of FRR's daemons, without vtysh.
 
 vtysh takes 25 ms to build a tree of all commands before it sends the first,
@@ -14,8 +13,12 @@ vtysh knows more ways to the daemons, and has better error messages.
 These are no entry points: the callers pass checked lines.
 """
 
+from collections.abc import Collection
+from collections.abc import Container
+from collections.abc import Iterable
 import contextlib
 import time
+import typing
 
 from ovn_network_agent.conf import frr as options
 from ovn_network_agent.conf import registered
@@ -49,8 +52,8 @@ class Unavailable(Exception):
     """The socket cannot be used; nothing has been changed."""
 
 
-def daemons(answering=False):
-    """Names of the daemons that accept connections, a set.
+def daemons(answering: bool = False) -> set[str]:
+    """Names of the daemons that accept connections.
 
     :param answering: whether each daemon has to answer, too
     :raises Unavailable: when there is no daemon, or vtysh has to be used
@@ -69,11 +72,10 @@ def daemons(answering=False):
     return found
 
 
-def configure(lines):
+def configure(lines: list[str]) -> str:
     """Send configuration lines of static routes, in one transaction.
 
-    :param lines: list of str
-    :returns: messages of FRR, '' without a message
+    :returns: messages of FRR
     :raises Unavailable: when nothing has been changed
     :raises OSError: when a daemon does not answer in time or ends meanwhile;
         the change may have been made
@@ -105,15 +107,15 @@ def configure(lines):
     return '\n'.join(filter(None, said))
 
 
-def configure_each(lines, names):
+def configure_each(lines: list[str], names: Iterable[str]) -> str:
     """Send the same configuration lines to daemons that work side by side.
 
     Each daemon makes one transaction.  Versions with mgmtd divide the lines
     among their daemons by rules that only vtysh knows.
 
-    :param lines: list of str, at most 200: see :data:`_WRITERS`
+    :param lines: at most 200: see :data:`_WRITERS`
     :param names: names of the daemons
-    :returns: as :func:`configure`
+    :returns: messages of FRR
     :raises Unavailable: when nothing has been changed
     :raises OSError: as :func:`configure`
     """
@@ -135,7 +137,7 @@ def configure_each(lines, names):
                          in opened.receive(len(commands)) if text)
 
 
-def static_configuration(running):
+def static_configuration(running: Container[str]) -> list[str]:
     """The configuration of the daemon that has the static routes.
 
     vtysh asks each daemon for this text, too, and joins the texts.
@@ -151,11 +153,9 @@ def static_configuration(running):
     return configuration(name)
 
 
-def configuration(name):
-    """The configuration of a daemon.
+def configuration(name: str) -> list[str]:
+    """The configuration of a daemon, with the version of FRR.
 
-    :param name: name of the daemon
-    :returns: lines, with the version of FRR
     :raises Unavailable: when vtysh has to be used
     :raises OSError: as :func:`ask`
     """
@@ -165,12 +165,10 @@ def configuration(name):
     return lines
 
 
-def ask(questions):
+def ask(questions: dict[str, list[str]]) -> str:
     """Run commands that change nothing, one session for each daemon.
 
-    :param questions: dict of name of a daemon to a list of commands, which
-        need no enabled mode
-    :returns: the answers, text
+    :param questions: commands by the daemon's name, which need no enabled mode
     :raises Unavailable: when vtysh has to be used
     :raises OSError: when a daemon does not accept connections, does not
         answer in time, or ends meanwhile
@@ -188,12 +186,11 @@ def ask(questions):
     return '\n'.join(said)
 
 
-def texts(questions):
+def texts(questions: dict[str, list[str]]) -> list[str]:
     """As :func:`ask`, the answers of commands that have all succeeded.
 
-    :param questions: as for :func:`ask`
-    :returns: list of str; empty when a command has failed, for example in a
-        version of FRR that does not have the command
+    :returns: empty when a command has failed, for example in a version of FRR
+        that does not have the command
     :raises Unavailable: when vtysh has to be used
     :raises OSError: as :func:`ask`
     """
@@ -209,12 +206,9 @@ def texts(questions):
     return [text for _status, text in said] if succeeded else []
 
 
-def enabled(name, command):
-    """Run a command of the enabled mode.
+def enabled(name: str, command: str) -> str:
+    """Run a command of the enabled mode of a daemon; returns the answer.
 
-    :param name: name of the daemon
-    :param command: text
-    :returns: the answer, text
     :raises Unavailable: when nothing has been done
     :raises OSError: as :func:`ask`
     """
@@ -225,14 +219,14 @@ def enabled(name, command):
         return opened.ask(command)[1]
 
 
-def _begin(opened, command):
+def _begin(opened: session.Session, command: str) -> None:
     """Run a command that begins a transaction."""
     status, said = opened.ask(command)
     if status != session.SUCCESS:
         raise Unavailable(f'{command}: {said}')
 
 
-def _answering(deadline):
+def _answering(deadline: float) -> set[str]:
     """Names of the daemons, which all have to answer.
 
     While one daemon hangs, a change that another one accepts would not reach
@@ -250,7 +244,7 @@ def _answering(deadline):
     return found
 
 
-def _sockets():
+def _sockets() -> Collection[str]:
     conf = _conf()
     if conf.vtysh_wrapper:
         # FRR is in a container; these sockets may be of another FRR.
@@ -261,15 +255,15 @@ def _sockets():
         raise Unavailable(str(error)) from error
 
 
-def _session(name, deadline):
+def _session(name: str, deadline: float) -> session.Session:
     conf = _conf()
     return session.Session(conf.frr_run_dir, name, conf.vtysh_timeout,
                            deadline)
 
 
-def _deadline():
+def _deadline() -> float:
     return time.monotonic() + _conf().vtysh_timeout
 
 
-def _conf():
+def _conf() -> typing.Any:
     return registered.group(options)

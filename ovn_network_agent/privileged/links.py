@@ -104,9 +104,9 @@ def _set_veth_pair(kernel: connection.Connection, name: str, peer: str,
         request(kernel, wire.NLM_F_CREATE | wire.NLM_F_EXCL,
                  links.encode_veth(name, peer))
         found = links.read(kernel)
-        for end in (name, peer):
+        for each_name in (name, peer):
             request(kernel, 0, links.encode_alias(
-                found[end].index, ownership.LINK_ALIAS))
+                found[each_name].index, ownership.LINK_ALIAS))
     if not links.peers(found, name, peer):
         raise OSError(errno.EEXIST,
                       f'{name} and {peer} are not the ends of one veth pair '

@@ -221,9 +221,11 @@ def _unpacked(packed: Sequence[typing.Any]) -> values.Table:
 
 
 def _target(proto: str, address: str, port: int, destination: str,
-            destination_port: int) -> tuple[int | None, str, int, str, int]:
+            destination_port: int) -> tuple[int, str, int, str, int]:
     """A target as :func:`conntrack.read` has it."""
-    return (elements.PROTOCOLS.get(proto), checks.address(address), port,
+    if proto not in elements.PROTOCOLS:
+        raise checks.invalid(f'{proto!r} is neither tcp nor udp')
+    return (elements.PROTOCOLS[proto], checks.address(address), port,
             checks.address(destination), destination_port)
 
 

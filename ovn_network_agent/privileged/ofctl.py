@@ -9,6 +9,7 @@ change takes two or three processes.
 """
 
 from collections.abc import Container
+from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import errno
@@ -25,9 +26,8 @@ _LIMIT = 25.0
 # Fields of a FlowSpec up to its actions.
 _IDENTITY = 5
 _Spec = specs.FlowSpec | specs.StraySpec
-_Ref = tuple[str, int]
-# Reasons by the failed step.
-_Failures = dict[_Ref, str]
+# Reasons by the name of the failed step.
+_Failures = dict[Hashable, str]
 
 
 class Command:
@@ -96,7 +96,8 @@ def change(ofctl: Command, steps: Sequence[specs.Step]) -> _Failures:
     return failed
 
 
-def _submit(ofctl: Command, lines: Sequence[tuple[_Ref, str]]) -> _Failures:
+def _submit(ofctl: Command, lines: Sequence[tuple[Hashable, str]]
+            ) -> _Failures:
     """Submit lines, in halves until the bad lines are found."""
     error = ofctl.submit([line for _ref, line in lines])
     if error is None:
@@ -112,12 +113,14 @@ def _submit(ofctl: Command, lines: Sequence[tuple[_Ref, str]]) -> _Failures:
 
 def _foreign(ofctl: Command, steps: Iterable[specs.Step]) -> _Failures:
     adds = {step.ref: (step.spec.priority, text.match(step.spec))
-            for step in steps if step.verb == specs.ADD}
+            for step in steps if step.verb == specs.ADD and
+            isinstance(step.spec, specs.FlowSpec)}
     if not adds:
         return {}
     theirs = {}
     for cookie, spec in ofctl.dump('table=0'):
-        if cookie not in ownership.REPLACEABLE_COOKIES:
+        if (cookie not in ownership.REPLACEABLE_COOKIES and
+                isinstance(spec, specs.StraySpec)):
             theirs[spec.priority, _normal(spec.match)] = cookie
     return {ref: specs.foreign_text(identity[0], theirs[priority_and_match])
             for ref, identity in adds.items()
@@ -133,7 +136,7 @@ def _normal(match: str) -> frozenset[str]:
 
 
 def _check_arrival(ofctl: Command, steps: Sequence[specs.Step],
-                   failed: Container[_Ref]) -> None:
+                   failed: Container[Hashable]) -> None:
     """Check that a change has arrived, by one of its flows.
 
     If a wrapper does not pass on standard input, ovs-ofctl reads an empty
@@ -144,10 +147,11 @@ def _check_arrival(ofctl: Command, steps: Sequence[specs.Step],
     if probe is None:
         return
     spec = probe.spec
-    stray = probe.verb == specs.DELETE_STRAY
-    fields = text.stray_match(spec.match) if stray else text.match(spec)
-    table = spec.table if stray else 0
-    size = len(spec) if stray else _IDENTITY
+    if isinstance(spec, specs.StraySpec):
+        table, fields = spec.table, text.stray_match(spec.match)
+        size = len(spec)
+    else:
+        table, fields, size = 0, text.match(spec), _IDENTITY
     there = any(other[:size] == spec[:size] for _cookie, other in ofctl.dump(
         f'table={table},cookie={spec.cookie:#x}/-1,{fields}'))
     if there != (probe.verb == specs.ADD):

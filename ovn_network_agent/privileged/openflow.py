@@ -9,6 +9,7 @@ fraction of a millisecond and no process.  With ``[ovs] ovs_wrapper``,
 """
 
 from collections.abc import Callable
+from collections.abc import Hashable
 from collections.abc import Sequence
 import errno
 import os
@@ -31,10 +32,12 @@ _T = typing.TypeVar('_T')
 #: End of the name of a bridge's management socket.
 SUFFIX = '.mgmt'
 # A deletion also accepts flows that may exist but are never written.
-_LISTS = (('adds', specs.ADD, specs.check_flow),
-          ('deletes', specs.DELETE,
-           lambda item: specs.check_flow(item, deleting=True)),
-          ('strays', specs.DELETE_STRAY, specs.check_stray))
+_LISTS: tuple[tuple[str, str, Callable[
+    [typing.Any], specs.FlowSpec | specs.StraySpec]], ...] = (
+    ('adds', specs.ADD, specs.check_flow),
+    ('deletes', specs.DELETE,
+     lambda item: specs.check_flow(item, deleting=True)),
+    ('strays', specs.DELETE_STRAY, specs.check_stray))
 
 
 @privileged.ovs.entrypoint
@@ -89,18 +92,20 @@ def change_flows(bridge: str, adds: checks.Items, deletes: checks.Items,
     :raises OSError: when the bridge cannot be reached; each change may have
         been made
     """
-    failures: dict[tuple[str, int], str] = {}
+    failures: dict[Hashable, str] = {}
+    places = []
     steps = []
     for (name, verb, check), items in zip(_LISTS, (adds, deletes, strays)):
         for index, item in enumerate(checks.sequence(items, name)):
+            places.append((name, index))
             try:
                 steps.append(specs.Step((name, index), verb, check(item)))
             except ValueError as error:
                 failures[name, index] = str(error)
     if steps:
         failures.update(_run(bridge, openflow.change, ofctl.change, steps))
-    return [[name, index, reason]
-            for (name, index), reason in failures.items()]
+    return [[*place, failures[place]] for place in places
+            if place in failures]
 
 
 def _run(bridge: str, over_openflow: Callable[..., _T],

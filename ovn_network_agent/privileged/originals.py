@@ -50,13 +50,14 @@ def _led_back(wanted: set[str], leak: tuple[int, int]) -> set[str]:
     # FRR's daemon rarely needs these modules, and has to start fast.
     from ovn_network_agent.netlink import routes
     from ovn_network_agent.netlink import rules
-    there = [rule for rule in rules.read_all()
-             if (rule.priority, rule.table) == leak and rule.src in wanted and
+    there = [(rule.src, rule.protocol) for rule in rules.read_all()
+             if rule.src and rule.src in wanted and
+             (rule.priority, rule.table) == leak and
              (rule.dst, rule.iif, rule.fwmark, rule.suppress) ==
              (None, None, None, None)]
-    found = {rule.src for rule in there if not rule.protocol} - {
-        rule.src for rule in there
-        if rule.protocol == ownership.RULE_PROTOCOL}
+    found = {src for src, protocol in there if not protocol} - {
+        src for src, protocol in there
+        if protocol == ownership.RULE_PROTOCOL}
     # The routes are read only if need be, because there may be many.
     return found and found & {
         route.dst for route in routes.read_ours(ownership.ROUTE_PROTOCOL)

@@ -7,6 +7,7 @@ The running configuration has passwords, so only marked interfaces are passed
 on.
 """
 
+from collections.abc import Callable
 from collections.abc import Sequence
 import typing
 
@@ -20,7 +21,8 @@ from ovn_network_agent.privileged import vtysh
 
 # The daemons that have the lines, mgmtd in versions that have mgmtd.
 _DAEMONS = (vty.MGMTD, 'zebra')
-_LINES = {'adds': advertisement.added, 'deletes': advertisement.removed}
+_LINES: dict[str, Callable[..., list[str]]] = {
+    'adds': advertisement.added, 'deletes': advertisement.removed}
 
 
 @privileged.frr.entrypoint

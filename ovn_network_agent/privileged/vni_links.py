@@ -221,12 +221,12 @@ def _lower_ends(kernel: connection.Connection, found: _Links, vrf: plain.Link
 def _creations(vni: int, wanted: _Wanted, missing: Container[str]
                ) -> list[_Request]:
     """The requests that make devices, with their marks."""
-    bodies = zip(_names(vni), (
-        lambda name: vni_links.encode_vrf(name, wanted.table),
-        lambda name: vni_links.encode_bridge(name, wanted.mac),
-        lambda name: vni_links.encode_vxlan(name, wanted.tunnel, wanted.mtu)))
-    return [request for (name, _kind), encode in bodies if name in missing
-            for request in ((_CREATE, encode(name)), _mark(name))]
+    vrf, bridge, vxlan = (name for name, _kind in _names(vni))
+    bodies = {vrf: vni_links.encode_vrf(vrf, wanted.table),
+              bridge: vni_links.encode_bridge(bridge, wanted.mac),
+              vxlan: vni_links.encode_vxlan(vxlan, wanted.tunnel, wanted.mtu)}
+    return [request for name, body in bodies.items() if name in missing
+            for request in ((_CREATE, body), _mark(name))]
 
 
 def _mark(name: str) -> _Request:

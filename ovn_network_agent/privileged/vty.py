@@ -262,7 +262,7 @@ def _session(name: str, deadline: float) -> session.Session:
 
 
 def _deadline() -> float:
-    return time.monotonic() + _conf().vtysh_timeout
+    return time.monotonic() + float(_conf().vtysh_timeout)
 
 
 def _conf() -> typing.Any:

@@ -57,7 +57,8 @@ def read_static(vrf: str) -> list[list[str]]:
     :returns: each [prefix, rest of the line]
     :raises OSError: when the routes cannot be read in full
     """
-    return read_static_again(vrf, '')[0]
+    routes: list[list[str]] = read_static_again(vrf, '')[0]
+    return routes
 
 
 @privileged.frr.entrypoint

@@ -27,17 +27,11 @@ _BATCH = 100
 @privileged.frr.entrypoint
 def read_effect(vrf: str, prefixes: Sequence[str], bgp: bool
                 ) -> list[typing.Any]:
-    """Read the state of some host routes in zebra and bgpd.
+    """Read the state of some host routes in zebra and, if asked for, in bgpd.
 
-    :param vrf: name of a VRF, '' for the default VRF
-    :param prefixes: such as '198.51.100.10/32'
-    :param bgp: whether to ask bgpd, too
-    :returns: [active, advertised]: dict of prefix to the list of protocols
-        ('static', 'kernel') whose route zebra has selected and installed,
-        without prefixes that have no such route; dict of prefix to the list
-        of neighbours that it is advertised to, without prefixes that are not
-        in bgpd's table
-    :raises OSError: when the state cannot be read in full
+    :returns: [active, advertised]: protocols ('static', 'kernel') by prefix
+        whose route zebra has selected and installed; neighbours that it is
+        advertised to by prefix in bgpd's table
     """
     wanted = [str(vtysh.checked(lines.check_network, prefix))
               for prefix in checks.sequence(prefixes)]
@@ -63,11 +57,8 @@ def read_effect_digest(vrf: str) -> list[typing.Any]:
     with each other choice of a route.  With FRR 8.4 and 10,000 routes, this
     takes 7 ms of FRR, and the question for each route 650 ms.
 
-    :param vrf: name of a VRF, '' for the default VRF
     :returns: [digest, lines]: '' where FRR is asked through vtysh, or lacks a
-        command; number of lines in the lists of bgpd, which is more than the
-        number of routes
-    :raises OSError: when a daemon does not answer
+        command; lines in the lists of bgpd, which are more than the routes
     """
     route, table = _of_vrf(vrf)
     _route, table6 = _of_vrf(vrf, 'ipv6')
@@ -91,15 +82,11 @@ def read_sessions(vrf: str, daemons: Sequence[str], version: int = 4
                   ) -> list[typing.Any]:
     """Read the daemons that run, and the sessions of BGP.
 
-    :param vrf: name of a VRF, '' for the default VRF
     :param daemons: those that have to run, bgpd among them
-    :param version: 4 or 6, the family of the routes; a session may be of the
-        other family
-    :returns: [missing, neighbours, heard]: sorted list of the daemons that do
-        not run; dict of each neighbour that is activated for the family to
-        its state ('Established'); sorted list of the neighbours that have
-        announced a prefix; the last two are empty without bgpd
-    :raises OSError: when FRR cannot be asked
+    :param version: of the routes; a session may be of the other family
+    :returns: [missing, neighbours, heard]: daemons that do not run; state
+        ('Established') by neighbour that is activated for the family;
+        neighbours that have announced a prefix
     """
     checks.version(version)
     _route, table = _of_vrf(vrf, f'ipv{version:d}')
@@ -123,14 +110,7 @@ def read_sessions(vrf: str, daemons: Sequence[str], version: int = 4
 
 @privileged.frr.entrypoint
 def read_surroundings(vrf: str, bgp: bool) -> dict[str, typing.Any]:
-    """Read the prerequisites of announcements.
-
-    :param vrf: name of a VRF, '' for the default VRF
-    :param bgp: whether to ask bgpd, too
-    :returns: the fields of :class:`frr.effect.Surroundings`
-    :raises OSError: when the state cannot be read in full, or when a daemon
-        that is asked does not run
-    """
+    """Read the fields of :class:`frr.effect.Surroundings`, a dict."""
     route, table = _of_vrf(vrf)
     _route, table6 = _of_vrf(vrf, 'ipv6')
     vtysh.require(vtysh.read_daemons(), 'zebra', *(['bgpd'] if bgp else []))
@@ -151,12 +131,8 @@ def soft_refresh(vrf: str, withdrawn: str, ipv6: bool) -> list[typing.Any]:
 
     A refresh before bgpd knows of a withdrawal would send the route again.
 
-    :param vrf: name of a VRF, '' for the default VRF
-    :param withdrawn: a withdrawn prefix: no refresh is made while bgpd has
-        this route; '' for none
-    :param ipv6: whether to send the routes of IPv6 as well
-    :returns: [done, said]: whether bgpd was told, and the messages of bgpd
-    :raises OSError: when FRR cannot be asked, or bgpd does not run
+    :param withdrawn: prefix: no refresh while bgpd has it; '' for none
+    :returns: [whether bgpd was told, messages of bgpd]
     """
     _route, table = _of_vrf(vrf)
     prefix = withdrawn and vtysh.checked(lines.check_network, withdrawn)

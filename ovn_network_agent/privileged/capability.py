@@ -34,10 +34,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _prctl(option: int, arg2: int = 0, arg3: int = 0) -> int:
-    """prctl(2) with unsigned long arguments.
-
-    :raises OSError: with the errno of the call
-    """
+    """prctl(2) with unsigned long arguments."""
     result: int = _libc.prctl(option, *map(ctypes.c_ulong, (arg2, arg3, 0, 0)))
     if result < 0:
         number = ctypes.get_errno()
@@ -51,14 +48,11 @@ def no_new_privileges() -> None:
 
 
 def keep_for_programs(numbers: Collection[int]) -> None:
-    """Let programs that are executed later keep capabilities.
+    """Let programs that are executed later keep permitted capabilities.
 
     A program of root gets the capabilities of the daemon.  Without this call,
     a program of another user would get none, so that vtysh could not connect
     to FRR's sockets.
-
-    :param numbers: capabilities, all of them permitted
-    :raises OSError: when the kernel refuses
     """
     if os.geteuid():
         capabilities.drop_all_caps_except(numbers, numbers, numbers)
@@ -75,10 +69,8 @@ def set_name(name: str) -> None:
 def drop_all() -> None:
     """Empty all five capability sets of the calling thread, irrevocably.
 
-    Other threads keep their capabilities, so this has to run before any
-    thread starts, and checks this.
+    Other threads keep their capabilities, so this runs before any starts.
 
-    :raises OSError: when the kernel refuses
     :raises RuntimeError: when another thread still has capabilities
     """
     if capabilities.CAP_SETPCAP in capabilities.get_caps()[0]:

@@ -59,7 +59,6 @@ def send(connected: connection.Connection, items: checks.Items,
          ) -> list[Failure]:
     """Encode and send items; a bad item does not affect the others.
 
-    :param encode: function of the parts of an item
     :param done: errnos of an item that is as wanted already
     """
     failures = []

@@ -45,10 +45,7 @@ def invalid(text: str) -> OSError:
 
 
 def permit(fits: object, what: str, instead: str) -> None:
-    """Refuse a request that is outside of the limits.
-
-    :raises OSError: EPERM
-    """
+    """Refuse, with EPERM, a request that is outside of the limits."""
     if not fits:
         raise OSError(errno.EPERM, f'{what} is refused: it is not {instead}, '
                       'as the privileged side was started with')
@@ -74,8 +71,8 @@ def items(*lists: tuple[str, Callable[..., _T], object]
     """Check the items of lists one by one.
 
     :param lists: (name, function that checks the parts of an item, list)
-    :returns: [name, index, reason] of each item that is refused; and (name,
-        index, what the function has returned) of each other one
+    :returns: [name, index, reason] of the refused items; (name, index, result
+        of the function) of the others
     """
     refused: list[list[typing.Any]] = []
     fitting = []
@@ -127,10 +124,7 @@ def priority(value: object) -> int:
 
 
 def metric(value: object, dst: str) -> int:
-    """Check the metric of a route: a tag, or 0 for the default.
-
-    No default route has a tag.
-    """
+    """Check the metric of a route: a tag, or 0 for the default."""
     number = integer(value, 'metric')
     if number and (number not in ownership.TAGS or dst.endswith('/0')):
         raise invalid(f'metric {number} of {dst} is not one of the agent')
@@ -156,10 +150,7 @@ def device(name: object) -> str:
 
 
 def index(name: object) -> int:
-    """ifindex of an existing device.
-
-    :raises OSError: ENODEV when the device does not exist
-    """
+    """ifindex of an existing device, else ENODEV."""
     try:
         return socket.if_nametoindex(device(name))
     except UnicodeEncodeError as error:

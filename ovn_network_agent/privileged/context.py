@@ -64,11 +64,7 @@ FAILURES = (OSError, comm.PrivsepTimeout, daemon.FailedToDropPrivileges,
 
 
 def _stay(signum: int, frame: types.FrameType | None) -> None:
-    """Signal handler that does nothing.
-
-    With SIG_IGN instead, the programs that the daemon executes would ignore
-    the signal, too.
-    """
+    """Do nothing; programs of the daemon would inherit SIG_IGN."""
 
 
 class _Channel(daemon._ClientChannel):
@@ -112,7 +108,7 @@ class Context(priv_context.PrivContext):
                  reads: bool = True, without_ovn: bool = False) -> None:
         """Prepare a daemon, which is started later.
 
-        :param name: name such as 'kernel', for [privsep_kernel] and
+        :param name: such as 'kernel', for [privsep_kernel] and
             privileged.kernel
         :param caps: capability numbers, the default of ``capabilities``
         :param timeout: seconds after which a call is given up; the functions
@@ -135,10 +131,7 @@ class Context(priv_context.PrivContext):
         self.pid: int | None = None
 
     def change(self, func: Callable[_P, _R]) -> Callable[_P, _R]:
-        """Decorator for an entry point that makes changes.
-
-        In a dry run, the decorated function raises :class:`ReadOnly`.
-        """
+        """Decorator for an entry point that a dry run refuses (ReadOnly)."""
         self.changes.add(f'{func.__module__}.{func.__name__}')
         functools.update_wrapper(decorated := self.entrypoint(func), func)
         return decorated
@@ -200,8 +193,8 @@ class Context(priv_context.PrivContext):
     def attach(self, sock: socket.socket) -> None:
         """Connect to the forked daemon and wait until it answers.
 
-        :raises oslo_privsep.daemon.FailedToDropPrivileges: when the daemon
-            has ended, for example for lack of a capability
+        :raises daemon.FailedToDropPrivileges: when the daemon has ended, for
+            example for lack of a capability
         """
         self.channel = self._channel(sock)
 
@@ -222,8 +215,7 @@ class Context(priv_context.PrivContext):
 
         The library calls this method, too, when the channel is closed.
 
-        :raises oslo_privsep.daemon.FailedToDropPrivileges: when the helper
-            failed
+        :raises daemon.FailedToDropPrivileges: when the helper failed
         :raises DaemonGone: for a daemon that was forked: the agent has no
             privileges any more to start another one
         :raises ReadOnly: in a dry run, for a daemon that only makes changes

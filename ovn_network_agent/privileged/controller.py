@@ -20,9 +20,8 @@ def read_state() -> list[str]:
     """Ask ovn-controller how it is, without any change.
 
     :returns: [version, state, connection]: '25.03'; 'running' or 'paused';
-        'connected' or 'not connected', to the Southbound database.  An empty
-        list when there is no ovn-controller
-    :raises OSError: when ovn-controller does not answer, or refuses
+        'connected' or 'not connected', to the Southbound database; empty
+        when there is no ovn-controller
     """
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
     controller = overlap_servers.Controller(cfg.CONF.ovs.ovn_rundir)

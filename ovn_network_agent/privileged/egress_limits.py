@@ -71,8 +71,6 @@ class EgressLimits:
     def is_route(self, table: int, dst: str, dev: str, via: str,
                  is_segment: _IsSegment) -> bool:
         """Whether a route is a copy of one of a link, or leads to a machine.
-
-        :param via: gateway, '' for a route of scope link
         """
         if not self.loaded:
             return False
@@ -90,11 +88,7 @@ class EgressLimits:
 
 
 def check_inside(present: Iterable[addresses.Address], address: str) -> None:
-    """Check that a link has a network with an egress address.
-
-    :param present: the addresses of the link
-    :param address: 'address/length'
-    :raises OSError: EPERM
+    """Check that a link, which has addresses, has a network with another one.
     """
     own = iptext.interface(address).ip
     checks.permit(
@@ -106,11 +100,7 @@ def check_inside(present: Iterable[addresses.Address], address: str) -> None:
 
 def from_conf(conf: cfg.ConfigOpts, loaded: bool, others: Iterable[str]
               ) -> EgressLimits:
-    """The limits of a configuration.
-
-    :param loaded: whether the driver may want resources
-    :param others: names of devices of the agent
-    """
+    """The limits of a configuration, whose driver may be loaded."""
     return EgressLimits(loaded, frozenset((
         *others, *ownership.VETH_ENDS,
         conf.port_forward.port_forward_dev, 'lo',

@@ -20,12 +20,7 @@ from ovn_network_agent.privileged import nft
 
 @privileged.netfilter.entrypoint
 def read_egress(families: Sequence[str]) -> dict[str, str]:
-    """List our tables.
-
-    :param families: 'ip' and 'ip6'
-    :returns: JSON text by family, of those that are there
-    :raises OSError: when nft fails
-    """
+    """List our tables: JSON text by family, of those that are there."""
     return nft.present({family: ['table', *nft.table(family, egress.TABLE)]
                         for family in checks.sequence(families)})
 
@@ -35,12 +30,10 @@ def replace_egress(family: str, machines: checks.Items, sources: checks.Items,
                    held: Sequence[str]) -> int:
     """Put a table in the place of the one that is there, if any, at once.
 
-    :param family: 'ip' or 'ip6'
     :param machines: each [machine, link]
     :param sources: each [machine, link, egress address]
     :param held: egress addresses
     :returns: process id of nft, which notifications of the kernel carry
-    :raises OSError: when it is refused
     """
     return _fill(egress.replacement, family, checks.sequence(machines),
                  checks.sequence(sources), checks.sequence(held))
@@ -49,12 +42,7 @@ def replace_egress(family: str, machines: checks.Items, sources: checks.Items,
 @privileged.netfilter.change
 def change_egress(family: str, gone: Sequence[Sequence[typing.Any]],
                   come: Sequence[Sequence[typing.Any]]) -> int:
-    """Change elements, all at once.
-
-    :param gone: [machines, sources, held], see :func:`replace_egress`
-    :param come: the same
-    :returns: as :func:`replace_egress`
-    """
+    """Change elements, all at once; both [machines, sources, held]."""
     return _fill(egress.change, family, *(
         [checks.sequence(each) for each in checks.sequence(pair)]
         for pair in (gone, come)))
@@ -62,11 +50,7 @@ def change_egress(family: str, gone: Sequence[Sequence[typing.Any]],
 
 @privileged.netfilter.change
 def stamp_egress(family: str, listing_digest: str) -> int:
-    """Write into a table what it was loaded from.
-
-    :param listing_digest: of its listing, 40 hex digits
-    :returns: as :func:`replace_egress`
-    """
+    """Write into a table the digest of its listing, 40 hex digits."""
     return _fill(egress.stamp, family, listing_digest)
 
 
@@ -79,7 +63,6 @@ def delete_senders(family: str, machines: checks.Items) -> int:
 
     :param machines: each [machine, egress address or '']
     :returns: how many there were
-    :raises OSError: when the kernel does not let us
     """
     limits.current().egress.check_loaded()
     nft.table(family)
@@ -99,7 +82,7 @@ def delete_senders(family: str, machines: checks.Items) -> int:
 
 @privileged.netfilter.change
 def delete_egress(family: str) -> int:
-    """Take our table away; the result is as of :func:`replace_egress`."""
+    """Take our table away."""
     return nft.load(egress.removal, family)
 
 

@@ -43,10 +43,9 @@ _EACH_SECOND = 2.5
 def read() -> list[typing.Any]:
     """Read the AS number of the sessions, and the instances of the agent.
 
-    :returns: [AS number, 0 without one; list of [VNI, AS number, router ID,
-        route distinguisher, imports, exports, whether it is complete]]; see
+    :returns: [AS number or 0; list of [VNI, AS number, router ID, route
+        distinguisher, imports, exports, whether it is complete]]; see
         :func:`evpn.value` for what lacks a BGP instance
-    :raises OSError: when the configuration cannot be read
     """
     lines = _lines()
     return [_underlay(lines), [
@@ -56,13 +55,12 @@ def read() -> list[typing.Any]:
 
 @privileged.frr.change
 def change(adds: checks.Items, deletes: checks.Items) -> list[typing.Any]:
-    """Write instances with their VNIs, then remove others.
+    """Write instances with their VNIs, then remove others that have a mark.
 
     :param adds: each the fields of :class:`evpn.Wanted`; 0 for the AS number
         of the instance that has the sessions
     :param deletes: each [VNI]
-    :returns: as :func:`vtysh.change_static`; what has no mark is not removed
-    :raises OSError: as :func:`vtysh.change_static`
+    :returns: as :func:`vtysh.change_static`
     """
     refused, fitting = checks.items(('adds', _wanted, adds),
                                     ('deletes', _unwanted, deletes))
@@ -94,11 +92,7 @@ def change(adds: checks.Items, deletes: checks.Items) -> list[typing.Any]:
 
 @privileged.frr.entrypoint
 def read_lacks() -> list[str]:
-    """Read what the operator's own BGP instance lacks for VNIs.
-
-    :returns: texts with the lines to add
-    :raises OSError: when the configuration cannot be read
-    """
+    """The lines that the operator's own BGP instance lacks for VNIs."""
     return evpn.lacks(_lines(), limits.current().vrf)
 
 
@@ -128,10 +122,7 @@ def _unwanted(vni: int) -> evpn.Wanted:
 
 def _addition(wanted: evpn.Wanted, underlay: int, found: evpn.Found
               ) -> evpn_steps.Steps:
-    """The steps to a wanted instance.
-
-    :raises ValueError: see :func:`evpn_steps.added`, and without an AS number
-    """
+    """The steps to a wanted instance."""
     if not (wanted.asn or underlay):
         vrf = limits.current().vrf
         of_vrf = f' vrf {vrf}' if vrf else ''
@@ -144,10 +135,7 @@ def _addition(wanted: evpn.Wanted, underlay: int, found: evpn.Found
 
 def _removal(unwanted: evpn.Wanted, found: evpn.Found, devices: Container[str]
              ) -> evpn_steps.Steps:
-    """The steps of a removal; what has a mark may go in any case.
-
-    :raises OSError: when VNIs of FRR are not the agent's
-    """
+    """The steps of a removal; what has a mark may go in any case."""
     if not found.ours:
         limits.current().check_frr_vnis()
     return _removed(unwanted.vni, found, devices)
@@ -184,10 +172,7 @@ def _remove_left(vnis: Iterable[int]) -> list[str]:
 
 
 def _configured(blocks: Iterable[list[str]]) -> str:
-    """Pass lines to FRR, if there are any; returns its messages.
-
-    :param blocks: the lines for each VNI
-    """
+    """Pass the lines for each VNI to FRR; returns its messages."""
     full = [block for block in blocks if block]
     at_once = int(_EACH_SECOND * registered.group(options).vtysh_timeout)
     return '\n'.join(filter(None, (

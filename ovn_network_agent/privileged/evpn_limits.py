@@ -81,11 +81,7 @@ class EvpnLimits:
             'a pair to a provider bridge')
 
     def is_route(self, table: int, dst: str, dev: str, via: str) -> bool:
-        """Whether a route is one of a VNI.
-
-        :param via: gateway, '' for a route of scope link
-        :raises ValueError: when the gateway is no address
-        """
+        """Whether a route is one of a VNI."""
         vni = self.vni(table)
         if vni and dev == evpn_names.vrf(vni):
             return not via and _is_host(dst)
@@ -109,10 +105,7 @@ class EvpnLimits:
 
 
 def from_conf(conf: cfg.ConfigOpts, loaded: bool) -> EvpnLimits:
-    """The limits of a configuration.
-
-    :param loaded: whether the driver evpn may want resources
-    """
+    """The limits of a configuration, whose driver may be loaded."""
     own = conf.evpn
     return EvpnLimits(
         loaded, own.table_base,

@@ -33,12 +33,10 @@ def subscribe(name: str, bridge: str) -> int:
     """Hand out a socket that gets notices of flows that others have changed.
 
     A notice is a text that names the change.  The socket ends with the
-    connection to the switch, for example at a restart of ovs-vswitchd.
+    connection to the switch, for example at a restart of ovs-vswitchd.  Open
+    vSwitch before version 2.16 knows no such monitor: EOPNOTSUPP.
 
-    :param name: name of the agent's abstract Unix socket, 32 hex digits
     :returns: process id of this daemon
-    :raises OSError: when the bridge cannot be reached, or when Open vSwitch
-        knows no such monitor (EOPNOTSUPP, before version 2.16)
     """
     giving.check(name)
     path = openflow.socket_path(bridge)
@@ -60,21 +58,14 @@ def subscribe(name: str, bridge: str) -> int:
 
 
 class Relay:
-    """Passes on the notices of one connection.  This is no entry point.
-
-    :param path: path of the management socket
-    :param told: non-blocking, gets the notices
-    """
+    """Passes on the notices of one connection to a non-blocking socket."""
 
     def __init__(self, path: str, told: socket.socket) -> None:
         self._path = path
         self._told = told
 
     def begin(self, switch: connection.Switch) -> connection.Switch:
-        """Start the monitor; returns the switch.
-
-        :raises OSError: when Open vSwitch refuses
-        """
+        """Start the monitor; returns the switch."""
         switch.unasked = functools.partial(self._unasked, switch)
         switches.at_end(self._path, self.end)
         xid = switch.next_xid()
@@ -113,9 +104,7 @@ class Relay:
             switches.drop(self._path, switch)
 
     def _relearn(self, switch: connection.Switch) -> bool:
-        """Learn again what updates have been missed for.
-
-        :returns: False after the end of the connection
+        """Learn again what updates have been missed for, if still connected.
         """
         try:
             return switches.with_open(self._path, switch,

@@ -20,14 +20,7 @@ from ovn_network_agent.privileged import vtysh
 @privileged.frr.entrypoint
 def read_setup(vrf: str, prefix_list: str, version: int = 4
                ) -> list[typing.Any]:
-    """Read the parts of FRR's configuration that the agent needs.
-
-    :param vrf: name of a VRF, '' for the default VRF
-    :param prefix_list: name of the prefix list, '' for none
-    :param version: 4 or 6, the family of the announced routes
-    :returns: the fields of :class:`frr.setup.Setup`, a list
-    :raises OSError: when the configuration cannot be read in full
-    """
+    """Read the fields of :class:`frr.setup.Setup`, a list."""
     vtysh.check_vrf(vrf)
     if prefix_list:
         vtysh.check_prefix_list(prefix_list)

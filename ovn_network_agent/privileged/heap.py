@@ -46,8 +46,6 @@ class Size:
 
     The file stays open: a process that has no file descriptor left can still
     tell its size.  A fork needs an object of its own.
-
-    :raises OSError: when there is no /proc
     """
 
     def __init__(self) -> None:
@@ -80,8 +78,6 @@ def trim() -> None:
 class Keeper:
     """Gives free memory back to the kernel when the process has grown.
 
-    :param release: :func:`release` or :func:`trim`
-    :param size: bytes in use, by default of :class:`Size`
     :param pauses: seconds from the growth to the first release, and further
         seconds to each later one
     """
@@ -100,10 +96,7 @@ class Keeper:
         threading.Thread(target=self._run, name='heap', daemon=True).start()
 
     def look(self) -> None:
-        """Have the thread release memory if the process has grown.
-
-        The call takes 0.01 ms, and suits any thread.
-        """
+        """Have the thread release memory if the process has grown; 0.01 ms."""
         if self._size() - self._least > _GROWTH:
             self._grown.set()
 

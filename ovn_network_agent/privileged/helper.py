@@ -37,10 +37,7 @@ _PATIENCE = 10.0
 
 
 def program() -> str:
-    """Path of the helper, preferably beside the agent's own program.
-
-    :returns: absolute path, or the bare name of a missing helper
-    """
+    """Path of the helper, preferably beside the agent's own program."""
     for directory in (os.path.dirname(os.path.abspath(sys.argv[0])),
                       sysconfig.get_path('scripts'), None):
         found = shutil.which(NAME, path=directory)
@@ -66,8 +63,6 @@ def start(command: Callable[[str], list[str]], where: str) -> socket.socket:
     """Run a command, and wait until its daemon connects.
 
     :param command: function of the path of the socket
-    :param where: the path
-    :raises OSError: when the socket cannot be made, or no daemon connects
     :raises daemon.FailedToDropPrivileges: when the command fails
     """
     with contextlib.suppress(FileExistsError):

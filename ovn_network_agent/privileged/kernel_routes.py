@@ -47,8 +47,7 @@ def set_routes(items: checks.Items) -> list[channel.Failure]:
     A route of the agent with another metric stays, see :func:`keep_metrics`.
 
     :param items: each [table, dst, dev, via, metric]: via '' for scope link;
-        a gateway on a provider device needs no route to itself; the metric is
-        a tag, or 0 or missing for the default
+        metric a tag, or 0 or missing for the default
     """
     indexes: dict[str, int] = {}
     within = limits.current()
@@ -116,10 +115,7 @@ def _vrf(kernel: connection.Connection, vrf: str) -> tuple[int, int]:
 
 def _check_inside(kernel: connection.Connection, table: int, dev: str, vni: int
                   ) -> None:
-    """Check that a device is the VRF of a VNI, or in it.
-
-    :raises OSError: EPERM
-    """
+    """Check that a device is the VRF of a VNI, or in it."""
     vrf = evpn_names.vrf(vni)
     found = links.named(kernel, {dev, vrf})
     checks.permit(
@@ -144,7 +140,7 @@ def _check_first(kernel: connection.Connection, table: int, dst: str, vrf: int
     zebra prefers a kernel route, and removes its own: such as the route of the
     former owner, or a static route of the other announce method.
 
-    :raises OSError: EBUSY when there is such a route
+    :param vrf: ifindex of the VRF of the table, 0 for another table
     """
     found = lookups.look_up(kernel, dst.partition('/')[0], outgoing=vrf)
     if (found.table, found.dst) == (table, dst) and (
@@ -192,10 +188,7 @@ def _behind_others(kernel: connection.Connection, places: Collection[_Place]
 
 @privileged.kernel.change
 def delete_routes(items: checks.Items) -> list[channel.Failure]:
-    """Delete routes of the agent's protocol; routes of others stay.
-
-    :param items: each [table, dst]
-    """
+    """Delete routes [table, dst] of the agent's protocol, and no others."""
     def encode(table: int, dst: str) -> channel.Request:
         return routes.RTM_DELROUTE, 0, route_codec.encode_key(
             checks.table(table), dst, ownership.ROUTE_PROTOCOL)
@@ -212,10 +205,9 @@ def keep_metrics(items: checks.Items) -> list[channel.Failure]:
     would be withdrawn otherwise.  The kernel's metrics are parts of the keys
     of its routes, so a route gets another metric as another route, which is
     set before.  Nothing is removed where another program's route has a lower
-    metric than the right one: the kernel would use the other program's route.
+    metric than the right one (EBUSY): the kernel would use that route.
 
     :param items: each [table, dst, metric], metric 0 for the default
-    :returns: EBUSY for an item that another program's route stops
     """
     wanted: dict[tuple[int, str], tuple[int, int]] = {}
     failures = []
@@ -252,10 +244,8 @@ def _at(kernel: connection.Connection, places: Collection[tuple[int, str]]
         ) -> tuple[_Metrics, _Metrics]:
     """The metrics of the agent's routes, and those of other programs' routes.
 
-    zebra's routes are in neither: zebra removes its own beside a kernel route.
-
-    :param places: each (table, dst)
-    :returns: the agent's with 0 for the default, the others' as in the kernel
+    The agent's with 0 for the default, the others' as in the kernel.  zebra's
+    routes are in neither: zebra removes its own beside a kernel route.
     """
     ours: _Metrics = {place: set() for place in places}
     others: _Metrics = {place: set() for place in places}

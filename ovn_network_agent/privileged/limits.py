@@ -121,9 +121,6 @@ def permit_prefix_list() -> str:
 
     The lists of earlier times stay permitted, for the removal of the entries
     there.  A name on the command line stays as it was.
-
-    :returns: its name
-    :raises OSError: when a file cannot be read or used
     """
     source = _source or cfg.CONF
     name = current().prefix_list

@@ -35,11 +35,9 @@ def set_links_up(names: Sequence[str]) -> list[channel.Failure]:
 
 @privileged.kernel.change
 def set_veth_pairs(items: checks.Items) -> list[channel.Failure]:
-    """Make veth pairs: both ends up, the peer in its VRF.
+    """Make veth pairs [name, peer, vrf]: both ends up, the peer in the VRF.
 
     An existing pair is adopted, and its missing properties are added.
-
-    :param items: each [name, peer, vrf] with the names of the agent's pair
     """
     with channel.kernel() as kernel:
         return each(items, lambda *item: _set_veth_pair(kernel, *item))
@@ -47,23 +45,17 @@ def set_veth_pairs(items: checks.Items) -> list[channel.Failure]:
 
 @privileged.kernel.change
 def delete_veth_pairs(items: checks.Items) -> list[channel.Failure]:
-    """Delete veth pairs; other devices of these names stay.
-
-    :param items: each [name, peer]
-    """
+    """Delete veth pairs [name, peer]; other devices of these names stay."""
     with channel.kernel() as kernel:
         return each(items, lambda *item: _delete_veth_pair(kernel, *item))
 
 
 @privileged.kernel.change
 def set_vlans(items: checks.Items) -> list[channel.Failure]:
-    """Make VLAN devices, and bring them up.
+    """Make VLAN devices [name, bridge, tag], and bring them up.
 
     A right device of another program is adopted without the mark, so that the
-    device stays at the end.  A wrong one stays as found; the failure is
-    EEXIST.
-
-    :param items: each [name, bridge, tag]
+    device stays at the end.  A wrong one stays as found: EEXIST.
     """
     with channel.kernel() as kernel:
         return each(items, lambda *item: _set_vlan(kernel, *item))
@@ -80,8 +72,6 @@ def delete_vlans(names: Sequence[str]) -> list[channel.Failure]:
 def each(items: checks.Items, change: Callable[..., object]
          ) -> list[channel.Failure]:
     """Call a function with each item; a bad item does not affect the others.
-
-    :param change: function of the parts of an item
     """
     failures = []
     for position, item in enumerate(checks.sequence(items)):
@@ -176,10 +166,6 @@ def _check_names(name: str, peer: str) -> None:
 
 def request(kernel: connection.Connection, flags: int, body: bytes,
             kind: int = links.RTM_NEWLINK) -> None:
-    """Send one request.
-
-    :param kind: RTM_NEWLINK or RTM_DELLINK
-    :raises OSError: when the kernel refuses it
-    """
+    """Send one request of RTM_NEWLINK or RTM_DELLINK."""
     for _index, number, text in kernel.batch([(kind, flags, body)]):
         raise OSError(number, text)

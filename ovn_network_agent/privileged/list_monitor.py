@@ -47,11 +47,7 @@ def subscribe(name: str, prefix_list: str) -> int:
     A notice is a letter and a text: the daemons with the change, or the
     reason why the notices end.  The first look has been made at the return.
 
-    :param name: name of the agent's abstract Unix socket, 32 hex digits
-    :param prefix_list: name of the lists of IPv4 and IPv6
     :returns: process id of this daemon
-    :raises OSError: when a daemon of FRR does not answer, or no socket can be
-        used
     """
     giving.check(name)
     vtysh.check_prefix_list(prefix_list)
@@ -59,13 +55,7 @@ def subscribe(name: str, prefix_list: str) -> int:
 
 
 def report(name: str, looks: 'Looks') -> int:
-    """Look from now on, and hand out the socket of :func:`subscribe`.
-
-    This is no entry point, so the name is checked.
-
-    :returns: as :func:`subscribe`
-    :raises OSError: as :func:`subscribe`
-    """
+    """Look from now on, and hand out the socket of :func:`subscribe`."""
     looks.changed()
     theirs, ours = socket.socketpair(
         socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC |
@@ -82,10 +72,7 @@ def report(name: str, looks: 'Looks') -> int:
 
 
 def _run(looks: 'Looks', told: socket.socket) -> None:
-    """Look once a second until the agent listens no more.
-
-    :param told: non-blocking, gets the notices
-    """
+    """Look once a second until the agent listens no more."""
     poll = select.poll()
     # The end of the socket pair is reported anyhow.
     poll.register(told, 0)
@@ -115,11 +102,7 @@ def _tell(told: socket.socket, notice: bytes) -> None:
 
 
 class Looks:
-    """The looks at the lists of one name.  This is no entry point.
-
-    :param name: checked name of the lists
-    :param read: by default :func:`read_digests`
-    """
+    """The looks at the lists of one name."""
 
     def __init__(self, name: str,
                  read: Callable[[str, bool], Digests] | None = None) -> None:
@@ -130,11 +113,7 @@ class Looks:
         self._until_whole = 0
 
     def changed(self) -> list[str]:
-        """Look once.
-
-        :returns: names of the daemons whose list has changed since the former
-            look; all of them at the first look
-        :raises OSError: as :func:`read_digests`
+        """Names of the daemons whose list has changed since the former look.
         """
         whole = self._until_whole <= 0
         found = self._read(self._name, whole)
@@ -156,15 +135,11 @@ class Looks:
 def read_digests(name: str, whole: bool) -> Digests:
     """Read a digest of the prefix lists of a name, without a process.
 
-    This is no entry point.
+    The watch for restarts reports daemons that do not run, and this does not.
 
-    :param name: checked name of the lists
     :param whole: True for a digest of all lines; False for a digest of the
         number of lines and of the first and last number, for which the daemons
         need the same time with any number of lines
-    :returns: without the daemons that do not run: the watch for restarts
-        reports these
-    :raises OSError: when a daemon does not answer, or no socket can be used
     """
     what = '' if whole else 'summary '
     commands = [f'show {family} prefix-list {what}{name}'

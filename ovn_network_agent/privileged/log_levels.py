@@ -32,11 +32,7 @@ def _set(daemon: str, name: str, level: int) -> None:
 
 @privileged.kernel.entrypoint
 def set_in_kernel(name: str, level: int) -> None:
-    """Set the level of a logger in the daemon ``kernel``.
-
-    :param name: name of a logger of the agent, '' for the root
-    :raises OSError: for any other logger or level
-    """
+    """Set the level of a logger of the agent in the daemon ``kernel``."""
     _set('kernel', name, level)
 
 
@@ -64,11 +60,7 @@ _SETTERS = ((privileged.kernel, set_in_kernel), (privileged.ovs, set_in_ovs),
 
 
 def follow(name: str, level: int) -> None:
-    """Set the level of a logger in each daemon that runs.
-
-    The loggers of libraries stay as they are.
-
-    :raises OSError: when a daemon refuses or has died
+    """Set the level of a logger in each daemon that runs, not of a library's.
     """
     if name and name.partition('.')[0] != _OURS:
         return

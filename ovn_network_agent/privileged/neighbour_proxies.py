@@ -21,12 +21,10 @@ from ovn_network_agent.privileged import limits
 
 @privileged.kernel.change
 def set_proxies(items: checks.Items) -> list[channel.Failure]:
-    """Make proxy entries.
+    """Make proxy entries [dev, dst].
 
     The kernel would give the mark of the agent to an entry of another program
     (pneigh_create()), so there the failure is EEXIST.
-
-    :param items: each [dev, dst]
     """
     with channel.kernel() as kernel:
         protocols = _protocols(kernel)
@@ -50,10 +48,7 @@ def set_proxies(items: checks.Items) -> list[channel.Failure]:
 
 @privileged.kernel.change
 def delete_proxies(items: checks.Items) -> list[channel.Failure]:
-    """Remove proxy entries, except those of other programs.
-
-    :param items: each [dev, dst]
-    """
+    """Remove proxy entries [dev, dst], except those of other programs."""
     with channel.kernel() as kernel:
         protocols = _protocols(kernel)
 

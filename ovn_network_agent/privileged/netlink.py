@@ -4,7 +4,7 @@
 """Privileged entry points for routes, rules, addresses, neighbours, sysctls.
 
 Each function takes a list of items, which are lists of arguments, and returns
-the failures as ``[(index, errno, text)]``.  All other items are as wanted.
+the failures.  All other items are as wanted.
 The creation of an existing object, and the deletion of a missing object,
 succeed.  These functions set the agent's mark, so that the caller can neither
 create an object without the mark nor delete an object of others.
@@ -71,8 +71,6 @@ def _check_ours(kernel: connection.Connection, dev: str) -> None:
     """Check that a device of somebody else has not the name of a VNI's.
 
     It would lose all packets that the node passes on.
-
-    :raises OSError: EEXIST
     """
     found = links.named(kernel, [dev])
     if dev in found and found[dev].alias != ownership.LINK_ALIAS:
@@ -115,8 +113,8 @@ def delete_rules(items: checks.Items) -> list[channel.Failure]:
     absent selector is an attribute.  So such a deletion is sent only if it
     deletes the right rule; else the failure is EBUSY.
 
-    :param items: each [original, rule]: the rule as in :func:`set_rules`, and
-        whether the rule without a protocol is of the Go program
+    :param items: each [original, rule]: whether the rule without a protocol
+        is of the Go program; the rule as in :func:`set_rules`
     """
     with channel.kernel() as kernel:
         listed = rules.listed(kernel) if any(
@@ -139,10 +137,7 @@ def delete_rules(items: checks.Items) -> list[channel.Failure]:
 
 def _check_first(rule: rules.Rule, listed: Iterable[tuple[rules.Rule, bool]]
                  ) -> None:
-    """Check that a deletion without a protocol deletes this rule.
-
-    :raises OSError: EBUSY
-    """
+    """Check that a deletion without a protocol deletes this rule."""
     first = next(found for found in listed if all(
         getattr(rule, name) in (None, getattr(found[0], name))
         for name in ('priority', 'table', 'src', 'dst', 'iif', 'fwmark'))
@@ -158,13 +153,11 @@ def _check_first(rule: rules.Rule, listed: Iterable[tuple[rules.Rule, bool]]
 
 @privileged.kernel.change
 def set_addresses(items: checks.Items) -> list[channel.Failure]:
-    """Add addresses.
+    """Add addresses [dev, 'address/length'].
 
     The anchor has scope link, so that it is no source address of connections
     or ICMP errors: no host could answer to it.  Outside of a VRF, the address
     of a tenant's gateway would be one of the node itself.
-
-    :param items: each [dev, 'address/length']
     """
     within = limits.current()
     # Two hundred VNIs are a thousand devices.
@@ -232,10 +225,7 @@ def delete_addresses(items: checks.Items) -> list[channel.Failure]:
 
 def _check_alone(kernel: connection.Connection, dev: str, index: int,
                  present: list[addresses.Address], address: str) -> None:
-    """Check that no object of others goes with an address.
-
-    :raises OSError: EBUSY, with the objects and the remedy
-    """
+    """Check that no object of others goes with an address."""
     lost = addresses.depending(present, address)
     if lost and not _promotes(dev):
         raise OSError(
@@ -269,12 +259,9 @@ def _promotes(dev: str) -> bool:
 
 @privileged.kernel.change
 def set_neighbours(items: checks.Items) -> list[channel.Failure]:
-    """Make permanent neighbour entries.
+    """Make permanent neighbour entries [dev, dst, mac].
 
-    A permanent entry of another program is not replaced; the failure is
-    EEXIST.
-
-    :param items: each [dev, dst, mac]
+    A permanent entry of another program is not replaced: EEXIST.
     """
     with channel.kernel() as kernel:
         present = _permanent(kernel)
@@ -299,10 +286,7 @@ def set_neighbours(items: checks.Items) -> list[channel.Failure]:
 
 @privileged.kernel.change
 def delete_neighbours(items: checks.Items) -> list[channel.Failure]:
-    """Remove neighbour entries, except those of other programs.
-
-    :param items: each [dev, dst]
-    """
+    """Remove neighbour entries [dev, dst], except those of other programs."""
     with channel.kernel() as kernel:
         present = _permanent(kernel)
 
@@ -350,10 +334,7 @@ def _unless_gone(failures: Iterable[channel.Failure]) -> list[channel.Failure]:
 
 @privileged.kernel.change
 def set_sysctls(items: checks.Items) -> list[channel.Failure]:
-    """Write network sysctls of the list in :mod:`checks`.
-
-    :param items: each [path below /proc/sys, value]
-    """
+    """Write network sysctls [path below /proc/sys, value]."""
     failures = []
     within = limits.current()
     for position, item in enumerate(checks.sequence(items)):

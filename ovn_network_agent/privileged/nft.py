@@ -43,12 +43,7 @@ _ABSENT = 'No such file or directory'
 
 @privileged.netfilter.entrypoint
 def read_tables(families: Sequence[str]) -> dict[str, str]:
-    """List our tables.
-
-    :param families: 'ip' and 'ip6'
-    :returns: JSON text by family, of those that are there
-    :raises OSError: when nft fails
-    """
+    """List our tables: JSON text by family, of those that are there."""
     # Not "list tables" before: nft 1.0.6 reads all that is in them for it.
     return present({family: ['table', *table(family)]
                      for family in checks.sequence(families)})
@@ -56,11 +51,9 @@ def read_tables(families: Sequence[str]) -> dict[str, str]:
 
 @privileged.netfilter.entrypoint
 def read_sets(family: str, names: Sequence[str]) -> dict[str, str]:
-    """List sets of our table; a large table takes 100 times as long.
+    """List sets of our table: JSON text by name, of those that are there.
 
-    :param family: 'ip' or 'ip6'
-    :returns: JSON text by name, of those that are there
-    :raises OSError: when nft fails
+    A large table takes 100 times as long.
     """
     for name in checks.sequence(names):
         if not known_names.is_name(name):
@@ -81,7 +74,6 @@ def replace_table(table: Sequence[typing.Any], contents: _Contents,
     :param leaving: each [proto, VIP, port, destination, port], see
         :func:`nft.transaction.replacement`
     :returns: process id of nft, which notifications of the kernel carry
-    :raises OSError: when it is refused
     """
     return _fill(transaction.replacement, _unpacked(table), contents,
                  leaving)
@@ -92,8 +84,7 @@ def extend_table(table: Sequence[typing.Any], contents: _Contents,
                  present: _Contents, leaving: checks.Items) -> int:
     """Put the rules of a table behind those that are there.
 
-    :param present: see :func:`nft.transaction.extension`; the others are as
-        of :func:`replace_table`, and the result
+    :param present: see :func:`nft.transaction.extension`
     """
     return _fill(transaction.extension, _unpacked(table), contents, present,
                  leaving)
@@ -102,11 +93,7 @@ def extend_table(table: Sequence[typing.Any], contents: _Contents,
 @privileged.netfilter.change
 def prune_table(family: str, rules: checks.Items, chains: Sequence[str],
                 sets: Sequence[str]) -> int:
-    """Take rules, chains and sets out of our table.
-
-    :param rules: each [chain, handle]
-    :returns: as :func:`replace_table`
-    """
+    """Take rules [chain, handle], chains and sets out of our table."""
     return _fill(transaction.pruning, family, rules, chains, sets)
 
 
@@ -116,26 +103,19 @@ def stamp_table(family: str, digest: str, listing_digest: str) -> int:
 
     :param digest: of the table, see :func:`nft.rendering.digest`
     :param listing_digest: of its listing, 40 hex digits
-    :returns: as :func:`replace_table`
     """
     return _fill(transaction.stamp, family, digest, listing_digest)
 
 
 @privileged.netfilter.change
 def change_elements(family: str, deletes: _Contents, adds: _Contents) -> int:
-    """Change elements of the sets, all at once.
-
-    :returns: as :func:`replace_table`
-    """
+    """Change elements of the sets, all at once."""
     return _fill(transaction.change, family, deletes, adds)
 
 
 @privileged.netfilter.change
 def delete_table(family: str) -> int:
-    """Take our table away.
-
-    :returns: as :func:`replace_table`
-    """
+    """Take our table away."""
     return load(transaction.removal, family)
 
 
@@ -143,10 +123,8 @@ def delete_table(family: str) -> int:
 def delete_connections(family: str, zone: int, targets: checks.Items) -> int:
     """Forget the tracked connections that were translated to these.
 
-    :param zone: connection tracking zone, 1..65535
     :param targets: each [proto, VIP, port, destination, port]
     :returns: how many there were
-    :raises OSError: when the kernel does not let us
     """
     if (type(family) is not str or family not in elements.FAMILIES or
             not 0 < checks.integer(zone, 'zone') < 65536):
@@ -172,7 +150,6 @@ def subscribe(name: str) -> int:
     The kernel gives them to nobody without CAP_NET_ADMIN.  The socket can
     only receive: what is sent over it counts as sent by who sends it.
 
-    :param name: of an abstract Unix socket that waits for it, 32 hex digits
     :returns: our process id, as the other end sees it
     """
     giving.check(name)
@@ -191,12 +168,7 @@ def subscribe(name: str) -> int:
 
 def delete(kernel: connection.Connection, deletions: list[channel.Request]
            ) -> int:
-    """Delete connections, also those that are gone already.
-
-    :param deletions: of :func:`conntrack.deletion`
-    :returns: how many there were
-    :raises OSError: when the kernel does not let us
-    """
+    """Delete connections, also those that are gone; returns how many."""
     failed = [(number, text) for _index, number, text
               in kernel.batch(deletions) if number != errno.ENOENT]
     if failed:
@@ -205,11 +177,7 @@ def delete(kernel: connection.Connection, deletions: list[channel.Request]
 
 
 def _unpacked(packed: Sequence[typing.Any]) -> values.Table:
-    """A table that the configuration allows.
-
-    :param packed: see :func:`nft.codec.pack`
-    :raises OSError: EINVAL when it is no table, EPERM for another zone
-    """
+    """A table of :func:`nft.codec.pack` that the configuration allows."""
     allowed = limits.current()
     allowed.check_forwards()
     try:
@@ -247,10 +215,7 @@ def present(wanted: dict[str, list[str]]) -> dict[str, str]:
 
 
 def load(build: Callable[..., str], *args: typing.Any) -> int:
-    """Build a transaction and have nft carry it out.
-
-    :raises OSError: EINVAL when an argument is refused, EIO when nft fails
-    """
+    """Build a transaction and have nft carry it out."""
     try:
         script = build(*args)
     except (AttributeError, TypeError, ValueError) as error:
@@ -263,8 +228,6 @@ def _fill(build: Callable[..., str], *args: typing.Any) -> int:
     """Likewise, for what only those want who forward ports.
 
     A table that an earlier configuration has left may go anyhow.
-
-    :raises OSError: EPERM, too
     """
     limits.current().check_forwards()
     return load(build, *args)
@@ -275,10 +238,7 @@ def _run(arguments: Iterable[str], stdin: str = '') -> command.Result:
 
 
 def _successful(result: command.Result) -> command.Result:
-    """A result of a program that did what it was asked for.
-
-    :raises OSError: when it did not
-    """
+    """A result of a program that did what it was asked for."""
     if result.status != 0:
         raise OSError(errno.EIO, f'nft: {result.messages}')
     return result

@@ -17,10 +17,7 @@ _TIMEOUT = 10
 
 @privileged.netfilter.entrypoint
 def read_version() -> str:
-    """The version of nft, such as '1.0.6'.
-
-    :raises OSError: when nft is not there, or says something else
-    """
+    """The version of nft, such as '1.0.6'."""
     said = command.run(['nft', '--version'], _TIMEOUT)
     words = said.stdout.split()
     if said.status or len(words) < 2 or not words[1].startswith('v'):

@@ -31,11 +31,7 @@ _Failures = dict[Hashable, str]
 
 
 class Command:
-    """ovs-ofctl for one bridge.
-
-    :param wrapper: words of the configuration
-    :param bridge: name of the bridge, checked
-    """
+    """ovs-ofctl for one bridge, whose name is checked."""
 
     def __init__(self, wrapper: Iterable[str], bridge: str) -> None:
         self._head = [*wrapper, 'ovs-ofctl', '-O', 'OpenFlow13',
@@ -43,12 +39,7 @@ class Command:
         self._bridge = bridge
 
     def dump(self, *match: str) -> list[tuple[int, _Spec]]:
-        """Run dump-flows, and parse its output.
-
-        :param match: fields of the flows to dump, none for all flows
-        :returns: see :func:`ofctl_text.parse`
-        :raises OSError: when the command fails or its output is not understood
-        """
+        """Flows with some fields, as :func:`ofctl_text.parse` reads them."""
         result = command.run(
             [*self._head, '--no-names', 'dump-flows', self._bridge, *match],
             _LIMIT)
@@ -61,12 +52,7 @@ class Command:
             raise OSError(errno.EPROTO, str(error)) from error
 
     def submit(self, lines: Iterable[str]) -> str | None:
-        """Make changes, all or none of them.
-
-        :param lines: see :func:`ofctl_text.line`
-        :returns: why the changes failed
-        :raises OSError: when ovs-ofctl cannot be run or takes too long
-        """
+        """Make changes, all or none of them; returns why they failed."""
         result = command.run(
             [*self._head, '--bundle', 'add-flows', self._bridge, '-'],
             _LIMIT, '\n'.join(lines) + '\n')

@@ -47,13 +47,10 @@ def dump_flows(bridge: str, former: str = '', known: Sequence[bytes] = ()
 
     :param former: digest of an earlier answer, '' for none
     :param known: digests of portions of earlier answers
-    :returns: [portions, digest]: list of [digest, flows], or None for the
-        portions of the earlier answer; digest of this answer, '' with ``[ovs]
-        ovs_wrapper``.  The flows of a portion are a list of lists, the fields
-        of :class:`openflow.spec.FlowSpec`, or of
-        :class:`openflow.spec.StraySpec` for a stray flow, or None for a known
-        portion
-    :raises OSError: when the flows cannot be read in full
+    :returns: [portions, digest]: None, or of each portion [digest, flows];
+        digest of this answer, '' with ``[ovs] ovs_wrapper``.  The flows are
+        None in a known portion, else the fields of :class:`spec.FlowSpec` or
+        :class:`spec.StraySpec`
     """
     for mark in checks.sequence(known, 'known'):
         if not isinstance(mark, bytes):
@@ -69,12 +66,7 @@ def dump_flows(bridge: str, former: str = '', known: Sequence[bytes] = ()
 
 @privileged.ovs.entrypoint
 def read_socket(bridge: str) -> dict[str, list[int]]:
-    """Read the mark of a bridge's socket, see :mod:`socket_marks`.
-
-    :returns: [inode, time of change in ns] of the bridge, empty while there is
-        no socket
-    :raises OSError: when the directory of the sockets cannot be read
-    """
+    """[inode, time of change in ns] of a bridge's socket, if it is there."""
     mark = socket_marks.of_socket(socket_path(bridge))
     return {bridge: mark} if mark else {}
 
@@ -84,13 +76,9 @@ def change_flows(bridge: str, adds: checks.Items, deletes: checks.Items,
                  strays: checks.Items) -> list[list[typing.Any]]:
     """Add flows, then delete flows; other flows are not touched.
 
-    :param adds: each the fields of :class:`openflow.spec.FlowSpec`
-    :param deletes: likewise
-    :param strays: each the fields of :class:`openflow.spec.StraySpec`
-    :returns: list of [list name, index, reason]: 'adds', 'deletes' or
-        'strays', the position in this list, and the reason of the failure
-    :raises OSError: when the bridge cannot be reached; each change may have
-        been made
+    :param adds: each the fields of :class:`spec.FlowSpec`, as in ``deletes``
+    :param strays: each the fields of :class:`spec.StraySpec`
+    :returns: [list name, index, reason] of each that failed
     """
     failures: dict[Hashable, str] = {}
     places = []
@@ -122,10 +110,7 @@ def _run(bridge: str, over_openflow: Callable[..., _T],
 
 
 def socket_path(bridge: str) -> str:
-    """Path of the management socket of a bridge.  This is no entry point.
-
-    :raises OSError: EINVAL for the name of another bridge
-    """
+    """Path of the management socket of a bridge of the configuration."""
     try:
         specs.check_bridge(bridge)
     except ValueError as error:

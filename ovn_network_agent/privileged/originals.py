@@ -24,11 +24,9 @@ _proven: set[str] = set()
 
 def networks(copies: dict[str, list[output.Entry]], leak: tuple[int, int]
              ) -> set[str]:
-    """Networks whose lines are of the Go program.
+    """Networks whose lines, in the copies by daemon, are of the Go program.
 
-    :param copies: by daemon
     :param leak: (priority, table) of the rules of the veth leak
-    :raises OSError: when the kernel does not answer
     """
     found: set[str] = set()
     for entries in copies.values():

@@ -62,8 +62,7 @@ def begin(addresses: Sequence[str]) -> None:
     """Let the next owners take over while this node still serves.
 
     :param addresses: IP addresses of the tunnels of the next owners
-    :raises OSError: with the reason when no overlap can begin; nothing is
-        left then
+    :raises OSError: with the reason; nothing is left then
     """
     if not checks.sequence(addresses):
         raise OSError(errno.EINVAL, 'no address of another gateway')
@@ -161,7 +160,7 @@ def _forget() -> str:
 
     A program removes its key a moment before it ends.
 
-    :returns: the changes that the last program could not undo, or ''
+    :returns: the changes that the last program could not undo
     """
     for one in _keepers:
         if _pipes(one)[0].closed:

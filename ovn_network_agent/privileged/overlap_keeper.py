@@ -92,7 +92,6 @@ def in_other_words(remote: str) -> str:
     """Another spelling of the same servers, which differs for each server.
 
     :param remote: such as ``tcp:192.0.2.1:6642,unix:/run/sb.sock``
-    :raises Failed: when a server has no other spelling
     """
     return ','.join(_renamed(target) for target in remote.split(','))
 
@@ -136,7 +135,6 @@ class Keeper:
 
         :returns: version of OVN; key of external_ids, and its value, that make
             ovn-controller connect anew
-        :raises Failed, OSError: when an overlap is not possible
         """
         version = self._controller.version()
         if version < OLDEST:
@@ -152,10 +150,9 @@ class Keeper:
         return version, key, in_other_words(ids.get(_REMOTE, ''))
 
     def begin(self) -> None:
-        """Begin the overlap.
+        """Begin the overlap; after an error :meth:`end` has to be called, too.
 
-        :raises Failed, OSError: when the overlap is not possible; the caller
-            has to call :meth:`end` nevertheless
+        :raises NotOurs: when nothing was changed
         """
         try:
             status = self._controller.call('debug/status').strip()
@@ -186,8 +183,7 @@ class Keeper:
     def end(self) -> tuple[list[str], bool]:
         """Undo all changes; a missing tunnel or process is no failure.
 
-        :returns: errors; whether a change is left, so that the key in
-            external_ids stays
+        :returns: errors; whether a change, and so the key, is left
         """
         reasons = _tried(self._restore)
         paused = _tried(self._resume)
@@ -251,9 +247,7 @@ def _tried(step: Callable[[], object]) -> list[str]:
 
 
 def main(argument: str) -> int:
-    """Run the program; returns its exit status.
-
-    :param argument: JSON of :class:`Options`
+    """Run the program with the JSON of its options; returns its exit status.
     """
     told: Options = json.loads(argument)
     waking, woken = os.pipe()

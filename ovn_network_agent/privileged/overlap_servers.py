@@ -116,19 +116,13 @@ class Database:
 
 
 class Controller:
-    """The ovn-controller of this node.
-
-    :param rundir: directory of its control socket
-    """
+    """The ovn-controller of this node, by the directory of its socket."""
 
     def __init__(self, rundir: str) -> None:
         self._rundir = rundir
 
     def version(self) -> tuple[int, int]:
-        """The version of OVN.
-
-        :raises Failed: when the answer has no version
-        """
+        """The version of OVN."""
         said = self.call('version')
         found = re.match(r'ovn-controller (\d+)\.(\d+)', said)
         if not found:
@@ -138,7 +132,6 @@ class Controller:
     def call(self, command: str, patience: float = PATIENCE) -> str:
         """The answer to a command.
 
-        :param patience: seconds for the answer
         :raises Absent: when there is no ovn-controller
         :raises Failed: when ovn-controller does not answer, or refuses
         """
@@ -205,11 +198,7 @@ def _call(address: _Where, method: str, params: list[typing.Any],
 
 
 def _parsed(method: str, received: bytes) -> typing.Any:
-    """The JSON value of an answer.
-
-    :raises ValueError: for an incomplete answer
-    :raises Failed: for one that no server gives
-    """
+    """The JSON value of an answer; ValueError for an incomplete one."""
     try:
         return json.loads(received)
     except RecursionError:
@@ -218,10 +207,7 @@ def _parsed(method: str, received: bytes) -> typing.Any:
 
 @contextlib.contextmanager
 def _understood(what: str) -> Iterator[None]:
-    """Turn the errors of an answer in another form into one of ours.
-
-    :raises Failed: for such an answer
-    """
+    """Turn the errors of an answer in another form into one of ours."""
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as error:

@@ -33,9 +33,7 @@ def ask(questions: dict[str, list[str]], seconds: float
     :param questions: commands by the daemon's name
     :param seconds: to wait for all answers, less than ``vtysh_timeout``: a
         daemon that hangs must not hold the threads that other callers need
-    :returns: the answers by the daemon's name, without the daemons that do not
-        run
-    :raises OSError: when a daemon does not answer in time
+    :returns: the answers of the daemons that run
     """
     directory = registered.group(options).frr_run_dir
     deadline = time.monotonic() + seconds

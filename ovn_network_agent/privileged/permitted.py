@@ -110,11 +110,7 @@ class Limits:
                 f'[port_forward] port_forward_ct_zone = {self.zone}')
 
     def check_table(self, zone: int, vrf: bool) -> None:
-        """Refuse a table of forwarded ports for another zone or VRF.
-
-        :param zone: connection tracking zone
-        :param vrf: whether the table leads replies back into a VRF
-        """
+        """Refuse a table of forwarded ports for another zone or VRF."""
         self.check_zone(zone)
         _permit(vrf == bool(self.vrf),
                 f'a table {"with" if vrf else "without"} a VRF',
@@ -146,10 +142,7 @@ class Limits:
                 'an address of a provider network')
 
     def check_address(self, dev: str, text: str) -> None:
-        """Check an address that is set, or removed without a mark.
-
-        :param text: 'address/length'
-        """
+        """Check an address that is set, or removed without a mark."""
         if dev in self.others:
             return
         if self.evpn.is_port(dev):
@@ -185,9 +178,7 @@ class Limits:
                     vrf_table: int) -> None:
         """Check a route that is set.
 
-        :param via: gateway, '' for a route of scope link
         :param vrf_table: table of the VRF, 0 while there is no VRF
-        :raises ValueError: when the gateway is no address
         """
         reach = self.reach
         if dev in self.others:
@@ -228,8 +219,7 @@ class Limits:
     def check_removal(self, rule: policy_rules.Rule) -> None:
         """Check a policy rule that is removed without a mark.
 
-        The rule may be of another configuration, so its networks do not
-        count.
+        It may be of another configuration, so its networks do not count.
         """
         _permit(rule.iif in self.others or
                 reaches.frame(self._as_of_bridge(rule)) in self.frames,

@@ -44,13 +44,10 @@ _ABSENT = re.compile(r'^status \d+ of \w+$', re.MULTILINE)
 
 @privileged.frr.entrypoint
 def read(name: str) -> dict[str, list[list[typing.Any]]]:
-    """Read the prefix lists of a name from zebra and bgpd.
-
-    IPv4 and IPv6 have a list each, with sequence numbers of its own.
+    """Read the prefix lists of a name, one for IPv4 and one for IPv6.
 
     :returns: by daemon ('BGP', 'ZEBRA') the fields of each
-        :class:`frr.output.Entry` of both lists
-    :raises OSError: when the lists cannot be read, or a daemon does not run
+        :class:`frr.output.Entry`
     """
     vtysh.check_prefix_list(name)
     copies = _copies(name)
@@ -68,8 +65,6 @@ def read_of(name: str, networks: Sequence[str]
     A list of thousands of entries is long in JSON.
 
     :param networks: at most :data:`FEW`; what is no network has no numbers
-    :returns: as :func:`read`
-    :raises OSError: as :func:`read`
     """
     vtysh.check_prefix_list(name)
     wanted = []
@@ -85,8 +80,6 @@ def permit() -> str:
     """Permit the list that the configuration files name by now.
 
     The call has no argument: the privileged side reads the files itself.
-
-    :raises OSError: when a file cannot be read or used
     """
     return limits.permit_prefix_list()
 
@@ -104,7 +97,6 @@ def change(name: str, adds: checks.Items, deletes: checks.Items
     :param adds: each [network, ge, le, sequence]
     :param deletes: each [network, ge, le]
     :returns: as :func:`vtysh.change_static`
-    :raises OSError: as :func:`vtysh.change_static`
     """
     vtysh.check_prefix_list(name)
     copies = functools.cache(lambda: _copies(name))
@@ -142,12 +134,10 @@ def renew(name: str, addresses: Sequence[str]) -> list[typing.Any]:
     The lines and their reason are in :mod:`frr.renewal`.  All lines are one
     call of vtysh, and no moment between two of them withdraws anything.
 
-    :param addresses: such as '198.51.100.10/32', which bgpd refuses; an
-        address that the list does not permit in bgpd either has another
-        fault, and is left out
+    :param addresses: host prefixes that bgpd refuses; one that the list does
+        not permit in bgpd either has another fault, and is left out
     :returns: [renewed, said]: list of [network, former number, new number],
         and the messages of vtysh
-    :raises OSError: as :func:`vtysh.change_static`
     """
     vtysh.check_prefix_list(name)
     wanted = [vtysh.checked(lines.check_host, text)
@@ -161,12 +151,7 @@ def renew(name: str, addresses: Sequence[str]) -> list[typing.Any]:
 
 
 def _write(configuration: list[str]) -> str:
-    """Write lines in several transactions, without vtysh if possible.
-
-    Each has the whole time limit.
-
-    :returns: messages of FRR
-    """
+    """Write lines in transactions with the whole time limit each."""
     said = []
     while configuration:
         size = _LINES
@@ -185,8 +170,6 @@ def _remove_left(name: str, removals: dict[_Line, str]) -> None:
 
     vtysh gives a line to one daemon after the other, and stops at the first
     that refuses the line, such as the removal of an entry it lacks.
-
-    :param removals: lines of the configuration
     """
     for printed, left in _left(name, removals).items():
         vtysh.configure([removals[line] for line in left], (),
@@ -202,9 +185,6 @@ def _remove_forgotten(name: str, left: dict[_Line, int],
 
     Since FRR 10 zebra obeys mgmtd alone, and mgmtd has forgotten its entries
     when it starts again.  So mgmtd gets the entries first, as zebra has them.
-
-    :param left: sequence numbers
-    :param removals: as for :func:`_remove_left`
     """
     for configuration in (
             [lines.prefix_list_entry(name, *line, number)
@@ -215,10 +195,7 @@ def _remove_forgotten(name: str, left: dict[_Line, int],
 
 def _left(name: str, removals: Container[_Line]
           ) -> dict[str, dict[_Line, int]]:
-    """The entries to remove that are there, see :func:`_remove_left`.
-
-    :returns: sequence numbers by daemon, without daemons that have none
-    """
+    """Sequence numbers of the entries to remove in daemons that have some."""
     found = {printed: {line: number for line, number
                        in sorted(shape.permits(entries).items())
                        if line in removals}

@@ -174,10 +174,7 @@ def _of_tenants(conf: cfg.ConfigOpts, first: int) -> Iterator[Shape]:
 
 
 def from_conf(conf: cfg.ConfigOpts, loaded: Container[str]) -> Reach:
-    """The limits of prefixes in a configuration.
-
-    :param loaded: names of the drivers that may want resources
-    """
+    """The limits of prefixes with some drivers."""
     return Reach(frozenset(map(iptext.network, conf.network_cidr)),
                  _LEAK in loaded, _FORWARD in loaded, _TENANTS in loaded)
 

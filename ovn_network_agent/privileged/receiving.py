@@ -36,7 +36,6 @@ def receive(hand_over: Callable[[str], int]) -> socket.socket:
 
     :param hand_over: entry point, called with the name of the abstract Unix
         socket that waits; it sends a socket there and returns its process id
-    :raises OSError: when no socket comes
     """
     name = secrets.token_hex(16)
     with _Door(name) as door:
@@ -51,11 +50,7 @@ def receive(hand_over: Callable[[str], int]) -> socket.socket:
 
 
 class _Door:
-    """A waiting socket, and the thread that accepts its connections.
-
-    :param name: name of the abstract Unix socket
-    :raises OSError: when the socket cannot be made
-    """
+    """A waiting socket, and the thread that accepts its connections."""
 
     def __init__(self, name: str) -> None:
         self._trusted = _trusted()
@@ -85,10 +80,7 @@ class _Door:
                 self._accepted.get_nowait()[1].close()
 
     def connection(self, sender: int) -> socket.socket:
-        """The connection of a process.
-
-        :raises TimeoutError: when the process does not connect
-        """
+        """The connection of a process."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:

@@ -29,9 +29,8 @@ _LINES: dict[str, Callable[..., list[str]]] = {
 def read() -> list[list[typing.Any]]:
     """Read the advertisements with a mark of the agent.
 
-    :returns: list of [name of the interface, whether no line is missing, list
-        of prefixes, flags "managed" and "other"]
-    :raises OSError: when the configuration cannot be read
+    :returns: each [name of the interface, whether no line is missing,
+        prefixes, flags "managed" and "other"]
     """
     return [[dev, found.complete, list(found.prefixes), list(found.flags)]
             for dev, found in sorted(_read().items()) if found.marks]
@@ -39,13 +38,11 @@ def read() -> list[list[typing.Any]]:
 
 @privileged.frr.change
 def change(adds: checks.Items, deletes: checks.Items) -> list[typing.Any]:
-    """Make interfaces advertise this node, then end that on others.
+    """Make interfaces advertise this node, then end that on marked others.
 
-    :param adds: each [name of the interface, list of prefixes, flags "managed"
-        and "other"]
+    :param adds: each [name of the interface, prefixes, flags]
     :param deletes: each [name of the interface]
-    :returns: as :func:`vtysh.change_static`; what has no mark is not removed
-    :raises OSError: as :func:`vtysh.change_static`
+    :returns: as :func:`vtysh.change_static`
     """
     refused, fitting = checks.items(('adds', _wanted, adds),
                                     ('deletes', _unwanted, deletes))

@@ -17,9 +17,7 @@ from ovn_network_agent.privileged import vtysh
 def configuration(daemons: Iterable[str], needed: Iterable[str]) -> list[str]:
     """The lines of some daemons, without vtysh if possible.
 
-    :param daemons: those that may have the lines
-    :param needed: those that have to run
-    :raises OSError: when the configuration cannot be read
+    :param needed: daemons that have to run
     """
     try:
         running = vty.daemons()

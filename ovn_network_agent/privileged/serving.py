@@ -51,10 +51,7 @@ class Daemon(daemon.Daemon):
             del request
 
     def _begin(self, number: int, message: tuple[typing.Any, ...]) -> None:
-        """Have a thread make a call and send the answer.
-
-        :param message: the kind and its arguments
-        """
+        """Have a thread make a call and send the answer."""
         future = self.thread_pool.submit(
             self._process_cmd, number, *self._checked(*message))
         future.add_done_callback(self._create_done_callback(number))

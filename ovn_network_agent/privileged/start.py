@@ -50,12 +50,10 @@ def start(conf: cfg.ConfigOpts,
     ``root_helper`` (:mod:`privileged.helper`) or the ``helper_command`` of a
     group starts each daemon.
 
-    :param conf: the global configuration: privsep reads the group of each
-        daemon from it, such as [privsep_kernel]
+    :param conf: the global one, from which privsep reads [privsep_kernel]
     :param dry_run: whether to refuse every change, and to leave out daemons
         that only make changes
     :param drop: False to keep the capabilities of this process (tests)
-    :raises NoPrivileges: when a daemon does not come up
     """
     # The forked daemons inherit the limits.
     limits.fix(conf)
@@ -148,8 +146,5 @@ def drop_privileges() -> None:
 
     The user stays.  Even without capabilities, uid 0 owns root's files, and
     systemd obeys it.  So the service unit has another user.
-
-    :raises OSError: when the kernel refuses
-    :raises RuntimeError: when a thread still has capabilities
     """
     capability.drop_all()

@@ -27,11 +27,6 @@ def call(path: str, function: Callable[..., _T], *args: typing.Any) -> _T:
 
     All calls may be repeated.  So after the end of an open connection (a
     restart of ovs-vswitchd), the call is made again.
-
-    :param path: path of the management socket
-    :param function: function of a :class:`connection.Switch` and the further
-        arguments
-    :raises OSError: when the bridge cannot be reached
     """
     with _lock:
         if path in _connections:
@@ -54,18 +49,12 @@ def _try(path: str, function: Callable[..., _T], *args: typing.Any) -> _T:
 
 
 def at_end(path: str, function: Callable[[], None]) -> None:
-    """Have a function called at the end of the open connection.
-
-    The caller is within :func:`call`.
-    """
+    """Have a function called at the end of the connection, within a call."""
     _ended.setdefault(path, []).append(function)
 
 
 def pump(path: str, switch: connection.Switch) -> bool:
-    """Take what a switch has sent by itself.
-
-    :returns: False after the end of the connection
-    """
+    """Take what a switch has sent by itself; False after the end."""
     with _lock:
         if _connections.get(path) is not switch:
             return False
@@ -79,11 +68,7 @@ def pump(path: str, switch: connection.Switch) -> bool:
 
 def with_open(path: str, switch: connection.Switch,
               function: Callable[[connection.Switch], object]) -> bool:
-    """Call a function with one connection, and with no other.
-
-    :returns: False when the connection has ended before
-    :raises OSError: when the connection breaks
-    """
+    """Call a function with one connection; False if that has ended before."""
     with _lock:
         if _connections.get(path) is not switch:
             return False

@@ -44,11 +44,11 @@ def set_devices(items: checks.Items, rested: bool = False
                 ) -> list[channel.Failure]:
     """Make the devices of VNIs, or repair them.
 
-    :param items: each [vni, table, mac, local, port, mtu, underlay], see
-        :class:`resources.VniDevices`
+    EAGAIN is for devices that are right but for the bridge, which is down: to
+    be called again after a moment.
+
+    :param items: each the fields of :class:`resources.VniDevices`
     :param rested: whether bridges that are down were so for long enough
-    :returns: EAGAIN for devices that are right but for the bridge, which is
-        down: to be called again after a moment
     """
     with channel.kernel() as kernel:
         found, details = vni_links.read(kernel)
@@ -91,11 +91,7 @@ def lower_bridges(vnis: Sequence[int]) -> list[channel.Failure]:
 
 @privileged.kernel.change
 def set_ports(items: checks.Items) -> list[channel.Failure]:
-    """Make the veth pairs between VRFs and provider bridges, or repair them.
-
-    :param items: each [name, vni, mac, bridge], see
-        :class:`resources.VniPort`
-    """
+    """Make veth pairs :class:`resources.VniPort`, or repair them."""
     with channel.kernel() as kernel:
         found, details = vni_links.read(kernel)
         return links.each(
@@ -104,10 +100,7 @@ def set_ports(items: checks.Items) -> list[channel.Failure]:
 
 @privileged.kernel.change
 def delete_ports(names: Sequence[str]) -> list[channel.Failure]:
-    """Delete the agent's veth pairs.
-
-    :param names: of the ends in VRFs
-    """
+    """Delete the agent's veth pairs, by the ends in VRFs."""
     def delete(name: str) -> None:
         if not evpn_names.is_vrf_end(checks.device(name)):
             raise checks.invalid(f'veth pair {name!r} is not ours')
@@ -134,10 +127,8 @@ def _set_devices(kernel: connection.Connection, found: _Links,
                  details: _Details, source: str, rested: bool, vni: int,
                  table: int, mac: str, local: str, port: int, mtu: int,
                  underlay: str) -> None:
-    """Make the devices of a VNI, or repair them.
+    """Make the devices of a VNI, or repair them; keeps ``found`` as they are.
 
-    :param found: all devices, which are kept as they are after this; likewise
-        details
     :param source: the address of [evpn] local_device, '' without one
     """
     limits.current().evpn.check_devices(vni, table, local, port, mtu, underlay,
@@ -333,10 +324,7 @@ def _delete(kernel: connection.Connection, link: plain.Link) -> None:
 
 def _send(kernel: connection.Connection, requests: Iterable[_Request],
           vni: int = 0) -> None:
-    """Send requests about devices.
-
-    :raises OSError: for the first that the kernel refuses
-    """
+    """Send requests about devices."""
     for _index, number, text in kernel.batch([
             (plain.RTM_NEWLINK, flags, body) for flags, body in requests]):
         if number == errno.EADDRINUSE:

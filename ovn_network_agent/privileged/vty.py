@@ -10,7 +10,8 @@ directly to the daemons, see :mod:`frr.session`.
 The callers fall back to vtysh after any failure before the first change.
 vtysh knows more ways to the daemons, and has better error messages.
 
-These are no entry points: the callers pass checked lines.
+These are no entry points: the callers pass checked lines.  Each raises
+:class:`Unavailable` when vtysh has to be used.
 """
 
 from collections.abc import Collection
@@ -53,12 +54,7 @@ class Unavailable(Exception):
 
 
 def daemons(answering: bool = False) -> set[str]:
-    """Names of the daemons that accept connections.
-
-    :param answering: whether each daemon has to answer, too
-    :raises Unavailable: when there is no daemon, or vtysh has to be used
-    :raises OSError: when a daemon has to answer and does not in time
-    """
+    """Names of the daemons that accept connections, or that answer."""
     if answering:
         return _answering(_deadline())
     found = set()
@@ -75,8 +71,6 @@ def daemons(answering: bool = False) -> set[str]:
 def configure(lines: list[str]) -> str:
     """Send configuration lines of static routes, in one transaction.
 
-    :returns: messages of FRR
-    :raises Unavailable: when nothing has been changed
     :raises OSError: when a daemon does not answer in time or ends meanwhile;
         the change may have been made
     """
@@ -108,16 +102,10 @@ def configure(lines: list[str]) -> str:
 
 
 def configure_each(lines: list[str], names: Iterable[str]) -> str:
-    """Send the same configuration lines to daemons that work side by side.
+    """Send at most 200 configuration lines to daemons that work side by side.
 
     Each daemon makes one transaction.  Versions with mgmtd divide the lines
     among their daemons by rules that only vtysh knows.
-
-    :param lines: at most 200: see :data:`_WRITERS`
-    :param names: names of the daemons
-    :returns: messages of FRR
-    :raises Unavailable: when nothing has been changed
-    :raises OSError: as :func:`configure`
     """
     deadline = _deadline()
     running = _answering(deadline)
@@ -141,11 +129,6 @@ def static_configuration(running: Container[str]) -> list[str]:
     """The configuration of the daemon that has the static routes.
 
     vtysh asks each daemon for this text, too, and joins the texts.
-
-    :param running: names of the running daemons
-    :returns: lines of the configuration, with the version of FRR
-    :raises Unavailable: when vtysh has to be used
-    :raises OSError: as :func:`ask`
     """
     name = next((name for name, *_how in _WRITERS if name in running), None)
     if name is None:
@@ -154,11 +137,7 @@ def static_configuration(running: Container[str]) -> list[str]:
 
 
 def configuration(name: str) -> list[str]:
-    """The configuration of a daemon, with the version of FRR.
-
-    :raises Unavailable: when vtysh has to be used
-    :raises OSError: as :func:`ask`
-    """
+    """The configuration of a daemon, with the version of FRR."""
     lines = enabled(name, 'show running-config').split('\n')
     if not any(map(output.is_version, lines)):
         raise Unavailable(f'{name}: {lines[0]}')
@@ -166,13 +145,7 @@ def configuration(name: str) -> list[str]:
 
 
 def ask(questions: dict[str, list[str]]) -> str:
-    """Run commands that change nothing, one session for each daemon.
-
-    :param questions: commands by the daemon's name, which need no enabled mode
-    :raises Unavailable: when vtysh has to be used
-    :raises OSError: when a daemon does not accept connections, does not
-        answer in time, or ends meanwhile
-    """
+    """Run commands that need no enabled mode, one session for each daemon."""
     missing = questions.keys() - set(_sockets())
     if missing:
         raise Unavailable(f'{", ".join(sorted(missing))} without a socket')
@@ -187,12 +160,9 @@ def ask(questions: dict[str, list[str]]) -> str:
 
 
 def texts(questions: dict[str, list[str]]) -> list[str]:
-    """As :func:`ask`, the answers of commands that have all succeeded.
+    """As :func:`ask`; empty when a command has failed.
 
-    :returns: empty when a command has failed, for example in a version of FRR
-        that does not have the command
-    :raises Unavailable: when vtysh has to be used
-    :raises OSError: as :func:`ask`
+    Such as in a version of FRR that does not have the command.
     """
     missing = questions.keys() - set(_sockets())
     if missing:
@@ -207,11 +177,7 @@ def texts(questions: dict[str, list[str]]) -> list[str]:
 
 
 def enabled(name: str, command: str) -> str:
-    """Run a command of the enabled mode of a daemon; returns the answer.
-
-    :raises Unavailable: when nothing has been done
-    :raises OSError: as :func:`ask`
-    """
+    """Run a command of the enabled mode of a daemon; returns the answer."""
     if name not in _sockets():
         raise Unavailable(f'{name} has no socket')
     with contextlib.closing(_session(name, _deadline())) as opened:

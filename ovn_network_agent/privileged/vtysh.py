@@ -51,12 +51,7 @@ PACE = pace.Pace()
 
 @privileged.frr.entrypoint
 def read_static(vrf: str) -> list[list[str]]:
-    """Read the configured static routes of a VRF.
-
-    :param vrf: name of a VRF, '' for the default VRF
-    :returns: each [prefix, rest of the line]
-    :raises OSError: when the routes cannot be read in full
-    """
+    """Read the static routes [prefix, rest of the line] of a VRF."""
     routes: list[list[str]] = read_static_again(vrf, '')[0]
     return routes
 
@@ -66,9 +61,7 @@ def read_static_again(vrf: str, former: str) -> list[typing.Any]:
     """As :func:`read_static`, unless the routes are known.
 
     :param former: digest of an earlier answer, '' for none
-    :returns: [routes, digest]: as :func:`read_static`, or None for the routes
-        of the earlier answer; digest of this answer
-    :raises OSError: as :func:`read_static`
+    :returns: [routes, or None for those of the earlier answer; digest]
     """
     check_vrf(vrf)
     running, configuration = _configuration()
@@ -102,13 +95,7 @@ _ORIGINS = ('static', 'kernel')
 
 @privileged.frr.entrypoint
 def read_known(vrf: str, origin: str) -> list[str]:
-    """Read zebra's routes of an origin, selected or not.
-
-    :param vrf: name of a VRF, '' for the default VRF
-    :param origin: 'static' or 'kernel'
-    :returns: sorted prefixes
-    :raises OSError: when the routes cannot be read
-    """
+    """Prefixes of zebra's routes of an origin, selected or not."""
     if origin not in _ORIGINS:
         raise OSError(errno.EINVAL, f'{origin!r} is none of {_ORIGINS}')
     name = check_vrf(vrf)
@@ -129,14 +116,11 @@ def change_static(vrf: str, adds: checks.Items, deletes: checks.Items
     A route with the same next hop and another tag is changed, and its prefix
     is announced all the time.  FRR removes a route whatever its tag is.
 
-    :param vrf: name of a VRF, '' for the default VRF
     :param adds: each [prefix, next hop, tag], without a tag or with 0 for none
     :param deletes: each [prefix, next hop]
-    :returns: [refused, said]: list of [list name ('adds', 'deletes'),
-        index, reason] of items that were not tried, and the messages of
-        vtysh, '' without a message (also without a staticd)
-    :raises OSError: when vtysh cannot be run, takes too long, or cannot
-        reach FRR; the change may have been made.  Also for a removal while
+    :returns: [refused, said]: [list name ('adds', 'deletes'), index, reason]
+        of each item that was not tried, and the messages of vtysh
+    :raises OSError: the change may have been made.  Also for a removal while
         zebra does not run: staticd would forget the route, and bgpd would
         announce it until zebra is back
     """
@@ -168,7 +152,6 @@ def read_daemons(answering: bool = False) -> list[str]:
 
     :param answering: whether each daemon has to answer, too: staticd accepts
         a change while zebra hangs, and the change has no effect
-    :raises OSError: as :func:`change_static`
     """
     return sorted(_daemons(answering))
 
@@ -185,12 +168,11 @@ def checked_lines(adds: checks.Items, deletes: checks.Items,
                   line: Callable[..., str],
                   removal: Callable[..., str] | None = None
                   ) -> tuple[list[list[typing.Any]], list[str]]:
-    """Make configuration lines.  This is no entry point.
+    """Make configuration lines.
 
-    :param line: function of the parts of an item
-    :param removal: likewise, without "no"; default ``line``
+    :param removal: as ``line``, without "no"; default ``line``
     :returns: [list name ('adds', 'deletes'), index, reason] of each item
-        that ``line`` refuses; and the lines of the others
+        that is refused; the lines of the others
     """
     refused = []
     configuration = []
@@ -216,14 +198,7 @@ def _write(configuration: list[str]) -> str:
 
 def configure(configuration: Iterable[str], daemons: Iterable[str],
               only: str | None = None) -> str:
-    """Pass lines to vtysh.  This is no entry point.
-
-    :param configuration: checked lines
-    :param daemons: names of the daemons that the lines are for
-    :param only: name of the daemon that alone gets the lines; by default all
-    :returns: messages of vtysh, '' without a message
-    :raises OSError: as :func:`change_static`
-    """
+    """Pass checked lines to vtysh, for all these daemons or for one only."""
     text = '\n'.join(configuration) + '\n'
     processes = [['-d', only]] if only else _one_by_one(daemons)
     results = [_vtysh([*arguments, '-f', '/dev/stdin'], text)
@@ -270,14 +245,7 @@ def _said(text: str) -> str:
 
 
 def ask(questions: dict[str, list[str]]) -> str:
-    """Run commands that change nothing, without vtysh if possible.
-
-    This is no entry point.
-
-    :param questions: commands by the daemon's name: fixed words with checked
-        values
-    :raises OSError: as :func:`change_static`, or when a daemon has ended
-    """
+    """Run commands that change nothing, without vtysh if possible."""
     try:
         return vty.ask(questions)
     except vty.Unavailable:
@@ -287,14 +255,7 @@ def ask(questions: dict[str, list[str]]) -> str:
 
 
 def enabled(daemon: str, command: str) -> str:
-    """Run a command of the enabled mode, without vtysh if possible.
-
-    This is no entry point.
-
-    :param command: as for :func:`show`
-    :returns: messages of the daemon, '' without a message
-    :raises OSError: as :func:`ask`
-    """
+    """Run a command of the enabled mode, without vtysh if possible."""
     try:
         return vty.enabled(daemon, command)
     except vty.Unavailable:
@@ -303,12 +264,7 @@ def enabled(daemon: str, command: str) -> str:
 
 
 def show(*commands: str, daemon: str | None = None) -> command.Result:
-    """Run commands that change nothing.  This is no entry point.
-
-    :param commands: fixed words with checked values
-    :param daemon: name of the only daemon to ask; by default vtysh asks each
-        daemon that knows the command
-    :raises OSError: as :func:`change_static`
+    """Run commands that change nothing, in each daemon or in one.
     """
     only = ['-d', daemon] if daemon else []
     arguments = [word for text in commands for word in ('-c', text)]
@@ -345,10 +301,7 @@ def _vtysh(arguments: Iterable[str], stdin: str = '') -> command.Result:
 
 
 def require(running: Container[str], *names: str) -> None:
-    """Check that some daemons run.
-
-    :raises OSError: with the names of the missing daemons
-    """
+    """Check that some daemons run."""
     missing = [name for name in names if name not in running]
     if missing:
         raise OSError(errno.ECONNREFUSED,
@@ -361,27 +314,18 @@ def unreadable(error: Exception, result: command.Result) -> OSError:
 
 
 def check_vrf(name: str) -> str:
-    """Check the name of FRR's VRF, '' for the default VRF; returns it.
-
-    :raises OSError: when it is the name of another VRF
-    """
+    """Check the name of FRR's VRF, '' for the default VRF; returns it."""
     limits.current().check_vrf(name)
     return checked(lines.check_device, name) if name else ''
 
 
 def check_prefix_list(name: str) -> None:
-    """Check the name of the agent's prefix list.
-
-    :raises OSError: when it is the name of another list
-    """
+    """Check the name of the agent's prefix list."""
     limits.check_prefix_list(checked(lines.check_name, name))
 
 
 def checked(check: Callable[[str], _T], value: str) -> _T:
-    """The result of a check of :mod:`frr.lines`.
-
-    :raises OSError: EINVAL when the check refuses the value
-    """
+    """The result of a check of :mod:`frr.lines`."""
     try:
         return check(value)
     except ValueError as error:

@@ -12,15 +12,19 @@ of OVN; and a table has the routes of one link.
 from collections.abc import Callable
 from collections.abc import Iterable
 import dataclasses
+import typing
 
 from oslo_config import cfg
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
-from ovn_network_agent.netlink import addresses
-from ovn_network_agent.netlink import rules
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import reach
+
+if typing.TYPE_CHECKING:
+    # Not loaded: a daemon of FRR has no use for them.
+    from ovn_network_agent.netlink import addresses
+    from ovn_network_agent.netlink import rules
 
 _BLACKHOLE = 0
 # The rules of answers: priority and table.
@@ -51,7 +55,7 @@ class EgressLimits:
         """Whether an 'address/length' may be an egress address."""
         return _is_host(text)
 
-    def is_rule(self, rule: rules.Rule, is_segment: _IsSegment) -> bool:
+    def is_rule(self, rule: 'rules.Rule', is_segment: _IsSegment) -> bool:
         """Whether a policy rule is one of egress addresses."""
         if not self.loaded or rule.suppress is not None or (
                 rule.dst is not None):
@@ -87,7 +91,7 @@ class EgressLimits:
             each.format(dev) for each in _SYSCTLS}
 
 
-def check_inside(present: Iterable[addresses.Address], address: str) -> None:
+def check_inside(present: 'Iterable[addresses.Address]', address: str) -> None:
     """Check that a link, which has addresses, has a network with another one.
     """
     own = iptext.interface(address).ip

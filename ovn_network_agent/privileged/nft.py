@@ -25,7 +25,6 @@ from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import names as known_names
 from ovn_network_agent.nft import transaction
 from ovn_network_agent.nft import values
-from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import command
 from ovn_network_agent.privileged import giving
@@ -166,8 +165,8 @@ def subscribe(name: str) -> int:
         return giving.give(name, watching)
 
 
-def delete(kernel: connection.Connection, deletions: list[channel.Request]
-           ) -> int:
+def delete(kernel: connection.Connection,
+           deletions: list[tuple[int, int, bytes]]) -> int:
     """Delete connections, also those that are gone; returns how many."""
     failed = [(number, text) for _index, number, text
               in kernel.batch(deletions) if number != errno.ENOENT]

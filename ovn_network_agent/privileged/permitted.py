@@ -10,16 +10,20 @@ configuration may have made it there.
 from collections.abc import Container
 from collections.abc import Iterable
 import dataclasses
+import typing
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import vlans
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.netlink import rules as policy_rules
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import egress_limits
 from ovn_network_agent.privileged import evpn_limits
 from ovn_network_agent.privileged import reach as reaches
+
+if typing.TYPE_CHECKING:
+    # Not loaded: a daemon of FRR has no use for them.
+    from ovn_network_agent.netlink import rules as policy_rules
 
 _ONLINK = ' onlink'
 _ENDS = ownership.VETH_ENDS
@@ -207,7 +211,7 @@ class Limits:
         _permit(self.reach.host(dst) or self.reach.routed(dst),
                 f'a tag of route {dst}', 'the route of one host')
 
-    def check_rule(self, rule: policy_rules.Rule) -> None:
+    def check_rule(self, rule: 'policy_rules.Rule') -> None:
         """Check a policy rule that is set."""
         _permit(rule.iif in self.others or self.egress.is_rule(
             rule, self._is_segment) or any(
@@ -216,7 +220,7 @@ class Limits:
                 f'rule {rule.priority} to table {rule.table}',
                 'a rule of this agent')
 
-    def check_removal(self, rule: policy_rules.Rule) -> None:
+    def check_removal(self, rule: 'policy_rules.Rule') -> None:
         """Check a policy rule that is removed without a mark.
 
         It may be of another configuration, so its networks do not count.
@@ -258,7 +262,7 @@ class Limits:
         """Whether a device is named like that of a provider segment."""
         return isinstance(dev, str) and vlans.is_device(dev, self.bridges)
 
-    def _as_of_bridge(self, rule: policy_rules.Rule) -> policy_rules.Rule:
+    def _as_of_bridge(self, rule: 'policy_rules.Rule') -> 'policy_rules.Rule':
         """A rule as it would be for the default bridge.
 
         The rules for packets out of OVN are alike for all segments.  So are

@@ -21,7 +21,10 @@ from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent.conf import fip_route
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.netlink import rules
+
+if typing.TYPE_CHECKING:
+    # Not loaded: a daemon of FRR has no use for them.
+    from ovn_network_agent.netlink import rules
 
 # In place of each incoming device of a VNI.
 ANY_VNI = evpn_names.vrf(evpn_names.VNIS[0])
@@ -111,7 +114,7 @@ class Shape(typing.NamedTuple):
         """(mark, mask) or None."""
         return None if self.mark is None else (self.mark, self.mark)
 
-    def fits(self, rule: rules.Rule, reach: Reach) -> bool:
+    def fits(self, rule: 'rules.Rule', reach: Reach) -> bool:
         """Whether a rule is of this kind."""
         return (frame(self) == frame(rule) and
                 self.suppress == rule.suppress and

@@ -27,7 +27,7 @@ def begun(node, others):
     """
     keeper = node.popen(
         [sys.executable, '-I', '-S', overlap_keeper.__file__, json.dumps(
-            overlap_keeper.options(
+            overlap_keeper.Options(
                 database='unix:/run/openvswitch/db.sock', rundir='/run/ovn',
                 limit=_LIMIT, resume=_LIMIT, mark=_MARK,
                 remote=_MARK + '-remote',

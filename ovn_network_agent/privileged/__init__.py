@@ -3,11 +3,16 @@
 
 """The wall: the only code of the agent that runs with capabilities.
 
+It imports configuration, codecs (``frr``, ``netlink``, ``nft``, ``openflow``)
+and the names that the agent owns, but nothing that decides what is wanted.
+
 Each context below is one privileged daemon with the few capabilities that it
 needs.  A submodule decorates narrow functions with ``kernel.entrypoint``
 (which only reads) or ``kernel.change`` (which writes, and is refused in a dry
 run).  A call of such a function in the agent runs in the daemon.  Arguments
-and results are msgpack: None, bool, int, str, bytes, list, tuple, dict.
+and results are msgpack: None, bool, int, str, bytes, list, tuple, dict.  A
+failure is an OSError with a text for the operator.  A VRF is given by its
+name, '' for the default VRF; a family of nftables is 'ip' or 'ip6'.
 
 A submodule must not have the name of a context: its import would replace the
 context, which the helper finds by this name.

@@ -7,8 +7,10 @@ Each address is one command to zebra, and one to bgpd.  With FRR 8.4 a command
 takes 0.1 ms for any size of the tables.
 """
 
+from collections.abc import Sequence
 import errno
 import hashlib
+import typing
 
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import effect
@@ -23,18 +25,13 @@ _BATCH = 100
 
 
 @privileged.frr.entrypoint
-def read_effect(vrf, prefixes, bgp):
-    """Read the state of some host routes in zebra and bgpd.
+def read_effect(vrf: str, prefixes: Sequence[str], bgp: bool
+                ) -> list[typing.Any]:
+    """Read the state of some host routes in zebra and, if asked for, in bgpd.
 
-    :param vrf: name of a VRF, '' for the default VRF
-    :param prefixes: list of text such as '198.51.100.10/32'
-    :param bgp: whether to ask bgpd, too
-    :returns: [active, advertised]: dict of prefix to the list of protocols
-        ('static', 'kernel') whose route zebra has selected and installed,
-        without prefixes that have no such route; dict of prefix to the list
-        of neighbours that it is advertised to, without prefixes that are not
-        in bgpd's table
-    :raises OSError: when the state cannot be read in full
+    :returns: [active, advertised]: protocols ('static', 'kernel') by prefix
+        whose route zebra has selected and installed; neighbours that it is
+        advertised to by prefix in bgpd's table
     """
     wanted = [str(vtysh.checked(lines.check_network, prefix))
               for prefix in checks.sequence(prefixes)]
@@ -52,7 +49,7 @@ def read_effect(vrf, prefixes, bgp):
 
 
 @privileged.frr.entrypoint
-def read_effect_digest(vrf):
+def read_effect_digest(vrf: str) -> list[typing.Any]:
     """Read a digest of what :func:`read_effect` would say of all routes.
 
     zebra counts its routes and those in use, by protocol, and bgpd lists what
@@ -60,11 +57,8 @@ def read_effect_digest(vrf):
     with each other choice of a route.  With FRR 8.4 and 10,000 routes, this
     takes 7 ms of FRR, and the question for each route 650 ms.
 
-    :param vrf: name of a VRF, '' for the default VRF
-    :returns: [digest, lines]: text, '' where FRR is asked through vtysh, or
-        lacks a command; number of lines in the lists of bgpd, which is more
-        than the number of routes
-    :raises OSError: when a daemon does not answer
+    :returns: [digest, lines]: '' where FRR is asked through vtysh, or lacks a
+        command; lines in the lists of bgpd, which are more than the routes
     """
     route, table = _of_vrf(vrf)
     _route, table6 = _of_vrf(vrf, 'ipv6')
@@ -84,18 +78,15 @@ def read_effect_digest(vrf):
 
 
 @privileged.frr.entrypoint
-def read_sessions(vrf, daemons, version=4):
+def read_sessions(vrf: str, daemons: Sequence[str], version: int = 4
+                  ) -> list[typing.Any]:
     """Read the daemons that run, and the sessions of BGP.
 
-    :param vrf: name of a VRF, '' for the default VRF
-    :param daemons: names of daemons that have to run, bgpd among them
-    :param version: 4 or 6, the family of the routes; a session may be of the
-        other family
-    :returns: [missing, neighbours, heard]: sorted list of the daemons that do
-        not run; dict of each neighbour that is activated for the family to
-        its state ('Established'); sorted list of the neighbours that have
-        announced a prefix; the last two are empty without bgpd
-    :raises OSError: when FRR cannot be asked
+    :param daemons: those that have to run, bgpd among them
+    :param version: of the routes; a session may be of the other family
+    :returns: [missing, neighbours, heard]: daemons that do not run; state
+        ('Established') by neighbour that is activated for the family;
+        neighbours that have announced a prefix
     """
     checks.version(version)
     _route, table = _of_vrf(vrf, f'ipv{version:d}')
@@ -103,7 +94,7 @@ def read_sessions(vrf, daemons, version=4):
         running = vtysh.read_daemons()
     except ConnectionRefusedError:
         # No daemon runs.
-        running = ()
+        running = []
     missing = sorted({
         vtysh.checked(lines.check_name, name)
         for name in checks.sequence(daemons)}.difference(running))
@@ -118,15 +109,8 @@ def read_sessions(vrf, daemons, version=4):
 
 
 @privileged.frr.entrypoint
-def read_surroundings(vrf, bgp):
-    """Read the prerequisites of announcements.
-
-    :param vrf: name of a VRF, '' for the default VRF
-    :param bgp: whether to ask bgpd, too
-    :returns: the fields of :class:`frr.effect.Surroundings`, a dict
-    :raises OSError: when the state cannot be read in full, or when a daemon
-        that is asked does not run
-    """
+def read_surroundings(vrf: str, bgp: bool) -> dict[str, typing.Any]:
+    """Read the fields of :class:`frr.effect.Surroundings`, a dict."""
     route, table = _of_vrf(vrf)
     _route, table6 = _of_vrf(vrf, 'ipv6')
     vtysh.require(vtysh.read_daemons(), 'zebra', *(['bgpd'] if bgp else []))
@@ -142,18 +126,13 @@ def read_surroundings(vrf, bgp):
 
 
 @privileged.frr.change
-def soft_refresh(vrf, withdrawn, ipv6):
+def soft_refresh(vrf: str, withdrawn: str, ipv6: bool) -> list[typing.Any]:
     """Make bgpd send its routes to all neighbours of the VRF again.
 
     A refresh before bgpd knows of a withdrawal would send the route again.
 
-    :param vrf: name of a VRF, '' for the default VRF
-    :param withdrawn: text such as '198.51.100.10/32', a withdrawn route: no
-        refresh is made while bgpd has this route; '' for none
-    :param ipv6: whether to send the routes of IPv6 as well
-    :returns: [done, said]: whether bgpd was told, and the messages of bgpd,
-        '' without a message
-    :raises OSError: when FRR cannot be asked, or bgpd does not run
+    :param withdrawn: prefix: no refresh while bgpd has it; '' for none
+    :returns: [whether bgpd was told, messages of bgpd]
     """
     _route, table = _of_vrf(vrf)
     prefix = withdrawn and vtysh.checked(lines.check_network, withdrawn)
@@ -169,7 +148,7 @@ def soft_refresh(vrf, withdrawn, ipv6):
         vtysh.enabled('bgpd', command) for command in commands)))]
 
 
-def _has(question):
+def _has(question: str) -> bool:
     """Whether bgpd has a route of this node."""
     found = effect.Found({}, {})
     try:
@@ -179,19 +158,19 @@ def _has(question):
     return bool(found.advertised)
 
 
-def _in_zebra(vrf, prefix):
+def _in_zebra(vrf: str, prefix: str) -> str:
     """The question to zebra for the route of a host."""
     words = 'ipv6' if ':' in prefix else 'ip'
     return f'show {words} route {_of_vrf(vrf)[0]}{prefix} json'
 
 
-def _in_bgpd(vrf, prefix):
+def _in_bgpd(vrf: str, prefix: str) -> str:
     """The question to bgpd for the route of a host."""
     table = _of_vrf(vrf, 'ipv6' if ':' in prefix else 'ipv4')[1]
     return f'show bgp {table}{prefix} json'
 
 
-def _of_vrf(vrf, family='ipv4'):
+def _of_vrf(vrf: str, family: str = 'ipv4') -> tuple[str, str]:
     """(words for the VRF in a command of zebra, words for bgpd's table)."""
     name = vtysh.check_vrf(vrf)
     of_vrf = f'vrf {name} ' if name else ''

@@ -7,6 +7,7 @@ A process of uid 0 without capabilities still owns root's files, and systemd
 obeys it.  So the service unit has a user of its own.
 """
 
+from collections.abc import Collection
 import ctypes
 import os
 
@@ -32,32 +33,26 @@ SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED = 1 << 7
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _prctl(option, arg2=0, arg3=0):
-    """prctl(2) with unsigned long arguments.
-
-    :raises OSError: with the errno of the call
-    """
-    result = _libc.prctl(option, *map(ctypes.c_ulong, (arg2, arg3, 0, 0)))
+def _prctl(option: int, arg2: int = 0, arg3: int = 0) -> int:
+    """prctl(2) with unsigned long arguments."""
+    result: int = _libc.prctl(option, *map(ctypes.c_ulong, (arg2, arg3, 0, 0)))
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f'prctl({option}): {os.strerror(number)}')
     return result
 
 
-def no_new_privileges():
+def no_new_privileges() -> None:
     """Limit programs that are executed later to this thread's privileges."""
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
-def keep_for_programs(numbers):
-    """Let programs that are executed later keep capabilities.
+def keep_for_programs(numbers: Collection[int]) -> None:
+    """Let programs that are executed later keep permitted capabilities.
 
     A program of root gets the capabilities of the daemon.  Without this call,
     a program of another user would get none, so that vtysh could not connect
     to FRR's sockets.
-
-    :param numbers: set of capability numbers, all of them permitted
-    :raises OSError: when the kernel refuses
     """
     if os.geteuid():
         capabilities.drop_all_caps_except(numbers, numbers, numbers)
@@ -65,22 +60,17 @@ def keep_for_programs(numbers):
             _prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number)
 
 
-def set_name(name):
-    """Set the name that ``ps -o comm`` shows.
-
-    :param name: text, of which the kernel keeps 15 bytes
-    """
+def set_name(name: str) -> None:
+    """Set the name that ``ps -o comm`` shows; the kernel keeps 15 bytes."""
     buffer = ctypes.create_string_buffer(name.encode())
     _prctl(PR_SET_NAME, ctypes.addressof(buffer))
 
 
-def drop_all():
+def drop_all() -> None:
     """Empty all five capability sets of the calling thread, irrevocably.
 
-    Other threads keep their capabilities, so this has to run before any
-    thread starts, and checks this.
+    Other threads keep their capabilities, so this runs before any starts.
 
-    :raises OSError: when the kernel refuses
     :raises RuntimeError: when another thread still has capabilities
     """
     if capabilities.CAP_SETPCAP in capabilities.get_caps()[0]:
@@ -102,7 +92,7 @@ def drop_all():
                 f'given up and still has them')
 
 
-def _still_has_some(thread):
+def _still_has_some(thread: str) -> bool:
     try:
         return permitted(f'self/task/{thread}') != 0
     except FileNotFoundError:
@@ -110,7 +100,7 @@ def _still_has_some(thread):
         return False
 
 
-def _bounding_has(number):
+def _bounding_has(number: int) -> bool:
     """Whether the kernel knows a capability."""
     try:
         _prctl(PR_CAPBSET_READ, number)
@@ -120,11 +110,10 @@ def _bounding_has(number):
     return True
 
 
-def permitted(process='self'):
-    """The permitted set of a process or thread.
+def permitted(process: str = 'self') -> int:
+    """The permitted set of a process or thread, a bit mask.
 
     :param process: path below /proc: 'self', '1234' or '1/task/2'
-    :returns: bit mask, int
     """
     with open(f'/proc/{process}/status', encoding='utf-8',
               errors='replace') as status:

@@ -7,6 +7,9 @@ The daemon uses one socket all the time.  Notifications carry the port of the
 socket, so that the agent recognises those of its own changes.
 """
 
+from collections.abc import Callable
+from collections.abc import Container
+from collections.abc import Iterator
 import contextlib
 import errno
 import threading
@@ -14,13 +17,18 @@ import threading
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.privileged import checks
 
+# Kind, flags and body.
+Request = tuple[int, int, bytes]
+# Position of the item, errno and text.
+Failure = tuple[int, int, str]
+
 _lock = threading.Lock()
-_connection = None
+_connection: connection.Connection | None = None
 
 
 @contextlib.contextmanager
-def kernel():
-    """Context with the daemon's :class:`connection.Connection`, locked.
+def kernel() -> Iterator[connection.Connection]:
+    """The daemon's connection, locked.
 
     After an error the connection is replaced, so that a late answer is never
     taken for the answer to another request.
@@ -37,7 +45,7 @@ def kernel():
             raise
 
 
-def close():
+def close() -> None:
     """Close the socket; the next use opens a new one."""
     global _connection
     with _lock:
@@ -46,26 +54,21 @@ def close():
             _connection = None
 
 
-def send(connected, items, encode, done=()):
+def send(connected: connection.Connection, items: checks.Items,
+         encode: Callable[..., Request], done: Container[int] = ()
+         ) -> list[Failure]:
     """Encode and send items; a bad item does not affect the others.
 
-    :param connected: :class:`connection.Connection` of :func:`kernel`
-    :param items: sequence of argument lists
-    :param encode: function of the arguments of one item that returns (type,
-        flags, body)
     :param done: errnos of an item that is as wanted already
-    :returns: list of (index, errno, text) of the items that failed
     """
     failures = []
-    requests = []
+    requests: list[Request] = []
     positions = []
     for position, item in enumerate(checks.sequence(items)):
         try:
             requests.append(encode(*checks.sequence(item, 'item')))
-        except OSError as error:
-            failures.append((position, error.errno, error.strerror))
-        except (TypeError, ValueError) as error:
-            failures.append((position, errno.EINVAL, str(error)))
+        except (OSError, TypeError, ValueError) as error:
+            failures.append(failure(position, error))
         else:
             positions.append(position)
     failures.extend(
@@ -73,3 +76,11 @@ def send(connected, items, encode, done=()):
         for index, number, text in connected.batch(requests)
         if number not in done)
     return failures
+
+
+def failure(position: int, error: Exception) -> Failure:
+    """The failure of an item, EINVAL for an item of another form."""
+    if isinstance(error, OSError):
+        return (position, error.errno or errno.EIO,
+                error.strerror or str(error))
+    return position, errno.EINVAL, str(error)

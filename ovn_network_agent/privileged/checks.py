@@ -8,13 +8,20 @@ and a text for the operator, which becomes the failure of one item.  Each
 returns the checked value.
 """
 
+from collections.abc import Callable
+from collections.abc import Sequence
 import errno
 import os
 import re
 import socket
+import typing
 
 from ovn_network_agent import ownership
 from ovn_network_agent.netlink import texts
+
+# What an entry point is called with; each item is checked.
+Items = Sequence[Sequence[typing.Any]]
+_T = typing.TypeVar('_T')
 
 # linux/rtnetlink.h: 0 is "unspecified", 255 is the kernel's local table.
 _MAX_TABLE = 0xffffffff
@@ -32,22 +39,19 @@ _REDIRECTS = re.compile(r'net/ipv4/conf/(?P<conf>[^/]+)/send_redirects')
 _SYSCTL_VALUE = re.compile(r'[0-9]{1,10}')
 
 
-def invalid(text):
+def invalid(text: str) -> OSError:
     """The OSError (EINVAL) for a refused argument."""
     return OSError(errno.EINVAL, text)
 
 
-def permit(fits, what, instead):
-    """Refuse a request that is outside of the limits.
-
-    :raises OSError: EPERM
-    """
+def permit(fits: object, what: str, instead: str) -> None:
+    """Refuse, with EPERM, a request that is outside of the limits."""
     if not fits:
         raise OSError(errno.EPERM, f'{what} is refused: it is not {instead}, '
                       'as the privileged side was started with')
 
 
-def foreign(dev):
+def foreign(dev: str) -> OSError:
     """The error for a device of somebody else with the name of a VNI's."""
     return OSError(errno.EEXIST, f'a device {dev} is there which is not '
                    'ours; give the network another VNI, or rename the '
@@ -55,21 +59,23 @@ def foreign(dev):
                    f'{dev})')
 
 
-def sequence(value, what='argument'):
+def sequence(value: object, what: str = 'argument') -> Sequence[typing.Any]:
     """Check a list of items, which arrives as a tuple."""
     if not isinstance(value, list | tuple):
         raise invalid(f'{what} {value!r} is no list')
     return value
 
 
-def items(*lists):
+def items(*lists: tuple[str, Callable[..., _T], object]
+          ) -> tuple[list[list[typing.Any]], list[tuple[str, int, _T]]]:
     """Check the items of lists one by one.
 
     :param lists: (name, function that checks the parts of an item, list)
-    :returns: list of [name, index, reason] of the items that are refused; and
-        list of (name, index, what the function has returned) of the others
+    :returns: [name, index, reason] of the refused items; (name, index, result
+        of the function) of the others
     """
-    refused, fitting = [], []
+    refused: list[list[typing.Any]] = []
+    fitting = []
     for name, check, listed in lists:
         for index, item in enumerate(sequence(listed, name)):
             try:
@@ -79,60 +85,61 @@ def items(*lists):
     return refused, fitting
 
 
-def integer(value, what):
+def integer(value: object, what: str) -> int:
     """Check an int that is no bool."""
     if type(value) is not int:
         raise invalid(f'{what} {value!r} is no number')
     return value
 
 
-def version(value):
+def version(value: object) -> int:
     """Check an IP version."""
-    if integer(value, 'IP version') not in (4, 6):
-        raise invalid(f'{value} is no IP version')
-    return value
+    number = integer(value, 'IP version')
+    if number not in (4, 6):
+        raise invalid(f'{number} is no IP version')
+    return number
 
 
-def truth(value):
+def truth(value: object) -> bool:
     """Check a bool."""
     if type(value) is not bool:
         raise invalid(f'{value!r} is neither true nor false')
     return value
 
 
-def table(value):
+def table(value: object) -> int:
     """Check the id of a routing table for the agent's routes."""
-    if not 0 < integer(value, 'table') <= _MAX_TABLE or value == _LOCAL_TABLE:
-        raise invalid(f'table {value} is not for routes of the agent')
-    return value
+    number = integer(value, 'table')
+    if not 0 < number <= _MAX_TABLE or number == _LOCAL_TABLE:
+        raise invalid(f'table {number} is not for routes of the agent')
+    return number
 
 
-def priority(value):
+def priority(value: object) -> int:
     """Check the priority of a rule, which is between the kernel's rules."""
-    if integer(value, 'priority') not in _PRIORITIES:
-        raise invalid(f'priority {value} is not between 1 and 32765')
-    return value
+    number = integer(value, 'priority')
+    if number not in _PRIORITIES:
+        raise invalid(f'priority {number} is not between 1 and 32765')
+    return number
 
 
-def metric(value, dst):
-    """Check the metric of a route: a tag, or 0 for the default.
-
-    No default route has a tag.
-    """
-    if integer(value, 'metric') and (
-            value not in ownership.TAGS or dst.endswith('/0')):
-        raise invalid(f'metric {value} of {dst} is not one of the agent')
-    return value
+def metric(value: object, dst: str) -> int:
+    """Check the metric of a route: a tag, or 0 for the default."""
+    number = integer(value, 'metric')
+    if number and (number not in ownership.TAGS or dst.endswith('/0')):
+        raise invalid(f'metric {number} of {dst} is not one of the agent')
+    return number
 
 
-def suppress(value):
+def suppress(value: object) -> int:
     """Check the prefix length that a rule suppresses."""
-    if not 0 <= integer(value, 'suppress_prefixlength') <= 128:
-        raise invalid(f'{value} is no prefix length')
-    return value
+    number = integer(value, 'suppress_prefixlength')
+    if not 0 <= number <= 128:
+        raise invalid(f'{number} is no prefix length')
+    return number
 
 
-def device(name):
+def device(name: object) -> str:
     """Check the name of a device like dev_valid_name() of the kernel."""
     # A lone surrogate would have no bytes by itself.
     if (not isinstance(name, str) or name in ('', '.', '..')
@@ -142,11 +149,8 @@ def device(name):
     return name
 
 
-def index(name):
-    """ifindex of an existing device.
-
-    :raises OSError: ENODEV when the device does not exist
-    """
+def index(name: object) -> int:
+    """ifindex of an existing device, else ENODEV."""
     try:
         return socket.if_nametoindex(device(name))
     except UnicodeEncodeError as error:
@@ -158,45 +162,48 @@ def index(name):
                       f'device {name} does not exist') from error
 
 
-def prefix(text):
+def prefix(text: object) -> str:
     """Check a prefix, which has no host bits."""
     return _wire(texts.parse_prefix, text)
 
 
-def selector(text):
+def selector(text: object) -> str:
     """Check the prefix of a rule, whose length is not 0."""
-    if prefix(text).endswith('/0'):
+    checked = prefix(text)
+    if checked.endswith('/0'):
         raise invalid(f'{text} matches everything')
-    return text
+    return checked
 
 
-def interface(text):
+def interface(text: object) -> str:
     """Check an 'address/length'."""
     return _wire(texts.parse_interface, text)
 
 
-def address(text):
+def address(text: object) -> str:
     """Check an IP address."""
     return _wire(texts.parse_address, text)
 
 
-def address6(text):
+def address6(text: object) -> str:
     """Check an IPv6 address, in canonical notation."""
-    family, packed = texts.parse_address(address(text))
+    checked = address(text)
+    family, packed = texts.parse_address(checked)
     if family != socket.AF_INET6 or texts.address_text(packed) != text:
         raise invalid(f'{text} is no IPv6 address in canonical notation')
-    return text
+    return checked
 
 
-def mac(text):
+def mac(text: object) -> str:
     """Check a unicast MAC address, in lower case with colons."""
-    if texts.mac_bytes(_wire(texts.mac_bytes, text))[0] & 1 or not any(
-            texts.mac_bytes(text)):
+    checked = _wire(texts.mac_bytes, text)
+    octets = texts.mac_bytes(checked)
+    if octets[0] & 1 or not any(octets):
         raise invalid(f'{text} is the MAC address of no interface')
-    return text
+    return checked
 
 
-def _wire(parse, text):
+def _wire(parse: Callable[[str], object], text: object) -> str:
     if not isinstance(text, str):
         raise invalid(f'{text!r} is no text')
     try:
@@ -206,20 +213,21 @@ def _wire(parse, text):
     return text
 
 
-def fwmark(mark, mask):
+def fwmark(mark: object, mask: object) -> tuple[int, int]:
     """Check a packet mark and its mask, 32 bits each, the mask not 0."""
-    for value in (mark, mask):
-        if not 0 <= integer(value, 'mark') <= 0xffffffff:
-            raise invalid(f'mark {value} does not have 32 bits')
-    if not mask:
+    numbers = integer(mark, 'mark'), integer(mask, 'mark')
+    for number in numbers:
+        if not 0 <= number <= 0xffffffff:
+            raise invalid(f'mark {number} does not have 32 bits')
+    if not numbers[1]:
         raise invalid('a mark without a mask matches every packet')
-    return mark, mask
+    return numbers
 
 
-def sysctl(path, value):
+def sysctl(path: object, value: object) -> str:
     """Check a sysctl and its value; returns the name of its file."""
-    match = isinstance(path, str) and (
-        _SYSCTLS.fullmatch(path) or _REDIRECTS.fullmatch(path))
+    match = (_SYSCTLS.fullmatch(path) or _REDIRECTS.fullmatch(path)
+             ) if isinstance(path, str) else None
     if not match:
         raise invalid(f'sysctl {path!r} is not one that the agent sets')
     for name in match.groups():
@@ -229,4 +237,4 @@ def sysctl(path, value):
         raise invalid(f'{value!r} is no value for sysctl {path}')
     if match.re is _REDIRECTS and value != '0':
         raise invalid(f'sysctl {path} may only be 0')
-    return os.path.join('/proc/sys', path)
+    return os.path.join('/proc/sys', match[0])

@@ -3,6 +3,7 @@
 
 """Runs one program on the privileged side.  This is no entry point."""
 
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 import errno
@@ -17,21 +18,15 @@ _AFTERMATH = 5.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a program that ended by itself.
+    """The result of a program that ended by itself."""
 
-    :ivar status: exit status, negative for a signal
-    :ivar stdout: standard output, text
-    :ivar stderr: standard error, text
-    :ivar pid: process id of the program
-    """
-
-    status: int
+    status: int  # exit status, negative for a signal
     stdout: str
     stderr: str
     pid: int = 0
 
     @property
-    def messages(self):
+    def messages(self) -> str:
         """The first lines of the output, for the operator."""
         lines = (self.stderr + '\n' + self.stdout).split('\n')
         # Daemons of FRR answer a question in JSON with an empty object while
@@ -41,7 +36,7 @@ class Result:
         return '; '.join(said[:3]) or 'no message'
 
 
-def run(argv, timeout, stdin=''):
+def run(argv: Sequence[str], timeout: float, stdin: str = '') -> Result:
     """Run a program and wait for it, at most ``timeout`` seconds.
 
     The standard input is a file.  Since version 9, ``vtysh -f /dev/stdin``
@@ -51,10 +46,6 @@ def run(argv, timeout, stdin=''):
     The program has a session of its own, so that a kill also ends its
     children: wrappers and vtysh fork.
 
-    :param argv: list of str, the program and its arguments, no shell
-    :param timeout: seconds
-    :param stdin: text for the standard input
-    :returns: :class:`Result`
     :raises TimeoutError: when the program was killed because of ``timeout``
     :raises OSError: when the program cannot be started
     """
@@ -80,13 +71,13 @@ def run(argv, timeout, stdin=''):
                   stderr.decode(errors='replace'), process.pid)
 
 
-def _kill(process):
+def _kill(process: subprocess.Popen[bytes]) -> None:
     # The process is not reaped yet, so the id is still that of its group.
     os.killpg(process.pid, signal.SIGKILL)
     try:
         process.communicate(timeout=_AFTERMATH)
     except subprocess.TimeoutExpired:
-        for pipe in (process.stdout, process.stderr):
+        for pipe in filter(None, (process.stdout, process.stderr)):
             pipe.close()
         # On a machine without a free processor, the kernel may need longer to
         # end a killed program.  The caller hears of the limit all the same;

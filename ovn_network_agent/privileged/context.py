@@ -19,6 +19,9 @@ The class adds to oslo.privsep's PrivContext:
 :mod:`private_names` lists the private names of the library in use.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
 import errno
 import functools
 import logging
@@ -26,6 +29,8 @@ import os
 import signal
 import socket
 import sys
+import types
+import typing
 
 from oslo_privsep import capabilities
 from oslo_privsep import comm
@@ -37,6 +42,8 @@ from ovn_network_agent.privileged import helper
 from ovn_network_agent.privileged import serving
 
 LOG = logging.getLogger(__name__)
+_P = typing.ParamSpec('_P')
+_R = typing.TypeVar('_R')
 
 PREFIX = 'ovn_network_agent.privileged'
 STAY_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -47,10 +54,7 @@ class DaemonGone(OSError):
 
 
 class ReadOnly(Exception):
-    """A change was asked for in a dry run.
-
-    :param reason: text that names the function
-    """
+    """A change was asked for in a dry run; the text names the function."""
 
 
 #: The exceptions of a privileged call: those of the called function, and
@@ -59,12 +63,8 @@ FAILURES = (OSError, comm.PrivsepTimeout, daemon.FailedToDropPrivileges,
             daemon.ProtocolError)
 
 
-def _stay(signum, frame):
-    """Signal handler that does nothing.
-
-    With SIG_IGN instead, the programs that the daemon executes would ignore
-    the signal, too.
-    """
+def _stay(signum: int, frame: types.FrameType | None) -> None:
+    """Do nothing; programs of the daemon would inherit SIG_IGN."""
 
 
 class _Channel(daemon._ClientChannel):
@@ -75,16 +75,16 @@ class _Channel(daemon._ClientChannel):
     exception, and the caller would wait for ever.
     """
 
-    def __init__(self, sock, context):
+    def __init__(self, sock: socket.socket, context: 'Context') -> None:
         self._context = context
         super().__init__(sock, context)
 
-    def _reader_main(self, reader):
+    def _reader_main(self, reader: Iterable[typing.Any]) -> None:
         super()._reader_main(_until_broken(reader))
         self._context.ended()
 
 
-def _until_broken(reader):
+def _until_broken(reader: Iterable[typing.Any]) -> Iterator[typing.Any]:
     try:
         yield from reader
     except OSError as error:
@@ -94,29 +94,29 @@ def _until_broken(reader):
 class _ReadingChannel(_Channel):
     """The channel of a dry run, which refuses changes."""
 
-    def remote_call(self, name, args, kwargs, timeout):
+    def remote_call(self, name: str, args: typing.Any, kwargs: typing.Any,
+                    timeout: float | None) -> typing.Any:
         if name in self._context.changes:
             raise ReadOnly(f'{name} called in a dry run')
         return super().remote_call(name, args, kwargs, timeout)
 
 
 class Context(priv_context.PrivContext):
-    """One privileged daemon.
+    """One privileged daemon."""
 
-    :param name: name such as 'kernel', for [privsep_kernel] and
-        privileged.kernel
-    :param caps: list of capability numbers, the default of ``capabilities``
-    :param timeout: seconds after which a call is given up; the functions
-        have shorter limits of their own
-    :param reads: False for a daemon without functions that only read, which
-        a dry run does not need
-    :param without_ovn: whether the port-forward-only mode needs the daemon
-    :ivar ended: function without arguments, called on another thread when the
-        channel to the daemon has ended
-    """
+    def __init__(self, name: str, caps: list[int], timeout: float,
+                 reads: bool = True, without_ovn: bool = False) -> None:
+        """Prepare a daemon, which is started later.
 
-    def __init__(self, name, caps, timeout, reads=True,
-                 without_ovn=False):
+        :param name: such as 'kernel', for [privsep_kernel] and
+            privileged.kernel
+        :param caps: capability numbers, the default of ``capabilities``
+        :param timeout: seconds after which a call is given up; the functions
+            have shorter limits of their own
+        :param reads: False for a daemon without functions that only read,
+            which a dry run does not need
+        :param without_ovn: whether the port-forward-only mode needs the daemon
+        """
         super().__init__(
             PREFIX, cfg_section=f'privsep_{name}', pypath=f'{PREFIX}.{name}',
             capabilities=caps, timeout=timeout)
@@ -125,25 +125,28 @@ class Context(priv_context.PrivContext):
         self.without_ovn = without_ovn
         self.read_only = False
         # Names of the functions that make changes.
-        self.changes = set()
-        self.ended = lambda: None
-        self.pid = None
-        self._socket = None
+        self.changes: set[str] = set()
+        # Called on another thread when the channel to the daemon has ended.
+        self.ended: Callable[[], object] = lambda: None
+        self.pid: int | None = None
 
-    def change(self, func):
-        """Decorator for an entry point that makes changes.
-
-        In a dry run, the decorated function raises :class:`ReadOnly`.
-        """
+    def change(self, func: Callable[_P, _R]) -> Callable[_P, _R]:
+        """Decorator for an entry point that a dry run refuses (ReadOnly)."""
         self.changes.add(f'{func.__module__}.{func.__name__}')
-        return functools.update_wrapper(self.entrypoint(func), func)
+        functools.update_wrapper(decorated := self.entrypoint(func), func)
+        return decorated
+
+    def entrypoint(self, func: Callable[_P, _R]) -> Callable[_P, _R]:
+        """Decorator for an entry point that only reads."""
+        decorated: Callable[_P, _R] = super().entrypoint(func)
+        return decorated
 
     @property
-    def alive(self):
+    def alive(self) -> bool:
         """Whether the daemon is connected and its channel is open."""
-        return self.channel is not None and self.channel.running
+        return bool(self.channel and self.channel.running)
 
-    def fork(self, close=()):
+    def fork(self, close: Iterable[socket.socket] = ()) -> socket.socket:
         """Fork the daemon; :meth:`attach` connects to it.
 
         Signals are blocked during the fork, so that no signal is lost in the
@@ -151,6 +154,7 @@ class Context(priv_context.PrivContext):
 
         :param close: sockets of the daemons that were forked before; a copy
             in this daemon would keep them alive after the agent's death
+        :returns: the agent's end of the connection
         """
         ours, theirs = socket.socketpair()
         sys.stdout.flush()
@@ -166,14 +170,9 @@ class Context(priv_context.PrivContext):
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         theirs.close()
         self.pid = pid
-        self._socket = ours
+        return ours
 
-    @property
-    def socket(self):
-        """The agent's socket to a daemon that is not attached, or None."""
-        return self._socket
-
-    def _serve(self, sock):
+    def _serve(self, sock: socket.socket) -> typing.NoReturn:
         """Run the daemon until the agent ends; does not return."""
         status = 1
         try:
@@ -191,35 +190,32 @@ class Context(priv_context.PrivContext):
         finally:
             os._exit(status)
 
-    def attach(self):
+    def attach(self, sock: socket.socket) -> None:
         """Connect to the forked daemon and wait until it answers.
 
-        :raises oslo_privsep.daemon.FailedToDropPrivileges: when the daemon
-            has ended, for example for lack of a capability
+        :raises daemon.FailedToDropPrivileges: when the daemon has ended, for
+            example for lack of a capability
         """
-        sock, self._socket = self._socket, None
         self.channel = self._channel(sock)
 
-    def helper_command(self, sockpath):
+    def helper_command(self, sockpath: str) -> list[str]:
         """Arguments of the command that starts the daemon.
 
         Without a ``helper_command`` of the operator, ``root_helper`` starts
         the helper.  The command names the helper by its path, as sudoers does.
         """
-        command = super().helper_command(sockpath)
+        command: list[str] = super().helper_command(sockpath)
         if self.conf.helper_command:
             return command
         arguments = command[command.index(helper.NAME) + 1:]
         return [*helper.root_helper(), helper.program(), *arguments]
 
-    def start(self, method=priv_context.Method.ROOTWRAP):
+    def start(self, method: typing.Any = priv_context.Method.ROOTWRAP) -> None:
         """Start the daemon with the helper command.
 
         The library calls this method, too, when the channel is closed.
 
-        :param method: only ROOTWRAP; see :meth:`fork` for a fork
-        :raises oslo_privsep.daemon.FailedToDropPrivileges: when the helper
-            failed
+        :raises daemon.FailedToDropPrivileges: when the helper failed
         :raises DaemonGone: for a daemon that was forked: the agent has no
             privileges any more to start another one
         :raises ReadOnly: in a dry run, for a daemon that only makes changes
@@ -238,16 +234,14 @@ class Context(priv_context.PrivContext):
                 self.channel = self._channel(helper.start(
                     self.helper_command, helper.path(self.name)))
 
-    def _channel(self, sock):
+    def _channel(self, sock: socket.socket) -> _Channel:
         return (_ReadingChannel if self.read_only else _Channel)(sock, self)
 
-    def set_client_mode(self, enabled):
+    def set_client_mode(self, enabled: bool) -> None:
         """Confine the daemon, which calls this before its first thread.
 
         Tests call this in their own process, which must not be confined.  So
         the method recognises a daemon by its capabilities.
-
-        :param enabled: False in the daemon
         """
         super().set_client_mode(enabled)
         if not enabled and (set(capabilities.get_caps()[1])

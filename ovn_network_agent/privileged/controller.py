@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Privileged entry point: the state of the local ovn-controller.
 
 Only the user of ovn-controller can connect to its control socket.
@@ -13,25 +12,24 @@ from oslo_config import cfg
 
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import ovs as options
-from ovn_network_agent.privileged import overlap_keeper
+from ovn_network_agent.privileged import overlap_servers
 
 
 @privileged.ovs.entrypoint
-def read_state():
+def read_state() -> list[str]:
     """Ask ovn-controller how it is, without any change.
 
     :returns: [version, state, connection]: '25.03'; 'running' or 'paused';
-        'connected' or 'not connected', to the Southbound database.  An empty
-        list when there is no ovn-controller
-    :raises OSError: when ovn-controller does not answer, or refuses
+        'connected' or 'not connected', to the Southbound database; empty
+        when there is no ovn-controller
     """
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
-    controller = overlap_keeper.Controller(cfg.CONF.ovs.ovn_rundir)
+    controller = overlap_servers.Controller(cfg.CONF.ovs.ovn_rundir)
     try:
-        return [overlap_keeper.shown(controller.version()),
+        return [overlap_servers.shown(controller.version()),
                 controller.call('debug/status').strip(),
                 controller.call('connection-status').strip()]
-    except overlap_keeper.Absent:
+    except overlap_servers.Absent:
         return []
-    except overlap_keeper.Failed as error:
+    except overlap_servers.Failed as error:
         raise OSError(errno.EIO, str(error)) from error

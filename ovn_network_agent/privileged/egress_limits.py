@@ -9,50 +9,54 @@ of egress addresses alone: what one rule lets out is one machine, and comes out
 of OVN; and a table has the routes of one link.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 import dataclasses
+import typing
+
+from oslo_config import cfg
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import reach
 
+if typing.TYPE_CHECKING:
+    # Not loaded: a daemon of FRR has no use for them.
+    from ovn_network_agent.netlink import addresses
+    from ovn_network_agent.netlink import rules
+
 _BLACKHOLE = 0
 # The rules of answers: priority and table.
 _ANSWERS = ((ownership.EGRESS_BACK, ownership.EGRESS_BACK_TABLE),
             (ownership.EGRESS_DROP, _BLACKHOLE))
+_IsSegment = Callable[[object], bool]
 _SYSCTLS = ('net/ipv4/conf/{}/forwarding', 'net/ipv6/conf/{}/ndisc_notify')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EgressLimits:
-    """The values of the configuration.
+    """The values of the configuration."""
 
-    :ivar loaded: whether the driver is; without it, nothing is allowed
-    :ivar others: names of devices of the agent, which are no links
-    """
+    loaded: bool  # without the driver, nothing is allowed
+    others: frozenset[str]  # devices of the agent, which are no links
 
-    loaded: bool
-    others: frozenset
-
-    def check_loaded(self):
+    def check_loaded(self) -> None:
         """Check that machines may leave by links of this node."""
         checks.permit(self.loaded, 'what translates to egress addresses',
                       'asked for by [DEFAULT] drivers')
 
-    def is_link(self, dev, is_segment):
+    def is_link(self, dev: object, is_segment: _IsSegment) -> bool:
         """Whether a device may be a link, by its name."""
         return self.loaded and isinstance(dev, str) and (
             dev not in self.others and not is_segment(dev))
 
-    def is_address(self, text):
+    def is_address(self, text: str) -> bool:
         """Whether an 'address/length' may be an egress address."""
         return _is_host(text)
 
-    def is_rule(self, rule, is_segment):
-        """Whether a policy rule is one of egress addresses.
-
-        :param rule: :class:`netlink.rules.Rule`
-        """
+    def is_rule(self, rule: 'rules.Rule', is_segment: _IsSegment) -> bool:
+        """Whether a policy rule is one of egress addresses."""
         if not self.loaded or rule.suppress is not None or (
                 rule.dst is not None):
             return False
@@ -68,10 +72,9 @@ class EgressLimits:
         return (rule.priority == ownership.EGRESS_DROP and
                 rule.src is not None and rule.table == _BLACKHOLE)
 
-    def is_route(self, table, dst, dev, via, is_segment):
+    def is_route(self, table: int, dst: str, dev: str, via: str,
+                 is_segment: _IsSegment) -> bool:
         """Whether a route is a copy of one of a link, or leads to a machine.
-
-        :param via: gateway, '' for a route of scope link
         """
         if not self.loaded:
             return False
@@ -81,19 +84,15 @@ class EgressLimits:
                 self.is_link(dev, is_segment) and
                 table == ownership.EGRESS_TABLES[checks.index(dev)])
 
-    def is_sysctl(self, path, is_segment):
+    def is_sysctl(self, path: str, is_segment: _IsSegment) -> bool:
         """Whether a path is a setting of a link."""
         dev = path.split('/')[3]
         return self.is_link(dev, is_segment) and path in {
             each.format(dev) for each in _SYSCTLS}
 
 
-def check_inside(present, address):
-    """Check that a link has a network with an egress address.
-
-    :param present: the :class:`netlink.addresses.Address` of the link
-    :param address: 'address/length'
-    :raises OSError: EPERM
+def check_inside(present: 'Iterable[addresses.Address]', address: str) -> None:
+    """Check that a link, which has addresses, has a network with another one.
     """
     own = iptext.interface(address).ip
     checks.permit(
@@ -103,14 +102,9 @@ def check_inside(present, address):
         address, 'in a network of its device')
 
 
-def from_conf(conf, loaded, others):
-    """The limits of a configuration.
-
-    :param conf: the oslo.config ConfigOpts
-    :param loaded: whether the driver may want resources
-    :param others: names of devices of the agent
-    :returns: :class:`EgressLimits`
-    """
+def from_conf(conf: cfg.ConfigOpts, loaded: bool, others: Iterable[str]
+              ) -> EgressLimits:
+    """The limits of a configuration, whose driver may be loaded."""
     return EgressLimits(loaded, frozenset((
         *others, *ownership.VETH_ENDS,
         conf.port_forward.port_forward_dev, 'lo',
@@ -118,7 +112,7 @@ def from_conf(conf, loaded, others):
         'all', 'default')))
 
 
-def _is_host(prefix):
+def _is_host(prefix: str | None) -> bool:
     if prefix is None:
         return False
     network = iptext.network(prefix, strict=False)

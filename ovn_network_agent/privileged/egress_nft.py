@@ -6,6 +6,10 @@
 As in :mod:`privileged.nft`, no entry point takes words of nft.
 """
 
+from collections.abc import Callable
+from collections.abc import Sequence
+import typing
+
 from ovn_network_agent import privileged
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.nft import egress
@@ -15,68 +19,50 @@ from ovn_network_agent.privileged import nft
 
 
 @privileged.netfilter.entrypoint
-def read_egress(families):
-    """List our tables.
-
-    :param families: list of 'ip' and 'ip6'
-    :returns: dict of family to JSON text, of those that are there
-    :raises OSError: when nft fails
-    """
+def read_egress(families: Sequence[str]) -> dict[str, str]:
+    """List our tables: JSON text by family, of those that are there."""
     return nft.present({family: ['table', *nft.table(family, egress.TABLE)]
                         for family in checks.sequence(families)})
 
 
 @privileged.netfilter.change
-def replace_egress(family, machines, sources, held):
+def replace_egress(family: str, machines: checks.Items, sources: checks.Items,
+                   held: Sequence[str]) -> int:
     """Put a table in the place of the one that is there, if any, at once.
 
-    :param family: 'ip' or 'ip6'
-    :param machines: list of [machine, link]
-    :param sources: list of [machine, link, egress address]
-    :param held: list of egress addresses
+    :param machines: each [machine, link]
+    :param sources: each [machine, link, egress address]
+    :param held: egress addresses
     :returns: process id of nft, which notifications of the kernel carry
-    :raises OSError: when it is refused
     """
     return _fill(egress.replacement, family, checks.sequence(machines),
                  checks.sequence(sources), checks.sequence(held))
 
 
 @privileged.netfilter.change
-def change_egress(family, gone, come):
-    """Change elements, all at once.
-
-    :param family: 'ip' or 'ip6'
-    :param gone: [machines, sources, held], see :func:`replace_egress`
-    :param come: the same
-    :returns: as :func:`replace_egress`
-    """
+def change_egress(family: str, gone: Sequence[Sequence[typing.Any]],
+                  come: Sequence[Sequence[typing.Any]]) -> int:
+    """Change elements, all at once; both [machines, sources, held]."""
     return _fill(egress.change, family, *(
         [checks.sequence(each) for each in checks.sequence(pair)]
         for pair in (gone, come)))
 
 
 @privileged.netfilter.change
-def stamp_egress(family, listing_digest):
-    """Write into a table what it was loaded from.
-
-    :param family: 'ip' or 'ip6'
-    :param listing_digest: of its listing, 40 hex digits
-    :returns: as :func:`replace_egress`
-    """
+def stamp_egress(family: str, listing_digest: str) -> int:
+    """Write into a table the digest of its listing, 40 hex digits."""
     return _fill(egress.stamp, family, listing_digest)
 
 
 @privileged.netfilter.change
-def delete_senders(family, machines):
+def delete_senders(family: str, machines: checks.Items) -> int:
     """Forget connections of machines, but those with the right translation.
 
     A connection that has begun without the translation, or with another one,
     keeps it as long as packets pass.
 
-    :param family: 'ip' or 'ip6'
-    :param machines: list of [machine, egress address or '']
+    :param machines: each [machine, egress address or '']
     :returns: how many there were
-    :raises OSError: when the kernel does not let us
     """
     limits.current().egress.check_loaded()
     nft.table(family)
@@ -95,19 +81,16 @@ def delete_senders(family, machines):
 
 
 @privileged.netfilter.change
-def delete_egress(family):
-    """Take our table away.
-
-    :param family: 'ip' or 'ip6'
-    :returns: as :func:`replace_egress`
-    """
+def delete_egress(family: str) -> int:
+    """Take our table away."""
     return nft.load(egress.removal, family)
 
 
-def _pair(machine, address):
-    return checks.address(machine), address and checks.address(address)
+def _pair(machine: object, address: object) -> tuple[str, str]:
+    return (checks.address(machine),
+            '' if address == '' else checks.address(address))
 
 
-def _fill(build, *args):
+def _fill(build: Callable[..., str], *args: typing.Any) -> int:
     limits.current().egress.check_loaded()
     return nft.load(build, *args)

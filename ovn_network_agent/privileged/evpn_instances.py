@@ -7,8 +7,11 @@ The running configuration has passwords, so only what is about VNIs is passed
 on.
 """
 
+from collections.abc import Container
+from collections.abc import Iterable
 import socket
 import time
+import typing
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import privileged
@@ -37,13 +40,12 @@ _EACH_SECOND = 2.5
 
 
 @privileged.frr.entrypoint
-def read():
+def read() -> list[typing.Any]:
     """Read the AS number of the sessions, and the instances of the agent.
 
-    :returns: [AS number, 0 without one; list of [VNI, AS number, router ID,
-        route distinguisher, imports, exports, whether it is complete]]; see
+    :returns: [AS number or 0; list of [VNI, AS number, router ID, route
+        distinguisher, imports, exports, whether it is complete]]; see
         :func:`evpn.value` for what lacks a BGP instance
-    :raises OSError: when the configuration cannot be read
     """
     lines = _lines()
     return [_underlay(lines), [
@@ -52,18 +54,18 @@ def read():
 
 
 @privileged.frr.change
-def change(adds, deletes):
-    """Write instances with their VNIs, then remove others.
+def change(adds: checks.Items, deletes: checks.Items) -> list[typing.Any]:
+    """Write instances with their VNIs, then remove others that have a mark.
 
-    :param adds: list of the fields of :class:`evpn.Wanted`; 0 for the AS
-        number of the instance that has the sessions
-    :param deletes: list of [VNI]
-    :returns: as :func:`vtysh.change_static`; what has no mark is not removed
-    :raises OSError: as :func:`vtysh.change_static`
+    :param adds: each the fields of :class:`evpn.Wanted`; 0 for the AS number
+        of the instance that has the sessions
+    :param deletes: each [VNI]
+    :returns: as :func:`vtysh.change_static`
     """
     refused, fitting = checks.items(('adds', _wanted, adds),
                                     ('deletes', _unwanted, deletes))
-    steps, gone = [], []
+    steps: list[evpn_steps.Steps] = []
+    gone = []
     lines = _lines() if fitting else []
     underlay, there = _underlay(lines), evpn.read(lines)
     devices = _devices()
@@ -89,24 +91,20 @@ def change(adds, deletes):
 
 
 @privileged.frr.entrypoint
-def read_lacks():
-    """Read what the operator's own BGP instance lacks for VNIs.
-
-    :returns: list of str, each with the lines to add
-    :raises OSError: when the configuration cannot be read
-    """
+def read_lacks() -> list[str]:
+    """The lines that the operator's own BGP instance lacks for VNIs."""
     return evpn.lacks(_lines(), limits.current().vrf)
 
 
-def _lines():
+def _lines() -> list[str]:
     return running_configuration.configuration(_DAEMONS, _NEEDED)
 
 
-def _underlay(lines):
+def _underlay(lines: list[str]) -> int:
     return evpn.underlay(lines, limits.current().vrf)
 
 
-def _wanted(*fields):
+def _wanted(*fields: typing.Any) -> evpn.Wanted:
     """Check an item of ``adds``; returns it."""
     wanted = evpn.Wanted(*fields)
     for targets in wanted.imports, wanted.exports:
@@ -116,17 +114,15 @@ def _wanted(*fields):
     return wanted
 
 
-def _unwanted(vni):
+def _unwanted(vni: int) -> evpn.Wanted:
     """Check an item of ``deletes``; returns it."""
     evpn_steps.check_vni(vni)
     return evpn.Wanted(vni, 0, '', '', (), ())
 
 
-def _addition(wanted, underlay, found):
-    """The steps to a wanted instance.
-
-    :raises ValueError: see :func:`evpn_steps.added`, and without an AS number
-    """
+def _addition(wanted: evpn.Wanted, underlay: int, found: evpn.Found
+              ) -> evpn_steps.Steps:
+    """The steps to a wanted instance."""
     if not (wanted.asn or underlay):
         vrf = limits.current().vrf
         of_vrf = f' vrf {vrf}' if vrf else ''
@@ -137,18 +133,16 @@ def _addition(wanted, underlay, found):
     return evpn_steps.added(wanted._replace(asn=wanted.asn or underlay), found)
 
 
-def _removal(unwanted, found, devices):
-    """The steps of a removal; what has a mark may go in any case.
-
-    :param devices: names of all, see :func:`_removed`
-    :raises OSError: when VNIs of FRR are not the agent's
-    """
+def _removal(unwanted: evpn.Wanted, found: evpn.Found, devices: Container[str]
+             ) -> evpn_steps.Steps:
+    """The steps of a removal; what has a mark may go in any case."""
     if not found.ours:
         limits.current().check_frr_vnis()
     return _removed(unwanted.vni, found, devices)
 
 
-def _removed(vni, found, devices):
+def _removed(vni: int, found: evpn.Found, devices: Container[str]
+             ) -> evpn_steps.Steps:
     """As :func:`evpn_steps.removed`, as far as FRR can do it by now.
 
     FRR 10 lets an empty section of a VRF go after its device, not before.
@@ -158,16 +152,14 @@ def _removed(vni, found, devices):
     return steps._replace(up=[]) if evpn_names.vrf(vni) in devices else steps
 
 
-def _devices():
+def _devices() -> set[str]:
     return {name for _index, name in socket.if_nameindex()}
 
 
-def _remove_left(vnis):
-    """Remove again what FRR did not let go at once.
-
-    :returns: list of messages
-    """
-    said, until = [], time.monotonic() + _PATIENCE
+def _remove_left(vnis: Iterable[int]) -> list[str]:
+    """Remove again what FRR did not let go at once; returns messages."""
+    said: list[str] = []
+    until = time.monotonic() + _PATIENCE
     while vnis:
         there, devices = evpn.read(_lines()), _devices()
         left = [_removed(vni, there[vni], devices)
@@ -179,11 +171,8 @@ def _remove_left(vnis):
     return said
 
 
-def _configured(blocks):
-    """Pass lines to FRR, if there are any; returns its messages.
-
-    :param blocks: iterable of lists of lines, one for each VNI
-    """
+def _configured(blocks: Iterable[list[str]]) -> str:
+    """Pass the lines for each VNI to FRR; returns its messages."""
     full = [block for block in blocks if block]
     at_once = int(_EACH_SECOND * registered.group(options).vtysh_timeout)
     return '\n'.join(filter(None, (

@@ -8,7 +8,11 @@ devices and tables are those of VNIs alone, and each route is in the table of
 the VNI whose devices it leads to.
 """
 
+from collections.abc import Iterable
 import dataclasses
+import typing
+
+from oslo_config import cfg
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import iptext
@@ -22,45 +26,35 @@ _LINK_LOCAL = (f'{ownership.SEGMENT_LINK_LOCAL}/64', 'fe80::1/64')
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EvpnLimits:
-    """The values of the configuration.
+    """The values of the configuration."""
 
-    :ivar loaded: whether the driver is; without it, nothing is allowed
-    :ivar base: the option table_base
-    :ivar tunnel: (source address, UDP port, MTU) of each VXLAN device; the
-        address is '' with a device
-    :ivar device: the option local_device
-    :ivar underlays: names of the VRFs that may have the tunnels, '' for the
-        default VRF
-    :ivar bridges: names of the provider bridges
-    """
+    loaded: bool  # without the driver, nothing is allowed
+    base: int  # the option table_base
+    # Source address, UDP port, MTU of each VXLAN device; '' with a device.
+    tunnel: tuple[str, int, int]
+    device: str  # the option local_device
+    underlays: tuple[str, ...]  # VRFs of the tunnels, '' for the default VRF
+    bridges: tuple[str, ...]
 
-    loaded: bool
-    base: int
-    tunnel: tuple
-    device: str
-    underlays: tuple
-    bridges: tuple
-
-    def is_port(self, dev):
+    def is_port(self, dev: object) -> bool:
         """Whether a device is a veth end in the VRF of a VNI, by its name."""
         return self.loaded and isinstance(dev, str) and (
             evpn_names.is_vrf_end(dev))
 
-    def is_device(self, dev):
+    def is_device(self, dev: object) -> typing.TypeGuard[str]:
         """Whether a device is one of a VNI, by its name."""
         return self.loaded and isinstance(dev, str) and (
             evpn_names.is_device(dev))
 
-    def vni(self, table):
+    def vni(self, table: int) -> int:
         """The VNI that has a routing table, 0 for another table."""
         return (evpn_names.vni_of_table(self.base, table) if self.loaded
                 else 0)
 
-    def check_devices(self, vni, table, local, port, mtu, underlay, source=''):
-        """Check the devices of a VNI that are made.
-
-        :param source: the address of ``device``, '' without one
-        """
+    def check_devices(self, vni: object, table: object, local: str,
+                      port: object, mtu: object, underlay: str,
+                      source: str = '') -> None:
+        """Check the devices of a VNI that are made."""
         number = checks.integer(vni, 'VNI')
         for value, what in ((table, 'table'), (port, 'port'), (mtu, 'MTU')):
             checks.integer(value, what)
@@ -78,7 +72,7 @@ class EvpnLimits:
         checks.permit(underlay in self.underlays, f'VRF {underlay!r}',
                       '[frr] vrf_name')
 
-    def check_port(self, name, vni, bridge):
+    def check_port(self, name: str, vni: object, bridge: str) -> None:
         """Check a veth pair that is made."""
         checks.permit(
             self.is_port(name) and bridge in self.bridges and
@@ -86,41 +80,32 @@ class EvpnLimits:
             f'veth pair {name!r} of VNI {vni!r} to bridge {bridge!r}',
             'a pair to a provider bridge')
 
-    def is_route(self, table, dst, dev, via):
-        """Whether a route is one of a VNI.
-
-        :param via: gateway, '' for a route of scope link
-        :raises ValueError: when the gateway is no address
-        """
+    def is_route(self, table: int, dst: str, dev: str, via: str) -> bool:
+        """Whether a route is one of a VNI."""
         vni = self.vni(table)
         if vni and dev == evpn_names.vrf(vni):
             return not via and _is_host(dst)
         return vni > 0 and self.is_port(dev) and _is_network(dst) and (
             not via or reach.unicast(iptext.network(via)))
 
-    def check_address(self, text):
+    def check_address(self, text: str) -> None:
         """Check an address of a veth end."""
         checks.permit(text in _LINK_LOCAL or _is_host(text), text,
                       'an address of a gateway')
 
-    def check_host(self, prefix):
+    def check_host(self, prefix: str) -> None:
         """Check the prefix of an address of a host."""
         checks.permit(_is_host(prefix), prefix, 'an address of a host')
 
-    def check_advertised(self, prefixes):
+    def check_advertised(self, prefixes: Iterable[str]) -> None:
         """Check prefixes of router advertisements."""
         for prefix in prefixes:
             checks.permit(_is_network(prefix) and ':' in prefix,
                           f'advertised prefix {prefix}', 'an IPv6 network')
 
 
-def from_conf(conf, loaded):
-    """The limits of a configuration.
-
-    :param conf: the oslo.config ConfigOpts
-    :param loaded: whether the driver evpn may want resources
-    :returns: :class:`EvpnLimits`
-    """
+def from_conf(conf: cfg.ConfigOpts, loaded: bool) -> EvpnLimits:
+    """The limits of a configuration, whose driver may be loaded."""
     own = conf.evpn
     return EvpnLimits(
         loaded, own.table_base,
@@ -129,13 +114,13 @@ def from_conf(conf, loaded):
         ('', conf.frr.vrf_name), bridges.served(conf))
 
 
-def _is_host(prefix):
+def _is_host(prefix: str) -> bool:
     network = iptext.network(prefix, strict=False)
     return network.prefixlen == network.max_prefixlen and (
         reach.unicast(network))
 
 
-def _is_network(prefix):
+def _is_network(prefix: str) -> bool:
     network = iptext.network(prefix)
     return (network.prefixlen >= iptext.SHORTEST[network.version] and
             reach.unicast(network))

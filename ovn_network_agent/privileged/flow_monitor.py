@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
-
 """Privileged entry point: notices of flows that others have changed.
 
 The agent must not get the connection to the switch, over which any flow could
@@ -12,12 +10,14 @@ agent's own changes, because Open vSwitch leaves these out by connection.
 """
 
 import errno
+import functools
 import select
 import socket
 import threading
 
 from ovn_network_agent import privileged
 from ovn_network_agent.openflow import bridge as bridge_flows
+from ovn_network_agent.openflow import connection
 from ovn_network_agent.openflow import monitor
 from ovn_network_agent.openflow import wire
 from ovn_network_agent.privileged import giving
@@ -29,17 +29,14 @@ MISSED = 'some changes were not reported'
 
 
 @privileged.ovs.entrypoint
-def subscribe(name, bridge):
+def subscribe(name: str, bridge: str) -> int:
     """Hand out a socket that gets notices of flows that others have changed.
 
     A notice is a text that names the change.  The socket ends with the
-    connection to the switch, for example at a restart of ovs-vswitchd.
+    connection to the switch, for example at a restart of ovs-vswitchd.  Open
+    vSwitch before version 2.16 knows no such monitor: EOPNOTSUPP.
 
-    :param name: name of the agent's abstract Unix socket, 32 hex digits
-    :param bridge: name of the bridge
     :returns: process id of this daemon
-    :raises OSError: when the bridge cannot be reached, or when Open vSwitch
-        knows no such monitor (EOPNOTSUPP, before version 2.16)
     """
     giving.check(name)
     path = openflow.socket_path(bridge)
@@ -49,37 +46,27 @@ def subscribe(name, bridge):
     with theirs:
         relay = Relay(path, ours)
         try:
-            switches.call(path, relay.begin)
+            switch = switches.call(path, relay.begin)
             pid = giving.give(name, theirs)
         except BaseException:
             relay.end()
             ours.close()
             raise
-    threading.Thread(target=relay.run, name='flow-monitor',
+    threading.Thread(target=relay.run, args=(switch,), name='flow-monitor',
                      daemon=True).start()
     return pid
 
 
 class Relay:
-    """Passes on the notices of one connection.  This is no entry point.
+    """Passes on the notices of one connection to a non-blocking socket."""
 
-    :param path: path of the management socket
-    :param told: non-blocking socket.socket that gets the notices
-    """
-
-    def __init__(self, path, told):
+    def __init__(self, path: str, told: socket.socket) -> None:
         self._path = path
         self._told = told
-        self._switch = None
 
-    def begin(self, switch):
-        """Start the monitor.
-
-        :param switch: :class:`connection.Switch`
-        :raises OSError: when Open vSwitch refuses
-        """
-        self._switch = switch
-        switch.unasked = self._unasked
+    def begin(self, switch: connection.Switch) -> connection.Switch:
+        """Start the monitor; returns the switch."""
+        switch.unasked = functools.partial(self._unasked, switch)
         switches.at_end(self._path, self.end)
         xid = switch.next_xid()
         answers = switch.request([monitor.request(xid)])
@@ -89,8 +76,9 @@ class Relay:
                     errno.EOPNOTSUPP, 'Open vSwitch has no flow monitor for '
                     f'OpenFlow 1.3 ({wire.error_text(body)})')
         bridge_flows.learn_shared(switch)
+        return switch
 
-    def end(self):
+    def end(self) -> None:
         """End the notices; may be called twice, on any thread."""
         try:
             self._told.shutdown(socket.SHUT_RDWR)
@@ -99,53 +87,52 @@ class Relay:
             if error.errno not in (errno.EBADF, errno.ENOTCONN):
                 raise
 
-    def run(self):
+    def run(self, switch: connection.Switch) -> None:
         """Pass on notices until one of the two ends has gone."""
         poll = select.poll()
-        poll.register(self._switch, select.POLLIN)
+        poll.register(switch, select.POLLIN)
         # The end of the socket pair is reported anyhow.
         poll.register(self._told, 0)
         with self._told:
             while not any(number == self._told.fileno()
                           for number, _events in poll.poll()):
-                if not switches.pump(self._path, self._switch):
+                if not switches.pump(self._path, switch):
                     return
-                if self._switch.shared is None and not self._relearn():
+                if switch.shared is None and not self._relearn(switch):
                     return
             # The switch keeps a monitor as long as the connection.
-            switches.drop(self._path, self._switch)
+            switches.drop(self._path, switch)
 
-    def _relearn(self):
-        """Learn again what updates have been missed for.
-
-        :returns: False after the end of the connection
+    def _relearn(self, switch: connection.Switch) -> bool:
+        """Learn again what updates have been missed for, if still connected.
         """
         try:
-            return switches.with_open(self._path, self._switch,
+            return switches.with_open(self._path, switch,
                                       bridge_flows.learn_shared)
         except OSError:
             return False
 
-    def _unasked(self, kind, body):
+    def _unasked(self, switch: connection.Switch, kind: int,
+                 body: bytes) -> None:
         """Note a message of the switch (under the lock of the switches)."""
         if kind == wire.EXPERIMENTER:
             # The buffer for updates was full, or has room again: the switch
             # reports the changes of the meantime then.
             notices = {MISSED}
-            self._switch.shared = None
+            switch.shared = None
         else:
             updates = [update for update in monitor.updates(kind, body) or ()
                        if update.concerns]
             notices = set(map(str, updates))
-            if self._switch.shared is not None:
-                self._switch.shared.update(
+            if switch.shared is not None:
+                switch.shared.update(
                     update.priority for update in updates
                     if update.table == 0 and bridge_flows.others_may_have(
                         update.priority, update.cookie))
         for notice in sorted(notices):
             self._tell(notice)
 
-    def _tell(self, notice):
+    def _tell(self, notice: str) -> None:
         try:
             self._told.send(notice.encode())
         except BlockingIOError:

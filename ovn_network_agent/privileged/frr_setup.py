@@ -8,6 +8,7 @@ facts.
 """
 
 import errno
+import typing
 
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import output
@@ -17,15 +18,9 @@ from ovn_network_agent.privileged import vtysh
 
 
 @privileged.frr.entrypoint
-def read_setup(vrf, prefix_list, version=4):
-    """Read the parts of FRR's configuration that the agent needs.
-
-    :param vrf: name of a VRF, '' for the default VRF
-    :param prefix_list: name of the prefix list, '' for none
-    :param version: 4 or 6, the family of the announced routes
-    :returns: the fields of :class:`frr.setup.Setup`, a list
-    :raises OSError: when the configuration cannot be read in full
-    """
+def read_setup(vrf: str, prefix_list: str, version: int = 4
+               ) -> list[typing.Any]:
+    """Read the fields of :class:`frr.setup.Setup`, a list."""
     vtysh.check_vrf(vrf)
     if prefix_list:
         vtysh.check_prefix_list(prefix_list)

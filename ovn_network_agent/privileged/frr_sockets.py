@@ -14,11 +14,9 @@ SUFFIX = '.vty'
 
 
 @privileged.frr.entrypoint
-def read_sockets():
-    """Read the directory of the sockets, see :mod:`socket_marks`.
-
-    :returns: dict of the daemon's name to [inode, time of change in ns]
-    :raises OSError: when the directory cannot be read
-    """
+def read_sockets() -> dict[str, list[int]]:
+    """[inode, time of change in ns] of the socket of each daemon."""
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
-    return socket_marks.of_directory(cfg.CONF.frr.frr_run_dir, SUFFIX)
+    found: dict[str, list[int]] = socket_marks.of_directory(
+        cfg.CONF.frr.frr_run_dir, SUFFIX)
+    return found

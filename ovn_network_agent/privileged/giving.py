@@ -15,23 +15,14 @@ _NAME = re.compile(r'[0-9a-f]{32}')
 _PATIENCE = 5
 
 
-def check(name):
-    """Check the name of the abstract Unix socket of the agent.
-
-    :param name: 32 hex digits
-    :raises OSError: EINVAL for another form
-    """
+def check(name: object) -> None:
+    """Check the name of the abstract Unix socket of the agent."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise checks.invalid(f'{name!r} is no name of a socket')
 
 
-def give(name, opened):
-    """Send an open socket to the agent.
-
-    :param name: name of the abstract Unix socket of the agent
-    :param opened: socket.socket
-    :returns: process id of this daemon
-    """
+def give(name: str, opened: socket.socket) -> int:
+    """Send an open socket to the agent; returns the id of this process."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
         # Others may have filled the queue of the agent.  A socket with a time
         # limit of Python would fail at once then (EAGAIN of connect(2)).

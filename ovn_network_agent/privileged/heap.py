@@ -9,6 +9,8 @@ full collection frees them.  The C library keeps freed pages between pages in
 use; malloc_trim(3) of glibc gives them back.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 import ctypes
 import gc
 import os
@@ -29,7 +31,7 @@ _trim = getattr(_library, 'malloc_trim', None)
 _set_option = getattr(_library, 'mallopt', None)
 
 
-def share():
+def share() -> None:
     """Have all threads use one heap of the C library, before the first thread.
 
     Otherwise most threads get a heap of their own, and each keeps its free
@@ -44,18 +46,16 @@ class Size:
 
     The file stays open: a process that has no file descriptor left can still
     tell its size.  A fork needs an object of its own.
-
-    :raises OSError: when there is no /proc
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._file = open('/proc/self/statm', 'rb', buffering=0)
 
-    def __call__(self):
+    def __call__(self) -> int:
         return int(os.pread(self._file.fileno(), 200, 0).split()[1]) * _PAGE
 
 
-def release():
+def release() -> None:
     """Give free memory back to the kernel.
 
     The collection takes about 1 ms in a privileged daemon, because most of its
@@ -65,7 +65,7 @@ def release():
     trim()
 
 
-def trim():
+def trim() -> None:
     """Give back the free pages of the C library alone.
 
     This also suits a process with many objects, in which a full collection
@@ -78,39 +78,36 @@ def trim():
 class Keeper:
     """Gives free memory back to the kernel when the process has grown.
 
-    :param release: :func:`release` or :func:`trim`
-    :param size: function that returns the bytes in use, None for :class:`Size`
     :param pauses: seconds from the growth to the first release, and further
         seconds to each later one
     """
 
-    def __init__(self, release, size=None, pauses=_PAUSES):
+    def __init__(self, release: Callable[[], None],
+                 size: Callable[[], int] | None = None,
+                 pauses: Iterable[float] = _PAUSES) -> None:
         self._release = release
         self._size = size or Size()
         self._pauses = pauses
         self._least = self._size()
         self._grown = threading.Event()
 
-    def start(self):
+    def start(self) -> None:
         """Start the thread, which sleeps until the process has grown."""
         threading.Thread(target=self._run, name='heap', daemon=True).start()
 
-    def look(self):
-        """Have the thread release memory if the process has grown.
-
-        The call takes 0.01 ms, and suits any thread.
-        """
+    def look(self) -> None:
+        """Have the thread release memory if the process has grown; 0.01 ms."""
         if self._size() - self._least > _GROWTH:
             self._grown.set()
 
-    def _run(self):
+    def _run(self) -> None:
         while self._grown.wait():
             for pause in self._pauses:
                 time.sleep(pause)
                 self._grown.clear()
                 self.tidy()
 
-    def tidy(self):
+    def tidy(self) -> None:
         """Release memory now; a later growth counts from the size then."""
         self._release()
         self._least = self._size()

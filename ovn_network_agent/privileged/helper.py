@@ -8,6 +8,7 @@ words.  An attacker could choose any free word, for example a configuration
 file that names other capabilities.
 """
 
+from collections.abc import Callable
 import contextlib
 import os
 import shlex
@@ -35,11 +36,8 @@ _MODE = 0o600
 _PATIENCE = 10.0
 
 
-def program():
-    """Path of the helper, preferably beside the agent's own program.
-
-    :returns: absolute path, or the bare name of a missing helper
-    """
+def program() -> str:
+    """Path of the helper, preferably beside the agent's own program."""
     for directory in (os.path.dirname(os.path.abspath(sys.argv[0])),
                       sysconfig.get_path('scripts'), None):
         found = shutil.which(NAME, path=directory)
@@ -48,26 +46,23 @@ def program():
     return NAME
 
 
-def root_helper():
-    """The words in front of the helper, a list of str."""
+def root_helper() -> list[str]:
+    """The words in front of the helper."""
     cfg.CONF.register_opts(agent.OPTS, group=agent.GROUP)
     return shlex.split(cfg.CONF.agent.root_helper)
 
 
-def path(name):
+def path(name: str) -> str:
     """Path of the socket that the daemon of a context connects to."""
     cfg.CONF.register_opts(options.OPTS)
     directory = os.path.dirname(cfg.CONF.control_socket) or _DIRECTORY
     return os.path.join(directory, f'privsep-{name}.sock')
 
 
-def start(command, where):
+def start(command: Callable[[str], list[str]], where: str) -> socket.socket:
     """Run a command, and wait until its daemon connects.
 
-    :param command: function of the path that returns a list of str
-    :param where: path of the socket
-    :returns: socket.socket that is connected to the daemon
-    :raises OSError: when the socket cannot be made, or no daemon connects
+    :param command: function of the path of the socket
     :raises daemon.FailedToDropPrivileges: when the command fails
     """
     with contextlib.suppress(FileExistsError):

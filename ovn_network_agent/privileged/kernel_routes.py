@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Kernel routes, on the privileged side; see :mod:`privileged.netlink`."""
 
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Sequence
 import errno
 import socket
+import typing
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
+from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import lookups
 from ovn_network_agent.netlink import route_codec
@@ -18,6 +22,11 @@ from ovn_network_agent.netlink import wire
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import limits
+
+# Table, destination, metric: the kernel has one route there.
+_Place = tuple[int, str, int]
+# Metrics of the routes by table and destination.
+_Metrics = dict[tuple[int, str], set[int]]
 
 _CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
 _REPLACE = wire.NLM_F_CREATE | wire.NLM_F_REPLACE
@@ -29,7 +38,7 @@ _NO_ORIGIN = (0, 3)
 
 
 @privileged.kernel.change
-def set_routes(items):
+def set_routes(items: checks.Items) -> list[channel.Failure]:
     """Create or change routes of the agent's protocol.
 
     An exclusive creation comes first, which never removes a route.  A route of
@@ -37,15 +46,14 @@ def set_routes(items):
     route without a protocol through the veth pair, which the Go program made.
     A route of the agent with another metric stays, see :func:`keep_metrics`.
 
-    :param items: list of [table, dst, dev, via, metric]: via '' for scope
-        link; a gateway on a provider device needs no route to itself; the
-        metric is a tag, or 0 or missing for the default
-    :returns: see :mod:`privileged.netlink`
+    :param items: each [table, dst, dev, via, metric]: via '' for scope link;
+        metric a tag, or 0 or missing for the default
     """
-    indexes = {}
+    indexes: dict[str, int] = {}
     within = limits.current()
 
-    def encode(flags, table, dst, dev, via, metric=0):
+    def encode(flags: int, table: int, dst: str, dev: str, via: str,
+               metric: int = 0) -> channel.Request:
         within.check_route(checks.table(table), checks.prefix(dst), dev, via,
                            vrf_table)
         if within.evpn.is_route(table, dst, dev, via):
@@ -99,17 +107,15 @@ def set_routes(items):
         return failures
 
 
-def _vrf(kernel, vrf):
+def _vrf(kernel: connection.Connection, vrf: str) -> tuple[int, int]:
     """ifindex and table of FRR's VRF, (0, 0) while there is no VRF."""
     found = links.read(kernel).get(vrf) if vrf else None
     return (found.index, found.vrf_table) if found else (0, 0)
 
 
-def _check_inside(kernel, table, dev, vni):
-    """Check that a device is the VRF of a VNI, or in it.
-
-    :raises OSError: EPERM
-    """
+def _check_inside(kernel: connection.Connection, table: int, dev: str, vni: int
+                  ) -> None:
+    """Check that a device is the VRF of a VNI, or in it."""
     vrf = evpn_names.vrf(vni)
     found = links.named(kernel, {dev, vrf})
     checks.permit(
@@ -119,13 +125,14 @@ def _check_inside(kernel, table, dev, vni):
         f'a route through {dev} in table {table}', f'in VRF {vrf}')
 
 
-def _place(item):
-    """(table, dst, metric) of an item; the kernel has one route there."""
+def _place(item: Sequence[typing.Any]) -> _Place:
+    """That of an item of :func:`set_routes`."""
     table, dst, _dev, _via, *metric = item
     return table, dst, *(metric or (0,))
 
 
-def _check_first(kernel, table, dst, vrf):
+def _check_first(kernel: connection.Connection, table: int, dst: str, vrf: int
+                 ) -> None:
     """Check that no other program's route comes before one with a metric.
 
     A route with the default metric is in the way of another one, as the kernel
@@ -134,7 +141,6 @@ def _check_first(kernel, table, dst, vrf):
     former owner, or a static route of the other announce method.
 
     :param vrf: ifindex of the VRF of the table, 0 for another table
-    :raises OSError: EBUSY when there is such a route
     """
     found = lookups.look_up(kernel, dst.partition('/')[0], outgoing=vrf)
     if (found.table, found.dst) == (table, dst) and (
@@ -145,7 +151,8 @@ def _check_first(kernel, table, dst, vrf):
                       'its place')
 
 
-def _of_the_original(kernel, table, dst, dev, via, metric=0):
+def _of_the_original(kernel: connection.Connection, table: int, dst: str,
+                     dev: str, via: str, metric: int = 0) -> bool:
     """Whether the route in the way is equal and has no mark."""
     return not metric and dev in ownership.VETH_ENDS and any(
         (route.dst, route.dev, route.via) == (dst, dev, via or None) and
@@ -153,11 +160,9 @@ def _of_the_original(kernel, table, dst, dev, via, metric=0):
         for route in routes.read(kernel, table=table))
 
 
-def _ours(kernel, tables):
-    """The agent's routes.
-
-    :returns: dict of (table, dst, metric) to (dev, via); a metric is 0 for
-        the default
+def _ours(kernel: connection.Connection, tables: Iterable[int]
+          ) -> dict[_Place, tuple[str, str | None]]:
+    """The (device, gateway) of the agent's routes; a metric is 0 by default.
     """
     return {(route.table, route.dst, route.own_metric):
             (route.dev, route.via)
@@ -165,15 +170,13 @@ def _ours(kernel, tables):
             for route in routes.read(kernel, ownership.ROUTE_PROTOCOL, table)}
 
 
-def _behind_others(kernel, places):
+def _behind_others(kernel: connection.Connection, places: Collection[_Place]
+                   ) -> set[_Place]:
     """The places where another program's route is before the agent's.
 
     Of several routes with one metric, the kernel uses and replaces the first.
-
-    :param places: set of (table, dst, metric) of the agent's routes
-    :returns: set, a subset of the places
     """
-    first = {}
+    first: dict[_Place, int] = {}
     for table in {table for table, _dst, _metric in places}:
         for route in routes.read(kernel, table=table):
             place = table, route.dst, route.own_metric
@@ -184,13 +187,9 @@ def _behind_others(kernel, places):
 
 
 @privileged.kernel.change
-def delete_routes(items):
-    """Delete routes of the agent's protocol; routes of others stay.
-
-    :param items: list of [table, dst]
-    :returns: see :mod:`privileged.netlink`
-    """
-    def encode(table, dst):
+def delete_routes(items: checks.Items) -> list[channel.Failure]:
+    """Delete routes [table, dst] of the agent's protocol, and no others."""
+    def encode(table: int, dst: str) -> channel.Request:
         return routes.RTM_DELROUTE, 0, route_codec.encode_key(
             checks.table(table), dst, ownership.ROUTE_PROTOCOL)
 
@@ -199,20 +198,19 @@ def delete_routes(items):
 
 
 @privileged.kernel.change
-def keep_metrics(items):
+def keep_metrics(items: checks.Items) -> list[channel.Failure]:
     """Remove the agent's routes with other metrics beside its right ones.
 
     The route with the right metric has to be there, because its destination
     would be withdrawn otherwise.  The kernel's metrics are parts of the keys
     of its routes, so a route gets another metric as another route, which is
     set before.  Nothing is removed where another program's route has a lower
-    metric than the right one: the kernel would use the other program's route.
+    metric than the right one (EBUSY): the kernel would use that route.
 
-    :param items: list of [table, dst, metric], metric 0 for the default
-    :returns: see :mod:`privileged.netlink`; EBUSY for an item that another
-        program's route stops
+    :param items: each [table, dst, metric], metric 0 for the default
     """
-    wanted, failures = {}, []
+    wanted: dict[tuple[int, str], tuple[int, int]] = {}
+    failures = []
     for index, item in enumerate(checks.sequence(items)):
         try:
             table, dst, metric = checks.sequence(item, 'item')
@@ -223,7 +221,7 @@ def keep_metrics(items):
             failures.append((index, errno.EINVAL, str(error)))
     with channel.kernel() as kernel:
         ours, others = _at(kernel, wanted)
-        surplus = []
+        surplus: list[_Place] = []
         for place, (index, metric) in wanted.items():
             wrong = ours[place] - {metric}
             if not wrong or metric not in ours[place]:
@@ -242,16 +240,15 @@ def keep_metrics(items):
                 kernel, surplus, _encode_removal, done=(errno.ESRCH,))]
 
 
-def _at(kernel, places):
+def _at(kernel: connection.Connection, places: Collection[tuple[int, str]]
+        ) -> tuple[_Metrics, _Metrics]:
     """The metrics of the agent's routes, and those of other programs' routes.
 
-    zebra's routes are in neither: zebra removes its own beside a kernel route.
-
-    :param places: set of (table, dst)
-    :returns: two dicts of place to a set of metrics: of the agent's routes
-        with 0 for the default, of the others' as in the kernel
+    The agent's with 0 for the default, the others' as in the kernel.  zebra's
+    routes are in neither: zebra removes its own beside a kernel route.
     """
-    ours, others = ({place: set() for place in places} for _dict in range(2))
+    ours: _Metrics = {place: set() for place in places}
+    others: _Metrics = {place: set() for place in places}
     for table in {table for table, _dst in places}:
         for route in routes.read(kernel, table=table):
             place = table, route.dst
@@ -264,12 +261,12 @@ def _at(kernel, places):
     return ours, others
 
 
-def _number(dst, metric):
+def _number(dst: str, metric: int) -> int:
     """The metric in the kernel, where 0 stands for the family's default."""
     return metric or (_DEFAULT_METRIC_6 if ':' in dst else 0)
 
 
-def _encode_removal(table, dst, metric):
+def _encode_removal(table: int, dst: str, metric: int) -> channel.Request:
     # 0 removes the route with the lowest metric, which the default of IPv4 is.
     return routes.RTM_DELROUTE, 0, route_codec.encode_key(
         table, dst, ownership.ROUTE_PROTOCOL, _number(dst, metric))

@@ -37,19 +37,15 @@ _EVPN = 'evpn'
 _FORWARD = 'port_forward'
 _PREFIX_LIST = 'frr_prefix_list'
 _LEAK = 'veth_leak'
-_fixed = None
+_fixed: permitted.Limits | None = None
 # The configuration of the limits; files and directories are of the start.
-_source = None
+_source: cfg.ConfigOpts | None = None
 # Names of prefix lists that the files have had at reloads.
-_lists = set()
+_lists: set[str] = set()
 
 
-def from_conf(conf):
-    """The limits of a configuration.
-
-    :param conf: the oslo.config ConfigOpts
-    :returns: :class:`permitted.Limits`
-    """
+def from_conf(conf: cfg.ConfigOpts) -> permitted.Limits:
+    """The limits of a configuration."""
     leak, forward = conf.veth_leak, conf.port_forward
     pair = leak.veth_nexthop, veth_leak.provider_ip(conf)
     loaded = _loaded(conf)
@@ -59,7 +55,7 @@ def from_conf(conf):
         conf.frr.frr_prefix_list, _EVPN in loaded and conf.evpn.manage_frr,
         forward.port_forward_dev,
         frozenset(conf.driver_devices), pair, _host_tables(conf),
-        frozenset(tuple(route) for driver, *route in _gateways(conf, pair)
+        frozenset(route for driver, route in _gateways(conf, pair)
                   if driver in loaded),
         reaches.from_conf(conf, loaded),
         frozenset(shape for shape in rules if shape.driver in loaded),
@@ -71,7 +67,7 @@ def from_conf(conf):
                                 bridges.served(conf)))
 
 
-def _loaded(conf):
+def _loaded(conf: cfg.ConfigOpts) -> set[str]:
     """Names of the drivers that may want resources.
 
     A reload can change the rules of port forwards, but not whether ports are
@@ -87,49 +83,44 @@ def _loaded(conf):
     return found
 
 
-def _host_tables(conf):
+def _host_tables(conf: cfg.ConfigOpts) -> frozenset[int]:
     own, _priority = fip_route.own_table(conf)
     return frozenset({own} - {0} | (
         set() if own and conf.frr.vrf_name else {route_codec.MAIN_TABLE}))
 
 
-def _gateways(conf, pair):
-    """(driver, table, prefix, gateway) of each default route."""
+def _gateways(conf: cfg.ConfigOpts, pair: tuple[str, str]
+              ) -> tuple[tuple[str, tuple[int, str, str]], ...]:
+    """Driver, and (table, prefix, gateway) of each default route."""
     if not conf.frr.vrf_name:
         return ()
     table = conf.port_forward.port_forward_table_id
     leak = conf.veth_leak.veth_leak_table_id
-    return ((_LEAK, leak, _DEFAULT, pair[1]),
-            (_LEAK, leak, _DEFAULT6, ownership.VETH_LINK_LOCAL[1]),
-            (_FORWARD, table, _DEFAULT, pair[1]),
-            (_FORWARD, table, _DEFAULT6, ownership.VETH_LINK_LOCAL[1]))
+    return ((_LEAK, (leak, _DEFAULT, pair[1])),
+            (_LEAK, (leak, _DEFAULT6, ownership.VETH_LINK_LOCAL[1])),
+            (_FORWARD, (table, _DEFAULT, pair[1])),
+            (_FORWARD, (table, _DEFAULT6, ownership.VETH_LINK_LOCAL[1])))
 
 
-def fix(conf):
-    """Fix the limits of this process and of processes that it forks.
-
-    :param conf: the oslo.config ConfigOpts
-    """
+def fix(conf: cfg.ConfigOpts) -> None:
+    """Fix the limits of this process and of processes that it forks."""
     global _fixed, _source
     _fixed, _source = from_conf(conf), conf
     _lists.clear()
 
 
-def forget():
+def forget() -> None:
     """Undo :func:`fix`, for tests."""
     global _fixed, _source
     _fixed = _source = None
     _lists.clear()
 
 
-def permit_prefix_list():
+def permit_prefix_list() -> str:
     """Permit the prefix list that the configuration files name now.
 
     The lists of earlier times stay permitted, for the removal of the entries
     there.  A name on the command line stays as it was.
-
-    :returns: the name
-    :raises OSError: when a file cannot be read or used
     """
     source = _source or cfg.CONF
     name = current().prefix_list
@@ -148,19 +139,17 @@ def permit_prefix_list():
     return name
 
 
-def check_prefix_list(name):
+def check_prefix_list(name: str) -> None:
     """Check a prefix list, of the start or of a reload."""
     names = {current().prefix_list, *_lists} - {''}
     checks.permit(name in names, f'prefix list {name!r}',
                   f'[frr] frr_prefix_list = {", ".join(sorted(names))}')
 
 
-def current():
+def current() -> permitted.Limits:
     """The limits of this process.
 
     A daemon that a helper command has started reads its configuration files.
-
-    :returns: :class:`permitted.Limits`
     """
     if _fixed is not None:
         return _fixed

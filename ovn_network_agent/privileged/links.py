@@ -3,10 +3,13 @@
 
 """Privileged entry points for devices: the veth pair, VLAN devices."""
 
+from collections.abc import Callable
+from collections.abc import Sequence
 import errno
 
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
+from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.privileged import channel
@@ -17,15 +20,11 @@ _ENDS = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
 
 
 @privileged.kernel.change
-def set_links_up(names):
-    """Bring devices up.
-
-    :param names: list of device names
-    :returns: list of (index, errno, text)
-    """
+def set_links_up(names: Sequence[str]) -> list[channel.Failure]:
+    """Bring devices up."""
     within = limits.current()
 
-    def encode(name):
+    def encode(name: str) -> channel.Request:
         within.check_up(name)
         return links.RTM_NEWLINK, 0, links.encode_up(checks.index(name))
 
@@ -35,75 +34,56 @@ def set_links_up(names):
 
 
 @privileged.kernel.change
-def set_veth_pairs(items):
-    """Make veth pairs: both ends up, the peer in its VRF.
+def set_veth_pairs(items: checks.Items) -> list[channel.Failure]:
+    """Make veth pairs [name, peer, vrf]: both ends up, the peer in the VRF.
 
     An existing pair is adopted, and its missing properties are added.
-
-    :param items: list of [name, peer, vrf] with the names of the agent's pair
-    :returns: list of (index, errno, text)
     """
     with channel.kernel() as kernel:
         return each(items, lambda *item: _set_veth_pair(kernel, *item))
 
 
 @privileged.kernel.change
-def delete_veth_pairs(items):
-    """Delete veth pairs; other devices of these names stay.
-
-    :param items: list of [name, peer]
-    :returns: list of (index, errno, text)
-    """
+def delete_veth_pairs(items: checks.Items) -> list[channel.Failure]:
+    """Delete veth pairs [name, peer]; other devices of these names stay."""
     with channel.kernel() as kernel:
         return each(items, lambda *item: _delete_veth_pair(kernel, *item))
 
 
 @privileged.kernel.change
-def set_vlans(items):
-    """Make VLAN devices, and bring them up.
+def set_vlans(items: checks.Items) -> list[channel.Failure]:
+    """Make VLAN devices [name, bridge, tag], and bring them up.
 
     A right device of another program is adopted without the mark, so that the
-    device stays at the end.  A wrong one stays as found; the failure is
-    EEXIST.
-
-    :param items: list of [name, bridge, tag]
-    :returns: list of (index, errno, text)
+    device stays at the end.  A wrong one stays as found: EEXIST.
     """
     with channel.kernel() as kernel:
         return each(items, lambda *item: _set_vlan(kernel, *item))
 
 
 @privileged.kernel.change
-def delete_vlans(names):
-    """Delete the VLAN devices of the agent; other devices stay.
-
-    :param names: list of device names
-    :returns: list of (index, errno, text)
-    """
+def delete_vlans(names: Sequence[str]) -> list[channel.Failure]:
+    """Delete the VLAN devices of the agent; other devices stay."""
     with channel.kernel() as kernel:
         return each([[name] for name in checks.sequence(names)],
                      lambda name: _delete_vlan(kernel, name))
 
 
-def each(items, change):
+def each(items: checks.Items, change: Callable[..., object]
+         ) -> list[channel.Failure]:
     """Call a function with each item; a bad item does not affect the others.
-
-    :param items: list of argument lists
-    :param change: function of the arguments of one item
-    :returns: list of (index, errno, text) of the items that failed
     """
     failures = []
     for position, item in enumerate(checks.sequence(items)):
         try:
             change(*checks.sequence(item, 'item'))
-        except OSError as error:
-            failures.append((position, error.errno, error.strerror))
-        except (TypeError, ValueError) as error:
-            failures.append((position, errno.EINVAL, str(error)))
+        except (OSError, TypeError, ValueError) as error:
+            failures.append(channel.failure(position, error))
     return failures
 
 
-def _set_veth_pair(kernel, name, peer, vrf):
+def _set_veth_pair(kernel: connection.Connection, name: str, peer: str,
+                   vrf: str) -> None:
     _check_names(name, peer)
     limits.current().check_vrf(vrf)
     found = links.read(kernel)
@@ -114,9 +94,9 @@ def _set_veth_pair(kernel, name, peer, vrf):
         request(kernel, wire.NLM_F_CREATE | wire.NLM_F_EXCL,
                  links.encode_veth(name, peer))
         found = links.read(kernel)
-        for end in (name, peer):
+        for each_name in (name, peer):
             request(kernel, 0, links.encode_alias(
-                found[end].index, ownership.LINK_ALIAS))
+                found[each_name].index, ownership.LINK_ALIAS))
     if not links.peers(found, name, peer):
         raise OSError(errno.EEXIST,
                       f'{name} and {peer} are not the ends of one veth pair '
@@ -131,7 +111,8 @@ def _set_veth_pair(kernel, name, peer, vrf):
             request(kernel, 0, links.encode_up(end.index))
 
 
-def _delete_veth_pair(kernel, name, peer):
+def _delete_veth_pair(kernel: connection.Connection, name: str, peer: str
+                      ) -> None:
     _check_names(name, peer)
     found = links.read(kernel)
     if links.peers(found, name, peer):
@@ -139,7 +120,8 @@ def _delete_veth_pair(kernel, name, peer):
                  links.RTM_DELLINK)
 
 
-def _set_vlan(kernel, name, bridge, tag):
+def _set_vlan(kernel: connection.Connection, name: str, bridge: str, tag: int
+              ) -> None:
     checks.device(name)
     checks.integer(tag, 'VLAN tag')
     limits.current().check_vlan(name, bridge, tag)
@@ -162,34 +144,28 @@ def _set_vlan(kernel, name, bridge, tag):
         request(kernel, 0, links.encode_up(found[name].index))
 
 
-def _delete_vlan(kernel, name):
+def _delete_vlan(kernel: connection.Connection, name: str) -> None:
     found = links.read(kernel).get(checks.device(name))
     if found is not None and _is_our_vlan(found):
         request(kernel, 0, links.encode_delete(found.index),
                  links.RTM_DELLINK)
 
 
-def _is_our_vlan(link):
+def _is_our_vlan(link: links.Link) -> bool:
     return link.kind == 'vlan' and link.alias == ownership.LINK_ALIAS
 
 
-def _is_vlan(link, lower, tag):
+def _is_vlan(link: links.Link, lower: int, tag: int) -> bool:
     return (link.kind, link.lower, link.vlan) == ('vlan', lower, tag)
 
 
-def _check_names(name, peer):
+def _check_names(name: str, peer: str) -> None:
     if (name, peer) != _ENDS:
         raise checks.invalid(f'veth pair {name!r}, {peer!r} is not ours')
 
 
-def request(kernel, flags, body, kind=links.RTM_NEWLINK):
-    """Send one request.
-
-    :param kernel: :class:`connection.Connection`
-    :param flags: of the message
-    :param body: of the message
-    :param kind: RTM_NEWLINK or RTM_DELLINK
-    :raises OSError: when the kernel refuses it
-    """
+def request(kernel: connection.Connection, flags: int, body: bytes,
+            kind: int = links.RTM_NEWLINK) -> None:
+    """Send one request of RTM_NEWLINK or RTM_DELLINK."""
     for _index, number, text in kernel.batch([(kind, flags, body)]):
         raise OSError(number, text)

@@ -13,6 +13,7 @@ So at most :data:`LINES` lines are listed in a second on average, and the
 number of lines in between (:doc:`adr/0020-watches`).
 """
 
+from collections.abc import Callable
 import hashlib
 import math
 import select
@@ -30,6 +31,8 @@ from ovn_network_agent.privileged import vtysh
 CHANGED, FAILED = b'+', b'-'
 #: Most lines a second, on average, that the daemons list.
 LINES = 500
+# By daemon: text that differs after a change, lines of the answer.
+Digests = dict[str, tuple[str, int]]
 _INTERVAL = 1.0
 # The daemons that use the lists.
 _DAEMONS = ('bgpd', 'zebra')
@@ -38,33 +41,21 @@ _PATIENCE = 1.0
 
 
 @privileged.frr.entrypoint
-def subscribe(name, prefix_list):
+def subscribe(name: str, prefix_list: str) -> int:
     """Hand out a socket that gets a notice when a prefix list has changed.
 
     A notice is a letter and a text: the daemons with the change, or the
     reason why the notices end.  The first look has been made at the return.
 
-    :param name: name of the agent's abstract Unix socket, 32 hex digits
-    :param prefix_list: name of the lists of IPv4 and IPv6
     :returns: process id of this daemon
-    :raises OSError: when a daemon of FRR does not answer, or no socket can be
-        used
     """
     giving.check(name)
     vtysh.check_prefix_list(prefix_list)
     return report(name, Looks(prefix_list))
 
 
-def report(name, looks):
-    """Look from now on, and hand out the socket of :func:`subscribe`.
-
-    This is no entry point.
-
-    :param name: checked name of the agent's socket
-    :param looks: :class:`Looks`
-    :returns: as :func:`subscribe`
-    :raises OSError: as :func:`subscribe`
-    """
+def report(name: str, looks: 'Looks') -> int:
+    """Look from now on, and hand out the socket of :func:`subscribe`."""
     looks.changed()
     theirs, ours = socket.socketpair(
         socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC |
@@ -80,12 +71,8 @@ def report(name, looks):
     return pid
 
 
-def _run(looks, told):
-    """Look once a second until the agent listens no more.
-
-    :param looks: :class:`Looks`
-    :param told: non-blocking socket.socket that gets the notices
-    """
+def _run(looks: 'Looks', told: socket.socket) -> None:
+    """Look once a second until the agent listens no more."""
     poll = select.poll()
     # The end of the socket pair is reported anyhow.
     poll.register(told, 0)
@@ -100,12 +87,12 @@ def _run(looks, told):
                 _tell(told, CHANGED + ' and '.join(changed).encode())
 
 
-def _until_next():
+def _until_next() -> float:
     """Seconds until the next whole one, when the agent looks around, too."""
     return _INTERVAL - time.monotonic() % _INTERVAL
 
 
-def _tell(told, notice):
+def _tell(told: socket.socket, notice: bytes) -> None:
     try:
         told.send(notice)
     except (BlockingIOError, BrokenPipeError, ConnectionResetError):
@@ -115,25 +102,18 @@ def _tell(told, notice):
 
 
 class Looks:
-    """The looks at the lists of one name.  This is no entry point.
+    """The looks at the lists of one name."""
 
-    :param name: checked name of the lists
-    :param read: function as :func:`read_digests`
-    """
-
-    def __init__(self, name, read=None):
+    def __init__(self, name: str,
+                 read: Callable[[str, bool], Digests] | None = None) -> None:
         self._name = name
         self._read = read or read_digests
         # From (daemon, whether of all lines) to the digest.
-        self._seen = {}
+        self._seen: dict[tuple[str, bool], str] = {}
         self._until_whole = 0
 
-    def changed(self):
-        """Look once.
-
-        :returns: names of the daemons whose list has changed since the former
-            look, a list; all of them at the first look
-        :raises OSError: as :func:`read_digests`
+    def changed(self) -> list[str]:
+        """Names of the daemons whose list has changed since the former look.
         """
         whole = self._until_whole <= 0
         found = self._read(self._name, whole)
@@ -145,26 +125,21 @@ class Looks:
         return [daemon for daemon, (digest, _lines) in found.items()
                 if self._differs(daemon, whole, digest)]
 
-    def _differs(self, daemon, whole, digest):
+    def _differs(self, daemon: str, whole: bool, digest: str) -> bool:
         """Note a digest; the first one of all lines counts as a change."""
         before = self._seen.get((daemon, whole), None if whole else digest)
         self._seen[daemon, whole] = digest
         return before != digest
 
 
-def read_digests(name, whole):
+def read_digests(name: str, whole: bool) -> Digests:
     """Read a digest of the prefix lists of a name, without a process.
 
-    This is no entry point.
+    The watch for restarts reports daemons that do not run, and this does not.
 
-    :param name: checked name of the lists
     :param whole: True for a digest of all lines; False for a digest of the
         number of lines and of the first and last number, for which the daemons
         need the same time with any number of lines
-    :returns: dict of daemon ('bgpd', 'zebra') to (text that differs after a
-        change, number of lines of the answer), without the daemons that do
-        not run: the watch for restarts reports these
-    :raises OSError: when a daemon does not answer, or no socket can be used
     """
     what = '' if whole else 'summary '
     commands = [f'show {family} prefix-list {what}{name}'
@@ -174,6 +149,6 @@ def read_digests(name, whole):
             for daemon, texts in answers.items()}
 
 
-def digest(said):
+def digest(said: str) -> tuple[str, int]:
     """A text that differs with another answer, and its number of lines."""
     return hashlib.sha256(said.encode()).hexdigest(), said.count('\n')

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Levels of the log in the privileged daemons.
 
 A daemon sends the records of its log to the agent.  Those of the libraries
@@ -17,11 +16,10 @@ _LEVELS = (logging.NOTSET, logging.DEBUG, logging.INFO, logging.WARNING,
            logging.ERROR)
 _OURS = 'ovn_network_agent'
 
-
 LOG = logging.getLogger(__name__)
 
 
-def _set(daemon, name, level):
+def _set(daemon: str, name: str, level: int) -> None:
     ours = isinstance(name, str) and (
         name in ('', _OURS) or name.startswith(_OURS + '.'))
     if not ours or level not in _LEVELS or isinstance(level, bool):
@@ -33,30 +31,25 @@ def _set(daemon, name, level):
 
 
 @privileged.kernel.entrypoint
-def set_in_kernel(name, level):
-    """Set the level of a logger in the daemon ``kernel``.
-
-    :param name: name of a logger of the agent, '' for the root
-    :param level: number of the standard library
-    :raises OSError: for any other logger or level
-    """
+def set_in_kernel(name: str, level: int) -> None:
+    """Set the level of a logger of the agent in the daemon ``kernel``."""
     _set('kernel', name, level)
 
 
 @privileged.ovs.entrypoint
-def set_in_ovs(name, level):
+def set_in_ovs(name: str, level: int) -> None:
     """As :func:`set_in_kernel`, in the daemon ``ovs``."""
     _set('ovs', name, level)
 
 
 @privileged.frr.entrypoint
-def set_in_frr(name, level):
+def set_in_frr(name: str, level: int) -> None:
     """As :func:`set_in_kernel`, in the daemon ``frr``."""
     _set('frr', name, level)
 
 
 @privileged.netfilter.entrypoint
-def set_in_netfilter(name, level):
+def set_in_netfilter(name: str, level: int) -> None:
     """As :func:`set_in_kernel`, in the daemon ``netfilter``."""
     _set('netfilter', name, level)
 
@@ -66,12 +59,8 @@ _SETTERS = ((privileged.kernel, set_in_kernel), (privileged.ovs, set_in_ovs),
             (privileged.netfilter, set_in_netfilter))
 
 
-def follow(name, level):
-    """Set the level of a logger in each daemon that runs.
-
-    :param name: name of a logger; those of libraries stay as they are
-    :param level: number of the standard library
-    :raises OSError: when a daemon refuses or has died
+def follow(name: str, level: int) -> None:
+    """Set the level of a logger in each daemon that runs, not of a library's.
     """
     if name and name.partition('.')[0] != _OURS:
         return

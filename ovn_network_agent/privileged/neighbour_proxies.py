@@ -11,6 +11,7 @@ import socket
 
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
+from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import neighbours
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.privileged import channel
@@ -19,19 +20,17 @@ from ovn_network_agent.privileged import limits
 
 
 @privileged.kernel.change
-def set_proxies(items):
-    """Make proxy entries.
+def set_proxies(items: checks.Items) -> list[channel.Failure]:
+    """Make proxy entries [dev, dst].
 
     The kernel would give the mark of the agent to an entry of another program
     (pneigh_create()), so there the failure is EEXIST.
-
-    :param items: list of [dev, dst]
     """
     with channel.kernel() as kernel:
         protocols = _protocols(kernel)
         within = limits.current()
 
-        def encode(dev, dst):
+        def encode(dev: str, dst: str) -> channel.Request:
             index = checks.index(dev)
             within.check_proxy(dev, checks.address6(dst))
             if protocols.get((index, dst)) not in (
@@ -48,15 +47,12 @@ def set_proxies(items):
 
 
 @privileged.kernel.change
-def delete_proxies(items):
-    """Remove proxy entries, except those of other programs.
-
-    :param items: list of [dev, dst]
-    """
+def delete_proxies(items: checks.Items) -> list[channel.Failure]:
+    """Remove proxy entries [dev, dst], except those of other programs."""
     with channel.kernel() as kernel:
         protocols = _protocols(kernel)
 
-        def encode(dev, dst):
+        def encode(dev: str, dst: str) -> channel.Request:
             index = checks.index(dev)
             if protocols.get((index, checks.address6(dst))
                              ) != ownership.NEIGHBOUR_PROTOCOL:
@@ -68,7 +64,7 @@ def delete_proxies(items):
                 if failure[1] not in (errno.ENOENT, errno.ENODEV)]
 
 
-def _protocols(kernel):
+def _protocols(kernel: connection.Connection) -> dict[tuple[int, str], int]:
     """The number of the program of each entry, by (ifindex, address)."""
     return {(entry.index, entry.dst): entry.protocol for entry
             in neighbours.read_proxies(kernel, socket.AF_INET6)}

@@ -4,19 +4,24 @@
 """Privileged entry points for routes, rules, addresses, neighbours, sysctls.
 
 Each function takes a list of items, which are lists of arguments, and returns
-the failures as ``[(index, errno, text)]``.  All other items are as wanted.
+the failures.  All other items are as wanted.
 The creation of an existing object, and the deletion of a missing object,
 succeed.  These functions set the agent's mark, so that the caller can neither
 create an object without the mark nor delete an object of others.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
 import errno
 import functools
+import typing
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import neighbours
 from ovn_network_agent.netlink import routes
@@ -34,21 +39,19 @@ _REPLACE = wire.NLM_F_CREATE | wire.NLM_F_REPLACE
 
 
 @privileged.kernel.change
-def port():
-    """Port of the daemon's netlink socket, see :mod:`watches.kernel`.
-
-    :returns: int
-    """
+def port() -> int:
+    """Port of the daemon's netlink socket, see :mod:`watches.kernel`."""
     with channel.kernel() as kernel:
         return kernel.port
 
 
 # -- rules ----------------------------------------------------------------
 
-def _rule(priority, table, src, dst, iif, fwmark, suppress=None,
-          ipv6=None):
+def _rule(priority: object, table: object, src: str | None, dst: str | None,
+          iif: str | None, fwmark: Sequence[int] | None,
+          suppress: int | None = None, ipv6: bool | None = None) -> rules.Rule:
     """A checked rule with the agent's mark; it has to select something."""
-    if src is dst is iif is fwmark is None:
+    if all(each is None for each in (src, dst, iif, fwmark)):
         raise checks.invalid('a rule without a selector matches everything')
     return rules.Rule(
         checks.priority(priority),
@@ -64,36 +67,33 @@ def _rule(priority, table, src, dst, iif, fwmark, suppress=None,
         None if ipv6 is None else checks.truth(ipv6))
 
 
-def _check_ours(kernel, dev):
+def _check_ours(kernel: connection.Connection, dev: str) -> None:
     """Check that a device of somebody else has not the name of a VNI's.
 
     It would lose all packets that the node passes on.
-
-    :raises OSError: EEXIST
     """
     found = links.named(kernel, [dev])
     if dev in found and found[dev].alias != ownership.LINK_ALIAS:
         raise checks.foreign(dev)
 
 
-def _version(rule):
+def _version(rule: rules.Rule) -> bool:
     """Whether a rule is in the kernel's list of IPv6 rules."""
     return rule.ipv6 or ':' in (rule.src or rule.dst or '')
 
 
 @privileged.kernel.change
-def set_rules(items):
+def set_rules(items: checks.Items) -> list[channel.Failure]:
     """Create rules of the agent's protocol.
 
-    :param items: list of [priority, table, src, dst, iif, fwmark,
-        suppress, ipv6], with None for an absent selector and fwmark as [mark,
-        mask]; table 0 is a blackhole for packets with a packet mark, or
-        with a device and a prefix; ipv6 is True for an IPv6 rule without a
-        prefix
+    :param items: each [priority, table, src, dst, iif, fwmark, suppress,
+        ipv6], with None for an absent selector and fwmark as [mark, mask];
+        table 0 is a blackhole for packets with a packet mark, or with a device
+        and a prefix; ipv6 is True for an IPv6 rule without a prefix
     """
     within = limits.current()
 
-    def encode(*item):
+    def encode(*item: typing.Any) -> channel.Request:
         rule = _rule(*item)
         within.check_rule(rule)
         if within.evpn.is_device(rule.iif):
@@ -105,7 +105,7 @@ def set_rules(items):
 
 
 @privileged.kernel.change
-def delete_rules(items):
+def delete_rules(items: checks.Items) -> list[channel.Failure]:
     """Delete rules of the agent's protocol, and rules of the Go program.
 
     Rules of the Go program have no protocol.  The kernel deletes the first
@@ -113,8 +113,8 @@ def delete_rules(items):
     absent selector is an attribute.  So such a deletion is sent only if it
     deletes the right rule; else the failure is EBUSY.
 
-    :param items: list of [original, rule]: the rule as in :func:`set_rules`,
-        and whether the rule without a protocol is of the Go program
+    :param items: each [original, rule]: whether the rule without a protocol
+        is of the Go program; the rule as in :func:`set_rules`
     """
     with channel.kernel() as kernel:
         listed = rules.listed(kernel) if any(
@@ -122,7 +122,8 @@ def delete_rules(items):
             for item in checks.sequence(items)) else []
         within = limits.current()
 
-        def encode(original, item):
+        def encode(original: bool, item: Sequence[typing.Any]
+                   ) -> channel.Request:
             rule = _rule(*item)
             unmarked = rule._replace(protocol=0)
             if original is True and (unmarked, True) in listed:
@@ -134,11 +135,9 @@ def delete_rules(items):
         return channel.send(kernel, items, encode, done=(errno.ENOENT,))
 
 
-def _check_first(rule, listed):
-    """Check that a deletion without a protocol deletes this rule.
-
-    :raises OSError: EBUSY
-    """
+def _check_first(rule: rules.Rule, listed: Iterable[tuple[rules.Rule, bool]]
+                 ) -> None:
+    """Check that a deletion without a protocol deletes this rule."""
     first = next(found for found in listed if all(
         getattr(rule, name) in (None, getattr(found[0], name))
         for name in ('priority', 'table', 'src', 'dst', 'iif', 'fwmark'))
@@ -153,20 +152,18 @@ def _check_first(rule, listed):
 # -- addresses and neighbours ---------------------------------------------
 
 @privileged.kernel.change
-def set_addresses(items):
-    """Add addresses.
+def set_addresses(items: checks.Items) -> list[channel.Failure]:
+    """Add addresses [dev, 'address/length'].
 
     The anchor has scope link, so that it is no source address of connections
     or ICMP errors: no host could answer to it.  Outside of a VRF, the address
     of a tenant's gateway would be one of the node itself.
-
-    :param items: list of [dev, 'address/length']
     """
     within = limits.current()
     # Two hundred VNIs are a thousand devices.
     inside = functools.cache(lambda: vni_links.inside(kernel))
 
-    def encode(dev, address):
+    def encode(dev: str, address: str) -> channel.Request:
         within.check_address(dev, checks.interface(address))
         if within.evpn.is_port(dev):
             checks.permit(dev in inside(),
@@ -186,7 +183,7 @@ def set_addresses(items):
 
 
 @privileged.kernel.change
-def delete_addresses(items):
+def delete_addresses(items: checks.Items) -> list[channel.Failure]:
     """Remove addresses of the agent, unless this removes others' objects.
 
     With a primary address, the kernel removes the secondary addresses of its
@@ -198,12 +195,12 @@ def delete_addresses(items):
     without a number is removed only if the configuration has it there: the Go
     program made it, or the agent on an old kernel.
 
-    :param items: list of [dev, 'address/length']
+    :param items: each [dev, 'address/length']
     """
     within = limits.current()
 
     with channel.kernel() as kernel:
-        def encode(dev, address):
+        def encode(dev: str, address: str) -> channel.Request:
             index = checks.index(dev)
             body = addresses.encode(index, checks.interface(address))
             present = addresses.read(kernel, index)
@@ -217,7 +214,7 @@ def delete_addresses(items):
 
         # The items are handled in turn, because the removal of one decides
         # whether the next address is the last one.
-        failures = []
+        failures: list[channel.Failure] = []
         for position, item in enumerate(checks.sequence(items)):
             failures.extend(
                 (position, number, text) for _zero, number, text in
@@ -226,11 +223,9 @@ def delete_addresses(items):
         return _unless_gone(failures)
 
 
-def _check_alone(kernel, dev, index, present, address):
-    """Check that no object of others goes with an address.
-
-    :raises OSError: EBUSY, with the objects and the remedy
-    """
+def _check_alone(kernel: connection.Connection, dev: str, index: int,
+                 present: list[addresses.Address], address: str) -> None:
+    """Check that no object of others goes with an address."""
     lost = addresses.depending(present, address)
     if lost and not _promotes(dev):
         raise OSError(
@@ -252,7 +247,7 @@ def _check_alone(kernel, dev, index, present, address):
             f'or remove the routes, and then this address')
 
 
-def _promotes(dev):
+def _promotes(dev: str) -> bool:
     """Whether the kernel makes a secondary address primary instead."""
     for name in ('all', dev):
         path = f'/proc/sys/net/ipv4/conf/{name}/promote_secondaries'
@@ -263,19 +258,16 @@ def _promotes(dev):
 
 
 @privileged.kernel.change
-def set_neighbours(items):
-    """Make permanent neighbour entries.
+def set_neighbours(items: checks.Items) -> list[channel.Failure]:
+    """Make permanent neighbour entries [dev, dst, mac].
 
-    A permanent entry of another program is not replaced; the failure is
-    EEXIST.
-
-    :param items: list of [dev, dst, mac]
+    A permanent entry of another program is not replaced: EEXIST.
     """
     with channel.kernel() as kernel:
         present = _permanent(kernel)
         within = limits.current()
 
-        def encode(dev, dst, mac):
+        def encode(dev: str, dst: str, mac: str) -> channel.Request:
             within.check_neighbour(dev)
             index = checks.index(dev)
             body = neighbours.encode(index, checks.address(dst),
@@ -293,15 +285,12 @@ def set_neighbours(items):
 
 
 @privileged.kernel.change
-def delete_neighbours(items):
-    """Remove neighbour entries, except those of other programs.
-
-    :param items: list of [dev, dst]
-    """
+def delete_neighbours(items: checks.Items) -> list[channel.Failure]:
+    """Remove neighbour entries [dev, dst], except those of other programs."""
     with channel.kernel() as kernel:
         present = _permanent(kernel)
 
-        def encode(dev, dst):
+        def encode(dev: str, dst: str) -> channel.Request:
             index = checks.index(dev)
             body = neighbours.encode(index, checks.address(dst))
             entry = present(index).get(_canonical(dst))
@@ -313,19 +302,20 @@ def delete_neighbours(items):
                 if f[1] != errno.ENOENT]
 
 
-def _permanent(kernel):
+def _permanent(kernel: connection.Connection
+               ) -> Callable[[int], dict[str, neighbours.Neighbour]]:
     """A function of ifindex that returns permanent neighbours by address."""
     return functools.cache(lambda index: {
         entry.dst: entry
         for entry in neighbours.read(kernel, index, permanent=True)})
 
 
-def _canonical(address):
+def _canonical(address: str) -> str:
     """An address in canonical notation."""
     return texts.address_text(texts.parse_address(address)[1])
 
 
-def _is_ours(dev, entry):
+def _is_ours(dev: str, entry: neighbours.Neighbour) -> bool:
     """Whether a permanent neighbour may be changed and removed.
 
     An entry without a protocol is of the Go program on an end of the veth
@@ -335,7 +325,7 @@ def _is_ours(dev, entry):
         not entry.protocol and dev in ownership.VETH_ENDS)
 
 
-def _unless_gone(failures):
+def _unless_gone(failures: Iterable[channel.Failure]) -> list[channel.Failure]:
     """The failures without those of items whose device is gone."""
     return [f for f in failures if f[1] != errno.ENODEV]
 
@@ -343,11 +333,8 @@ def _unless_gone(failures):
 # -- sysctls --------------------------------------------------------------
 
 @privileged.kernel.change
-def set_sysctls(items):
-    """Write network sysctls of the list in :mod:`checks`.
-
-    :param items: list of [path below /proc/sys, value]
-    """
+def set_sysctls(items: checks.Items) -> list[channel.Failure]:
+    """Write network sysctls [path below /proc/sys, value]."""
     failures = []
     within = limits.current()
     for position, item in enumerate(checks.sequence(items)):
@@ -356,18 +343,15 @@ def set_sysctls(items):
             within.check_sysctl(item[0])
             with open(path, 'w', encoding='ascii') as opened:
                 opened.write(item[1])
-        except OSError as error:
-            failures.append((position, error.errno, _refusal(error, item)))
-        except (TypeError, ValueError) as error:
-            failures.append((position, errno.EINVAL, str(error)))
+        except (OSError, TypeError, ValueError) as error:
+            _position, number, text = channel.failure(position, error)
+            failures.append((position, number, text if number != errno.EROFS
+                             else _in_container(*item)))
     return failures
 
 
-def _refusal(error, item):
+def _in_container(path: str, value: str) -> str:
     """Why a sysctl was not written, with the remedy in a container."""
-    if error.errno != errno.EROFS:
-        return error.strerror
-    path, value = item
     return (f'/proc/sys is read-only here, as in a container: write the line '
             f'"{path} = {value}" into a file in /etc/sysctl.d/ of the host, '
             f'and run "sysctl --system" there')

@@ -9,8 +9,12 @@ No entry point takes words of nft: a table comes as values, which are checked
 nft process has a time limit.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
 import errno
 import socket
+import typing
 
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
@@ -20,6 +24,7 @@ from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import names as known_names
 from ovn_network_agent.nft import transaction
+from ovn_network_agent.nft import values
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import command
 from ovn_network_agent.privileged import giving
@@ -30,30 +35,24 @@ from ovn_network_agent.privileged import limits
 _TIMEOUT = 30
 # As JSON, and all numbers as numbers.
 _LIST = ('-j', '-n', 'list')
+# Elements by the name of a set.
+_Contents = dict[str, typing.Any]
 _ABSENT = 'No such file or directory'
 
 
 @privileged.netfilter.entrypoint
-def read_tables(families):
-    """List our tables.
-
-    :param families: list of 'ip' and 'ip6'
-    :returns: dict of family to JSON text, of those that are there
-    :raises OSError: when nft fails
-    """
+def read_tables(families: Sequence[str]) -> dict[str, str]:
+    """List our tables: JSON text by family, of those that are there."""
     # Not "list tables" before: nft 1.0.6 reads all that is in them for it.
     return present({family: ['table', *table(family)]
                      for family in checks.sequence(families)})
 
 
 @privileged.netfilter.entrypoint
-def read_sets(family, names):
-    """List sets of our table; a large table takes 100 times as long.
+def read_sets(family: str, names: Sequence[str]) -> dict[str, str]:
+    """List sets of our table: JSON text by name, of those that are there.
 
-    :param family: 'ip' or 'ip6'
-    :param names: list of names
-    :returns: dict of name to JSON text, of those that are there
-    :raises OSError: when nft fails
+    A large table takes 100 times as long.
     """
     for name in checks.sequence(names):
         if not known_names.is_name(name):
@@ -63,92 +62,68 @@ def read_sets(family, names):
 
 
 @privileged.netfilter.change
-def replace_table(table, contents, leaving):
+def replace_table(table: Sequence[typing.Any], contents: _Contents,
+                  leaving: checks.Items) -> int:
     """Put a table in the place of the one that is there, if any.
 
     In one transaction: no packet sees neither of them, and after a failure
     the former one is there.
 
     :param table: see :func:`nft.codec.pack`
-    :param contents: dict of the name of a set to a list of elements
-    :param leaving: list of [proto, VIP, port, destination, port], see
+    :param leaving: each [proto, VIP, port, destination, port], see
         :func:`nft.transaction.replacement`
     :returns: process id of nft, which notifications of the kernel carry
-    :raises OSError: when it is refused
     """
     return _fill(transaction.replacement, _unpacked(table), contents,
                  leaving)
 
 
 @privileged.netfilter.change
-def extend_table(table, contents, present, leaving):
+def extend_table(table: Sequence[typing.Any], contents: _Contents,
+                 present: _Contents, leaving: checks.Items) -> int:
     """Put the rules of a table behind those that are there.
 
-    :param table: see :func:`nft.codec.pack`
-    :param present: dict of the name of a set to a list of elements, see
-        :func:`nft.transaction.extension`
-    :returns: as :func:`replace_table`, the other parameters too
+    :param present: see :func:`nft.transaction.extension`
     """
     return _fill(transaction.extension, _unpacked(table), contents, present,
                  leaving)
 
 
 @privileged.netfilter.change
-def prune_table(family, rules, chains, sets):
-    """Take rules, chains and sets out of our table.
-
-    :param family: 'ip' or 'ip6'
-    :param rules: list of [chain, handle]
-    :param chains: list of names
-    :param sets: likewise
-    :returns: as :func:`replace_table`
-    """
+def prune_table(family: str, rules: checks.Items, chains: Sequence[str],
+                sets: Sequence[str]) -> int:
+    """Take rules [chain, handle], chains and sets out of our table."""
     return _fill(transaction.pruning, family, rules, chains, sets)
 
 
 @privileged.netfilter.change
-def stamp_table(family, digest, listing_digest):
+def stamp_table(family: str, digest: str, listing_digest: str) -> int:
     """Write into a table what it was loaded from.
 
-    :param family: 'ip' or 'ip6'
     :param digest: of the table, see :func:`nft.rendering.digest`
     :param listing_digest: of its listing, 40 hex digits
-    :returns: as :func:`replace_table`
     """
     return _fill(transaction.stamp, family, digest, listing_digest)
 
 
 @privileged.netfilter.change
-def change_elements(family, deletes, adds):
-    """Change elements of the sets, all at once.
-
-    :param family: 'ip' or 'ip6'
-    :param deletes: dict of the name of a set to a list of elements
-    :param adds: the same
-    :returns: as :func:`replace_table`
-    """
+def change_elements(family: str, deletes: _Contents, adds: _Contents) -> int:
+    """Change elements of the sets, all at once."""
     return _fill(transaction.change, family, deletes, adds)
 
 
 @privileged.netfilter.change
-def delete_table(family):
-    """Take our table away.
-
-    :param family: 'ip' or 'ip6'
-    :returns: as :func:`replace_table`
-    """
+def delete_table(family: str) -> int:
+    """Take our table away."""
     return load(transaction.removal, family)
 
 
 @privileged.netfilter.change
-def delete_connections(family, zone, targets):
+def delete_connections(family: str, zone: int, targets: checks.Items) -> int:
     """Forget the tracked connections that were translated to these.
 
-    :param family: 'ip' or 'ip6'
-    :param zone: connection tracking zone, 1..65535
-    :param targets: list of [proto, VIP, port, destination, port]
+    :param targets: each [proto, VIP, port, destination, port]
     :returns: how many there were
-    :raises OSError: when the kernel does not let us
     """
     if (type(family) is not str or family not in elements.FAMILIES or
             not 0 < checks.integer(zone, 'zone') < 65536):
@@ -168,13 +143,12 @@ def delete_connections(family, zone, targets):
 
 
 @privileged.netfilter.change
-def subscribe(name):
+def subscribe(name: str) -> int:
     """Hand out a socket that gets the notifications of nftables.
 
     The kernel gives them to nobody without CAP_NET_ADMIN.  The socket can
     only receive: what is sent over it counts as sent by who sends it.
 
-    :param name: of an abstract Unix socket that waits for it, 32 hex digits
     :returns: our process id, as the other end sees it
     """
     giving.check(name)
@@ -191,14 +165,9 @@ def subscribe(name):
         return giving.give(name, watching)
 
 
-def delete(kernel, deletions):
-    """Delete connections, also those that are gone already.
-
-    :param kernel: netlink.connection.Connection
-    :param deletions: list of :func:`conntrack.deletion`
-    :returns: how many there were
-    :raises OSError: when the kernel does not let us
-    """
+def delete(kernel: connection.Connection,
+           deletions: list[tuple[int, int, bytes]]) -> int:
+    """Delete connections, also those that are gone; returns how many."""
     failed = [(number, text) for _index, number, text
               in kernel.batch(deletions) if number != errno.ENOENT]
     if failed:
@@ -206,13 +175,8 @@ def delete(kernel, deletions):
     return len(deletions)
 
 
-def _unpacked(packed):
-    """A table that the configuration allows.
-
-    :param packed: see :func:`nft.codec.pack`
-    :returns: :class:`nft.values.Table`
-    :raises OSError: EINVAL when it is no table, EPERM for another zone
-    """
+def _unpacked(packed: Sequence[typing.Any]) -> values.Table:
+    """A table of :func:`nft.codec.pack` that the configuration allows."""
     allowed = limits.current()
     allowed.check_forwards()
     try:
@@ -223,25 +187,24 @@ def _unpacked(packed):
     return table
 
 
-def _target(proto, address, port, destination, destination_port):
+def _target(proto: str, address: str, port: int, destination: str,
+            destination_port: int) -> tuple[int, str, int, str, int]:
     """A target as :func:`conntrack.read` has it."""
-    return (elements.PROTOCOLS.get(proto), checks.address(address), port,
+    if proto not in elements.PROTOCOLS:
+        raise checks.invalid(f'{proto!r} is neither tcp nor udp')
+    return (elements.PROTOCOLS[proto], checks.address(address), port,
             checks.address(destination), destination_port)
 
 
-def table(family, name=ownership.NFT_TABLE):
+def table(family: str, name: str = ownership.NFT_TABLE) -> tuple[str, str]:
     """Words that name our table of a family."""
     if type(family) is not str or family not in elements.FAMILIES:
         raise checks.invalid(f'{family!r} is no family of ours')
     return family, name
 
 
-def present(wanted):
-    """List several things and leave out what is not there.
-
-    :param wanted: dict of anything to arguments
-    :returns: dict of the same to JSON text
-    """
+def present(wanted: dict[str, list[str]]) -> dict[str, str]:
+    """List several things by their arguments, without what is not there."""
     found = {}
     for key, arguments in wanted.items():
         result = _run([*_LIST, *arguments])
@@ -250,11 +213,8 @@ def present(wanted):
     return found
 
 
-def load(build, *args):
-    """Build a transaction and have nft carry it out.
-
-    :raises OSError: EINVAL when an argument is refused, EIO when nft fails
-    """
+def load(build: Callable[..., str], *args: typing.Any) -> int:
+    """Build a transaction and have nft carry it out."""
     try:
         script = build(*args)
     except (AttributeError, TypeError, ValueError) as error:
@@ -263,26 +223,21 @@ def load(build, *args):
     return _successful(_run(['-f', '-'], script)).pid
 
 
-def _fill(build, *args):
+def _fill(build: Callable[..., str], *args: typing.Any) -> int:
     """Likewise, for what only those want who forward ports.
 
     A table that an earlier configuration has left may go anyhow.
-
-    :raises OSError: EPERM, too
     """
     limits.current().check_forwards()
     return load(build, *args)
 
 
-def _run(arguments, stdin=''):
+def _run(arguments: Iterable[str], stdin: str = '') -> command.Result:
     return command.run(['nft', *arguments], _TIMEOUT, stdin)
 
 
-def _successful(result):
-    """A result of a program that did what it was asked for.
-
-    :raises OSError: when it did not
-    """
+def _successful(result: command.Result) -> command.Result:
+    """A result of a program that did what it was asked for."""
     if result.status != 0:
         raise OSError(errno.EIO, f'nft: {result.messages}')
     return result

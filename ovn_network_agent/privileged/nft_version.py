@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Privileged entry point: the version of nft.
 
 Only the privileged side starts programs.
@@ -17,11 +16,8 @@ _TIMEOUT = 10
 
 
 @privileged.netfilter.entrypoint
-def read_version():
-    """The version of nft, such as '1.0.6'.
-
-    :raises OSError: when nft is not there, or says something else
-    """
+def read_version() -> str:
+    """The version of nft, such as '1.0.6'."""
     said = command.run(['nft', '--version'], _TIMEOUT)
     words = said.stdout.split()
     if said.status or len(words) < 2 or not words[1].startswith('v'):

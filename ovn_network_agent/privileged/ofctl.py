@@ -8,6 +8,10 @@ reached, with a command such as ``docker exec -i openvswitch_vswitchd``.  A
 change takes two or three processes.
 """
 
+from collections.abc import Container
+from collections.abc import Hashable
+from collections.abc import Iterable
+from collections.abc import Sequence
 import errno
 
 from ovn_network_agent import ownership
@@ -21,27 +25,21 @@ _INNER_LIMIT = 20
 _LIMIT = 25.0
 # Fields of a FlowSpec up to its actions.
 _IDENTITY = 5
+_Spec = specs.FlowSpec | specs.StraySpec
+# Reasons by the name of the failed step.
+_Failures = dict[Hashable, str]
 
 
 class Command:
-    """ovs-ofctl for one bridge.
+    """ovs-ofctl for one bridge, whose name is checked."""
 
-    :param wrapper: list of str, from the configuration
-    :param bridge: name of the bridge, checked
-    """
-
-    def __init__(self, wrapper, bridge):
+    def __init__(self, wrapper: Iterable[str], bridge: str) -> None:
         self._head = [*wrapper, 'ovs-ofctl', '-O', 'OpenFlow13',
                       f'--timeout={_INNER_LIMIT}']
         self._bridge = bridge
 
-    def dump(self, *match):
-        """Run dump-flows, and parse its output.
-
-        :param match: fields of the flows to dump, none for all flows
-        :returns: see :func:`ofctl_text.parse`
-        :raises OSError: when the command fails or its output is not understood
-        """
+    def dump(self, *match: str) -> list[tuple[int, _Spec]]:
+        """Flows with some fields, as :func:`ofctl_text.parse` reads them."""
         result = command.run(
             [*self._head, '--no-names', 'dump-flows', self._bridge, *match],
             _LIMIT)
@@ -53,26 +51,21 @@ class Command:
         except text.Unreadable as error:
             raise OSError(errno.EPROTO, str(error)) from error
 
-    def submit(self, lines):
-        """Make changes, all or none of them.
-
-        :param lines: list of str, see :func:`ofctl_text.line`
-        :returns: text why the changes failed, or None
-        :raises OSError: when ovs-ofctl cannot be run or takes too long
-        """
+    def submit(self, lines: Iterable[str]) -> str | None:
+        """Make changes, all or none of them; returns why they failed."""
         result = command.run(
             [*self._head, '--bundle', 'add-flows', self._bridge, '-'],
             _LIMIT, '\n'.join(lines) + '\n')
         return result.messages if result.status != 0 else None
 
 
-def dump(ofctl):
+def dump(ofctl: Command) -> list[_Spec]:
     """All flows with a cookie of the agent, see :func:`bridge.dump`."""
     return [spec for cookie in ownership.FLOW_COOKIES
             for _cookie, spec in ofctl.dump(f'cookie={cookie:#x}/-1')]
 
 
-def change(ofctl, steps):
+def change(ofctl: Command, steps: Sequence[specs.Step]) -> _Failures:
     """Add and delete flows, see :func:`bridge.change`."""
     failed = _foreign(ofctl, steps)
     lines = []
@@ -89,7 +82,8 @@ def change(ofctl, steps):
     return failed
 
 
-def _submit(ofctl, lines):
+def _submit(ofctl: Command, lines: Sequence[tuple[Hashable, str]]
+            ) -> _Failures:
     """Submit lines, in halves until the bad lines are found."""
     error = ofctl.submit([line for _ref, line in lines])
     if error is None:
@@ -103,14 +97,16 @@ def _submit(ofctl, lines):
             **_submit(ofctl, lines[middle:])}
 
 
-def _foreign(ofctl, steps):
+def _foreign(ofctl: Command, steps: Iterable[specs.Step]) -> _Failures:
     adds = {step.ref: (step.spec.priority, text.match(step.spec))
-            for step in steps if step.verb == specs.ADD}
+            for step in steps if step.verb == specs.ADD and
+            isinstance(step.spec, specs.FlowSpec)}
     if not adds:
         return {}
     theirs = {}
     for cookie, spec in ofctl.dump('table=0'):
-        if cookie not in ownership.REPLACEABLE_COOKIES:
+        if (cookie not in ownership.REPLACEABLE_COOKIES and
+                isinstance(spec, specs.StraySpec)):
             theirs[spec.priority, _normal(spec.match)] = cookie
     return {ref: specs.foreign_text(identity[0], theirs[priority_and_match])
             for ref, identity in adds.items()
@@ -118,14 +114,15 @@ def _foreign(ofctl, steps):
                 identity[0], _normal('text:' + identity[1]))) in theirs}
 
 
-def _normal(match):
+def _normal(match: str) -> frozenset[str]:
     """The words of a match, without order, /32 and /128."""
     words = match.partition(':')[2].split(',')
     return frozenset(word.removesuffix('/32').removesuffix('/128')
                      for word in words)
 
 
-def _check_arrival(ofctl, steps, failed):
+def _check_arrival(ofctl: Command, steps: Sequence[specs.Step],
+                   failed: Container[Hashable]) -> None:
     """Check that a change has arrived, by one of its flows.
 
     If a wrapper does not pass on standard input, ovs-ofctl reads an empty
@@ -136,10 +133,11 @@ def _check_arrival(ofctl, steps, failed):
     if probe is None:
         return
     spec = probe.spec
-    stray = probe.verb == specs.DELETE_STRAY
-    fields = text.stray_match(spec.match) if stray else text.match(spec)
-    table = spec.table if stray else 0
-    size = len(spec) if stray else _IDENTITY
+    if isinstance(spec, specs.StraySpec):
+        table, fields = spec.table, text.stray_match(spec.match)
+        size = len(spec)
+    else:
+        table, fields, size = 0, text.match(spec), _IDENTITY
     there = any(other[:size] == spec[:size] for _cookie, other in ofctl.dump(
         f'table={table},cookie={spec.cookie:#x}/-1,{fields}'))
     if there != (probe.verb == specs.ADD):

@@ -8,8 +8,12 @@ fraction of a millisecond and no process.  With ``[ovs] ovs_wrapper``,
 ``ovs-ofctl`` behind this command is used instead.
 """
 
+from collections.abc import Callable
+from collections.abc import Hashable
+from collections.abc import Sequence
 import errno
 import os
+import typing
 
 from oslo_config import cfg
 
@@ -24,29 +28,29 @@ from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import ofctl
 from ovn_network_agent.privileged import switches
 
+_T = typing.TypeVar('_T')
 #: End of the name of a bridge's management socket.
 SUFFIX = '.mgmt'
 # A deletion also accepts flows that may exist but are never written.
-_LISTS = (('adds', specs.ADD, specs.check_flow),
-          ('deletes', specs.DELETE,
-           lambda item: specs.check_flow(item, deleting=True)),
-          ('strays', specs.DELETE_STRAY, specs.check_stray))
+_LISTS: tuple[tuple[str, str, Callable[
+    [typing.Any], specs.FlowSpec | specs.StraySpec]], ...] = (
+    ('adds', specs.ADD, specs.check_flow),
+    ('deletes', specs.DELETE,
+     lambda item: specs.check_flow(item, deleting=True)),
+    ('strays', specs.DELETE_STRAY, specs.check_stray))
 
 
 @privileged.ovs.entrypoint
-def dump_flows(bridge, former='', known=()):
+def dump_flows(bridge: str, former: str = '', known: Sequence[bytes] = ()
+               ) -> list[typing.Any]:
     """Read the flows with a cookie of the agent, unless they are known.
 
-    :param bridge: name of the bridge
     :param former: digest of an earlier answer, '' for none
-    :param known: list of bytes, digests of portions of earlier answers
-    :returns: [portions, digest]: list of [digest, flows], or None for the
-        portions of the earlier answer; digest of this answer, '' with ``[ovs]
-        ovs_wrapper``.  The flows of a portion are a list of lists, the fields
-        of :class:`openflow.spec.FlowSpec`, or of
-        :class:`openflow.spec.StraySpec` for a stray flow, or None for a known
-        portion
-    :raises OSError: when the flows cannot be read in full
+    :param known: digests of portions of earlier answers
+    :returns: [portions, digest]: None, or of each portion [digest, flows];
+        digest of this answer, '' with ``[ovs] ovs_wrapper``.  The flows are
+        None in a known portion, else the fields of :class:`spec.FlowSpec` or
+        :class:`spec.StraySpec`
     """
     for mark in checks.sequence(known, 'known'):
         if not isinstance(mark, bytes):
@@ -61,46 +65,39 @@ def dump_flows(bridge, former='', known=()):
 
 
 @privileged.ovs.entrypoint
-def read_socket(bridge):
-    """Read the mark of a bridge's socket, see :mod:`socket_marks`.
-
-    :param bridge: name of the bridge
-    :returns: dict of the bridge to [inode, time of change in ns], empty while
-        there is no socket
-    :raises OSError: when the directory of the sockets cannot be read
-    """
+def read_socket(bridge: str) -> dict[str, list[int]]:
+    """[inode, time of change in ns] of a bridge's socket, if it is there."""
     mark = socket_marks.of_socket(socket_path(bridge))
     return {bridge: mark} if mark else {}
 
 
 @privileged.ovs.change
-def change_flows(bridge, adds, deletes, strays):
+def change_flows(bridge: str, adds: checks.Items, deletes: checks.Items,
+                 strays: checks.Items) -> list[list[typing.Any]]:
     """Add flows, then delete flows; other flows are not touched.
 
-    :param bridge: name of the bridge
-    :param adds: list of the fields of :class:`openflow.spec.FlowSpec`
-    :param deletes: likewise
-    :param strays: list of the fields of :class:`openflow.spec.StraySpec`
-    :returns: list of [list name, index, reason]: 'adds', 'deletes' or
-        'strays', the position in this list, and the reason of the failure
-    :raises OSError: when the bridge cannot be reached; each change may have
-        been made
+    :param adds: each the fields of :class:`spec.FlowSpec`, as in ``deletes``
+    :param strays: each the fields of :class:`spec.StraySpec`
+    :returns: [list name, index, reason] of each that failed
     """
-    failures = {}
+    failures: dict[Hashable, str] = {}
+    places = []
     steps = []
     for (name, verb, check), items in zip(_LISTS, (adds, deletes, strays)):
         for index, item in enumerate(checks.sequence(items, name)):
+            places.append((name, index))
             try:
                 steps.append(specs.Step((name, index), verb, check(item)))
             except ValueError as error:
                 failures[name, index] = str(error)
     if steps:
         failures.update(_run(bridge, openflow.change, ofctl.change, steps))
-    return [[name, index, reason]
-            for (name, index), reason in failures.items()]
+    return [[*place, failures[place]] for place in places
+            if place in failures]
 
 
-def _run(bridge, over_openflow, over_ofctl, *args):
+def _run(bridge: str, over_openflow: Callable[..., _T],
+         over_ofctl: Callable[..., _T], *args: typing.Any) -> _T:
     """Call the function of the configured transport."""
     path = socket_path(bridge)
     wrapper = _conf().ovs_wrapper
@@ -112,11 +109,8 @@ def _run(bridge, over_openflow, over_ofctl, *args):
         raise OSError(errno.EPROTO, f'{path}: {error}') from error
 
 
-def socket_path(bridge):
-    """Path of the management socket of a bridge.  This is no entry point.
-
-    :raises OSError: EINVAL for the name of another bridge
-    """
+def socket_path(bridge: str) -> str:
+    """Path of the management socket of a bridge of the configuration."""
     try:
         specs.check_bridge(bridge)
     except ValueError as error:
@@ -125,17 +119,17 @@ def socket_path(bridge):
     return os.path.join(_conf().ovs_rundir, bridge + SUFFIX)
 
 
-def close():
+def close() -> None:
     """Close all connections."""
     switches.close()
 
 
-def register_options():
+def register_options() -> None:
     """Register [ovs] in this process, which may be a daemon."""
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
 
 
-def _conf():
+def _conf() -> typing.Any:
     """[ovs] of the privileged side, never of the caller."""
     # A registration compares all options, which takes 24 us.
     if options.GROUP not in cfg.CONF:

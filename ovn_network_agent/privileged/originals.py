@@ -13,22 +13,22 @@ These are no entry points.  The agent asks which lines to remove, and the
 privileged side whether a line may be removed.
 """
 
+
 from ovn_network_agent import ownership
+from ovn_network_agent.frr import output
 from ovn_network_agent.frr import shape
 
 # Networks of proven lines; the rule that proves a line may go before the line.
-_proven = set()
+_proven: set[str] = set()
 
 
-def networks(copies, leak):
-    """Networks whose lines are of the Go program.
+def networks(copies: dict[str, list[output.Entry]], leak: tuple[int, int]
+             ) -> set[str]:
+    """Networks whose lines, in the copies by daemon, are of the Go program.
 
-    :param copies: dict of daemon to list of :class:`frr.output.Entry`
     :param leak: (priority, table) of the rules of the veth leak
-    :returns: set of str
-    :raises OSError: when the kernel does not answer
     """
-    found = set()
+    found: set[str] = set()
     for entries in copies.values():
         found |= shape.counted(shape.shaped(entries))
     # A later line in the place of a removed line needs a proof of its own.
@@ -38,23 +38,24 @@ def networks(copies, leak):
     return set(_proven)
 
 
-def forget():
+def forget() -> None:
     """Forget all proofs, for tests."""
     _proven.clear()
 
 
-def _led_back(wanted, leak):
+def _led_back(wanted: set[str], leak: tuple[int, int]) -> set[str]:
     """The wanted networks that have a rule and route of the Go program."""
     # FRR's daemon rarely needs these modules, and has to start fast.
     from ovn_network_agent.netlink import routes
     from ovn_network_agent.netlink import rules
-    there = [rule for rule in rules.read_all()
-             if (rule.priority, rule.table) == leak and rule.src in wanted and
+    there = [(rule.src, rule.protocol) for rule in rules.read_all()
+             if rule.src and rule.src in wanted and
+             (rule.priority, rule.table) == leak and
              (rule.dst, rule.iif, rule.fwmark, rule.suppress) ==
              (None, None, None, None)]
-    found = {rule.src for rule in there if not rule.protocol} - {
-        rule.src for rule in there
-        if rule.protocol == ownership.RULE_PROTOCOL}
+    found = {src for src, protocol in there if not protocol} - {
+        src for src, protocol in there
+        if protocol == ownership.RULE_PROTOCOL}
     # The routes are read only if need be, because there may be many.
     return found and found & {
         route.dst for route in routes.read_ours(ownership.ROUTE_PROTOCOL)

@@ -3,6 +3,7 @@
 
 """Privileged entry points for the overlap of two owners of gateway ports."""
 
+from collections.abc import Sequence
 import contextlib
 import errno
 import json
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import typing
 
 from oslo_config import cfg
 
@@ -21,6 +23,7 @@ from ovn_network_agent import privileged
 from ovn_network_agent.conf import ovs as options
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import overlap_keeper
+from ovn_network_agent.privileged import overlap_servers
 
 # Seconds until the program undoes the overlap even without the agent; the
 # loop ends an overlap earlier.
@@ -28,42 +31,38 @@ LIMIT = 12.0
 # Seconds in which the program repeats its request that ovn-controller go on.
 RESUME = 30.0
 # Seconds for the program to begin.
-_PATIENCE = 2 * overlap_keeper.PATIENCE + overlap_keeper.NOTICE
+_PATIENCE = 2 * overlap_servers.PATIENCE + overlap_keeper.NOTICE
 # Seconds for the program to end after it has undone everything.
 _EXIT = 1.0
 
 # Exit status of a program that has not undone everything.
 _LEFT = 2
 
+_Pipe = typing.IO[bytes]
 _lock = threading.Lock()
-_keepers = []
+_keepers: list[subprocess.Popen[bytes]] = []
 
 
 @privileged.ovs.entrypoint
-def standing():
-    """Check whether an overlap could begin now, without any change.
-
-    :returns: '' when an overlap could begin, else the reason
-    """
+def standing() -> str:
+    """Check whether an overlap could begin now, without any change."""
     try:
         version = overlap_keeper.Keeper(_options([])).able()[0]
-    except (overlap_keeper.Failed, OSError) as error:
+    except (overlap_servers.Failed, OSError) as error:
         return f'a drain goes on without: {error}'
     if version > overlap_keeper.NEWEST:
-        newest = overlap_keeper.shown(overlap_keeper.NEWEST)
-        return (f'not tried with OVN {overlap_keeper.shown(version)}, '
+        newest = overlap_servers.shown(overlap_keeper.NEWEST)
+        return (f'not tried with OVN {overlap_servers.shown(version)}, '
                 f'only up to {newest}')
     return ''
 
 
 @privileged.ovs.change
-def begin(addresses):
+def begin(addresses: Sequence[str]) -> None:
     """Let the next owners take over while this node still serves.
 
-    :param addresses: list of IP addresses of the tunnels of the next owners
-    :returns: None
-    :raises OSError: with the reason when no overlap can begin; nothing is
-        left then
+    :param addresses: IP addresses of the tunnels of the next owners
+    :raises OSError: with the reason; nothing is left then
     """
     if not checks.sequence(addresses):
         raise OSError(errno.EINVAL, 'no address of another gateway')
@@ -76,13 +75,12 @@ def begin(addresses):
         if _keepers:
             raise OSError(errno.EBUSY, 'the last overlap has not ended yet')
         keeper = _start(wanted)
-        said = _line(keeper.stdout)
+        said = _line(_pipes(keeper)[1])
         if said != 'begun':
             # The program undoes its changes.  Until then no other program
             # begins, whose changes it would undo, too.
-            keeper.stdin.close()
             _keepers.append(keeper)
-            _reap(keeper)
+            _release(keeper)
             _forget()
             raise OSError(errno.EIO, said or
                           f'it did not begin within {_PATIENCE:.0f} s')
@@ -90,7 +88,7 @@ def begin(addresses):
 
 
 @privileged.ovs.change
-def end():
+def end() -> None:
     """End the overlap; returns at once.
 
     This also ends an overlap that a killed program has left.  The key in the
@@ -104,25 +102,23 @@ def end():
         if not _keepers:
             _keepers.append(_start([]))
         for keeper in _keepers:
-            with contextlib.suppress(OSError):
-                keeper.stdin.close()
-            _reap(keeper)
+            _release(keeper)
     if left:
         raise OSError(errno.EIO, left)
 
 
-def _options(addresses):
+def _options(addresses: list[str]) -> overlap_keeper.Options:
     """The argument of the program, a dict."""
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
     remote = cfg.CONF.ovs.ovsdb_connection
-    return overlap_keeper.options(
+    return overlap_keeper.Options(
         database=remote if isinstance(remote, str) else remote[0],
         rundir=cfg.CONF.ovs.ovn_rundir, limit=LIMIT, resume=RESUME,
         mark=ownership.EXT_ID_OVERLAP,
         remote=ownership.EXT_ID_OVERLAP_REMOTE, addresses=addresses)
 
 
-def _start(addresses):
+def _start(addresses: list[str]) -> subprocess.Popen[bytes]:
     """Start the program in a session of its own; returns the Popen."""
     argument = json.dumps(_options(addresses))
     # The arguments are fixed words, checked addresses and configured values.
@@ -132,7 +128,7 @@ def _start(addresses):
         start_new_session=True)
 
 
-def _line(pipe):
+def _line(pipe: _Pipe) -> str:
     """The first line that the program prints in time, or ''."""
     deadline, said = time.monotonic() + _PATIENCE, b''
     while not said.endswith(b'\n'):
@@ -146,26 +142,35 @@ def _line(pipe):
     return said.decode(errors='replace').strip()
 
 
-def _reap(keeper):
+def _pipes(keeper: subprocess.Popen[bytes]) -> tuple[_Pipe, _Pipe]:
+    """Standard input and output, which are both pipes."""
+    stdin, stdout = filter(None, (keeper.stdin, keeper.stdout))
+    return stdin, stdout
+
+
+def _release(keeper: subprocess.Popen[bytes]) -> None:
+    """Have a program undo its changes; collect it when it has ended."""
+    with contextlib.suppress(OSError):
+        _pipes(keeper)[0].close()
     threading.Thread(target=keeper.wait, daemon=True).start()
 
 
-def _forget():
+def _forget() -> str:
     """Forget the programs that have ended.
 
     A program removes its key a moment before it ends.
 
-    :returns: text: the changes that the last program could not undo, or ''
+    :returns: the changes that the last program could not undo
     """
     for one in _keepers:
-        if one.stdin.closed:
+        if _pipes(one)[0].closed:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 one.wait(_EXIT)
     ended = [one for one in _keepers if one.poll() is not None]
     _keepers[:] = [one for one in _keepers if one not in ended]
     said = ''
     for one in ended:
-        rest = one.stdout.read().decode(errors='replace').split('\n')
-        one.stdout.close()
+        with _pipes(one)[1] as stdout:
+            rest = stdout.read().decode(errors='replace').split('\n')
         said = rest[0] if one.returncode == _LEFT else ''
     return said

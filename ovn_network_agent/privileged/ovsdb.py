@@ -22,14 +22,8 @@ _PATIENCE = 3.0
 
 
 @privileged.ovs.entrypoint
-def connect(name):
-    """Connect to the configured socket, and pass it to the agent.
-
-    :param name: name of the agent's abstract Unix socket, 32 hex digits
-    :returns: process id of this daemon
-    :raises OSError: when the server cannot be reached, or the configuration
-        has no Unix socket
-    """
+def connect(name: str) -> int:
+    """Connect to the configured socket, and pass it to the agent."""
     giving.check(name)
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
     remote = cfg.CONF.ovs.ovsdb_connection

@@ -20,22 +20,20 @@ from ovn_network_agent.frr import session
 
 _asking = threading.Lock()
 # The open sessions, by directory and name of the daemon.
-_kept = {}
+_kept: dict[tuple[str, str], session.Session] = {}
 
 
-def ask(questions, seconds):
+def ask(questions: dict[str, list[str]], seconds: float
+        ) -> dict[str, list[str]]:
     """Run commands that change nothing, for their texts alone.
 
     With ``vtysh_wrapper``, the socket may be of another FRR, so nothing but a
     further reading may follow from the texts.
 
-    :param questions: dict of name of a daemon to a list of commands
-    :param seconds: seconds to wait for all answers, less than
-        ``vtysh_timeout``: a daemon that hangs must not hold the threads that
-        other callers need
-    :returns: dict of name to a list of the answers, text, without the daemons
-        that do not run
-    :raises OSError: when a daemon does not answer in time
+    :param questions: commands by the daemon's name
+    :param seconds: to wait for all answers, less than ``vtysh_timeout``: a
+        daemon that hangs must not hold the threads that other callers need
+    :returns: the answers of the daemons that run
     """
     directory = registered.group(options).frr_run_dir
     deadline = time.monotonic() + seconds
@@ -50,7 +48,7 @@ def ask(questions, seconds):
             if texts is not None}
 
 
-def close():
+def close() -> None:
     """Close the sessions; the next question opens new ones."""
     with _asking:
         while _kept:
@@ -64,14 +62,15 @@ class _Question:
     be taken for the answer to another question.
     """
 
-    def __init__(self, directory, name, commands, seconds, deadline):
+    def __init__(self, directory: str, name: str, commands: list[str],
+                 seconds: float, deadline: float) -> None:
         self.name = name
         self._commands = commands
         self._place = directory, name
         self._limits = seconds, deadline
         self._session = _kept.pop(self._place, None)
 
-    def send(self):
+    def send(self) -> None:
         """Send the commands if there is a session."""
         if self._session is not None:
             self._session.extend(self._limits[1])
@@ -81,28 +80,29 @@ class _Question:
                 return
             self.close()
 
-    def receive(self):
-        """The answers, a list of text; None when the daemon does not run."""
+    def receive(self) -> list[str] | None:
+        """The answers; None when the daemon does not run."""
         if self._session is not None:
             with contextlib.suppress(ConnectionError):
-                return self._received()
+                return self._received(self._session)
             self.close()
         try:
-            self._session = session.Session(*self._place, *self._limits)
-            self._session.send(self._commands)
-            return self._received()
+            self._session = opened = session.Session(
+                *self._place, *self._limits)
+            opened.send(self._commands)
+            return self._received(opened)
         except (ConnectionError, FileNotFoundError):
             return None
 
-    def close(self):
+    def close(self) -> None:
         """Close the session, unless it is kept."""
         if self._session is not None:
             self._session.close()
             self._session = None
 
-    def _received(self):
+    def _received(self, opened: session.Session) -> list[str]:
         texts = [text for _status, text
-                 in self._session.receive(len(self._commands))]
-        _kept[self._place] = self._session
+                 in opened.receive(len(self._commands))]
+        _kept[self._place] = opened
         self._session = None
         return texts

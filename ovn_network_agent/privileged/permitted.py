@@ -7,7 +7,10 @@ An object with the agent's mark may be removed anywhere, because an earlier
 configuration may have made it there.
 """
 
+from collections.abc import Container
+from collections.abc import Iterable
 import dataclasses
+import typing
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
@@ -18,6 +21,10 @@ from ovn_network_agent.privileged import egress_limits
 from ovn_network_agent.privileged import evpn_limits
 from ovn_network_agent.privileged import reach as reaches
 
+if typing.TYPE_CHECKING:
+    # Not loaded: a daemon of FRR has no use for them.
+    from ovn_network_agent.netlink import rules as policy_rules
+
 _ONLINK = ' onlink'
 _ENDS = ownership.VETH_ENDS
 # The two sysctls of port_forward_l3mdev_accept.
@@ -27,71 +34,47 @@ _permit = checks.permit
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limits:
-    """The values of the configuration that limit changes.
+    """The values of the configuration that limit changes."""
 
-    :ivar bridges: names of the provider bridges and of their devices, a tuple
-    :ivar bridge_ip: address of the devices of segments, '' for none
-    :ivar vrf: name of FRR's VRF, '' for the default VRF
-    :ivar prefix_list: name of the list in FRR at the start, '' for none
-    :ivar frr_vnis: whether VNIs are written into FRR
-    :ivar vip_device: device of VIPs
-    :ivar others: frozenset of the devices that external drivers change
-    :ivar pair: addresses of veth-default and of veth-provider
-    :ivar host_tables: frozenset of the tables of host routes to the bridge
-    :ivar gateways: frozenset of (table, prefix, gateway) of the default
-        routes that lead through the veth pair
-    :ivar reach: :class:`reach.Reach`, the allowed prefixes of routes
-    :ivar rules: frozenset of :class:`reach.Shape`, the policy rules
-    :ivar frames: frozenset of :func:`reach.frame` of the rules of all
-        drivers, loaded or not
-    :ivar forwards: whether ports are forwarded
-    :ivar leak: (priority, table) of the rules of the veth leak
-    :ivar zone: connection tracking zone of forwarded connections
-    :ivar l3mdev: whether the two sysctls of sockets in VRFs are set
-    :ivar evpn: :class:`evpn_limits.EvpnLimits`
-    :ivar egress: :class:`egress_limits.EgressLimits`
-    """
-
-    bridges: tuple
-    bridge_ip: str
-    vrf: str
-    prefix_list: str
-    frr_vnis: bool
+    bridges: tuple[str, ...]  # provider bridges, and so their devices
+    bridge_ip: str  # of the devices of segments, '' for none
+    vrf: str  # FRR's, '' for the default VRF
+    prefix_list: str  # of FRR at the start, '' for none
+    frr_vnis: bool  # whether VNIs are written into FRR
     vip_device: str
-    others: frozenset
-    pair: tuple
-    host_tables: frozenset
-    gateways: frozenset
-    reach: reaches.Reach
-    rules: frozenset
-    frames: frozenset
-    forwards: bool
-    leak: tuple
-    zone: int
-    l3mdev: bool
+    others: frozenset[str]  # devices that external drivers change
+    pair: tuple[str, str]  # addresses of veth-default and of veth-provider
+    host_tables: frozenset[int]  # of the host routes to the bridge
+    # (table, prefix, gateway) of the default routes through the veth pair.
+    gateways: frozenset[tuple[int, str, str]]
+    reach: reaches.Reach  # allowed prefixes of routes
+    rules: frozenset[reaches.Shape]
+    # Of the rules of all drivers, loaded or not.
+    frames: frozenset[reaches.Frame]
+    forwards: bool  # whether ports are forwarded
+    leak: tuple[int, int]  # priority and table of the rules of the veth leak
+    zone: int  # connection tracking zone of forwarded connections
+    l3mdev: bool  # whether the two sysctls of sockets in VRFs are set
     evpn: evpn_limits.EvpnLimits
     egress: egress_limits.EgressLimits
 
-    def check_bridge(self, name):
+    def check_bridge(self, name: str) -> None:
         """Check a bridge whose flows are read and written."""
         _permit(name in self.bridges, f'bridge {name!r}',
                 self._named_bridges())
 
-    def check_vrf(self, name):
+    def check_vrf(self, name: str) -> None:
         """Check a VRF of a question to FRR, or of the veth pair."""
         _permit(name == self.vrf, f'VRF {name!r}',
                 f'[frr] vrf_name = {self.vrf}')
 
-    def check_frr_vnis(self):
+    def check_frr_vnis(self) -> None:
         """Check that the agent writes VNIs into FRR."""
         _permit(self.frr_vnis, 'a VNI of FRR', 'asked for by [DEFAULT] '
                 'drivers and [evpn] manage_frr')
 
-    def check_static(self, prefix, hop, added=True):
-        """Check the prefix and the next hop of a static route of FRR.
-
-        :param added: False for a removal, which other drivers may have left
-        """
+    def check_static(self, prefix: str, hop: str, added: bool = True) -> None:
+        """Check the prefix and the next hop of a static route of FRR."""
         if not _is_host(prefix) or hop.endswith(_ONLINK):
             _permit(self.reach.routed(prefix) if added else
                     self.reach.narrow(prefix), f'static route {prefix!r}',
@@ -102,7 +85,7 @@ class Limits:
                     'a gateway port')
         self.check_next_hop(hop)
 
-    def check_next_hop(self, hop):
+    def check_next_hop(self, hop: str) -> None:
         """Check the next hop of a static route of one host."""
         hops = ((self.pair[0], ownership.NEXT_HOP_6) if self.vrf else
                 (*self.bridges, *self._vips()))
@@ -110,7 +93,7 @@ class Limits:
                 f'next hop {hop!r}',
                 'a next hop of this agent: ' + ', '.join(hops))
 
-    def check_advertisement(self, dev, prefixes):
+    def check_advertisement(self, dev: str, prefixes: Iterable[str]) -> None:
         """Check a device on which FRR advertises this node, and prefixes."""
         if self.evpn.is_port(dev):
             return self.evpn.check_advertised(prefixes)
@@ -120,48 +103,41 @@ class Limits:
             _permit(self.reach.part(prefix), f'advertised prefix {prefix}',
                     'a part of a provider network')
 
-    def check_forwards(self):
+    def check_forwards(self) -> None:
         """Check that the agent forwards ports."""
         _permit(self.forwards, 'what forwards ports', 'asked for by [DEFAULT] '
                 'drivers and [port_forward] rules_file')
 
-    def check_zone(self, number):
+    def check_zone(self, number: int) -> None:
         """Check a zone of connection tracking."""
         _permit(number == self.zone, f'zone {number!r}',
                 f'[port_forward] port_forward_ct_zone = {self.zone}')
 
-    def check_table(self, zone, vrf):
-        """Refuse a table of forwarded ports for another zone or VRF.
-
-        :param zone: connection tracking zone
-        :param vrf: whether the table leads replies back into a VRF
-        """
+    def check_table(self, zone: int, vrf: bool) -> None:
+        """Refuse a table of forwarded ports for another zone or VRF."""
         self.check_zone(zone)
         _permit(vrf == bool(self.vrf),
                 f'a table {"with" if vrf else "without"} a VRF',
                 f'one for [frr] vrf_name = {self.vrf}')
 
-    def check_up(self, dev):
+    def check_up(self, dev: str) -> None:
         """Check a device that is brought up."""
         self._check_device(dev, self.bridges)
 
-    def check_vlan(self, name, bridge, tag):
+    def check_vlan(self, name: str, bridge: str, tag: int) -> None:
         """Check the device of a VLAN that is made."""
         _permit(bridge in self.bridges and self._is_segment(name) and
                 name == vlans.device(bridge, tag) != bridge,
                 f'VLAN device {name!r}', 'the device of a VLAN on '
                 + self._named_bridges())
 
-    def check_neighbour(self, dev):
+    def check_neighbour(self, dev: str) -> None:
         """Check a device of a permanent neighbour."""
         if not (self._is_segment(dev) or self.evpn.is_port(dev)):
             self._check_device(dev, _ENDS)
 
-    def check_proxy(self, dev, dst):
-        """Check a neighbour that the kernel answers for.
-
-        :param dst: IPv6 address
-        """
+    def check_proxy(self, dev: str, dst: str) -> None:
+        """Check a neighbour, an IPv6 address, that the kernel answers for."""
         if self.evpn.is_port(dev):
             return self.evpn.check_host(f'{dst}/128')
         if not self._is_segment(dev):
@@ -169,12 +145,8 @@ class Limits:
         _permit(self.reach.host(f'{dst}/128'), f'neighbour proxy {dst}',
                 'an address of a provider network')
 
-    def check_address(self, dev, text):
-        """Check an address that is set, or removed without a mark.
-
-        :param dev: name of the device
-        :param text: 'address/length'
-        """
+    def check_address(self, dev: str, text: str) -> None:
+        """Check an address that is set, or removed without a mark."""
         if dev in self.others:
             return
         if self.evpn.is_port(dev):
@@ -198,7 +170,7 @@ class Limits:
         else:
             self._check_device(dev)
 
-    def check_renewal(self, dev, text):
+    def check_renewal(self, dev: str, text: str) -> None:
         """Check an address that is removed and set again."""
         if dev not in self.others:
             _permit(dev == ownership.VETH_PROVIDER,
@@ -206,12 +178,11 @@ class Limits:
                     f'the device {ownership.VETH_PROVIDER}')
             self.check_address(dev, text)
 
-    def check_route(self, table, dst, dev, via, vrf_table):
+    def check_route(self, table: int, dst: str, dev: str, via: str,
+                    vrf_table: int) -> None:
         """Check a route that is set.
 
-        :param via: gateway, '' for a route of scope link
         :param vrf_table: table of the VRF, 0 while there is no VRF
-        :raises ValueError: when the gateway is no address
         """
         reach = self.reach
         if dev in self.others:
@@ -235,16 +206,13 @@ class Limits:
         _permit(fits, f'route {dst} through {dev} in table {table}',
                 'a route of this agent')
 
-    def check_tagged(self, dst):
+    def check_tagged(self, dst: str) -> None:
         """Check the destination of a route with a tag."""
         _permit(self.reach.host(dst) or self.reach.routed(dst),
                 f'a tag of route {dst}', 'the route of one host')
 
-    def check_rule(self, rule):
-        """Check a policy rule that is set.
-
-        :param rule: :class:`rules.Rule`
-        """
+    def check_rule(self, rule: 'policy_rules.Rule') -> None:
+        """Check a policy rule that is set."""
         _permit(rule.iif in self.others or self.egress.is_rule(
             rule, self._is_segment) or any(
                 shape.fits(self._as_of_bridge(rule), self.reach)
@@ -252,18 +220,17 @@ class Limits:
                 f'rule {rule.priority} to table {rule.table}',
                 'a rule of this agent')
 
-    def check_removal(self, rule):
+    def check_removal(self, rule: 'policy_rules.Rule') -> None:
         """Check a policy rule that is removed without a mark.
 
-        The rule may be of another configuration, so its networks do not
-        count.
+        It may be of another configuration, so its networks do not count.
         """
         _permit(rule.iif in self.others or
                 reaches.frame(self._as_of_bridge(rule)) in self.frames,
                 f'rule {rule.priority} to table {rule.table}',
                 'a rule of this agent')
 
-    def check_sysctl(self, path):
+    def check_sysctl(self, path: str) -> None:
         """Check a path of :func:`checks.sysctl`."""
         if path in _L3MDEV:
             _permit(self.l3mdev and self.forwards, path, '[port_forward] '
@@ -277,7 +244,7 @@ class Limits:
                     self.egress.is_sysctl(path, self._is_segment)):
                 self._check_device(dev, _ENDS)
 
-    def is_onlink(self, table, dev):
+    def is_onlink(self, table: int, dev: str) -> bool:
         """Whether a gateway of a route needs no route to itself.
 
         Only the agent makes routes through a provider device, and in the
@@ -287,15 +254,15 @@ class Limits:
             self._is_segment(dev) or self.evpn.is_port(dev) or
             table in ownership.EGRESS_TABLES)
 
-    def is_egress_link(self, dev):
+    def is_egress_link(self, dev: str) -> bool:
         """Whether a device may have egress addresses, by its name."""
         return self.egress.is_link(dev, self._is_segment)
 
-    def _is_segment(self, dev):
+    def _is_segment(self, dev: object) -> bool:
         """Whether a device is named like that of a provider segment."""
         return isinstance(dev, str) and vlans.is_device(dev, self.bridges)
 
-    def _as_of_bridge(self, rule):
+    def _as_of_bridge(self, rule: 'policy_rules.Rule') -> 'policy_rules.Rule':
         """A rule as it would be for the default bridge.
 
         The rules for packets out of OVN are alike for all segments.  So are
@@ -306,32 +273,32 @@ class Limits:
         return rule._replace(iif=self.bridges[0]) if self._is_segment(
             rule.iif) else rule
 
-    def _named_bridges(self):
+    def _named_bridges(self) -> str:
         first, *further = self.bridges
         return f'[DEFAULT] bridge_dev = {first}' + (
             f', further_bridges = {",".join(further)}' if further else '')
 
-    def _vips(self):
-        """Names of the devices of VIPs, a tuple of at most one."""
+    def _vips(self) -> tuple[str, ...]:
+        """Names of the devices of VIPs, at most one."""
         return (self.vip_device,) if self.forwards else ()
 
-    def _tables(self, vrf_table):
+    def _tables(self, vrf_table: int) -> set[int]:
         """Tables that the agent uses, which external drivers may not use."""
         return {route_codec.MAIN_TABLE, vrf_table, *self.host_tables,
                 *(table for table, _dst, _via in self.gateways)}
 
-    def _check_device(self, dev, ours=()):
+    def _check_device(self, dev: str, ours: Container[str] = ()) -> None:
         _permit(dev in ours or dev in self.others, f'device {dev!r}',
                 'a device that the configuration names for this; a driver '
                 'of somebody else needs it in [DEFAULT] driver_devices')
 
 
-def _host(address):
+def _host(address: str) -> str:
     """The host prefix of an address that is not checked yet."""
     ip = iptext.address(address)
     return f'{ip}/{ip.max_prefixlen:d}'
 
 
-def _is_host(prefix):
+def _is_host(prefix: str) -> bool:
     address, _slash, length = prefix.partition('/')
     return length == ('128' if ':' in address else '32')

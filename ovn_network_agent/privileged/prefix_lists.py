@@ -3,10 +3,14 @@
 
 """Privileged entry points for the prefix lists of FRR, through vtysh."""
 
+from collections.abc import Container
+from collections.abc import Iterable
+from collections.abc import Sequence
 import contextlib
 import errno
 import functools
 import re
+import typing
 
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
@@ -30,6 +34,8 @@ _HOLDERS = {'BGP': 'bgpd', 'ZEBRA': 'zebra'}
 # to 17 s, with the last 25 of them for 0.1 to 0.5 s.  A vtysh costs a process,
 # so it gets more lines.
 _LINES, _LINES_OF_VTYSH = 25, 200
+# Network, ge, le.
+_Line = tuple[str, int, int]
 #: Most networks whose entries are read alone.
 FEW = 10
 # The answer of a daemon that lacks the list, see session.Session.ask.
@@ -37,15 +43,11 @@ _ABSENT = re.compile(r'^status \d+ of \w+$', re.MULTILINE)
 
 
 @privileged.frr.entrypoint
-def read(name):
-    """Read the prefix lists of a name from zebra and bgpd.
+def read(name: str) -> dict[str, list[list[typing.Any]]]:
+    """Read the prefix lists of a name, one for IPv4 and one for IPv6.
 
-    IPv4 and IPv6 have a list each, with sequence numbers of its own.
-
-    :param name: name of the lists
-    :returns: dict of daemon ('BGP', 'ZEBRA') to list of the fields of
-        :class:`frr.output.Entry`, of both lists
-    :raises OSError: when the lists cannot be read, or a daemon does not run
+    :returns: by daemon ('BGP', 'ZEBRA') the fields of each
+        :class:`frr.output.Entry`
     """
     vtysh.check_prefix_list(name)
     copies = _copies(name)
@@ -56,16 +58,13 @@ def read(name):
 
 
 @privileged.frr.entrypoint
-def read_of(name, networks):
+def read_of(name: str, networks: Sequence[str]
+            ) -> dict[str, list[list[typing.Any]]]:
     """Read at least the entries that have a number of some networks.
 
     A list of thousands of entries is long in JSON.
 
-    :param name: name of the lists
-    :param networks: list of text, at most :data:`FEW`; what is no network has
-        no numbers
-    :returns: as :func:`read`
-    :raises OSError: as :func:`read`
+    :param networks: at most :data:`FEW`; what is no network has no numbers
     """
     vtysh.check_prefix_list(name)
     wanted = []
@@ -77,19 +76,17 @@ def read_of(name, networks):
 
 
 @privileged.frr.entrypoint
-def permit():
+def permit() -> str:
     """Permit the list that the configuration files name by now.
 
     The call has no argument: the privileged side reads the files itself.
-
-    :returns: name of the list, '' for none
-    :raises OSError: when a file cannot be read or used
     """
     return limits.permit_prefix_list()
 
 
 @privileged.frr.change
-def change(name, adds, deletes):
+def change(name: str, adds: checks.Items, deletes: checks.Items
+           ) -> list[typing.Any]:
     """Add entries to a prefix list, then remove some.
 
     FRR replaces an entry that has the number of a new entry.  So a number has
@@ -97,18 +94,16 @@ def change(name, adds, deletes):
     number of this entry in some daemon.  An entry to remove has a number of
     the agent, or is of the Go program (:mod:`originals`).
 
-    :param name: name of the list
-    :param adds: list of [network, ge, le, sequence]
-    :param deletes: list of [network, ge, le]
+    :param adds: each [network, ge, le, sequence]
+    :param deletes: each [network, ge, le]
     :returns: as :func:`vtysh.change_static`
-    :raises OSError: as :func:`vtysh.change_static`
     """
     vtysh.check_prefix_list(name)
     copies = functools.cache(lambda: _copies(name))
     removable = functools.cache(lambda: _removable(copies()))
-    removals = {}
+    removals: dict[_Line, str] = {}
 
-    def line(network, ge, le, *sequence):
+    def line(network: str, ge: int, le: int, *sequence: int) -> str:
         text = lines.prefix_list_entry(name, network, ge, le, *sequence)
         if not sequence:
             entry = network, ge, le
@@ -133,19 +128,16 @@ def change(name, adds, deletes):
 
 
 @privileged.frr.change
-def renew(name, addresses):
+def renew(name: str, addresses: Sequence[str]) -> list[typing.Any]:
     """Write entries again that bgpd shows and does not obey.
 
     The lines and their reason are in :mod:`frr.renewal`.  All lines are one
     call of vtysh, and no moment between two of them withdraws anything.
 
-    :param name: name of the list
-    :param addresses: list of text such as '198.51.100.10/32', addresses
-        that bgpd refuses; an address that the list does not permit in bgpd
-        either has another fault, and is left out
+    :param addresses: host prefixes that bgpd refuses; one that the list does
+        not permit in bgpd either has another fault, and is left out
     :returns: [renewed, said]: list of [network, former number, new number],
         and the messages of vtysh
-    :raises OSError: as :func:`vtysh.change_static`
     """
     vtysh.check_prefix_list(name)
     wanted = [vtysh.checked(lines.check_host, text)
@@ -158,13 +150,8 @@ def renew(name, addresses):
             if configuration else '']
 
 
-def _write(configuration):
-    """Write lines in several transactions, without vtysh if possible.
-
-    Each has the whole time limit.
-
-    :returns: messages of FRR, '' without a message
-    """
+def _write(configuration: list[str]) -> str:
+    """Write lines in transactions with the whole time limit each."""
     said = []
     while configuration:
         size = _LINES
@@ -178,30 +165,26 @@ def _write(configuration):
     return '\n'.join(filter(None, said))
 
 
-def _remove_left(name, removals):
+def _remove_left(name: str, removals: dict[_Line, str]) -> None:
     """Remove the entries that only some daemon had.
 
     vtysh gives a line to one daemon after the other, and stops at the first
     that refuses the line, such as the removal of an entry it lacks.
-
-    :param removals: dict of (network, ge, le) to configuration line
     """
     for printed, left in _left(name, removals).items():
         vtysh.configure([removals[line] for line in left], (),
                         only=_HOLDERS[printed])
-    left = _left(name, removals).get('ZEBRA')
-    if left and vty.MGMTD in vtysh.read_daemons():
-        _remove_forgotten(name, left, removals)
+    forgotten = _left(name, removals).get('ZEBRA')
+    if forgotten and vty.MGMTD in vtysh.read_daemons():
+        _remove_forgotten(name, forgotten, removals)
 
 
-def _remove_forgotten(name, left, removals):
+def _remove_forgotten(name: str, left: dict[_Line, int],
+                      removals: dict[_Line, str]) -> None:
     """Remove the entries of zebra that a former mgmtd had.
 
     Since FRR 10 zebra obeys mgmtd alone, and mgmtd has forgotten its entries
     when it starts again.  So mgmtd gets the entries first, as zebra has them.
-
-    :param left: dict of (network, ge, le) to sequence number
-    :param removals: as for :func:`_remove_left`
     """
     for configuration in (
             [lines.prefix_list_entry(name, *line, number)
@@ -210,12 +193,9 @@ def _remove_forgotten(name, left, removals):
         vtysh.configure(configuration, (), only=vty.MGMTD)
 
 
-def _left(name, removals):
-    """The entries to remove that are there, see :func:`_remove_left`.
-
-    :returns: dict of daemon to dict of (network, ge, le) to sequence number,
-        without daemons that have none
-    """
+def _left(name: str, removals: Container[_Line]
+          ) -> dict[str, dict[_Line, int]]:
+    """Sequence numbers of the entries to remove in daemons that have some."""
     found = {printed: {line: number for line, number
                        in sorted(shape.permits(entries).items())
                        if line in removals}
@@ -223,8 +203,9 @@ def _left(name, removals):
     return {printed: left for printed, left in found.items() if left}
 
 
-def _copies(name, networks=None):
-    """The lists of a name, dict of daemon to list of Entry.
+def _copies(name: str, networks: list[str] | None = None
+            ) -> dict[str, list[output.Entry]]:
+    """The lists of a name, by daemon.
 
     :param networks: if set, only the entries with a number of these checked
         networks; all entries with mgmtd, as later versions of FRR take a
@@ -243,7 +224,7 @@ def _copies(name, networks=None):
             for printed, daemon in _HOLDERS.items()}
 
 
-def _copy(name, daemon, shown):
+def _copy(name: str, daemon: str, shown: Iterable[str]) -> list[output.Entry]:
     """The entries of one daemon.
 
     vtysh asks one daemon after the other, and stops at the first without the
@@ -257,8 +238,8 @@ def _copy(name, daemon, shown):
         raise OSError(errno.EPROTO, f'{daemon} of FRR: {error}') from error
 
 
-def _removable(copies):
-    """(network, ge, le) of entries that are not the operator's, a set."""
+def _removable(copies: dict[str, list[output.Entry]]) -> set[_Line]:
+    """The entries that are not the operator's."""
     return shape.numbered(copies) | {
         (network, *shape.hosts(network)) for network
         in originals.networks(copies, limits.current().leak)}

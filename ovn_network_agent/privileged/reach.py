@@ -9,8 +9,12 @@ for a provider network.  Provider networks come from the configuration, or from
 OVN; those of OVN have at least the prefix length :data:`iptext.SHORTEST`.
 """
 
+from collections.abc import Container
+from collections.abc import Iterator
 import dataclasses
 import typing
+
+from oslo_config import cfg
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import iptext
@@ -18,9 +22,15 @@ from ovn_network_agent import ownership
 from ovn_network_agent.conf import fip_route
 from ovn_network_agent.netlink import route_codec
 
+if typing.TYPE_CHECKING:
+    # Not loaded: a daemon of FRR has no use for them.
+    from ovn_network_agent.netlink import rules
+
 # In place of each incoming device of a VNI.
 ANY_VNI = evpn_names.vrf(evpn_names.VNIS[0])
 _BLACKHOLE = 0
+# Priority, table, iif, fwmark.
+Frame = tuple[int, int, str | None, tuple[int, int] | None]
 _FORWARD = 'port_forward'
 _LEAK = 'veth_leak'
 _TENANTS = 'tenant_network'
@@ -28,61 +38,55 @@ _TENANTS = 'tenant_network'
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reach:
-    """The limits of prefixes that the configuration sets.
+    """The limits of prefixes that the configuration sets."""
 
-    :ivar networks: frozenset of IPv4Network and IPv6Network, the provider
-        networks; empty if they are discovered in OVN
-    :ivar leaks: whether the agent makes routes for provider networks
-    :ivar forwards: whether addresses of VIPs are announced
-    :ivar tenants: whether networks of tenants are announced
-    """
+    # Provider networks; empty if they are discovered in OVN.
+    networks: frozenset[iptext.Network]
+    leaks: bool  # whether the agent makes routes for provider networks
+    forwards: bool  # whether addresses of VIPs are announced
+    tenants: bool = False  # whether networks of tenants are announced
 
-    networks: frozenset
-    leaks: bool
-    forwards: bool
-    tenants: bool = False
-
-    def address(self, prefix):
+    def address(self, prefix: str) -> bool:
         """Whether a prefix is one address of a host."""
         found = iptext.network(prefix)
         return found.prefixlen == found.max_prefixlen and unicast(found)
 
-    def host(self, prefix):
+    def host(self, prefix: str) -> bool:
         """Whether a prefix may be an address of a router."""
         return self.address(prefix) and (not self.networks or any(
             iptext.network(prefix).network_address in n
             for n in self.networks))
 
-    def network(self, prefix):
+    def network(self, prefix: str) -> bool:
         """Whether a prefix may be a provider network."""
         found = iptext.network(prefix)
         return found in self.networks if self.networks else (
             self.narrow(prefix) and unicast(found))
 
-    def part(self, prefix):
+    def part(self, prefix: str) -> bool:
         """Whether a prefix may be a provider network, or a part of one."""
         found = iptext.network(prefix)
-        return any(found.version == n.version and found.subnet_of(n)
-                   for n in self.networks) if self.networks else (
-            self.network(prefix))
+        return any(found.prefixlen >= n.prefixlen and
+                   found.network_address in n for n in self.networks
+                   ) if self.networks else self.network(prefix)
 
-    def beyond(self, prefix):
+    def beyond(self, prefix: str) -> bool:
         """Whether a route from the VRF may lead to a prefix."""
         return (self.host(prefix) or self.leaks and self.network(prefix) or
                 self.forwards and self.address(prefix) or
                 self.routed(prefix))
 
-    def routed(self, prefix):
+    def routed(self, prefix: str) -> bool:
         """Whether a prefix may be one of tenants that is announced."""
         return self.tenants and self.narrow(prefix) and unicast(
             iptext.network(prefix))
 
-    def narrow(self, prefix):
+    def narrow(self, prefix: str) -> bool:
         """Whether a prefix is not wider than :data:`iptext.SHORTEST`."""
         found = iptext.network(prefix)
         return found.prefixlen >= iptext.SHORTEST[found.version]
 
-    def tenant(self, prefix):
+    def tenant(self, prefix: str) -> bool:
         """Whether a prefix may be a network of a tenant: any of IPv4.
 
         A rule with such a prefix matches only packets from the bridge.  For
@@ -92,40 +96,26 @@ class Reach:
 
 
 class Shape(typing.NamedTuple):
-    """A kind of policy rule.
-
-    :ivar driver: name of the driver that makes such rules
-    :ivar table: 0 for a blackhole
-    :ivar iif: incoming device or None
-    :ivar mark: packet mark, which is its own mask; or None
-    :ivar src: name of the method of :class:`Reach` for the source, '' without
-        a source
-    :ivar dst: likewise for the destination
-    :ivar suppress: suppress_prefixlength or None
-    :ivar both: whether there is such a rule for IPv6, too
-    """
+    """A kind of policy rule."""
 
     driver: str
     priority: int
-    table: int
+    table: int  # 0 for a blackhole
     iif: str | None = None
-    mark: int | None = None
+    mark: int | None = None  # packet mark, which is its own mask
+    # Names of methods of Reach for the prefixes, '' without a prefix.
     src: str = ''
     dst: str = ''
-    suppress: int | None = None
-    both: bool = False
+    suppress: int | None = None  # suppress_prefixlength
+    both: bool = False  # whether there is such a rule for IPv6, too
 
     @property
-    def fwmark(self):
+    def fwmark(self) -> tuple[int, int] | None:
         """(mark, mask) or None."""
         return None if self.mark is None else (self.mark, self.mark)
 
-    def fits(self, rule, reach):
-        """Whether a rule is of this kind.
-
-        :param rule: :class:`netlink.rules.Rule`
-        :param reach: :class:`Reach`
-        """
+    def fits(self, rule: 'rules.Rule', reach: Reach) -> bool:
+        """Whether a rule is of this kind."""
         return (frame(self) == frame(rule) and
                 self.suppress == rule.suppress and
                 (not rule.ipv6 or self.both or self.mark is not None) and
@@ -133,17 +123,13 @@ class Shape(typing.NamedTuple):
                 _within(reach, self.dst, rule.dst))
 
 
-def frame(rule):
+def frame(rule: 'Shape | rules.Rule') -> Frame:
     """The part of a :class:`Shape` or rule that the configuration sets."""
     return rule.priority, rule.table, rule.iif, rule.fwmark
 
 
-def shapes(conf):
-    """The kinds of policy rules of all drivers.
-
-    :param conf: the oslo.config ConfigOpts
-    :returns: iterator of :class:`Shape`
-    """
+def shapes(conf: cfg.ConfigOpts) -> Iterator[Shape]:
+    """The kinds of policy rules of all drivers."""
     own, priority = fip_route.own_table(conf)
     if own:
         for driver in ('fip_route', 'provider_port'):
@@ -161,7 +147,7 @@ def shapes(conf):
                 both=True)
 
 
-def _of_the_pair(conf):
+def _of_the_pair(conf: cfg.ConfigOpts) -> Iterator[Shape]:
     first = conf.veth_leak.veth_leak_rule_priority
     arriving = ownership.VETH_DEFAULT
     for dst in ('network', 'address'):
@@ -180,7 +166,7 @@ def _of_the_pair(conf):
     yield Shape(_LEAK, first + 1, _BLACKHOLE, conf.bridge_dev, both=True)
 
 
-def _of_tenants(conf, first):
+def _of_tenants(conf: cfg.ConfigOpts, first: int) -> Iterator[Shape]:
     """Those of the leak for networks that are announced."""
     arriving = ownership.VETH_DEFAULT
     yield Shape(_TENANTS, first, conf.veth_leak.veth_leak_table_id,
@@ -190,24 +176,19 @@ def _of_tenants(conf, first):
                 dst='routed', suppress=0)
 
 
-def from_conf(conf, loaded):
-    """The limits of prefixes in a configuration.
-
-    :param conf: the oslo.config ConfigOpts
-    :param loaded: names of the drivers that may want resources
-    :returns: :class:`Reach`
-    """
+def from_conf(conf: cfg.ConfigOpts, loaded: Container[str]) -> Reach:
+    """The limits of prefixes with some drivers."""
     return Reach(frozenset(map(iptext.network, conf.network_cidr)),
                  _LEAK in loaded, _FORWARD in loaded, _TENANTS in loaded)
 
 
-def _within(reach, kind, prefix):
+def _within(reach: Reach, kind: str, prefix: str | None) -> bool:
     if not kind or prefix is None:
         return not kind and prefix is None
-    return getattr(reach, kind)(prefix)
+    return bool(getattr(reach, kind)(prefix))
 
 
-def unicast(network):
+def unicast(network: iptext.Network) -> bool:
     """Whether a network is one of hosts beyond a link."""
     return not (network.is_loopback or network.is_multicast or
                 network.version == 6 and network.is_link_local)

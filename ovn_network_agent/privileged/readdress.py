@@ -15,13 +15,12 @@ from ovn_network_agent.privileged import limits
 
 
 @privileged.kernel.change
-def renew(dev, address):
+def renew(dev: str, address: str) -> bool:
     """Remove an address and set it again, in one batch.
 
     With its last address a device would lose its routes and neighbours.  So
     the device has a host address meanwhile.
 
-    :param dev: name of the device
     :param address: 'address/length', IPv4, with a length below 32
     :returns: False when the device lacks the address; nothing is done then
     :raises OSError: when a change failed; the address may be missing

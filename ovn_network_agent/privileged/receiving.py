@@ -8,6 +8,7 @@ connect to it.  So the agent accepts all connections at once, closes those of
 other users, and takes the one of the right process.
 """
 
+from collections.abc import Callable
 import contextlib
 import errno
 import os
@@ -18,6 +19,7 @@ import socket
 import struct
 import threading
 import time
+import typing
 
 from ovn_network_agent import privileged
 
@@ -29,13 +31,11 @@ PATIENCE = 10.0
 _REST = 0.05
 
 
-def receive(hand_over):
+def receive(hand_over: Callable[[str], int]) -> socket.socket:
     """Receive a socket from the privileged side.
 
     :param hand_over: entry point, called with the name of the abstract Unix
         socket that waits; it sends a socket there and returns its process id
-    :returns: socket.socket
-    :raises OSError: when no socket comes
     """
     name = secrets.token_hex(16)
     with _Door(name) as door:
@@ -50,15 +50,12 @@ def receive(hand_over):
 
 
 class _Door:
-    """A waiting socket, and the thread that accepts its connections.
+    """A waiting socket, and the thread that accepts its connections."""
 
-    :param name: name of the abstract Unix socket
-    :raises OSError: when the socket cannot be made
-    """
-
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self._trusted = _trusted()
-        self._accepted = queue.SimpleQueue()
+        self._accepted: queue.SimpleQueue[tuple[int, socket.socket]] = (
+            queue.SimpleQueue())
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._socket.bind('\0' + name)
@@ -70,10 +67,10 @@ class _Door:
             target=self._accept, name='receiving', daemon=True)
         self._thread.start()
 
-    def __enter__(self):
+    def __enter__(self) -> typing.Self:
         return self
 
-    def __exit__(self, *_error):
+    def __exit__(self, *_error: object) -> None:
         # This ends the thread, which waits in accept().
         self._socket.shutdown(socket.SHUT_RDWR)
         self._thread.join()
@@ -82,12 +79,8 @@ class _Door:
             while True:
                 self._accepted.get_nowait()[1].close()
 
-    def connection(self, sender):
-        """The connection of a process.
-
-        :param sender: process id
-        :raises TimeoutError: when the process does not connect
-        """
+    def connection(self, sender: int) -> socket.socket:
+        """The connection of a process."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -101,7 +94,7 @@ class _Door:
                 return channel
             channel.close()
 
-    def _accept(self):
+    def _accept(self) -> None:
         while True:
             try:
                 channel, _address = self._socket.accept()
@@ -119,8 +112,8 @@ class _Door:
                 channel.close()
 
 
-def _trusted():
-    """The users that a privileged daemon may have, a set of numbers."""
+def _trusted() -> set[int]:
+    """The users that a privileged daemon may have."""
     found = {0, os.geteuid()}
     for context in privileged.CONTEXTS:
         user = context.conf.user

@@ -7,6 +7,10 @@ The running configuration has passwords, so only marked interfaces are passed
 on.
 """
 
+from collections.abc import Callable
+from collections.abc import Sequence
+import typing
+
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import advertisement
 from ovn_network_agent.privileged import checks
@@ -17,30 +21,28 @@ from ovn_network_agent.privileged import vtysh
 
 # The daemons that have the lines, mgmtd in versions that have mgmtd.
 _DAEMONS = (vty.MGMTD, 'zebra')
-_LINES = {'adds': advertisement.added, 'deletes': advertisement.removed}
+_LINES: dict[str, Callable[..., list[str]]] = {
+    'adds': advertisement.added, 'deletes': advertisement.removed}
 
 
 @privileged.frr.entrypoint
-def read():
+def read() -> list[list[typing.Any]]:
     """Read the advertisements with a mark of the agent.
 
-    :returns: list of [name of the interface, whether no line is missing, list
-        of prefixes, flags "managed" and "other"]
-    :raises OSError: when the configuration cannot be read
+    :returns: each [name of the interface, whether no line is missing,
+        prefixes, flags "managed" and "other"]
     """
     return [[dev, found.complete, list(found.prefixes), list(found.flags)]
             for dev, found in sorted(_read().items()) if found.marks]
 
 
 @privileged.frr.change
-def change(adds, deletes):
-    """Make interfaces advertise this node, then end that on others.
+def change(adds: checks.Items, deletes: checks.Items) -> list[typing.Any]:
+    """Make interfaces advertise this node, then end that on marked others.
 
-    :param adds: list of [name of the interface, list of prefixes, flags
-        "managed" and "other"]
-    :param deletes: list of [name of the interface]
-    :returns: as :func:`vtysh.change_static`; what has no mark is not removed
-    :raises OSError: as :func:`vtysh.change_static`
+    :param adds: each [name of the interface, prefixes, flags]
+    :param deletes: each [name of the interface]
+    :returns: as :func:`vtysh.change_static`
     """
     refused, fitting = checks.items(('adds', _wanted, adds),
                                     ('deletes', _unwanted, deletes))
@@ -56,7 +58,8 @@ def change(adds, deletes):
             if configuration else '']
 
 
-def _wanted(dev, prefixes, flags):
+def _wanted(dev: str, prefixes: Sequence[str], flags: Sequence[bool]
+            ) -> tuple[typing.Any, ...]:
     """Check an item of ``adds``; returns it."""
     advertisement.check(dev, checks.sequence(prefixes, 'prefixes'))
     limits.current().check_advertisement(dev, prefixes)
@@ -64,13 +67,13 @@ def _wanted(dev, prefixes, flags):
     return dev, prefixes, (managed, other)
 
 
-def _unwanted(dev):
+def _unwanted(dev: str) -> tuple[typing.Any, ...]:
     """Check an item of ``deletes``; returns it."""
     advertisement.check(dev)
     return (dev,)
 
 
-def _read():
-    """dict of interface to :class:`advertisement.Found`."""
+def _read() -> dict[str, advertisement.Found]:
+    """What is there, by interface."""
     return advertisement.read(running_configuration.configuration(
         _DAEMONS, ('zebra',)))

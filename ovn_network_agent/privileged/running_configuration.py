@@ -7,18 +7,17 @@ The configuration has passwords.  So it stays on the privileged side, and this
 is no entry point.
 """
 
+from collections.abc import Iterable
+
 from ovn_network_agent.frr import output
 from ovn_network_agent.privileged import vty
 from ovn_network_agent.privileged import vtysh
 
 
-def configuration(daemons, needed):
+def configuration(daemons: Iterable[str], needed: Iterable[str]) -> list[str]:
     """The lines of some daemons, without vtysh if possible.
 
-    :param daemons: names of the daemons that may have the lines
-    :param needed: names of those that have to run
-    :returns: list of str
-    :raises OSError: when the configuration cannot be read
+    :param needed: daemons that have to run
     """
     try:
         running = vty.daemons()

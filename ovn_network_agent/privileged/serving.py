@@ -18,6 +18,7 @@ A daemon that sudo or a configured command has started has the library's loop.
 # each daemon would have 1 MB of its own for it.
 import concurrent.futures.thread  # noqa: F401
 import errno
+import typing
 
 from oslo_privsep import comm
 from oslo_privsep import daemon
@@ -31,11 +32,12 @@ _NO_ENTRY_POINT = 'no_entry_point'
 class Daemon(daemon.Daemon):
     """The daemon of one context; takes the arguments of the library's."""
 
-    def __init__(self, channel, context):
+    def __init__(self, channel: comm.ServerChannel, context: typing.Any
+                 ) -> None:
         super().__init__(channel, context)
         self._keeper = heap.Keeper(heap.release)
 
-    def loop(self):
+    def loop(self) -> None:
         """Serve the calls of the agent until the channel ends."""
         self.context.set_client_mode(False)
         self._keeper.start()
@@ -48,18 +50,15 @@ class Daemon(daemon.Daemon):
             self._begin(*request)
             del request
 
-    def _begin(self, number, message):
-        """Have a thread make a call and send the answer.
-
-        :param number: number of the request
-        :param message: tuple of the kind and its arguments
-        """
+    def _begin(self, number: int, message: tuple[typing.Any, ...]) -> None:
+        """Have a thread make a call and send the answer."""
         future = self.thread_pool.submit(
             self._process_cmd, number, *self._checked(*message))
         future.add_done_callback(self._create_done_callback(number))
         future.add_done_callback(lambda _done: self._keeper.look())
 
-    def _checked(self, kind, *values):
+    def _checked(self, kind: typing.Any, *values: typing.Any
+                 ) -> tuple[typing.Any, ...]:
         """A message, with a name that does not exist for one that is refused.
 
         The library answers a call of such a name with an exception.

@@ -3,9 +3,12 @@
 
 """The start of the daemons, and the loss of the agent's privileges."""
 
+from collections.abc import Sequence
 import importlib
 import os
+import socket
 
+from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_privsep import capabilities
 from oslo_privsep import daemon
@@ -20,16 +23,14 @@ from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import log_levels
 
 LOG = logging.getLogger(__name__)
+_Contexts = Sequence[privileged.context.Context]
 
 
 class NoPrivileges(Exception):
-    """A daemon could not be started.
-
-    :param reason: text for the operator: what failed and the remedy
-    """
+    """A daemon could not be started; the text names the remedy, too."""
 
 
-def prepare():
+def prepare() -> None:
     """Do once, before the fork, what each daemon would do for itself.
 
     At its first question about capabilities, the library parses declarations
@@ -39,7 +40,9 @@ def prepare():
     capabilities.get_caps()
 
 
-def start(conf, contexts=privileged.CONTEXTS, dry_run=False, drop=True):
+def start(conf: cfg.ConfigOpts,
+          contexts: _Contexts = privileged.CONTEXTS,
+          dry_run: bool = False, drop: bool = True) -> None:
     """Start the daemons, in a process that has no threads yet.
 
     A process with the needed capabilities forks the daemons, and then gives
@@ -47,13 +50,10 @@ def start(conf, contexts=privileged.CONTEXTS, dry_run=False, drop=True):
     ``root_helper`` (:mod:`privileged.helper`) or the ``helper_command`` of a
     group starts each daemon.
 
-    :param conf: the global oslo.config ConfigOpts; privsep reads the group of
-        each daemon from it, such as [privsep_kernel]
-    :param contexts: the needed :class:`context.Context` objects
+    :param conf: the global one, from which privsep reads [privsep_kernel]
     :param dry_run: whether to refuse every change, and to leave out daemons
         that only make changes
     :param drop: False to keep the capabilities of this process (tests)
-    :raises NoPrivileges: when a daemon does not come up
     """
     # The forked daemons inherit the limits.
     limits.fix(conf)
@@ -83,7 +83,7 @@ def start(conf, contexts=privileged.CONTEXTS, dry_run=False, drop=True):
              ', '.join(context.name for context in contexts) or 'none')
 
 
-def _missing(contexts):
+def _missing(contexts: _Contexts) -> _Contexts:
     """Contexts whose daemons need capabilities that this process lacks.
 
     The user does not count: a service unit may give capabilities to any user
@@ -95,20 +95,19 @@ def _missing(contexts):
                        for number in context.conf.capabilities)]
 
 
-def _fork(contexts, drop):
+def _fork(contexts: _Contexts, drop: bool) -> None:
     """Fork all daemons, drop, then connect, because this starts threads."""
     if len(os.listdir('/proc/self/task')) > 1:
         LOG.warning('Forking the privileged daemons from a process that has '
                     'threads already')
-    sockets = []
+    sockets: list[socket.socket] = []
     for context in contexts:
-        context.fork(close=sockets)
-        sockets.append(context.socket)
+        sockets.append(context.fork(close=sockets))
     if drop:
         drop_privileges()
-    for context in contexts:
+    for context, sock in zip(contexts, sockets):
         try:
-            context.attach()
+            context.attach(sock)
         except (OSError, daemon.FailedToDropPrivileges) as error:
             raise NoPrivileges(
                 f'no privileges: the daemon of [{context.cfg_section}] ended '
@@ -118,14 +117,14 @@ def _fork(contexts, drop):
             ) from error
 
 
-def _names(contexts):
+def _names(contexts: _Contexts) -> str:
     """Names of the capabilities that contexts need."""
     return ' '.join(sorted({
         capabilities.CAPS_BYVALUE.get(number, str(number))
         for context in contexts for number in context.conf.capabilities}))
 
 
-def _run_helpers(contexts):
+def _run_helpers(contexts: _Contexts) -> None:
     """Start the daemons with root_helper or their helper_command."""
     for context in contexts:
         try:
@@ -142,13 +141,10 @@ def _run_helpers(contexts):
                 'helper_command') from error
 
 
-def drop_privileges():
+def drop_privileges() -> None:
     """Give up all capabilities of this process for good.
 
     The user stays.  Even without capabilities, uid 0 owns root's files, and
     systemd obeys it.  So the service unit has another user.
-
-    :raises OSError: when the kernel refuses
-    :raises RuntimeError: when a thread still has capabilities
     """
     capability.drop_all()

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """The open connections to the management sockets of bridges.
 
 A connection lives as long as the daemon, and its requests follow each other.
 These are no entry points.
 """
 
+from collections.abc import Callable
 import threading
+import typing
 
 from ovn_network_agent.openflow import connection
 from ovn_network_agent.openflow import wire
@@ -16,21 +17,16 @@ from ovn_network_agent.openflow import wire
 _lock = threading.Lock()
 # From the path of a socket to its connection, and to the functions that are
 # called after its end; used only under the lock.
-_connections = {}
-_ended = {}
+_connections: dict[str, connection.Switch] = {}
+_ended: dict[str, list[Callable[[], None]]] = {}
+_T = typing.TypeVar('_T')
 
 
-def call(path, function, *args):
+def call(path: str, function: Callable[..., _T], *args: typing.Any) -> _T:
     """Call a function with the open connection, or with a new connection.
 
     All calls may be repeated.  So after the end of an open connection (a
     restart of ovs-vswitchd), the call is made again.
-
-    :param path: path of the management socket
-    :param function: function of a :class:`connection.Switch` and the further
-        arguments
-    :returns: result of the function
-    :raises OSError: when the bridge cannot be reached
     """
     with _lock:
         if path in _connections:
@@ -44,7 +40,7 @@ def call(path, function, *args):
         return _try(path, function, *args)
 
 
-def _try(path, function, *args):
+def _try(path: str, function: Callable[..., _T], *args: typing.Any) -> _T:
     try:
         return function(_connections[path], *args)
     except (OSError, wire.Malformed):
@@ -52,23 +48,13 @@ def _try(path, function, *args):
         raise
 
 
-def at_end(path, function):
-    """Have a function called at the end of the open connection.
-
-    The caller is within :func:`call`.
-
-    :param function: function without arguments
-    """
+def at_end(path: str, function: Callable[[], None]) -> None:
+    """Have a function called at the end of the connection, within a call."""
     _ended.setdefault(path, []).append(function)
 
 
-def pump(path, switch):
-    """Take what a switch has sent by itself.
-
-    :param path: path of the management socket
-    :param switch: :class:`connection.Switch`
-    :returns: False after the end of the connection
-    """
+def pump(path: str, switch: connection.Switch) -> bool:
+    """Take what a switch has sent by itself; False after the end."""
     with _lock:
         if _connections.get(path) is not switch:
             return False
@@ -80,15 +66,9 @@ def pump(path, switch):
         return True
 
 
-def with_open(path, switch, function):
-    """Call a function with one connection, and with no other.
-
-    :param path: path of the management socket
-    :param switch: :class:`connection.Switch`
-    :param function: function of the connection
-    :returns: False when the connection has ended before
-    :raises OSError: when the connection breaks
-    """
+def with_open(path: str, switch: connection.Switch,
+              function: Callable[[connection.Switch], object]) -> bool:
+    """Call a function with one connection; False if that has ended before."""
     with _lock:
         if _connections.get(path) is not switch:
             return False
@@ -96,18 +76,14 @@ def with_open(path, switch, function):
         return True
 
 
-def drop(path, switch):
-    """Close a connection, unless another one has taken its place.
-
-    :param path: path of the management socket
-    :param switch: :class:`connection.Switch`
-    """
+def drop(path: str, switch: connection.Switch) -> None:
+    """Close a connection, unless another one has taken its place."""
     with _lock:
         if _connections.get(path) is switch:
             _drop(path)
 
 
-def _drop(path):
+def _drop(path: str) -> None:
     dropped = _connections.pop(path, None)
     if dropped is not None:
         dropped.close()
@@ -115,7 +91,7 @@ def _drop(path):
         function()
 
 
-def close():
+def close() -> None:
     """Close all connections."""
     with _lock:
         for path in list(_connections):

@@ -11,6 +11,11 @@ A device gets its mark in the datagram that makes it.  So no device without
 mark is left when the agent is killed.
 """
 
+from collections.abc import Callable
+from collections.abc import Container
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import errno
 import typing
 
@@ -18,6 +23,7 @@ from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links as plain
 from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.netlink import wire
@@ -26,36 +32,37 @@ from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import links
 
+_Links = dict[str, plain.Link]
+_Details = dict[str, vni_links.Details]
+_Request = tuple[int, bytes]  # flags, body
+
 _CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
 
 
 @privileged.kernel.change
-def set_devices(items, rested=False):
+def set_devices(items: checks.Items, rested: bool = False
+                ) -> list[channel.Failure]:
     """Make the devices of VNIs, or repair them.
 
-    :param items: list of [vni, table, mac, local, port, mtu, underlay], see
-        :class:`resources.VniDevices`
+    EAGAIN is for devices that are right but for the bridge, which is down: to
+    be called again after a moment.
+
+    :param items: each the fields of :class:`resources.VniDevices`
     :param rested: whether bridges that are down were so for long enough
-    :returns: list of (index, errno, text); EAGAIN for devices that are right
-        but for the bridge, which is down: to be called again after a moment
     """
     with channel.kernel() as kernel:
-        seen = vni_links.read(kernel)
+        found, details = vni_links.read(kernel)
         device = limits.current().evpn.device
         source = addresses.read_first(device) if device else ''
         return links.each(
-            items, lambda *item: _set_devices(kernel, *seen, source, rested,
-                                              *item))
+            items, lambda *item: _set_devices(kernel, found, details, source,
+                                              rested, *item))
 
 
 @privileged.kernel.change
-def delete_devices(vnis):
-    """Delete the agent's devices of VNIs; other devices stay.
-
-    :param vnis: list of numbers
-    :returns: list of (index, errno, text)
-    """
-    def delete(vni):
+def delete_devices(vnis: Sequence[int]) -> list[channel.Failure]:
+    """Delete the agent's devices of VNIs; other devices stay."""
+    def delete(vni: int) -> None:
         checks.integer(vni, 'VNI')
         vrf = found.get(evpn_names.vrf(vni))
         if vrf is not None and _is_ours(vrf, 'vrf'):
@@ -70,13 +77,9 @@ def delete_devices(vnis):
 
 
 @privileged.kernel.change
-def lower_bridges(vnis):
-    """Set the agent's bridges of VNIs down; other devices stay.
-
-    :param vnis: list of numbers
-    :returns: list of (index, errno, text)
-    """
-    def lower(vni):
+def lower_bridges(vnis: Sequence[int]) -> list[channel.Failure]:
+    """Set the agent's bridges of VNIs down; other devices stay."""
+    def lower(vni: int) -> None:
         name = evpn_names.bridge(checks.integer(vni, 'VNI'))
         if name in found and _is_ours(found[name], 'bridge'):
             _send(kernel, [(0, vni_links.encode_flags(name, False))])
@@ -87,26 +90,18 @@ def lower_bridges(vnis):
 
 
 @privileged.kernel.change
-def set_ports(items):
-    """Make the veth pairs between VRFs and provider bridges, or repair them.
-
-    :param items: list of [name, vni, mac, bridge], see
-        :class:`resources.VniPort`
-    :returns: list of (index, errno, text)
-    """
+def set_ports(items: checks.Items) -> list[channel.Failure]:
+    """Make veth pairs :class:`resources.VniPort`, or repair them."""
     with channel.kernel() as kernel:
-        seen = vni_links.read(kernel)
-        return links.each(items, lambda *item: _set_port(kernel, *seen, *item))
+        found, details = vni_links.read(kernel)
+        return links.each(
+            items, lambda *item: _set_port(kernel, found, details, *item))
 
 
 @privileged.kernel.change
-def delete_ports(names):
-    """Delete the agent's veth pairs; other devices stay.
-
-    :param names: list of names of ends in VRFs
-    :returns: list of (index, errno, text)
-    """
-    def delete(name):
+def delete_ports(names: Sequence[str]) -> list[channel.Failure]:
+    """Delete the agent's veth pairs, by the ends in VRFs."""
+    def delete(name: str) -> None:
         if not evpn_names.is_vrf_end(checks.device(name)):
             raise checks.invalid(f'veth pair {name!r} is not ours')
         found = plain.named(kernel, [name]).get(name)
@@ -120,24 +115,20 @@ def delete_ports(names):
 # -- the devices of a VNI -----------------------------------------------------
 
 class _Wanted(typing.NamedTuple):
-    """The properties of devices that have changed or may change.
-
-    :ivar mac: of the bridge
-    :ivar mtu: of the VXLAN device
-    """
+    """The properties of devices that have changed or may change."""
 
     table: int
-    mac: str
-    mtu: int
+    mac: str  # of the bridge
+    mtu: int  # of the VXLAN device
     tunnel: vni_links.Tunnel
 
 
-def _set_devices(kernel, found, details, source, rested, vni, table, mac,
-                 local, port, mtu, underlay):
-    """Make the devices of a VNI, or repair them.
+def _set_devices(kernel: connection.Connection, found: _Links,
+                 details: _Details, source: str, rested: bool, vni: int,
+                 table: int, mac: str, local: str, port: int, mtu: int,
+                 underlay: str) -> None:
+    """Make the devices of a VNI, or repair them; keeps ``found`` as they are.
 
-    :param found: all devices, which are kept as they are after this; likewise
-        details
     :param source: the address of [evpn] local_device, '' without one
     """
     limits.current().evpn.check_devices(vni, table, local, port, mtu, underlay,
@@ -169,13 +160,13 @@ def _set_devices(kernel, found, details, source, rested, vni, table, mac,
                       'moment, so that FRR makes its neighbours anew')
 
 
-def _names(vni):
+def _names(vni: int) -> tuple[tuple[str, str], ...]:
     """The names and kinds of the devices, in the order of creation."""
     return ((evpn_names.vrf(vni), 'vrf'), (evpn_names.bridge(vni), 'bridge'),
             (evpn_names.vxlan(vni), 'vxlan'))
 
 
-def _check_table(found, vni, table):
+def _check_table(found: _Links, vni: int, table: int) -> None:
     """Check that no other VRF has a table."""
     for name, link in found.items():
         if link.vrf_table == table and name != evpn_names.vrf(vni):
@@ -184,7 +175,7 @@ def _check_table(found, vni, table):
                 f'give that VRF another table, or set [evpn] table_base')
 
 
-def _index(found, underlay):
+def _index(found: _Links, underlay: str) -> int:
     """ifindex of the VRF of the tunnels, 0 for the default VRF."""
     if not underlay:
         return 0
@@ -194,7 +185,8 @@ def _index(found, underlay):
     return found[underlay].index
 
 
-def _delete_wrong(kernel, found, details, vni, wanted):
+def _delete_wrong(kernel: connection.Connection, found: _Links,
+                  details: _Details, vni: int, wanted: _Wanted) -> None:
     """Delete the devices whose difference the kernel cannot change."""
     vrf, vxlan = evpn_names.vrf(vni), evpn_names.vxlan(vni)
     if vxlan in found and details[vxlan].tunnel != wanted.tunnel:
@@ -204,7 +196,8 @@ def _delete_wrong(kernel, found, details, vni, wanted):
         _delete(kernel, found.pop(vrf))
 
 
-def _lower_ends(kernel, found, vrf):
+def _lower_ends(kernel: connection.Connection, found: _Links, vrf: plain.Link
+                ) -> None:
     """Set the agent's veth ends down that are in a VRF.
 
     Outside of the VRF, the gateways of tenants would be addresses of the node.
@@ -216,21 +209,23 @@ def _lower_ends(kernel, found, vrf):
         evpn_names.is_vrf_end(name) and _is_ours(link, 'veth')])
 
 
-def _creations(vni, wanted, missing):
+def _creations(vni: int, wanted: _Wanted, missing: Container[str]
+               ) -> list[_Request]:
     """The requests that make devices, with their marks."""
-    bodies = zip(_names(vni), (
-        lambda name: vni_links.encode_vrf(name, wanted.table),
-        lambda name: vni_links.encode_bridge(name, wanted.mac),
-        lambda name: vni_links.encode_vxlan(name, wanted.tunnel, wanted.mtu)))
-    return [request for (name, _kind), encode in bodies if name in missing
-            for request in ((_CREATE, encode(name)), _mark(name))]
+    vrf, bridge, vxlan = (name for name, _kind in _names(vni))
+    bodies = {vrf: vni_links.encode_vrf(vrf, wanted.table),
+              bridge: vni_links.encode_bridge(bridge, wanted.mac),
+              vxlan: vni_links.encode_vxlan(vxlan, wanted.tunnel, wanted.mtu)}
+    return [request for name, body in bodies.items() if name in missing
+            for request in ((_CREATE, body), _mark(name))]
 
 
-def _mark(name):
+def _mark(name: str) -> _Request:
     return 0, vni_links.encode_alias(name, ownership.LINK_ALIAS)
 
 
-def _repairs(found, details, vni, wanted):
+def _repairs(found: _Links, details: _Details, vni: int, wanted: _Wanted
+             ) -> Iterator[_Request]:
     """The requests that make devices right, which are all there."""
     vrf, bridge, vxlan = (name for name, _kind in _names(vni))
     for name in vrf, bridge, vxlan:
@@ -261,13 +256,15 @@ def _repairs(found, details, vni, wanted):
     yield from _unless(found[vxlan].up, vni_links.encode_flags, vxlan, True)
 
 
-def _unless(right, encode, *args):
+def _unless(right: bool, encode: Callable[..., bytes], *args: typing.Any
+            ) -> list[_Request]:
     return [] if right else [(0, encode(*args))]
 
 
 # -- veth pairs ---------------------------------------------------------------
 
-def _set_port(kernel, found, details, name, vni, mac, bridge):
+def _set_port(kernel: connection.Connection, found: _Links, details: _Details,
+              name: str, vni: int, mac: str, bridge: str) -> None:
     limits.current().evpn.check_port(name, vni, bridge)
     checks.mac(mac)
     vrf, peer = evpn_names.vrf(vni), evpn_names.bridge_end(name)
@@ -278,20 +275,21 @@ def _set_port(kernel, found, details, name, vni, mac, bridge):
     if not plain.peers(found, name, peer):
         _make_pair(kernel, found, name, mac, bridge)
         vni_links.read_again(kernel, (name, peer), found, details)
-    end = found[name]
+    inside = found[name]
     # The VRF comes before the device is up: the kernel takes a device down
     # and up to enslave it, and its routes and neighbours would be lost.
     _send(kernel, [
         *_unless(details[name].grouped, vni_links.encode_group, name),
         *_unless(details[name].silent, vni_links.encode_silent, name),
-        *_unless(end.mac == mac, vni_links.encode_mac, name, mac),
-        *_unless(end.master == found[vrf].index, vni_links.encode_master,
+        *_unless(inside.mac == mac, vni_links.encode_mac, name, mac),
+        *_unless(inside.master == found[vrf].index, vni_links.encode_master,
                  name, found[vrf].index),
-        *_unless(end.up, vni_links.encode_flags, name, True),
+        *_unless(inside.up, vni_links.encode_flags, name, True),
         *_unless(found[peer].up, vni_links.encode_flags, peer, True)])
 
 
-def _make_pair(kernel, found, name, mac, bridge):
+def _make_pair(kernel: connection.Connection, found: _Links, name: str,
+               mac: str, bridge: str) -> None:
     """Make a pair, in place of the rest of one.
 
     Open vSwitch gives the bridge the least MTU of its ports, so the pair has
@@ -310,26 +308,23 @@ def _make_pair(kernel, found, name, mac, bridge):
 
 # -- both ---------------------------------------------------------------------
 
-def _is_ours(link, kind):
+def _is_ours(link: plain.Link, kind: str) -> bool:
     return link.kind == kind and link.alias == ownership.LINK_ALIAS
 
 
-def _check_ours(found, name, kind):
+def _check_ours(found: _Links, name: str, kind: str) -> None:
     if name in found and not _is_ours(found[name], kind):
         raise checks.foreign(name)
 
 
-def _delete(kernel, link):
+def _delete(kernel: connection.Connection, link: plain.Link) -> None:
     links.request(kernel, 0, plain.encode_delete(link.index),
                   plain.RTM_DELLINK)
 
 
-def _send(kernel, requests, vni=0):
-    """Send requests about devices.
-
-    :param requests: list of (flags, body)
-    :raises OSError: for the first that the kernel refuses
-    """
+def _send(kernel: connection.Connection, requests: Iterable[_Request],
+          vni: int = 0) -> None:
+    """Send requests about devices."""
     for _index, number, text in kernel.batch([
             (plain.RTM_NEWLINK, flags, body) for flags, body in requests]):
         if number == errno.EADDRINUSE:

@@ -21,27 +21,15 @@ _PATIENCE = 1.0
 
 
 @privileged.frr.entrypoint
-def subscribe(name):
-    """Hand out a socket that gets a notice when VNIs have changed.
-
-    :param name: name of the agent's abstract Unix socket, 32 hex digits
-    :returns: as :func:`list_monitor.subscribe`
-    :raises OSError: as :func:`list_monitor.subscribe`
-    """
+def subscribe(name: str) -> int:
+    """Hand out a socket that gets a notice when VNIs have changed."""
     giving.check(name)
     limits.current().check_frr_vnis()
     return list_monitor.report(name, list_monitor.Looks('', read_digests))
 
 
-def read_digests(_name, whole):
-    """Read digests of the VNIs, without a process.
-
-    This is no entry point.
-
-    :param whole: whether bgpd is asked, too
-    :returns: as :func:`list_monitor.read_digests`
-    :raises OSError: as :func:`list_monitor.read_digests`
-    """
+def read_digests(_name: str, whole: bool) -> list_monitor.Digests:
+    """Digests of the VNIs in zebra and, if whole, bgpd, without a process."""
     questions = {'zebra': ['show vrf vni']}
     if whole:
         questions['bgpd'] = ['enable', 'show running-config']

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Commands to the sockets of FRR's daemons, without vtysh.
 
 vtysh takes 25 ms to build a tree of all commands before it sends the first,
@@ -11,11 +10,16 @@ directly to the daemons, see :mod:`frr.session`.
 The callers fall back to vtysh after any failure before the first change.
 vtysh knows more ways to the daemons, and has better error messages.
 
-These are no entry points: the callers pass checked lines.
+These are no entry points: the callers pass checked lines.  Each raises
+:class:`Unavailable` when vtysh has to be used.
 """
 
+from collections.abc import Collection
+from collections.abc import Container
+from collections.abc import Iterable
 import contextlib
 import time
+import typing
 
 from ovn_network_agent.conf import frr as options
 from ovn_network_agent.conf import registered
@@ -49,13 +53,8 @@ class Unavailable(Exception):
     """The socket cannot be used; nothing has been changed."""
 
 
-def daemons(answering=False):
-    """Names of the daemons that accept connections, a set.
-
-    :param answering: whether each daemon has to answer, too
-    :raises Unavailable: when there is no daemon, or vtysh has to be used
-    :raises OSError: when a daemon has to answer and does not in time
-    """
+def daemons(answering: bool = False) -> set[str]:
+    """Names of the daemons that accept connections, or that answer."""
     if answering:
         return _answering(_deadline())
     found = set()
@@ -69,12 +68,9 @@ def daemons(answering=False):
     return found
 
 
-def configure(lines):
+def configure(lines: list[str]) -> str:
     """Send configuration lines of static routes, in one transaction.
 
-    :param lines: list of str
-    :returns: messages of FRR, '' without a message
-    :raises Unavailable: when nothing has been changed
     :raises OSError: when a daemon does not answer in time or ends meanwhile;
         the change may have been made
     """
@@ -105,17 +101,11 @@ def configure(lines):
     return '\n'.join(filter(None, said))
 
 
-def configure_each(lines, names):
-    """Send the same configuration lines to daemons that work side by side.
+def configure_each(lines: list[str], names: Iterable[str]) -> str:
+    """Send at most 200 configuration lines to daemons that work side by side.
 
     Each daemon makes one transaction.  Versions with mgmtd divide the lines
     among their daemons by rules that only vtysh knows.
-
-    :param lines: list of str, at most 200: see :data:`_WRITERS`
-    :param names: names of the daemons
-    :returns: as :func:`configure`
-    :raises Unavailable: when nothing has been changed
-    :raises OSError: as :func:`configure`
     """
     deadline = _deadline()
     running = _answering(deadline)
@@ -135,15 +125,10 @@ def configure_each(lines, names):
                          in opened.receive(len(commands)) if text)
 
 
-def static_configuration(running):
+def static_configuration(running: Container[str]) -> list[str]:
     """The configuration of the daemon that has the static routes.
 
     vtysh asks each daemon for this text, too, and joins the texts.
-
-    :param running: names of the running daemons
-    :returns: lines of the configuration, with the version of FRR
-    :raises Unavailable: when vtysh has to be used
-    :raises OSError: as :func:`ask`
     """
     name = next((name for name, *_how in _WRITERS if name in running), None)
     if name is None:
@@ -151,30 +136,16 @@ def static_configuration(running):
     return configuration(name)
 
 
-def configuration(name):
-    """The configuration of a daemon.
-
-    :param name: name of the daemon
-    :returns: lines, with the version of FRR
-    :raises Unavailable: when vtysh has to be used
-    :raises OSError: as :func:`ask`
-    """
+def configuration(name: str) -> list[str]:
+    """The configuration of a daemon, with the version of FRR."""
     lines = enabled(name, 'show running-config').split('\n')
     if not any(map(output.is_version, lines)):
         raise Unavailable(f'{name}: {lines[0]}')
     return lines
 
 
-def ask(questions):
-    """Run commands that change nothing, one session for each daemon.
-
-    :param questions: dict of name of a daemon to a list of commands, which
-        need no enabled mode
-    :returns: the answers, text
-    :raises Unavailable: when vtysh has to be used
-    :raises OSError: when a daemon does not accept connections, does not
-        answer in time, or ends meanwhile
-    """
+def ask(questions: dict[str, list[str]]) -> str:
+    """Run commands that need no enabled mode, one session for each daemon."""
     missing = questions.keys() - set(_sockets())
     if missing:
         raise Unavailable(f'{", ".join(sorted(missing))} without a socket')
@@ -188,14 +159,10 @@ def ask(questions):
     return '\n'.join(said)
 
 
-def texts(questions):
-    """As :func:`ask`, the answers of commands that have all succeeded.
+def texts(questions: dict[str, list[str]]) -> list[str]:
+    """As :func:`ask`; empty when a command has failed.
 
-    :param questions: as for :func:`ask`
-    :returns: list of str; empty when a command has failed, for example in a
-        version of FRR that does not have the command
-    :raises Unavailable: when vtysh has to be used
-    :raises OSError: as :func:`ask`
+    Such as in a version of FRR that does not have the command.
     """
     missing = questions.keys() - set(_sockets())
     if missing:
@@ -209,15 +176,8 @@ def texts(questions):
     return [text for _status, text in said] if succeeded else []
 
 
-def enabled(name, command):
-    """Run a command of the enabled mode.
-
-    :param name: name of the daemon
-    :param command: text
-    :returns: the answer, text
-    :raises Unavailable: when nothing has been done
-    :raises OSError: as :func:`ask`
-    """
+def enabled(name: str, command: str) -> str:
+    """Run a command of the enabled mode of a daemon; returns the answer."""
     if name not in _sockets():
         raise Unavailable(f'{name} has no socket')
     with contextlib.closing(_session(name, _deadline())) as opened:
@@ -225,14 +185,14 @@ def enabled(name, command):
         return opened.ask(command)[1]
 
 
-def _begin(opened, command):
+def _begin(opened: session.Session, command: str) -> None:
     """Run a command that begins a transaction."""
     status, said = opened.ask(command)
     if status != session.SUCCESS:
         raise Unavailable(f'{command}: {said}')
 
 
-def _answering(deadline):
+def _answering(deadline: float) -> set[str]:
     """Names of the daemons, which all have to answer.
 
     While one daemon hangs, a change that another one accepts would not reach
@@ -250,7 +210,7 @@ def _answering(deadline):
     return found
 
 
-def _sockets():
+def _sockets() -> Collection[str]:
     conf = _conf()
     if conf.vtysh_wrapper:
         # FRR is in a container; these sockets may be of another FRR.
@@ -261,15 +221,15 @@ def _sockets():
         raise Unavailable(str(error)) from error
 
 
-def _session(name, deadline):
+def _session(name: str, deadline: float) -> session.Session:
     conf = _conf()
     return session.Session(conf.frr_run_dir, name, conf.vtysh_timeout,
                            deadline)
 
 
-def _deadline():
-    return time.monotonic() + _conf().vtysh_timeout
+def _deadline() -> float:
+    return time.monotonic() + float(_conf().vtysh_timeout)
 
 
-def _conf():
+def _conf() -> typing.Any:
     return registered.group(options)

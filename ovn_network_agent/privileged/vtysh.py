@@ -14,9 +14,14 @@ The running configuration has passwords, so only the static routes of one VRF
 are passed on.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Container
+from collections.abc import Iterable
 import errno
 import hashlib
 import re
+import typing
 
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import frr as options
@@ -29,6 +34,7 @@ from ovn_network_agent.privileged import command
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import vty
 
+_T = typing.TypeVar('_T')
 # Seconds by which the limit inside of a wrapper is shorter.
 _GRACE = 2
 # The daemons that have the configuration, in versions with mgmtd.
@@ -44,25 +50,18 @@ PACE = pace.Pace()
 
 
 @privileged.frr.entrypoint
-def read_static(vrf):
-    """Read the configured static routes of a VRF.
-
-    :param vrf: name of a VRF, '' for the default VRF
-    :returns: list of [prefix, rest of the line]
-    :raises OSError: when the routes cannot be read in full
-    """
-    return read_static_again(vrf, '')[0]
+def read_static(vrf: str) -> list[list[str]]:
+    """Read the static routes [prefix, rest of the line] of a VRF."""
+    routes: list[list[str]] = read_static_again(vrf, '')[0]
+    return routes
 
 
 @privileged.frr.entrypoint
-def read_static_again(vrf, former):
+def read_static_again(vrf: str, former: str) -> list[typing.Any]:
     """As :func:`read_static`, unless the routes are known.
 
-    :param vrf: name of a VRF, '' for the default VRF
     :param former: digest of an earlier answer, '' for none
-    :returns: [routes, digest]: as :func:`read_static`, or None for the routes
-        of the earlier answer; digest of this answer
-    :raises OSError: as :func:`read_static`
+    :returns: [routes, or None for those of the earlier answer; digest]
     """
     check_vrf(vrf)
     running, configuration = _configuration()
@@ -75,11 +74,8 @@ def read_static_again(vrf, former):
              in output.static_routes(configuration, vrf)], digest]
 
 
-def _configuration():
-    """The configuration with static routes, without vtysh if possible.
-
-    :returns: (names of the running daemons, lines of the configuration)
-    """
+def _configuration() -> tuple[Collection[str], list[str]]:
+    """The configuration with static routes, without vtysh if possible."""
     try:
         running = vty.daemons(answering=True)
         if 'staticd' not in running:
@@ -98,14 +94,8 @@ _ORIGINS = ('static', 'kernel')
 
 
 @privileged.frr.entrypoint
-def read_known(vrf, origin):
-    """Read zebra's routes of an origin, selected or not.
-
-    :param vrf: name of a VRF, '' for the default VRF
-    :param origin: 'static' or 'kernel'
-    :returns: sorted list of prefixes
-    :raises OSError: when the routes cannot be read
-    """
+def read_known(vrf: str, origin: str) -> list[str]:
+    """Prefixes of zebra's routes of an origin, selected or not."""
     if origin not in _ORIGINS:
         raise OSError(errno.EINVAL, f'{origin!r} is none of {_ORIGINS}')
     name = check_vrf(vrf)
@@ -119,21 +109,18 @@ def read_known(vrf, origin):
 
 
 @privileged.frr.change
-def change_static(vrf, adds, deletes):
+def change_static(vrf: str, adds: checks.Items, deletes: checks.Items
+                  ) -> list[typing.Any]:
     """Add static routes to a VRF, then remove some.
 
     A route with the same next hop and another tag is changed, and its prefix
     is announced all the time.  FRR removes a route whatever its tag is.
 
-    :param vrf: name of a VRF, '' for the default VRF
-    :param adds: list of [prefix, next hop, tag], without a tag or with 0 for
-        none
-    :param deletes: list of [prefix, next hop]
-    :returns: [refused, said]: list of [list name ('adds', 'deletes'),
-        index, reason] of items that were not tried, and the messages of
-        vtysh, '' without a message (also without a staticd)
-    :raises OSError: when vtysh cannot be run, takes too long, or cannot
-        reach FRR; the change may have been made.  Also for a removal while
+    :param adds: each [prefix, next hop, tag], without a tag or with 0 for none
+    :param deletes: each [prefix, next hop]
+    :returns: [refused, said]: [list name ('adds', 'deletes'), index, reason]
+        of each item that was not tried, and the messages of vtysh
+    :raises OSError: the change may have been made.  Also for a removal while
         zebra does not run: staticd would forget the route, and bgpd would
         announce it until zebra is back
     """
@@ -143,12 +130,12 @@ def change_static(vrf, adds, deletes):
     enter, leave = ([f'vrf {name}'], ['exit-vrf']) if name else ([], [])
     within = limits.current()
 
-    def line(prefix, hop, tag=0):
+    def line(prefix: str, hop: str, tag: int = 0) -> str:
         text = lines.static_route(prefix, hop, tag)
         within.check_static(prefix, hop)
         return text
 
-    def removal(prefix, hop):
+    def removal(prefix: str, hop: str) -> str:
         text = lines.static_route(prefix, hop)
         within.check_static(prefix, hop, added=False)
         return text
@@ -160,33 +147,32 @@ def change_static(vrf, adds, deletes):
 
 
 @privileged.frr.entrypoint
-def read_daemons(answering=False):
-    """Names of the running daemons, a list.
+def read_daemons(answering: bool = False) -> list[str]:
+    """Names of the running daemons.
 
     :param answering: whether each daemon has to answer, too: staticd accepts
         a change while zebra hangs, and the change has no effect
-    :raises OSError: as :func:`change_static`
     """
     return sorted(_daemons(answering))
 
 
-def _daemons(answering=False):
-    """Names of the running daemons, a set, without vtysh if possible."""
+def _daemons(answering: bool = False) -> set[str]:
+    """Names of the running daemons, without vtysh if possible."""
     try:
         return vty.daemons(answering)
     except vty.Unavailable:
         return _running()
 
 
-def checked_lines(adds, deletes, line, removal=None):
-    """Make configuration lines.  This is no entry point.
+def checked_lines(adds: checks.Items, deletes: checks.Items,
+                  line: Callable[..., str],
+                  removal: Callable[..., str] | None = None
+                  ) -> tuple[list[list[typing.Any]], list[str]]:
+    """Make configuration lines.
 
-    :param adds: list of lists of arguments for ``line``
-    :param deletes: likewise
-    :param line: function that returns a line of the configuration
-    :param removal: likewise for a removal, without "no"; default ``line``
+    :param removal: as ``line``, without "no"; default ``line``
     :returns: [list name ('adds', 'deletes'), index, reason] of each item
-        that ``line`` refuses, a list; and the lines of the others, a list
+        that is refused; the lines of the others
     """
     refused = []
     configuration = []
@@ -202,7 +188,7 @@ def checked_lines(adds, deletes, line, removal=None):
     return refused, configuration
 
 
-def _write(configuration):
+def _write(configuration: list[str]) -> str:
     """Write static routes, without vtysh if possible."""
     try:
         return vty.configure(configuration)
@@ -210,15 +196,9 @@ def _write(configuration):
         return configure(configuration, _OF_STATICS)
 
 
-def configure(configuration, daemons, only=None):
-    """Pass lines to vtysh.  This is no entry point.
-
-    :param configuration: list of checked lines
-    :param daemons: names of the daemons that the lines are for
-    :param only: name of the daemon that alone gets the lines; by default all
-    :returns: messages of vtysh, '' without a message
-    :raises OSError: as :func:`change_static`
-    """
+def configure(configuration: Iterable[str], daemons: Iterable[str],
+              only: str | None = None) -> str:
+    """Pass checked lines to vtysh, for all these daemons or for one only."""
     text = '\n'.join(configuration) + '\n'
     processes = [['-d', only]] if only else _one_by_one(daemons)
     results = [_vtysh([*arguments, '-f', '/dev/stdin'], text)
@@ -234,13 +214,13 @@ def configure(configuration, daemons, only=None):
     return said
 
 
-def _running():
-    """Names of the running daemons, a set, by vtysh."""
+def _running() -> set[str]:
+    """Names of the running daemons, by vtysh."""
     return output.daemons(show('show daemons').stdout.split('\n'))
 
 
-def _one_by_one(daemons):
-    """Arguments of the processes that reach all daemons, a list of lists.
+def _one_by_one(daemons: Iterable[str]) -> list[list[str]]:
+    """Arguments of the processes that reach all daemons.
 
     Since version 9, which has mgmtd, vtysh has a child for each daemon, and
     each child reads the standard input.  Each child reads a whole file, see
@@ -254,7 +234,7 @@ def _one_by_one(daemons):
     return [[]]
 
 
-def _said(text):
+def _said(text: str) -> str:
     """Messages without those that mean nothing.
 
     vtysh reports a missing vtysh.conf, which it does not need.  Since version
@@ -264,16 +244,8 @@ def _said(text):
     return '\n'.join(row for row in rows if row and not _CHATTER.match(row))
 
 
-def ask(questions):
-    """Run commands that change nothing, without vtysh if possible.
-
-    This is no entry point.
-
-    :param questions: dict of name of a daemon to a list of commands: fixed
-        words with checked values
-    :returns: the answers, text
-    :raises OSError: as :func:`change_static`, or when a daemon has ended
-    """
+def ask(questions: dict[str, list[str]]) -> str:
+    """Run commands that change nothing, without vtysh if possible."""
     try:
         return vty.ask(questions)
     except vty.Unavailable:
@@ -282,16 +254,8 @@ def ask(questions):
                       for text in commands), daemon=only).stdout
 
 
-def enabled(daemon, command):
-    """Run a command of the enabled mode, without vtysh if possible.
-
-    This is no entry point.
-
-    :param daemon: name of the daemon
-    :param command: as for :func:`show`
-    :returns: messages of the daemon, '' without a message
-    :raises OSError: as :func:`ask`
-    """
+def enabled(daemon: str, command: str) -> str:
+    """Run a command of the enabled mode, without vtysh if possible."""
     try:
         return vty.enabled(daemon, command)
     except vty.Unavailable:
@@ -299,14 +263,8 @@ def enabled(daemon, command):
         return _said(result.stdout + '\n' + result.stderr)
 
 
-def show(*commands, daemon=None):
-    """Run commands that change nothing.  This is no entry point.
-
-    :param commands: fixed words with checked values
-    :param daemon: name of the only daemon to ask; by default vtysh asks each
-        daemon that knows the command
-    :returns: :class:`command.Result`
-    :raises OSError: as :func:`change_static`
+def show(*commands: str, daemon: str | None = None) -> command.Result:
+    """Run commands that change nothing, in each daemon or in one.
     """
     only = ['-d', daemon] if daemon else []
     arguments = [word for text in commands for word in ('-c', text)]
@@ -316,11 +274,11 @@ def show(*commands, daemon=None):
     return result
 
 
-def _options():
+def _options() -> typing.Any:
     return registered.group(options)
 
 
-def _vtysh(arguments, stdin=''):
+def _vtysh(arguments: Iterable[str], stdin: str = '') -> command.Result:
     conf = _options()
     limit = conf.vtysh_timeout
     argv = ['vtysh', *arguments]
@@ -342,47 +300,32 @@ def _vtysh(arguments, stdin=''):
     return result
 
 
-def require(running, *names):
-    """Check that some daemons run.
-
-    :param running: names of the running daemons
-    :param names: names of the needed daemons
-    :raises OSError: with the names of the missing daemons
-    """
+def require(running: Container[str], *names: str) -> None:
+    """Check that some daemons run."""
     missing = [name for name in names if name not in running]
     if missing:
         raise OSError(errno.ECONNREFUSED,
                       f'{" and ".join(missing)} of FRR not running')
 
 
-def unreadable(error, result):
+def unreadable(error: Exception, result: command.Result) -> OSError:
     """The OSError for output that could not be parsed."""
     return OSError(errno.EPROTO, f'{error} ({result.messages})')
 
 
-def check_vrf(name):
-    """Check the name of FRR's VRF, '' for the default VRF.
-
-    :returns: the name
-    :raises OSError: when it is the name of another VRF
-    """
+def check_vrf(name: str) -> str:
+    """Check the name of FRR's VRF, '' for the default VRF; returns it."""
     limits.current().check_vrf(name)
     return checked(lines.check_device, name) if name else ''
 
 
-def check_prefix_list(name):
-    """Check the name of the agent's prefix list.
-
-    :raises OSError: when it is the name of another list
-    """
+def check_prefix_list(name: str) -> None:
+    """Check the name of the agent's prefix list."""
     limits.check_prefix_list(checked(lines.check_name, name))
 
 
-def checked(check, value):
-    """The result of a check of :mod:`frr.lines`.
-
-    :raises OSError: EINVAL when the check refuses the value
-    """
+def checked(check: Callable[[str], _T], value: str) -> _T:
+    """The result of a check of :mod:`frr.lines`."""
     try:
         return check(value)
     except ValueError as error:

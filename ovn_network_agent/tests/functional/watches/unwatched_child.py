@@ -25,8 +25,7 @@ def main():
     # Without rules the root side loads no table.
     cfg.CONF.set_override('rules_file', '/rules', 'port_forward')
     cfg.CONF.set_override('vrf_name', base.VRF, 'frr')
-    privileged.netfilter.fork()
-    privileged.netfilter.attach()
+    privileged.netfilter.attach(privileged.netfilter.fork())
     backend = nftables.NftablesBackend(cfg.CONF)
     backend.attach(backends.Context({}, str, wake=lambda *_a, **_k: None))
     table = base.table(base.TARGET)

@@ -17,7 +17,7 @@ from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.forward import health_probe
 from ovn_network_agent.metrics import server
 from ovn_network_agent.ovsdb import once
-from ovn_network_agent.privileged import overlap_keeper
+from ovn_network_agent.privileged import overlap_servers
 from ovn_network_agent.tests.fuzz import peers
 from ovn_network_agent.tests.fuzz.target import Target
 
@@ -83,20 +83,20 @@ def _controller(data):
         with open(os.path.join(directory, 'ovn-controller.pid'), 'w',
                   encoding='ascii') as opened:
             opened.write('7\n')
-        controller = overlap_keeper.Controller(directory)
-        with contextlib.suppress(overlap_keeper.Failed):
-            overlap_keeper.shown(controller.version())
-        with contextlib.suppress(overlap_keeper.Failed):
+        controller = overlap_servers.Controller(directory)
+        with contextlib.suppress(overlap_servers.Failed):
+            overlap_servers.shown(controller.version())
+        with contextlib.suppress(overlap_servers.Failed):
             controller.call('debug/status')
 
 
 def _local_database(data):
     with peers.speaking(data, 'db.sock', b'}') as path:
-        database = overlap_keeper.Database('unix:' + path)
+        database = overlap_servers.Database('unix:' + path)
         for question in (database.external_ids,
                          lambda: database.tunnels(['192.0.2.1']),
                          lambda: database.status(['0' * 8])):
-            with contextlib.suppress(overlap_keeper.Failed):
+            with contextlib.suppress(overlap_servers.Failed):
                 question()
 
 
@@ -166,10 +166,10 @@ TARGETS = (
     Target('control.answer', _asked_in_json, (readers.Unread,),
            ('diagnosis.readers.agent',), share=0.3),
     Target('control.controller', _controller, (OSError,),
-           ('privileged.overlap_keeper',), json=True, share=0.3,
+           ('privileged.overlap_servers',), json=True, share=0.3,
            values=('result', 'error', 'ovn-controller 25.03.0', 'running')),
     Target('control.database', _local_database, (OSError,),
-           ('privileged.overlap_keeper',), json=True, share=0.3,
+           ('privileged.overlap_servers',), json=True, share=0.3,
            values=('rows', 'map', 'uuid', 'external_ids', 'result')),
     Target('ovsdb.once', _servers, (once.Failed,), ('ovsdb.once',),
            json=True, share=0.2,

@@ -32,6 +32,7 @@ from ovn_network_agent.ovn import egress_file
 from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_intents
 from ovn_network_agent.privileged import overlap_keeper
+from ovn_network_agent.privileged import overlap_servers
 from ovn_network_agent.runtime import former
 from ovn_network_agent.tests.fuzz.target import Target
 
@@ -136,7 +137,7 @@ def _options(data):
                   go_values.seconds, go_values.listen):
         with contextlib.suppress(ValueError):
             parse(text)
-    with contextlib.suppress(overlap_keeper.Failed):
+    with contextlib.suppress(overlap_servers.Failed):
         overlap_keeper.in_other_words(text)
     versions.numbers(text)
 
@@ -182,7 +183,8 @@ TARGETS = (
            words=(b'198.51.100.10', b'/32', b'2001:db8::', b'::ffff:',
                   b'%eth0', b'/', b'.', b':')),
     Target('options', _options, (),
-           ('conf.types', 'conf.go_values', 'diagnosis.node.versions'),
+           ('conf.types', 'conf.go_values', 'diagnosis.node.versions',
+            'privileged.overlap_keeper'),
            words=(b'tcp:', b'ssl:', b'unix:/', b'127.0.0.1', b':6641', b'[',
                   b']', b'1h', b'30s', b'ms')),
 )

@@ -4,6 +4,7 @@
 from oslotest import base
 
 from ovn_network_agent.privileged import overlap_keeper
+from ovn_network_agent.privileged import overlap_servers
 
 
 class OtherWordsTest(base.BaseTestCase):
@@ -22,5 +23,5 @@ class OtherWordsTest(base.BaseTestCase):
     def test_what_has_none(self):
         for remote in ('', 'unix:sb.sock', 'tcp:192.0.2.1', 'ptcp:6642',
                        'tcp:192.0.2.1:6642,'):
-            self.assertRaises(overlap_keeper.Failed,
+            self.assertRaises(overlap_servers.Failed,
                               overlap_keeper.in_other_words, remote)

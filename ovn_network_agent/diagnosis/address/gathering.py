@@ -31,7 +31,6 @@ from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.diagnosis.readers import nft
-from ovn_network_agent.diagnosis.readers import nft_filters
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import peerings
@@ -234,7 +233,7 @@ def _vip(found):
     about = found.subject
     found = dataclasses.replace(
         found, kernel=attempt(kernel.read, kernel_wanted(about, found.setup)),
-        filters=attempt(nft_filters.read),
+        filters=attempt(nft.read_filters),
         translation=attempt(nft.read, about.vip.version, found.setup.zone,
                             about.targets))
     if not found.announces:
@@ -257,7 +256,7 @@ def _node(conf, found):
         found,
         flows=attempt(flows.read, conf, about.wanted_of(resources.Flow)),
         journeys=attempt(packets.read, conf, known, about),
-        filters=attempt(nft_filters.read),
+        filters=attempt(nft.read_filters),
         kernel=attempt(kernel.read, kernel_wanted(about, known)))
     return announcement(found) if found.announces else found
 
@@ -275,7 +274,7 @@ def _in_vni(conf, found):
         found, setup=known,
         flows=attempt(flows.read, conf, about.wanted_of(resources.Flow)),
         journeys=attempt(packets.read, conf, known, about),
-        filters=attempt(nft_filters.read),
+        filters=attempt(nft.read_filters),
         kernel=attempt(kernel.read, kernel_wanted(about, known)),
         vni=evpn.Vni(attempt(evpn.read_devices), attempt(
             evpn.read_port, conf, about.end.name, _DATABASE)))

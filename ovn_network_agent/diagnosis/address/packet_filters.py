@@ -6,7 +6,7 @@
 
 from ovn_network_agent import iptext
 from ovn_network_agent.diagnosis.address import verdicts
-from ovn_network_agent.diagnosis.readers import nft_filters
+from ovn_network_agent.diagnosis.readers import nft
 
 _CHECK = 'packet-filters'
 # How a chain of the other family begins.
@@ -27,7 +27,7 @@ def judge(facts):
     if not naming:
         return verdicts.ok(_CHECK, _unnamed(facts.filters, address.version))
     certain = [one for one in naming if one.certain]
-    what, show = nft_filters.culprit((certain or naming)[0])
+    what, show = nft.culprit((certain or naming)[0])
     more = f', and {len(naming) - 1:d} more' if len(naming) > 1 else ''
     say = verdicts.broken if certain else verdicts.warn
     return say(_CHECK, f'{what} drops {"" if certain else "some "}packets of '

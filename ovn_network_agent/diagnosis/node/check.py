@@ -30,6 +30,8 @@ Verdict = finding.Verdict
 DENIED = ('"namei -l" with this path shows the modes, and "journalctl -k '
           '--grep denied" whether AppArmor or SELinux refuses; root of a '
           'rootless container has no privileges over files of others')
+# The most addresses that one line has.
+_NAMED = 3
 
 
 class NotChecked(Exception):
@@ -114,3 +116,10 @@ def of_messages(verdict, messages, fine):
     """
     return [of_message(verdict, message)
             for message in dict.fromkeys(messages)] or [ok(fine)]
+
+
+def named(addresses):
+    """Some addresses for people, such as '198.51.100.10 and 7 more'."""
+    some = sorted(addresses)
+    more = f' and {len(some) - _NAMED:d} more' if len(some) > _NAMED else ''
+    return ', '.join(map(str, some[:_NAMED])) + more

@@ -16,7 +16,6 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import evpn as of_address
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import mtu
-from ovn_network_agent.diagnosis.node import words
 from ovn_network_agent.diagnosis.readers import evpn
 from ovn_network_agent.drivers import segments
 from ovn_network_agent.netlink import addresses
@@ -314,7 +313,7 @@ def judge_vnis(found):
         if why:
             faults.setdefault(why, []).append(vni)
     for (why, remedy), vnis in faults.items():
-        yield check.broken(f'VNI {words.named(vnis)}: {why}', remedy)
+        yield check.broken(f'VNI {check.named(vnis)}: {why}', remedy)
     if not found.problems and not faults:
         yield check.ok(f'{len(found.wanted):d} VNIs are up and announced'
                        if found.wanted else 'no network here has a VNI')
@@ -364,7 +363,7 @@ def judge_hops(found):
             lost.setdefault(hop.vni, []).append(f'{hop.via} (no {hop.lacks})')
     for vni, hops in lost.items():
         yield check.broken(
-            f'VNI {vni:d}: packets to {words.named(hops)} are lost',
+            f'VNI {vni:d}: packets to {check.named(hops)} are lost',
             of_address.heal(evpn_names.bridge(vni)))
     if not lost:
         yield check.ok(f'{len(found):d} next hops of '

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Check of the addresses of machines on provider networks."""
+"""Checks of the addresses of machines, and of the networks of tenants."""
 
 import typing
 
@@ -9,9 +9,9 @@ from ovn_network_agent import networks
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.diagnosis.node import check
-from ovn_network_agent.diagnosis.node import words
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import segments
+from ovn_network_agent.drivers import tenant_network
 
 
 class Machines(typing.NamedTuple):
@@ -69,17 +69,62 @@ def judge_machines(found):
             'to run')
     if found.outside:
         yield check.warn(
-            f'{words.named(found.outside)}: in no subnet that OVN has of the '
+            f'{check.named(found.outside)}: in no subnet that OVN has of the '
             'network, and not announced',
             'name all provider networks in [DEFAULT] network_cidr')
     if found.claimed:
         named = [f'{address} ({who})' for address, who in found.claimed]
         yield check.warn(
-            f'{words.named(named)}: something else has the address of a '
+            f'{check.named(named)}: something else has the address of a '
             'machine here, too, and comes first',
             'give one of them another address')
     if not (found.networks or found.outside or found.claimed):
         yield check.ok(f'{found.announced:d} addresses of machines are here')
+
+
+class Tenants(typing.NamedTuple):
+    """The networks behind routers here.
+
+    :ivar announced: number of prefixes and addresses that nothing withholds
+    :ivar faults: dict of (what is wrong, remedy) to texts of networks
+    """
+
+    announced: int
+    faults: dict
+
+
+def read_tenants(sources):
+    """Take the networks of tenants from the view: :class:`Tenants`.
+
+    :raises check.NotChecked: without a driver that announces them
+    :raises ovsdb.connection.Unavailable: without a database
+    """
+    conf = sources.conf
+    if not plugins.asked(conf, plugins.TENANTS):
+        raise check.NotChecked('[DEFAULT] drivers has no tenant_network')
+    found = [each for known in sources.snapshot().tenants.values()
+             for each in known.values() if not each.withheld]
+    faults = {}
+    for each in found:
+        wrong = tenant_network.fault(each, networks.inside(
+            each.via, announcing.provider_networks(conf, each.port)))
+        if wrong:
+            faults.setdefault((wrong.text, wrong.remedy), []).append(
+                f'{each.prefix} of network {each.network} (router '
+                f'{each.called})')
+    return Tenants(len(found), faults)
+
+
+def judge_tenants(found):
+    """A network that is not announced, or may not be, is a warning.
+
+    :param found: :class:`Tenants`
+    """
+    for (text, remedy), called in found.faults.items():
+        yield check.warn(f'{check.named(called)}: {text}', remedy)
+    if not found.faults:
+        yield check.ok(f'{found.announced:d} prefixes of tenants can be '
+                       'announced from here')
 
 
 CHECKS = (
@@ -87,5 +132,10 @@ CHECKS = (
         'provider-machines', 'OVN', 'with the driver provider_port or evpn: '
         'the addresses of machines on provider networks here can be announced',
         read_machines, judge_machines,
+        ('ovs-database', 'nb-database', 'sb-database', 'chassis')),
+    check.Check(
+        'tenant-networks', 'OVN', 'with the driver tenant_network: no network '
+        'of a tenant here overlaps with another one',
+        read_tenants, judge_tenants,
         ('ovs-database', 'nb-database', 'sb-database', 'chassis')),
 )

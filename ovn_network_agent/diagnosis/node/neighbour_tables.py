@@ -10,8 +10,8 @@ import collections
 import typing
 
 from ovn_network_agent import networks
+from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.diagnosis.node import check
-from ovn_network_agent.diagnosis.node import withheld
 from ovn_network_agent.netlink import neighbour_table
 
 _NAMES = {4: 'arp_cache', 6: 'ndisc_cache'}
@@ -47,7 +47,7 @@ def read_neighbours(sources):
             'on the host')
     return Neighbours(tables, collections.Counter(
         networks.family(each.address)
-        for each in withheld.answered(sources.snapshot(), sources.conf)))
+        for each in announced.answered(sources.snapshot(), sources.conf)))
 
 
 def judge_neighbours(found):

@@ -9,7 +9,6 @@ from ovn_network_agent import iptext
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import families
-from ovn_network_agent.diagnosis.node import words
 from ovn_network_agent.diagnosis.readers import frr_filters
 from ovn_network_agent.forward import rules
 from ovn_network_agent.frr import filters
@@ -103,7 +102,7 @@ def _said(denial, of, found):
     everybody = '' in of or len(peers) == len(found.neighbours)
     what = (f'{denial.kind} {denial.name}: {denial.text}' if denial.line
             else f'{denial.kind} {denial.name} {denial.text}')
-    evidence = (f'{what}, so {words.named(addresses)} is kept back from '
+    evidence = (f'{what}, so {check.named(addresses)} is kept back from '
                 f'{"all neighbours" if everybody else ", ".join(peers)}')
     if everybody and addresses == set(found.addresses):
         return check.broken(evidence, _remedy(denial, found.version))

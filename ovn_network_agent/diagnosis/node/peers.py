@@ -8,7 +8,6 @@ import collections
 from ovn_network_agent.conf import network_peer
 from ovn_network_agent.control import client
 from ovn_network_agent.diagnosis.node import check
-from ovn_network_agent.diagnosis.node import words
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.ovsdb import lock_state
 
@@ -54,7 +53,7 @@ def judge_peers(found):
         if wrong:
             fine = False
             yield check.warn(f'peerings with {state}, which have no rows in '
-                             f'OVN: {words.named(wrong)}', _ALL)
+                             f'OVN: {check.named(wrong)}', _ALL)
     away = [f'{_called(each)}: {each["rows"]} ({each["rows_why"]})'
             for each in peerings if each['state'] == 'created' and
             each['rows'] != ledger.State.IN_PLACE.value]
@@ -62,7 +61,7 @@ def judge_peers(found):
         fine = False
         yield check.warn(
             'peerings that are created, and whose rows are not in place: '
-            f'{words.named(away)}', _OTHER if writer ==
+            f'{check.named(away)}', _OTHER if writer ==
             lock_state.State.WAITING.value else _ALL)
     if writer == lock_state.State.NOT_CONNECTED.value:
         fine = False

@@ -11,7 +11,6 @@ from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import routing
-from ovn_network_agent.diagnosis.node import words
 
 # linux/fib_rules.h and linux/rtnetlink.h: the kernel's rule for its main
 # table, the table of local addresses, and the protocol of the kernel's rules.
@@ -121,7 +120,7 @@ def judge_order(found):
             check.Verdict.BROKEN if certain else check.Verdict.WARN,
             f'the rule "{text(rule)}" of another program comes before the '
             f'rule of priority {max(found.inward, found.outward):d}, and '
-            f'decides about packets of {words.named(taken)}' + (
+            f'decides about packets of {check.named(taken)}' + (
                 f' to {", ".join(parts[:_NAMED])}' if parts else ''),
             _remedy(foreign))
     if not wrong:

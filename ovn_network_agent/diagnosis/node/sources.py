@@ -17,13 +17,14 @@ import threading
 
 from oslo_config import cfg
 
+from ovn_network_agent import iptext
+from ovn_network_agent import networks
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import validate
 from ovn_network_agent.control import client
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import replicas
 from ovn_network_agent.diagnosis.node import running
-from ovn_network_agent.diagnosis.readers import announceable
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.frr import setup
@@ -336,7 +337,7 @@ class Sources:
         with self.database('nb').rows() as nb:
             external = [row.external_ip for row in nb['NAT'].values()]
         snapshot = self.snapshot()
-        return announceable.addresses(snapshot, external, [
+        return announceable(snapshot, external, [
             each.address for each in announcing.of_machines(
                 self.conf, snapshot) if not each.network.vni], version)
 
@@ -356,3 +357,41 @@ class Sources:
         """The present view of the agent, :class:`model.Snapshot`."""
         return replicas.view(self.conf, {
             name: self.database(name) for name in ('nb', 'sb', 'ovs')})
+
+
+def announceable(snapshot, external, machines=(), version=4):
+    """The addresses of the underlay that other programs must not keep back.
+
+    Pure.
+
+    The gateway group of a router need not have its port here: a standby must
+    be able to take over.
+
+    :param snapshot: :class:`model.Snapshot`
+    :param external: iterable of text: the external addresses of all NAT rows
+    :param machines: iterable of text: the announced addresses of machines
+    :param version: 4 or 6
+    :returns: tuple of IP addresses, sorted
+    """
+    ports = [networks.parse_interface(text) for group in snapshot.groups
+             for port in group.ports if not port.vni
+             for text in port.networks]
+    ports = [port for port in ports if port and port.version == version]
+    floating = [each.address for known in snapshot.addresses.values()
+                for each in known.values()
+                if 'fip' in each.kinds and not each.port.vni]
+    known = {port.network for port in ports}
+    here = {each for each in map(_address, machines)
+            if each.version == version}
+    return tuple(sorted({port.ip for port in ports} | here | {
+        address for address in map(_address, (*external, *floating))
+        if address and any(address in network for network in known)}))
+
+
+def _address(text):
+    """An address, or None for a text of OVN that is none."""
+    try:
+        return iptext.address(text)
+    except ValueError:
+        # Another check names such a row.
+        return None

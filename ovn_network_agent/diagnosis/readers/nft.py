@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The agent's table of nftables, and the connections through it."""
+"""nftables: the agent's table and its connections, and filters of others."""
 
 import collections
 import dataclasses
 
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.nft import filters
 from ovn_network_agent.nft import listing
 
 _FAMILIES = {4: 'ip', 6: 'ip6'}
@@ -15,6 +16,7 @@ _FAMILIES = {4: 'ip', 6: 'ip6'}
 _TIMEOUT = 5
 # The agent marks a table as loaded a moment after the load.
 _READINGS = 2
+_ARGV = ('nft', '-j', '-n', 'list', 'ruleset')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -85,3 +87,34 @@ def _connections(family, zone, targets):
     except OSError as error:
         return readers.Unread(f'kernel: {readers.reason(error)}')
     return dict(collections.Counter(numbers[one[:5]] for one in found))
+
+
+def read_filters():
+    """Read what other programs drop by address.
+
+    :returns: :class:`nft.filters.Found`
+    :raises readers.Unread: when nft fails
+    """
+    # The privileged side takes long to import.
+    from ovn_network_agent.privileged import command
+    try:
+        done = command.run(list(_ARGV), _TIMEOUT)
+    except OSError as error:
+        raise readers.Unread(f'nft: {readers.reason(error)}') from error
+    if done.status:
+        raise readers.Unread(f'nft: {done.messages}')
+    try:
+        return filters.parse(done.stdout)
+    except filters.Unreadable as error:
+        raise readers.Unread(readers.reason(error)) from error
+
+
+def culprit(one):
+    """A rule in words, and the command that shows the rule.
+
+    :param one: :class:`nft.filters.Filter`
+    :returns: (text, command)
+    """
+    sets = ''.join(f', by the set {name}' for name in one.sets)
+    return (f'rule {one.handle:d} of the chain "{one.chain}"{sets}',
+            f'nft -a list chain {one.chain}')

@@ -9,12 +9,12 @@ from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.diagnosis.node import families
 from ovn_network_agent.diagnosis.node import gateways
 from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
-from ovn_network_agent.diagnosis.node import tags
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.diagnosis import test_subject
 from ovn_network_agent.tests.functional.ovn import base
@@ -232,7 +232,7 @@ class DoctorTest(DoctorTestCase):
             lambda found: found.snapshot()).machines.values()
             for each in known.values() if each.tag]
         self.assertEqual([VM], [each.address for each in tagged])
-        self.assertEqual((), self.asked(tags.read_tags).addresses)
+        self.assertEqual((), self.asked(announced.read_tags).addresses)
         # The kernel forwards their packets all the same.
         self.assertEqual(('public',), self.asked(gateways.read_ipv6).owners)
 

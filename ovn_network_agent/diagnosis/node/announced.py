@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Addresses of this node that are not announced on purpose."""
+"""Checks of what this node announces, and of what it withholds on purpose."""
 
 import collections
 import typing
@@ -12,9 +12,12 @@ from ovn_network_agent import selection
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import policies
 
 # The most reasons and names that one line has.
 _NAMED = 5
+# The most tags that one line names.
 
 
 class Withheld(typing.NamedTuple):
@@ -133,6 +136,124 @@ def judge_withheld(found):
                      'has the reason of each address')
 
 
+class Advertised(typing.NamedTuple):
+    """The routes that OVN advertises for the routers that it routes.
+
+    :ivar wanted: whether [announce] advertised_routes is on
+    :ivar there: whether SB has the table
+    :ivar routers: number of routers with dynamic-routing=true
+    :ivar routes: number of rows of the table
+    """
+
+    wanted: bool
+    there: bool = False
+    routers: int = 0
+    routes: int = 0
+
+
+def read_advertised(sources):
+    """Count what OVN advertises.
+
+    :param sources: :class:`sources.Sources`
+    :returns: :class:`Advertised`
+    :raises ovsdb.connection.Unavailable: without NB or SB
+    """
+    if not sources.conf.announce.advertised_routes:
+        return Advertised(False)
+    with sources.database('nb').rows() as nb:
+        routers = sum(map(policies.is_routed,
+                          nb.get('Logical_Router', {}).values()))
+    with sources.database('sb').rows() as sb:
+        return Advertised(True, events.ADVERTISED in sb, routers,
+                          len(sb.get(events.ADVERTISED, ())))
+
+
+def judge_advertised(found):
+    """An option without effect is a warning, as are routers without routes.
+
+    :param found: :class:`Advertised`
+    :returns: iterator of :class:`check.Said`
+    """
+    if not found.wanted:
+        yield check.ok('[announce] advertised_routes is off')
+    elif not found.there:
+        yield check.warn(
+            '[announce] advertised_routes has no effect, because OVN SB has '
+            'no table Advertised_Route',
+            'upgrade OVN to 25.03 or later, or set the option to false')
+    elif found.routers and not found.routes:
+        yield check.warn(
+            f'OVN advertises nothing for {found.routers:d} routers with '
+            'dynamic-routing=true', 'set '
+            'options:dynamic-routing-redistribute=nat, or another value, in '
+            'the rows of the routers or of their ports; if it is set, see '
+            'that ovn-northd runs')
+    else:
+        yield check.ok(f'OVN advertises {found.routes:d} routes for '
+                       f'{found.routers:d} routers')
+
+
+class Tags(typing.NamedTuple):
+    """The tags of the announced routes of this node.
+
+    :ivar addresses: tuple of (tag, number of addresses), sorted; only of the
+        families without a route map, if there are such
+    :ivar method: 'static' or 'kernel', the source that BGP redistributes
+    :ivar mapped: whether the redistribution has a route map in each family
+        that has tags
+    """
+
+    addresses: tuple
+    method: str
+    mapped: bool
+
+
+def read_tags(sources):
+    """Count the addresses of each tag.
+
+    :param sources: :class:`sources.Sources`
+    :returns: :class:`Tags`
+    :raises ovsdb.connection.Unavailable: without NB or SB
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR does
+        not answer
+    """
+    found = [(each.tag, networks.family(each.address))
+             for each in announceable(sources.snapshot(),
+                                               sources.conf)
+             if each.tag and not each.withheld and
+             getattr(each.place, 'vni', None) is None]
+    method = sources.conf.fip_route.announce_method
+    families = sorted({family for _tag, family in found})
+    without = {family for family in families
+               if method not in dict(sources.frr(family).mapped)}
+    # Where a family has no route map, its addresses are those to name.
+    counts = collections.Counter(tag for tag, family in found
+                                 if not without or family in without)
+    return Tags(tuple(sorted(counts.items())), method, not without)
+
+
+def judge_tags(found):
+    """A tag that no route map can match is a warning.
+
+    :param found: :class:`Tags`
+    :returns: iterator of :class:`check.Said`
+    """
+    if not found.addresses:
+        yield check.ok('no route has a tag')
+        return
+    text = ', '.join(f'{tag} ({number:d} addresses)'
+                     for tag, number in found.addresses[:_NAMED])
+    if found.mapped:
+        yield check.ok(f'tags of {found.method} routes: {text}')
+        return
+    match = 'tag' if found.method == 'static' else 'metric'
+    yield check.warn(
+        f'tags without effect: {text}; BGP redistributes {found.method} '
+        'routes without a route map',
+        f'give "redistribute {found.method}" a route map that has "match '
+        f'{match} {found.addresses[0][0]}", or remove the tags')
+
+
 CHECKS = (
     check.Check(
         'withheld-addresses', 'OVN', 'rows of OVN and the options of '
@@ -140,4 +261,14 @@ CHECKS = (
         'these options',
         read_withheld, judge_withheld,
         ('ovs-database', 'nb-database', 'sb-database', 'chassis')),
+    check.Check(
+        'advertised-routes', 'OVN', 'with [announce] advertised_routes: SB '
+        'has the table Advertised_Route, and routes for the routers that OVN '
+        'routes', read_advertised, judge_advertised,
+        ('nb-database', 'sb-database')),
+    check.Check(
+        'route-tags', 'BGP', 'the tags of announced routes, and a route map '
+        'for them', read_tags, judge_tags,
+        ('ovs-database', 'nb-database', 'sb-database', 'chassis',
+         'bgp-instance')),
 )

@@ -5,9 +5,14 @@
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.diagnosis.readers import flows
+from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.openflow import ofctl_text
+from ovn_network_agent.openflow import trace_text
 
 _CHECKS = {ownership.COOKIE_MAC_TWEAK: 'mac-tweak-flow',
            ownership.COOKIE_HAIRPIN: 'hairpin-flow'}
@@ -16,12 +21,8 @@ _NORMAL = 'NORMAL'
 _NAMED = 5
 
 
-def judge(facts):
-    """The findings about the flows of an address.
-
-    :param facts: :class:`facts.Facts`
-    :returns: list of :class:`finding.Finding`
-    """
+def judge(facts: facts.Facts) -> list[finding.Finding]:
+    """The findings about the flows of an address."""
     wanted = facts.subject.wanted_of(resources.Flow)
     found = [other_flows(facts)]
     for cookie, check in _CHECKS.items():
@@ -34,7 +35,8 @@ def judge(facts):
     return found
 
 
-def _flow(check, wanted, facts):
+def _flow(check: str, wanted: resources.Flow, facts: facts.Facts
+          ) -> finding.Finding:
     """The finding about one flow."""
     there = facts.flows.get(wanted, ())
     what = (f'cookie {wanted.cookie:#x} priority {wanted.priority} in_port '
@@ -55,7 +57,8 @@ def _flow(check, wanted, facts):
     return verdicts.ok(check, f'{what}: {ours[0].packets} packets')
 
 
-def _in_its_place(check, wanted, what, other, facts):
+def _in_its_place(check: str, wanted: resources.Flow, what: str,
+                  other: flows.Found, facts: facts.Facts) -> finding.Finding:
     """The finding about a flow of another program with the same match."""
     text = (f'{wanted.bridge}: a flow with cookie {other.cookie:#x} is in the '
             f'place of {what}')
@@ -71,27 +74,24 @@ def _in_its_place(check, wanted, what, other, facts):
         'longer write it')
 
 
-def _same(flow, wanted):
+def _same(flow: object, wanted: resources.Flow) -> bool:
     """Whether a flow has the actions of the wanted flow."""
     return (getattr(flow, 'set_src', None), getattr(flow, 'set_dst', None),
             getattr(flow, 'output', None)) == (
                 wanted.set_src, wanted.set_dst, wanted.output)
 
 
-def other_flows(facts):
-    """The finding about the flows of other programs.
-
-    :param facts: :class:`facts.Facts`
-    :returns: :class:`finding.Finding`
-    """
+def other_flows(facts: facts.Facts) -> finding.Finding:
+    """The finding about the flows of other programs."""
     unread = verdicts.unread(_OTHERS, facts.journeys)
     if unread:
         return unread
     lost = [each for each in facts.journeys if not each.arrives]
-    by_flow = {}
+    unknown: list[packets.Journey] = []
+    by_flow: dict[trace_text.Step, list[packets.Journey]] = {}
     for each in lost:
-        by_flow.setdefault(culprit(each), []).append(each)
-    unknown = by_flow.pop(None, [])
+        flow = culprit(each)
+        (by_flow.setdefault(flow, []) if flow else unknown).append(each)
     if by_flow:
         return _broken(by_flow)
     if unknown:
@@ -101,11 +101,10 @@ def other_flows(facts):
         'UDP of the address from its way')
 
 
-def culprit(journey):
+def culprit(journey: packets.Journey) -> trace_text.Step | None:
     """The flow of another program that decides about a lost packet.
 
-    :param journey: :class:`readers.packets.Journey` that does not arrive
-    :returns: :class:`openflow.trace_text.Step`, or None
+    :param journey: that does not arrive
     """
     if _tracked(journey):
         return None
@@ -113,7 +112,7 @@ def culprit(journey):
                 None)
 
 
-def _tracked(journey):
+def _tracked(journey: packets.Journey) -> bool:
     """Whether the bridge asks connection tracking about a packet.
 
     A simulated packet has no connection, so its fate decides nothing.
@@ -122,13 +121,8 @@ def _tracked(journey):
                for action in step.actions)
 
 
-def _is_named(facts, cookie, priority):
-    """Whether the finding names a flow, as far as the flow is known.
-
-    :param facts: :class:`facts.Facts`
-    :param cookie: its cookie
-    :param priority: its priority
-    """
+def _is_named(facts: facts.Facts, cookie: int, priority: int) -> bool:
+    """Whether the finding names a flow, as far as the flow is known."""
     if isinstance(facts.journeys, readers.Unread):
         return False
     found = [culprit(each) for each in facts.journeys if not each.arrives]
@@ -136,14 +130,15 @@ def _is_named(facts, cookie, priority):
                for step in found if step)
 
 
-def _foreign(step):
+def _foreign(step: trace_text.Step) -> bool:
     """Whether a flow is neither the agent's nor the switch's own default."""
     return (step.match is not None and
             step.cookie not in ownership.FLOW_COOKIES and
             step.actions != (_NORMAL,))
 
 
-def _broken(by_flow):
+def _broken(by_flow: dict[trace_text.Step, list[packets.Journey]]
+            ) -> finding.Finding:
     """The finding about flows of other programs, the worst first."""
     flows = sorted(by_flow, key=lambda step: -len(by_flow[step]))
     texts = []
@@ -159,7 +154,7 @@ def _broken(by_flow):
         'that wrote the flow no longer write it')
 
 
-def deletion(step):
+def deletion(step: trace_text.Step) -> str:
     """The command that removes a flow."""
     match = f',{step.match}' if step.match else ''
     return (f'ovs-ofctl --strict del-flows {step.bridge} '
@@ -167,7 +162,7 @@ def deletion(step):
             f'priority={step.priority}{match}')
 
 
-def _unclear(lost):
+def _unclear(lost: list[packets.Journey]) -> finding.Finding:
     """The finding about packets that get lost without such a flow."""
     one = lost[0]
     packets = ', '.join(each.packet.name for each in lost)

@@ -3,6 +3,7 @@
 
 """Findings in short, and which finding follows from which.  Pure."""
 
+from collections.abc import Iterable
 import dataclasses
 
 from ovn_network_agent.diagnosis import finding
@@ -112,28 +113,27 @@ CAUSES = {
 }
 
 
-def ok(check, evidence):
+def ok(check: str, evidence: str) -> finding.Finding:
     """A :class:`finding.Finding` that the layer is as it has to be."""
     return finding.Finding(check, LAYERS[check], Verdict.OK, evidence)
 
 
-def warn(check, evidence, remedy):
+def warn(check: str, evidence: str, remedy: str) -> finding.Finding:
     """A :class:`finding.Finding` of a layer that may harm."""
     return finding.Finding(check, LAYERS[check], Verdict.WARN, evidence,
                            remedy)
 
 
-def broken(check, evidence, remedy):
+def broken(check: str, evidence: str, remedy: str) -> finding.Finding:
     """A :class:`finding.Finding` of a layer that does not do its work."""
     return finding.Finding(check, LAYERS[check], Verdict.BROKEN, evidence,
                            remedy)
 
 
-def problem(check, text):
+def problem(check: str, text: str) -> finding.Finding:
     """The :class:`finding.Finding` of a problem that a driver names.
 
-    :param text: a :class:`resources.Problem`'s text: the fault, and after the
-        last semicolon the remedy
+    :param text: the fault, and after the last semicolon the remedy
     """
     fault, _semicolon, remedy = text.rpartition('; ')
     return broken(check, fault or text, remedy if fault else (
@@ -141,17 +141,15 @@ def problem(check, text):
         '"ovn-network-agent-ctl resync"'))
 
 
-def unchecked(check, evidence, remedy=''):
+def unchecked(check: str, evidence: str, remedy: str = '') -> finding.Finding:
     """A :class:`finding.Finding` of a layer that was not looked at."""
     return finding.Finding(check, LAYERS[check], Verdict.NOT_CHECKED,
                            evidence, remedy)
 
 
-def unread(check, fact):
+def unread(check: str, fact: object) -> finding.Finding | None:
     """The finding for a fact that could not be read, or None.
 
-    :param check: name of the check
-    :param fact: the fact
     :returns: :class:`finding.Finding` when the fact is
         :class:`readers.Unread`, else None
     """
@@ -160,15 +158,16 @@ def unread(check, fact):
     return None
 
 
-def settled(findings):
+def settled(findings: Iterable[finding.Finding]) -> list[finding.Finding]:
     """Call only causes broken, and not what follows from them.
 
-    :param findings: list of :class:`finding.Finding` in the order of the
-        path
+    :param findings: in the order of the path
     :returns: list of the same length; a broken finding with a broken cause
         before it becomes NOT CHECKED, which names the cause
     """
-    found, broken_, masked = [], {}, {}
+    found = []
+    broken_: dict[str, str] = {}
+    masked: dict[str, str] = {}
     for each in findings:
         cause = next((broken_.get(name) or masked.get(name)
                       for name in CAUSES.get(each.check, ())
@@ -184,7 +183,8 @@ def settled(findings):
     return found
 
 
-def first_broken(findings):
+def first_broken(findings: Iterable[finding.Finding]
+                 ) -> finding.Finding | None:
     """The first broken :class:`finding.Finding`, or None."""
     return next((each for each in findings
                  if each.verdict is Verdict.BROKEN), None)

@@ -4,16 +4,21 @@
 """Checks of what this node announces, and of what it withholds on purpose."""
 
 import collections
+from collections.abc import Iterator
 import typing
+
+from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import selection
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import policies
+from ovn_network_agent.ovsdb import columns
 
 # The most reasons and names that one line has.
 _NAMED = 5
@@ -21,27 +26,21 @@ _NAMED = 5
 
 
 class Withheld(typing.NamedTuple):
-    """The addresses of routers and machines here, and prefixes of tenants.
+    """The addresses of routers and machines here, and prefixes of tenants."""
 
-    :ivar addresses: number of addresses and prefixes
-    :ivar reasons: tuple of (number of addresses, why they are not announced),
-        the largest number first
-    :ivar unknown: tuple of (option of [announce], 'router' or 'network',
-        name that none in OVN has)
-    :ivar doubled: likewise, of names that several have
-    """
-
-    addresses: int
-    reasons: tuple
-    unknown: tuple
-    doubled: tuple = ()
+    addresses: int  # number of addresses and prefixes
+    # (number of addresses, why they are not announced), the largest number
+    # first.
+    reasons: tuple[tuple[int, str], ...]
+    # (option of [announce], 'router' or 'network', name that none in OVN has).
+    unknown: tuple[tuple[str, str, str], ...]
+    # Likewise, of names that several have.
+    doubled: tuple[tuple[str, str, str], ...] = ()
 
 
-def read_withheld(sources):
+def read_withheld(sources: sources.Sources) -> Withheld:
     """Count the addresses of this node, and those that are withheld.
 
-    :param sources: :class:`sources.Sources`
-    :returns: :class:`Withheld`
     :raises ovsdb.connection.Unavailable: without NB or SB
     """
     found = {each.address: each.withheld
@@ -61,7 +60,7 @@ def read_withheld(sources):
         tuple(each for each in named if known[each[1]][each[2]] > 1))
 
 
-def _named(options, kind):
+def _named(options: typing.Any, kind: str) -> Iterator[tuple[str, str]]:
     """(option, name) of the routers or networks that options name."""
     for option in (f'include_{kind}s', f'exclude_{kind}s'):
         yield from ((option, name) for name in options[option])
@@ -70,14 +69,9 @@ def _named(options, kind):
                 for name, _tag in selection.tags(options[option]))
 
 
-def answered(snapshot, conf):
-    """The addresses of provider networks that this node answers for.
-
-    :param snapshot: :class:`model.Snapshot`
-    :param conf: the oslo.config ConfigOpts
-    :returns: iterator of :class:`model.ServedAddress` and
-        :class:`model.PortAddress`
-    """
+def answered(snapshot: model.Snapshot, conf: cfg.ConfigOpts
+             ) -> Iterator[model.ServedAddress | model.PortAddress]:
+    """The addresses of provider networks that this node answers for."""
     for each in snapshot.every_address():
         here = (not each.claimed if isinstance(each, model.PortAddress) else
                 each.answered or each.withheld == selection.BY_OVN)
@@ -86,7 +80,9 @@ def answered(snapshot, conf):
             yield each
 
 
-def announceable(snapshot, conf):
+def announceable(snapshot: model.Snapshot, conf: cfg.ConfigOpts
+                 ) -> Iterator[model.ServedAddress | model.PortAddress |
+                               model.TenantPrefix]:
     """The same, and the prefixes of tenants that nobody else has first."""
     yield from answered(snapshot, conf)
     for known in snapshot.tenants.values():
@@ -95,7 +91,8 @@ def announceable(snapshot, conf):
                 yield each
 
 
-def _names(nb, table, key):
+def _names(nb: columns.Tables, table: str, key: str
+           ) -> collections.Counter[str]:
     """How many rows of a table have each name."""
     return collections.Counter(
         name for uuid, row in nb.get(table, {}).items()
@@ -104,12 +101,8 @@ def _names(nb, table, key):
             row.external_ids.get(key, '')))
 
 
-def judge_withheld(found):
-    """Judge unknown names, and whether anything is left to announce.
-
-    :param found: :class:`Withheld`
-    :returns: iterator of :class:`check.Said`
-    """
+def judge_withheld(found: Withheld) -> Iterator[check.Said]:
+    """Judge unknown names, and whether anything is left to announce."""
     for option, kind, name in found.unknown:
         yield check.warn(
             f'[announce] {option} has {name}, and OVN has no such {kind}',
@@ -137,25 +130,17 @@ def judge_withheld(found):
 
 
 class Advertised(typing.NamedTuple):
-    """The routes that OVN advertises for the routers that it routes.
+    """The routes that OVN advertises for the routers that it routes."""
 
-    :ivar wanted: whether [announce] advertised_routes is on
-    :ivar there: whether SB has the table
-    :ivar routers: number of routers with dynamic-routing=true
-    :ivar routes: number of rows of the table
-    """
-
-    wanted: bool
-    there: bool = False
-    routers: int = 0
-    routes: int = 0
+    wanted: bool  # whether [announce] advertised_routes is on
+    there: bool = False  # whether SB has the table
+    routers: int = 0  # number of routers with dynamic-routing=true
+    routes: int = 0  # number of rows of the table
 
 
-def read_advertised(sources):
+def read_advertised(sources: sources.Sources) -> Advertised:
     """Count what OVN advertises.
 
-    :param sources: :class:`sources.Sources`
-    :returns: :class:`Advertised`
     :raises ovsdb.connection.Unavailable: without NB or SB
     """
     if not sources.conf.announce.advertised_routes:
@@ -168,12 +153,8 @@ def read_advertised(sources):
                           len(sb.get(events.ADVERTISED, ())))
 
 
-def judge_advertised(found):
-    """An option without effect is a warning, as are routers without routes.
-
-    :param found: :class:`Advertised`
-    :returns: iterator of :class:`check.Said`
-    """
+def judge_advertised(found: Advertised) -> Iterator[check.Said]:
+    """An option without effect is a warning, as are routers without routes."""
     if not found.wanted:
         yield check.ok('[announce] advertised_routes is off')
     elif not found.there:
@@ -194,28 +175,22 @@ def judge_advertised(found):
 
 
 class Tags(typing.NamedTuple):
-    """The tags of the announced routes of this node.
+    """The tags of the announced routes of this node."""
 
-    :ivar addresses: tuple of (tag, number of addresses), sorted; only of the
-        families without a route map, if there are such
-    :ivar method: 'static' or 'kernel', the source that BGP redistributes
-    :ivar mapped: whether the redistribution has a route map in each family
-        that has tags
-    """
-
-    addresses: tuple
-    method: str
+    # (tag, number of addresses), sorted; only of the families without a route
+    # map, if there are such.
+    addresses: tuple[tuple[int, int], ...]
+    method: str  # 'static' or 'kernel', the source that BGP redistributes
+    # Whether the redistribution has a route map in each family that has tags.
     mapped: bool
 
 
-def read_tags(sources):
+def read_tags(sources: sources.Sources) -> Tags:
     """Count the addresses of each tag.
 
-    :param sources: :class:`sources.Sources`
-    :returns: :class:`Tags`
     :raises ovsdb.connection.Unavailable: without NB or SB
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR does
-        not answer
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
+        answer
     """
     found = [(each.tag, networks.family(each.address))
              for each in announceable(sources.snapshot(),
@@ -232,12 +207,8 @@ def read_tags(sources):
     return Tags(tuple(sorted(counts.items())), method, not without)
 
 
-def judge_tags(found):
-    """A tag that no route map can match is a warning.
-
-    :param found: :class:`Tags`
-    :returns: iterator of :class:`check.Said`
-    """
+def judge_tags(found: Tags) -> Iterator[check.Said]:
+    """A tag that no route map can match is a warning."""
     if not found.addresses:
         yield check.ok('no route has a tag')
         return

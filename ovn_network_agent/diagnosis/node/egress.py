@@ -3,12 +3,15 @@
 
 """The checks of egress addresses, and of the probe between their agents."""
 
+from collections.abc import Iterator
 import typing
 
 from ovn_network_agent.conf import egress_ip
 from ovn_network_agent.conf import tls
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import peers
+from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.ovn import egress_health
 from ovn_network_agent.ovs import wiring
@@ -29,16 +32,13 @@ _SILENT_THERE = (
     'drops the port')
 
 
-def read_egress(sources):
+def read_egress(sources: sources.Sources) -> agent.Answer:
     """Ask the agent for the egress addresses; see :func:`peers.ask`."""
     return peers.ask(sources, egress_ip.GROUP, 'egress')
 
 
-def judge_egress(found):
-    """Objects and places without an address, rows and parts of the node.
-
-    :param found: see :func:`read_egress`
-    """
+def judge_egress(found: agent.Answer) -> Iterator[check.Said]:
+    """Objects and places without an address, rows and parts of the node."""
     objects, writer, fine = found['egress_ips'], found['lock'], True
     wrong = [f'{one["name"]}: {why}' for one in objects
              for why in (one['why'], *one['problems']) if why]
@@ -76,18 +76,15 @@ def judge_egress(found):
 
 
 class Probes(typing.NamedTuple):
-    """What agents have answered to this node.
+    """What agents have answered to this node."""
 
-    :ivar own: :class:`egress_question.Answer` of the agent of this node
-    :ivar others: dict of chassis that can have egress addresses to Answer
-    """
-
-    own: egress_question.Answer
-    others: dict
+    own: egress_question.Answer  # of the agent of this node
+    # By chassis that can have egress addresses: Answer.
+    others: dict[str, egress_question.Answer]
 
 
-def read_probes(sources):
-    """Ask the agents once, as the writer of the rows does: :class:`Probes`.
+def read_probes(sources: sources.Sources) -> Probes:
+    """Ask the agents once, as the writer of the rows does.
 
     :raises check.NotChecked: when agents do not ask each other, or not with
         these files of TLS
@@ -112,10 +109,8 @@ def read_probes(sources):
     return Probes(found.pop(own), found)
 
 
-def judge_probes(found):
+def judge_probes(found: Probes) -> Iterator[check.Said]:
     """An agent of this node that does not answer is broken, another a warning.
-
-    :param found: :class:`Probes`
     """
     dead = [f'{chassis} ({each.why})'
             for chassis, each in sorted(found.others.items()) if each.why]

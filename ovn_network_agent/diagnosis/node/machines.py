@@ -3,34 +3,31 @@
 
 """Checks of the addresses of machines, and of the networks of tenants."""
 
+from collections.abc import Iterator
 import typing
 
 from ovn_network_agent import networks
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import segments
 from ovn_network_agent.drivers import tenant_network
 
 
 class Machines(typing.NamedTuple):
-    """The addresses of machines here that are announced, or cannot be.
-
-    :ivar announced: number of addresses
-    :ivar networks: tuple of (name, why its addresses cannot be reached)
-    :ivar outside: tuple of addresses in no subnet
-    :ivar claimed: tuple of (address, who else has it)
-    """
+    """The addresses of machines here that are announced, or cannot be."""
 
     announced: int
-    networks: tuple = ()
-    outside: tuple = ()
-    claimed: tuple = ()
+    # (name, why its addresses cannot be reached).
+    networks: tuple[tuple[str, str], ...] = ()
+    outside: tuple[str, ...] = ()  # addresses in no subnet
+    claimed: tuple[tuple[str, str], ...] = ()  # (address, who else has it)
 
 
-def read_machines(sources):
-    """Take the machines on this chassis from the view: :class:`Machines`.
+def read_machines(sources: sources.Sources) -> Machines:
+    """Take the machines on this chassis from the view.
 
     :raises check.NotChecked: without a driver that announces them
     :raises ovsdb.connection.Unavailable: without a database
@@ -56,11 +53,8 @@ def read_machines(sources):
               if each.claimed))
 
 
-def judge_machines(found):
-    """A network whose machines cannot be reached is broken.
-
-    :param found: :class:`Machines`
-    """
+def judge_machines(found: Machines) -> Iterator[check.Said]:
+    """A network whose machines cannot be reached is broken."""
     for called, why in found.networks:
         yield check.broken(
             f'network {called}: its machines here cannot be reached: {why}',
@@ -83,18 +77,15 @@ def judge_machines(found):
 
 
 class Tenants(typing.NamedTuple):
-    """The networks behind routers here.
+    """The networks behind routers here."""
 
-    :ivar announced: number of prefixes and addresses that nothing withholds
-    :ivar faults: dict of (what is wrong, remedy) to texts of networks
-    """
-
-    announced: int
-    faults: dict
+    announced: int  # number of prefixes and addresses that nothing withholds
+    # By (what is wrong, remedy): texts of networks.
+    faults: dict[tuple[str, str], list[str]]
 
 
-def read_tenants(sources):
-    """Take the networks of tenants from the view: :class:`Tenants`.
+def read_tenants(sources: sources.Sources) -> Tenants:
+    """Take the networks of tenants from the view.
 
     :raises check.NotChecked: without a driver that announces them
     :raises ovsdb.connection.Unavailable: without a database
@@ -104,7 +95,7 @@ def read_tenants(sources):
         raise check.NotChecked('[DEFAULT] drivers has no tenant_network')
     found = [each for known in sources.snapshot().tenants.values()
              for each in known.values() if not each.withheld]
-    faults = {}
+    faults: dict[tuple[str, str], list[str]] = {}
     for each in found:
         wrong = tenant_network.fault(each, networks.inside(
             each.via, announcing.provider_networks(conf, each.port)))
@@ -115,11 +106,8 @@ def read_tenants(sources):
     return Tenants(len(found), faults)
 
 
-def judge_tenants(found):
-    """A network that is not announced, or may not be, is a warning.
-
-    :param found: :class:`Tenants`
-    """
+def judge_tenants(found: Tenants) -> Iterator[check.Said]:
+    """A network that is not announced, or may not be, is a warning."""
     for (text, remedy), called in found.faults.items():
         yield check.warn(f'{check.named(called)}: {text}', remedy)
     if not found.faults:

@@ -4,10 +4,13 @@
 """Check of the routers that peer inside OVN."""
 
 import collections
+from collections.abc import Iterator
 
 from ovn_network_agent.conf import network_peer
 from ovn_network_agent.control import client
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.ovsdb import lock_state
 
@@ -20,13 +23,13 @@ _OTHER = ('see "ovn-network-agent-ctl peers" on the node of the writer, the '
           'intents, such as another peers_file, or it hangs')
 
 
-def read_peers(sources):
+def read_peers(sources: sources.Sources) -> agent.Answer:
     """Ask the agent for the peerings; see :func:`ask`."""
     return ask(sources, network_peer.GROUP, 'peers')
 
 
-def ask(sources, driver, command):
-    """Ask the agent for what a driver has: its answer, a dict.
+def ask(sources: sources.Sources, driver: str, command: str) -> agent.Answer:
+    """Ask the agent for what a driver has.
 
     :raises check.NotChecked: without the driver, and without an agent
     :raises control.client.NoAgent: when the agent does not answer
@@ -39,12 +42,10 @@ def ask(sources, driver, command):
         raise check.NotChecked(str(error)) from None
 
 
-def judge_peers(found):
+def judge_peers(found: agent.Answer) -> Iterator[check.Said]:
     """A peering without its rows, or an agent without an answer of the lock.
 
     A peering that is pending has no rows, and is no warning.
-
-    :param found: see :func:`read_peers`
     """
     peerings, writer, fine = found['peerings'], found['lock'], True
     for state in _BAD:
@@ -73,7 +74,7 @@ def judge_peers(found):
                        f'{lock_state.WRITERS[writer]}')
 
 
-def _called(peering):
+def _called(peering: agent.Answer) -> str:
     return f'{peering["name"]} of router {peering["router_name"]}'
 
 

@@ -150,7 +150,7 @@ def _behind(conf: cfg.ConfigOpts, wiring: wirings.Wiring, prefix: str
         conf.tenant_network.advertisement_method == 'host'))
 
 
-def _with_vnis(conf: cfg.ConfigOpts, nb: dict[str, columns.Rows],
+def _with_vnis(conf: cfg.ConfigOpts, nb: northbound.Tables,
                sb: columns.Tables) -> tuple[columns.Tables, columns.Tables]:
     """NB with what says which networks have a VNI, and SB."""
     if plugins.asked(conf, plugins.VNIS):

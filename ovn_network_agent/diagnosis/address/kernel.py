@@ -187,8 +187,7 @@ def rules(facts: facts.Facts) -> finding.Finding:
                            {str(each.priority) for each in wanted}, key=int)))
 
 
-def rules_lacking(facts: facts.Facts
-                  ) -> list[resources.Rule]:
+def rules_lacking(facts: facts.Facts) -> list[resources.Rule]:
     """The wanted rules that are not there."""
     there = {rule.selector for rule in facts.kernel.rules}
     return [each for each in facts.subject.wanted_of(resources.Rule,

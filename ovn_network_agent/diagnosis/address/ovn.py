@@ -361,8 +361,7 @@ def _named(owner: ownership.Owner, node: model.Node) -> str:
 
 
 def _of_the_gateway(subject: subjects.Subject, router: model.Router,
-                    routes: Sequence[model.NbDefaultRoute]
-                    ) -> finding.Finding:
+                    routes: Sequence[model.NbDefaultRoute]) -> finding.Finding:
     """The finding about a route that the agent of the gateway makes."""
     if routes:
         return verdicts.ok(

@@ -65,7 +65,7 @@ def _in_its_place(check: str, wanted: resources.Flow, what: str,
     if _is_named(facts, other.cookie, other.priority):
         return verdicts.unchecked(
             check, f'{text} (follows from: {verdicts.LAYERS["other-flows"]})')
-    match = ofctl_text.match(wanted)
+    match = ofctl_text.match(flows.flow_spec(wanted))
     return verdicts.broken(
         check, text, f'"ovs-ofctl --strict del-flows {wanted.bridge} '
         f'cookie={other.cookie:#x}/-1,table=0,priority={wanted.priority},'

@@ -45,7 +45,7 @@ def read_configuration(sources: sources.Sources) -> Problems:
     of_tls = {*tls.problems(conf)}
     problems = tuple(message for message in configuration.problems(conf)
                      if message not in of_tls)
-    warnings = ()
+    warnings: tuple[str, ...] = ()
     if not problems and sources.unloaded:
         problems = (sources.unloaded,)
     if not problems and not of_tls:
@@ -204,8 +204,8 @@ def judge_access(found: Access) -> Iterator[check.Said]:
             'this user', f'"chgrp {USER}" and "chmod 640" the file, and open '
             'the directories above it')
     if found.program:
-        yield check.broken(readable.message(USER, found.program),
-                           readable.remedy(found.program))
+        yield check.broken(readable.message(USER, list(found.program)),
+                           readable.remedy(list(found.program)))
     if not found.closed and not found.program:
         yield check.ok(f'{USER} can read all {found.files:d} files, and the '
                        'program')

@@ -101,7 +101,7 @@ def read_probes(sources: sources.Sources) -> Probes:
         targets = egress_health.targets(nb, sb)
     files = tls.between_agents(conf)
     try:
-        context = files and files.context()
+        context = files.context() if files else None
     except tls.BadFile as error:
         raise check.NotChecked(str(error)) from None
     found = egress_question.ask({**targets, own: addresses},

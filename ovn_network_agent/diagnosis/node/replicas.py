@@ -73,9 +73,11 @@ class Replica:
 
 
 def _remotes(conf: cfg.ConfigOpts, name: str) -> str:
-    return {'nb': ','.join(conf.ovn.ovn_nb_remote),
-            'sb': ','.join(conf.ovn.ovn_sb_remote),
-            'ovs': conf.ovs.ovsdb_connection}[name]
+    found: dict[str, str] = {
+        'nb': ','.join(conf.ovn.ovn_nb_remote),
+        'sb': ','.join(conf.ovn.ovn_sb_remote),
+        'ovs': conf.ovs.ovsdb_connection}
+    return found[name]
 
 
 def view(conf: cfg.ConfigOpts, replicas: dict[str, Replica]) -> model.Snapshot:

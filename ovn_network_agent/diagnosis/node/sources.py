@@ -10,7 +10,6 @@ dry run.
 
 from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Sequence
 import contextlib
 import functools
 import json
@@ -100,7 +99,7 @@ class Sources:
     :ivar unloaded: why the plugins cannot be loaded, or ''
     """
 
-    def __init__(self, conf: cfg.ConfigOpts, argv: Sequence[str],
+    def __init__(self, conf: cfg.ConfigOpts, argv: list[str],
                  socket: str = '') -> None:
         self._argv = argv
         self._socket = socket
@@ -224,7 +223,9 @@ class Sources:
         path = self._socket or self.conf.control_socket
         if not path:
             raise check.NotChecked('[DEFAULT] control_socket is empty')
-        return json.loads(client.call(path, command, ['--json'], _ANSWER))
+        answer: agent.Answer = json.loads(client.call(
+            path, command, ['--json'], _ANSWER))
+        return answer
 
     # -- the kernel -------------------------------------------------------
 
@@ -260,7 +261,8 @@ class Sources:
     @property
     def vrf(self) -> str:
         """Name of FRR's VRF, '' for the default VRF."""
-        return self.conf.frr.vrf_name
+        name: str = self.conf.frr.vrf_name
+        return name
 
     def _with_frr(self) -> None:
         self.ovn()

@@ -3,7 +3,6 @@
 
 """The configuration of the agent, loaded for a diagnosis."""
 
-from collections.abc import Sequence
 
 from oslo_config import cfg
 
@@ -12,7 +11,7 @@ from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import validate
 
 
-def load(files: Sequence[str]) -> cfg.ConfigOpts:
+def load(files: list[str]) -> cfg.ConfigOpts:
     """Load the configuration as the agent does, and check it.
 
     The modules that talk to FRR read ``cfg.CONF``, so this is the one object

@@ -24,9 +24,11 @@ from ovn_network_agent.ovsdb import once
 _OPEN = ('localnet', 'l2gateway', 'vtep')
 _CIDRS = 'neutron:cidrs'
 
+#: the rows by table and UUID
+Tables: typing.TypeAlias = dict[str, dict[columns.Uuid, columns.Row]]
 
-def read(conf: cfg.ConfigOpts, address: str, timeout: float
-         ) -> dict[str, columns.Rows]:
+
+def read(conf: cfg.ConfigOpts, address: str, timeout: float) -> Tables:
     """Select the rows of the routers that have an address.
 
     Only the NAT rows of this address are selected, and not the thousands of
@@ -47,8 +49,7 @@ def read(conf: cfg.ConfigOpts, address: str, timeout: float
         raise readers.Unread(readers.reason(error)) from error
 
 
-def read_tenants(conf: cfg.ConfigOpts, prefix: str, timeout: float
-                 ) -> dict[str, columns.Rows]:
+def read_tenants(conf: cfg.ConfigOpts, prefix: str, timeout: float) -> Tables:
     """Select the routers with a network that overlaps with a prefix.
 
     OVSDB has no question for prefixes, so all ports of routers are looked at,
@@ -103,7 +104,7 @@ def _overlaps(text: str, wanted: iptext.Network) -> bool:
 
 
 def read_networks(conf: cfg.ConfigOpts, sb: columns.Tables, timeout: float
-                  ) -> dict[str, columns.Rows]:
+                  ) -> Tables:
     """Select the networks of some ports of SB, and their router ports.
 
     :param timeout: seconds
@@ -112,9 +113,10 @@ def read_networks(conf: cfg.ConfigOpts, sb: columns.Tables, timeout: float
     try:
         with once.Session(conf.ovn.ovn_nb_remote,
                           ovsdb.SCHEMAS['nb'], timeout) as session:
-            session.by_uuid('Logical_Switch', filter(None, (
+            keys: list[columns.Uuid] = [
                 columns.entry(row, 'external_ids', 'logical-switch')
-                for row in sb['Datapath_Binding'].values())))
+                for row in sb['Datapath_Binding'].values()]
+            session.by_uuid('Logical_Switch', filter(None, keys))
             session.select(*(
                 ('Logical_Router_Port', ['name', '==', peer])
                 for row in sb['Port_Binding'].values()
@@ -170,8 +172,8 @@ def read_inside(conf: cfg.ConfigOpts, router: str, address: str, timeout: float
         raise readers.Unread(readers.reason(error)) from error
 
 
-def _inside(session: once.Session, router: str, address: iptext.Address
-            ) -> Inside:
+def _inside(session: once.Session, router: columns.Uuid,
+            address: iptext.Address) -> Inside:
     found = session.by_uuid('Logical_Router', [router])
     near = {port: network for row in found for port in session.by_uuid(
         'Logical_Router_Port', columns.referenced(row, 'ports'))

@@ -82,8 +82,7 @@ def settled(subject: 'subjects.Subject', findings: list[finding.Finding]
     The address may work through one router.  So the routers are a warning,
     until an effect on this node is seen.
 
-    :param findings: list of :class:`finding.Finding` in the order of the path
-    :returns: list of the same length
+    :param findings: in the order of the path
     """
     effects = [each for each in findings if each.check in _EFFECTS and
                each.verdict is verdicts.Verdict.BROKEN]

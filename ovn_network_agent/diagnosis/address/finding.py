@@ -38,7 +38,7 @@ _DATABASE = 5.0
 
 
 def nothing(asked: str) -> subjects.Subject:
-    """The :class:`subject.Subject` before anything is known of it."""
+    """The subject before anything is known of it."""
     return subjects.Subject(
         str(iptext.network(asked).network_address),
         asked=asked if '/' in asked else '')
@@ -50,10 +50,7 @@ def find(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
     """The kind of an address, and the objects that the address needs.
 
     :param address: IP address or prefix in canonical notation
-    :param standing: function of a VNI, 0 for none, that returns
-        :attr:`facts.Facts.standing`
-    :returns: (list of :class:`subject.Subject`, the first outside of VNIs;
-        static MAC bindings, see :attr:`facts.Facts.bindings`)
+    :returns: the subjects, the first outside of VNIs, and the bindings
     :raises readers.Unread: when a database cannot be read
     """
     wiring = switch.read(conf, _DATABASE)

@@ -184,7 +184,7 @@ def _in_ovn(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
             ) -> tuple[facts.Facts, list[facts.Facts]]:
     """The facts about an address, as far as OVN has it.
 
-    :returns: (:class:`facts.Facts` outside of VNIs, list of those in VNIs)
+    :returns: the facts outside of VNIs, and those in VNIs
     """
     in_vnis = []
     try:
@@ -317,10 +317,7 @@ def kernel_wanted(about: subjects.Subject, known: facts.Setup
 
 
 def announcement(found: facts.Facts) -> facts.Facts:
-    """Read what FRR has for an address.
-
-    :returns: with the parts of FRR
-    """
+    """The facts with what FRR has for an address."""
     about, known = found.subject, found.setup
     found = dataclasses.replace(
         found, zebra=attempt(frr.read_zebra, known.vrf, about.prefix))

@@ -48,7 +48,7 @@ def _subject(address: str, builder: snapshot.Builder, node: model.Node,
              drivers: Sequence[base.Driver],
              here: dict[str, model.PortAddress], bound: list[ports.Port]
              ) -> subjects.Subject:
-    """The :class:`subject.Subject` of one place.
+    """The subject of one place.
 
     :param bound: not empty
     """

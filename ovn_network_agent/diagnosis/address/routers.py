@@ -48,8 +48,7 @@ def make(address: str, builder: snapshot.Builder, nb: columns.Tables,
 def _of_routers(address: str, builder: snapshot.Builder, nb: columns.Tables,
                 sb: columns.Tables, drivers: Sequence[base.Driver],
                 seen: model.Snapshot, found: list[_Found]) -> subjects.Subject:
-    """The :class:`subject.Subject` of the routers with an address in one VNI.
-    """
+    """The subject of the routers with an address in one VNI."""
     if not found:
         return subjects.Subject(address, node=seen.node)
     # A router whose port is here comes first: it is asked for on this node.
@@ -143,7 +142,7 @@ def _rows_of(router: model.Router, nb: columns.Tables
 
 def _machine(address: str, router: model.Router, nb: columns.Tables,
              sb: columns.Tables) -> subjects.Machine | None:
-    """The :class:`subject.Machine` of an address of a router, or None."""
+    """The machine of a floating IP of a router."""
     own = {row.uuid for row in _rows_of(router, nb)}
     row = min((each for each in floating(address, nb) if each.uuid in own),
               default=None,

@@ -121,8 +121,7 @@ class Subject:
 
     @property
     def network(self) -> model.ProviderNetwork | None:
-        """The :class:`model.ProviderNetwork` of a machine or a VNI, or None.
-        """
+        """The provider network of a machine or a VNI."""
         return self.found.network if self.found else (
             self.binding.of if self.binding else self.provider)
 
@@ -144,7 +143,7 @@ class Subject:
 
     @property
     def segment(self) -> model.Segment | None:
-        """The :class:`model.Segment` of the address, or None."""
+        """The provider segment of the address."""
         return self.place.segment if self.place else None
 
     @property

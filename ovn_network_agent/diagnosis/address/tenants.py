@@ -40,8 +40,6 @@ def make(asked: str, builder: snapshot.Builder, nb: columns.Tables,
     """Find the network of an address or prefix, and what has to exist for it.
 
     :param asked: address or prefix in canonical notation
-    :param standing: function of a VNI, 0 for none, that returns
-        :attr:`facts.Facts.standing`
     :returns: that outside of VNIs, of kind NOBODY without a network there, and
         those in VNIs
     """

@@ -114,24 +114,24 @@ CAUSES = {
 
 
 def ok(check: str, evidence: str) -> finding.Finding:
-    """A :class:`finding.Finding` that the layer is as it has to be."""
+    """A finding that the layer is as it has to be."""
     return finding.Finding(check, LAYERS[check], Verdict.OK, evidence)
 
 
 def warn(check: str, evidence: str, remedy: str) -> finding.Finding:
-    """A :class:`finding.Finding` of a layer that may harm."""
+    """A finding of a layer that may harm."""
     return finding.Finding(check, LAYERS[check], Verdict.WARN, evidence,
                            remedy)
 
 
 def broken(check: str, evidence: str, remedy: str) -> finding.Finding:
-    """A :class:`finding.Finding` of a layer that does not do its work."""
+    """A finding of a layer that does not do its work."""
     return finding.Finding(check, LAYERS[check], Verdict.BROKEN, evidence,
                            remedy)
 
 
 def problem(check: str, text: str) -> finding.Finding:
-    """The :class:`finding.Finding` of a problem that a driver names.
+    """The finding of a problem that a driver names.
 
     :param text: the fault, and after the last semicolon the remedy
     """
@@ -142,17 +142,13 @@ def problem(check: str, text: str) -> finding.Finding:
 
 
 def unchecked(check: str, evidence: str, remedy: str = '') -> finding.Finding:
-    """A :class:`finding.Finding` of a layer that was not looked at."""
+    """A finding of a layer that was not looked at."""
     return finding.Finding(check, LAYERS[check], Verdict.NOT_CHECKED,
                            evidence, remedy)
 
 
 def unread(check: str, fact: object) -> finding.Finding | None:
-    """The finding for a fact that could not be read, or None.
-
-    :returns: :class:`finding.Finding` when the fact is
-        :class:`readers.Unread`, else None
-    """
+    """The finding for a fact that could not be read, else None."""
     if isinstance(fact, readers.Unread):
         return unchecked(check, str(fact))
     return None
@@ -162,8 +158,8 @@ def settled(findings: Iterable[finding.Finding]) -> list[finding.Finding]:
     """Call only causes broken, and not what follows from them.
 
     :param findings: in the order of the path
-    :returns: list of the same length; a broken finding with a broken cause
-        before it becomes NOT CHECKED, which names the cause
+    :returns: of the same length; a broken finding with a broken cause before
+        it becomes NOT CHECKED, which names the cause
     """
     found = []
     broken_: dict[str, str] = {}
@@ -185,6 +181,6 @@ def settled(findings: Iterable[finding.Finding]) -> list[finding.Finding]:
 
 def first_broken(findings: Iterable[finding.Finding]
                  ) -> finding.Finding | None:
-    """The first broken :class:`finding.Finding`, or None."""
+    """The first broken finding."""
     return next((each for each in findings
                  if each.verdict is Verdict.BROKEN), None)

@@ -90,7 +90,7 @@ def _out_of_vrf(facts: facts.Facts) -> finding.Finding:
 
 
 def _said(facts: facts.Facts) -> agent.Answer | None:
-    """The VIP in the agent's status, a dict, or None."""
+    """The VIP in the agent's status."""
     if isinstance(facts.agent, readers.Unread):
         return None
     return next((each for each in facts.agent.get('vips', ())

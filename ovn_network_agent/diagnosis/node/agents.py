@@ -150,7 +150,7 @@ def judge_drain(found: Status) -> Iterator[check.Said]:
 
 
 def read_privileges(sources: sources.Sources) -> str:
-    """The reason why the privileged daemons do not start, text, or ''."""
+    """The reason why the privileged daemons do not start, or ''."""
     return sources.refused
 
 

@@ -49,7 +49,7 @@ def read_drops(sources: sources.Sources) -> tuple[Drops, ...]:
             drops = flows.read_drops(sources.conf, bridge)
         except readers.Unread as error:
             raise check.NotChecked(str(error)) from error
-        found.append(Drops(sources.announceable(), bridge, frozenset(
+        found.append(Drops(sources.announceable(4), bridge, frozenset(
             segment.patch_port for segment in segments
             if segment.bridge == bridge), drops))
     return tuple(found)
@@ -161,7 +161,7 @@ def read_filters(sources: sources.Sources) -> Filters:
         found = nft.read_filters()
     except readers.Unread as error:
         raise check.NotChecked(str(error)) from error
-    return Filters(sources.announceable(), found)
+    return Filters(sources.announceable(4), found)
 
 
 def judge_filters(has: Filters) -> Iterator[check.Said]:

@@ -34,7 +34,7 @@ def read_duplicates(sources: sources.Sources) -> Duplicates:
 
     :raises ovsdb.connection.Unavailable: without NB or SB
     """
-    addresses = frozenset(sources.announceable())
+    addresses = frozenset(sources.announceable(4))
     in_vnis = {port.lrp for group in sources.snapshot().groups
                for port in group.ports if port.vni}
     owners: dict[iptext.Address, dict[object, str]] = {}

@@ -53,7 +53,7 @@ def read_daemons(sources: sources.Sources) -> Daemons:
     running = sources.daemons()
     wanted = frr_fitness.daemons(sources.conf)
     if 'bgpd' in running:
-        found = sources.frr()
+        found = sources.frr(4)
         wanted += ['bfdd'] if found.bfd else []
         wanted += ['mgmtd'] if major(found.version) >= _MGMTD_SINCE else []
     return Daemons(tuple(wanted), running, *_sockets(sources.conf, [

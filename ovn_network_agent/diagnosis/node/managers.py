@@ -130,7 +130,7 @@ def _text(path: str) -> str:
 
 
 def assigned(text: str) -> dict[str, bool]:
-    """The assignments of a file of networkd, a dict of option to bool.
+    """The assignments of a file of networkd.
 
     systemd ignores a value that is no boolean.
     """

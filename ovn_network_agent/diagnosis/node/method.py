@@ -127,10 +127,8 @@ def _copies(found: dict[int, setup.Setup], method: str
             ) -> tuple[dict[int, redistribution.Entries], list[str]]:
     """Take over the entries for tags from the maps of the other method.
 
-    :param found: dict of family to :class:`setup.Setup`, of the families that
-        get a redistribution
-    :returns: dict of family to the entries of a :class:`redistribution.Copy`,
-        and list of cautions, texts
+    :param found: of the families that get a redistribution
+    :returns: the entries by family, and cautions
     """
     other, = set(METHODS) - {method}
     entries, cautions = {}, []

@@ -38,7 +38,7 @@ def read_outbound(sources: sources.Sources, version: int = 4) -> Outbound:
     """
     vips = [iptext.address(vip.address) for vip in rules.load(sources.conf)
             if vip.managed and vip.version == version]
-    known = {4: sources.announceable, 6: sources.announceable6}[version]()
+    known = sources.announceable(version)
     addresses = tuple(sorted({*known, *vips}))
     # Without the privileges, this names them.
     sources.daemons()

@@ -54,7 +54,7 @@ def read_order(sources: sources.Sources) -> Order:
     :raises ovsdb.connection.Unavailable: without a database
     """
     sources.ovn()
-    conf, addresses = sources.conf, sources.announceable()
+    conf, addresses = sources.conf, sources.announceable(4)
     leak, pair = (conf.veth_leak.veth_leak_rule_priority,
                   veth_leak.enabled(conf))
     of_fips = conf.fip_route.route_table_id and (

@@ -63,7 +63,7 @@ class Replica:
         return self
 
     def rows(self) -> contextlib.AbstractContextManager[columns.Tables]:
-        """Context with a dict of table name to dict of UUID to row."""
+        """Context with the rows."""
         return self.database.rows()
 
     def close(self) -> None:

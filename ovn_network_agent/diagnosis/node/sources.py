@@ -9,6 +9,7 @@ dry run.
 """
 
 from collections.abc import Callable
+from collections.abc import Hashable
 from collections.abc import Iterable
 import contextlib
 import functools
@@ -54,6 +55,7 @@ from ovn_network_agent.runtime import mode as modes
 from ovn_network_agent.runtime import sole
 from ovn_network_agent.watches import frr_fitness
 
+_Arguments = typing.ParamSpec('_Arguments')
 _Answer = typing.TypeVar('_Answer')
 # In the class, these names are those of methods.
 _Link: typing.TypeAlias = links.Link
@@ -65,22 +67,27 @@ _FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 _PATIENCE = 5
 
 
-def shared(function: 'Callable[[Sources], _Answer]'
-           ) -> 'Callable[[Sources], _Answer]':
-    """Decorator for a reading that is made once; so is its failure."""
-    name = function.__name__
+def shared(
+        function: 'Callable[typing.Concatenate[Sources, _Arguments], _Answer]'
+        ) -> 'Callable[typing.Concatenate[Sources, _Arguments], _Answer]':
+    """Decorator for a reading that is made once; so is its failure.
 
+    The arguments are a part of the question.
+    """
     @functools.wraps(function)
-    def once(self: 'Sources') -> _Answer:
+    def once(self: 'Sources', /, *arguments: _Arguments.args,
+             **options: _Arguments.kwargs) -> _Answer:
+        question = function.__name__, arguments, tuple(options.items())
         with self._guard:
-            lock = self._locks.setdefault(name, threading.Lock())
+            lock = self._locks.setdefault(question, threading.Lock())
         with lock:
-            if name not in self._made:
+            if question not in self._made:
                 try:
-                    self._made[name] = function(self), None
+                    made = function(self, *arguments, **options)
+                    self._made[question] = made, None
                 except Exception as error:
-                    self._made[name] = None, error
-        value, failure = self._made[name]
+                    self._made[question] = None, error
+        value, failure = self._made[question]
         if failure is not None:
             raise failure
         answer: _Answer = value
@@ -104,8 +111,9 @@ class Sources:
         self._argv = argv
         self._socket = socket
         self._guard = threading.Lock()
-        self._locks: dict[str, threading.Lock] = {}
-        self._made: dict[str, tuple[typing.Any, Exception | None]] = {}
+        self._locks: dict[Hashable, threading.Lock] = {}
+        self._made: dict[Hashable,
+                         tuple[typing.Any, Exception | None]] = {}
         self._replicas: dict[str, replicas.Replica] = {}
         self._refused = ''
         self.conf = conf
@@ -268,19 +276,9 @@ class Sources:
         self.ovn()
         self.privileged()
 
-    def frr(self, version: int = 4) -> setup.Setup:
-        """:class:`frr.setup.Setup`, the running configuration of a family."""
-        return {4: self._frr4, 6: self._frr6}[version]()
-
     @shared
-    def _frr4(self) -> setup.Setup:
-        return self._setup(4)
-
-    @shared
-    def _frr6(self) -> setup.Setup:
-        return self._setup(6)
-
-    def _setup(self, version: int) -> setup.Setup:
+    def frr(self, version: int) -> setup.Setup:
+        """The running configuration of FRR for a family."""
         self._with_frr()
         return setup.Setup(*frr_setup.read_setup(
             self.vrf, self.conf.frr.frr_prefix_list, version))
@@ -295,14 +293,14 @@ class Sources:
             return frozenset()
 
     def sessions(self, version: int = 4) -> tuple[dict[str, str], list[str]]:
-        """(dict of neighbour to state, list of those that have sent)."""
+        """The states by neighbour, and the neighbours that have sent."""
         self._with_frr()
         _missing, neighbours, heard = bgp.read_sessions(
             self.vrf, frr_fitness.daemons(self.conf), version)
         return neighbours, heard
 
     def prefix_lists(self, version: int = 4) -> _Lists:
-        """dict of daemon ('bgpd', 'zebra') to its entries, or None."""
+        """The agent's prefix list of a family in both daemons."""
         self._with_frr()
         return frr.read_lists(self.conf.frr.frr_prefix_list, version)
 
@@ -315,43 +313,22 @@ class Sources:
         self.privileged()
         return controller.read_state()
 
+    @shared
     def database(self, name: str) -> replicas.Replica:
-        """:class:`replicas.Replica` of 'nb', 'sb' or 'ovs', loaded.
+        """The loaded replica of 'nb', 'sb' or 'ovs'.
 
         :raises ovsdb.connection.Unavailable: when it cannot be loaded
         """
-        return {'nb': self._nb, 'sb': self._sb, 'ovs': self._ovs}[name]()
-
-    @shared
-    def _nb(self) -> replicas.Replica:
-        return self._load('nb')
-
-    @shared
-    def _sb(self) -> replicas.Replica:
-        return self._load('sb')
-
-    @shared
-    def _ovs(self) -> replicas.Replica:
-        self.privileged()
-        return self._load('ovs')
-
-    def _load(self, name: str) -> replicas.Replica:
+        if name == 'ovs':
+            self.privileged()
         self.ovn()
         made = replicas.Replica(self.conf, name, self.drivers)
         self._replicas[name] = made
         return made.load()
 
     @shared
-    def announceable(self) -> tuple[iptext.Address, ...]:
-        """IPv4 addresses that other programs must not keep back."""
-        return self._announceable(4)
-
-    @shared
-    def announceable6(self) -> tuple[iptext.Address, ...]:
-        """IPv6 addresses that other programs must not keep back."""
-        return self._announceable(6)
-
-    def _announceable(self, version: int) -> tuple[iptext.Address, ...]:
+    def announceable(self, version: int) -> tuple[iptext.Address, ...]:
+        """The addresses that other programs must not keep back."""
         with self.database('nb').rows() as nb:
             external = [row.external_ip for row in nb['NAT'].values()]
         snapshot = self.snapshot()
@@ -369,11 +346,11 @@ class Sources:
 
     @shared
     def snapshot(self) -> model.Snapshot:
-        """The first view of the agent, :class:`model.Snapshot`."""
+        """The first view of the agent."""
         return self.view()
 
     def view(self) -> model.Snapshot:
-        """The present view of the agent, :class:`model.Snapshot`."""
+        """The present view of the agent."""
         return replicas.view(self.conf, {
             name: self.database(name) for name in ('nb', 'sb', 'ovs')})
 

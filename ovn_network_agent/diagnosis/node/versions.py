@@ -43,7 +43,7 @@ def read_versions(sources: sources.Sources) -> Versions:
     """
     return Versions((
         (KERNEL, os.uname().release),
-        (FRR, _said(lambda: sources.frr().version)),
+        (FRR, _said(lambda: sources.frr(4).version)),
         (OVN, _said(lambda: [*sources.controller(), ''][0])),
         (OVS, _said(lambda: _switch(sources))),
         (NFT, _said(lambda: _nft(sources)))))

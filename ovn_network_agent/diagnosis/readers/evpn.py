@@ -98,7 +98,7 @@ def read_port(conf: cfg.ConfigOpts, name: str, timeout: float
 
 
 def read_states() -> dict[int, evpn.State]:
-    """The VNIs that zebra has in VRFs, a dict to :class:`evpn.State`.
+    """The VNIs that zebra has in VRFs.
 
     :raises readers.Unread: when zebra does not answer
     """
@@ -131,7 +131,7 @@ def read_routes(rd: str) -> dict[str, tuple[str, ...]]:
     """The type 5 routes with a route distinguisher, by prefix.
 
     :param rd: such as '192.0.2.11:1001'
-    :returns: dict of prefix to a tuple of names: the neighbours that get it
+    :returns: by prefix, the neighbours that get it
     :raises readers.Unread: when bgpd does not answer
     """
     with frr.readable():

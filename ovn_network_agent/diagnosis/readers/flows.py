@@ -54,7 +54,6 @@ def read(conf: cfg.ConfigOpts, wanted: Sequence[resources.Flow]
     """Look for wanted flows.
 
     :param wanted: all of one bridge
-    :returns: dict of each wanted flow to a tuple of :class:`Found`
     :raises readers.Unread: when the switch cannot be asked
     """
     if not wanted:

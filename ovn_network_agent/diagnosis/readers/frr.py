@@ -257,7 +257,7 @@ def _table(vrf: str, version: int) -> str:
 
 
 def ask_text(daemon: str, command: str, enable: bool = False) -> str:
-    """The answer of a daemon, text; see :func:`ask_json`."""
+    """The answer of a daemon; see :func:`ask_json`."""
     conf = cfg.CONF.frr
     try:
         if conf.vtysh_wrapper or daemon not in session.daemons(

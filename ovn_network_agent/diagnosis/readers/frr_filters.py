@@ -69,7 +69,7 @@ def _maps(names: Iterable[str]) -> dict[str, tuple[filters.Rule, ...] | None]:
 def read_map(name: str) -> tuple[filters.Rule, ...] | None:
     """A route map of bgpd.
 
-    :returns: tuple of :class:`filters.Rule`, None when there is no such map
+    :returns: None when there is no such map
     :raises readers.Unread: when bgpd does not answer
     """
     try:

@@ -35,8 +35,7 @@ def read(conf: cfg.ConfigOpts, address: str, timeout: float) -> Tables:
     other NAT rows that a router may have.
 
     :param timeout: seconds
-    :returns: dict of table to dict of UUID to :class:`once.Row`; the table
-        Logical_Router is empty when no router has the address
+    :returns: Logical_Router is empty when no router has the address
     :raises readers.Unread: when the database cannot be read
     """
     try:

@@ -32,8 +32,8 @@ def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
     as there.  So a source finds here what it finds in the agent.
 
     :param timeout: seconds for each database
-    :returns: (list of (kind and name, subject); tuple of texts: the subjects
-        that could not be made; dict of database to its rows by table)
+    :returns: each kind and name with the subject; the subjects that could not
+        be made, and why; the rows by database and table
     :raises readers.Unread: when a database or a file of an operator cannot be
         read
     """

@@ -35,7 +35,6 @@ def read(conf: cfg.ConfigOpts, here: wirings.Wiring, lrps: Collection[str],
     :param machines: names of logical ports of virtual machines
     :param timeout: seconds
     :param hosts: whether to select the machines in networks of tenants
-    :returns: dict of table to dict of UUID to :class:`once.Row`
     :raises readers.Unread: when the database cannot be read
     """
     try:
@@ -64,7 +63,7 @@ def read_ports(conf: cfg.ConfigOpts, here: wirings.Wiring, address: str,
     of machines are looked at, with few columns.
 
     :param timeout: seconds
-    :returns: (as :func:`read`; names of the logical ports, a list)
+    :returns: with the names of the logical ports
     :raises readers.Unread: when the database cannot be read
     """
     try:

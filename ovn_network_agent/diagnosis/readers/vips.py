@@ -23,7 +23,7 @@ from ovn_network_agent.forward import rules
 def find(conf: cfg.ConfigOpts, address: str,
          said: agent.Answer | readers.Unread, drivers: Sequence[base.Driver]
          ) -> subjects.Subject | None:
-    """The :class:`subject.Subject` of a VIP.
+    """The subject of a VIP, None for another address.
 
     :raises ValueError: when the rules file cannot be used
     """

@@ -204,7 +204,7 @@ class DoctorTest(DoctorTestCase):
         self.assertIn('1 of 2 addresses', self.looked('withheld-addresses',
                                                       doctor.OK))
         self.assertEqual([VM], list(map(str, self.asked(
-            lambda found: found.announceable()))))
+            lambda found: found.announceable(4)))))
         segment, = self.asked(lambda found: found.segments())
         self.assertEqual(3, segment.patch_port)
 
@@ -226,7 +226,7 @@ class DoctorTest(DoctorTestCase):
         self.assertIn('2 addresses', self.looked('provider-machines',
                                                  doctor.OK))
         self.assertEqual((), self.asked(
-            lambda found: found.announceable()))
+            lambda found: found.announceable(4)))
         self.assertFalse(self.asked(families.has_ipv6))
         tagged = [each for known in self.asked(
             lambda found: found.snapshot()).machines.values()

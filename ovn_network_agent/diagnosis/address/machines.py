@@ -26,8 +26,9 @@ def make(address: str, builder: snapshot.Builder, nb: columns.Tables,
 
     An address has one machine outside of VNIs, and one in each VNI.
 
-    :param builder: new :class:`ovn.snapshot.Builder` with machines
+    :param builder: new, with machines
     :param names: logical ports with the address, not empty
+    :param pairs: [provider_port] allowed_address_pairs
     :returns: by VNI
     """
     seen = builder.build(nb, sb, wiring, {}, model.Phase.RUNNING, full=True)

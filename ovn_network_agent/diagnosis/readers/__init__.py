@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Readers: they only look, and return frozen values for the judges.
+"""Readers of one system each, which import no judge.
 
-A reader asks one system for what concerns one address.  It writes nothing,
-has a time limit, and raises :class:`Unread` with the reason when the system
-cannot be read.
+They only look, and return frozen values for the judges.  A reader writes
+nothing, has a time limit, and raises :class:`Unread` with the reason when the
+system cannot be read.
 """
 
 

@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Checks of what a packet and an announcement cross."""
+"""The diagnoses explain and doctor, which import all but the commands.
+
+They check what a packet and an announcement cross.
+"""

@@ -22,22 +22,15 @@ class Verdict(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check.
+    """The result of one check."""
 
-    :ivar check: name of the check, lower case with hyphens, the same for ever
-    :ivar layer: the layer for people, such as "kernel route"
-    :ivar verdict: :class:`Verdict`
-    :ivar evidence: what was seen, one line
-    :ivar remedy: what to do, one line; '' for :attr:`Verdict.OK`
-    """
-
-    check: str
-    layer: str
+    check: str  # name of the check, lower case with hyphens, the same for ever
+    layer: str  # the layer for people, such as "kernel route"
     verdict: Verdict
-    evidence: str
-    remedy: str = ''
+    evidence: str  # what was seen, one line
+    remedy: str = ''  # what to do, one line; '' for :attr:`Verdict.OK`
 
-    def json(self):
+    def json(self) -> dict[str, str]:
         """The finding as a dict of JSON values."""
         return {'check': self.check, 'layer': self.layer,
                 'verdict': self.verdict.value, 'evidence': self.evidence,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Why is one address not reachable?  The command explain.
+"""Explains one address; imports the readers, the drivers and pure modules.
 
 :mod:`subject` says what an address is and what has to exist for it,
 :mod:`gathering` reads what exists, and the judges compare.  The judges are

@@ -3,11 +3,16 @@
 
 """Judges of what FRR has for an address.  Pure."""
 
+from collections.abc import Iterable
+
 from ovn_network_agent import iptext
 from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import setup as setups
 from ovn_network_agent.frr import shape
 
@@ -19,12 +24,8 @@ _NAMED = 5
 _VTYSH = 'in "configure terminal" of vtysh'
 
 
-def judge(facts):
-    """The findings from FRR's route to the neighbours, in order.
-
-    :param facts: :class:`facts.Facts`
-    :returns: list of :class:`finding.Finding`
-    """
+def judge(facts: facts.Facts) -> list[finding.Finding]:
+    """The findings from FRR's route to the neighbours, in order."""
     found = _routes(facts)
     if facts.setup.prefix_list:
         found += [verdicts.unread(f'prefix-list-{daemon}', facts.lists) or
@@ -34,7 +35,7 @@ def judge(facts):
     return found
 
 
-def _routes(facts):
+def _routes(facts: facts.Facts) -> list[finding.Finding]:
     """The route of zebra and of the kernel, the origin first."""
     of_frr = [verdicts.unread('frr-route', facts.zebra) or route(facts)]
     if not facts.setup.vrf or facts.subject.vip:
@@ -45,7 +46,7 @@ def _routes(facts):
             else in_vrf + of_frr)
 
 
-def protocol(facts):
+def protocol(facts: facts.Facts) -> str:
     """The origin of the announced route in FRR's words."""
     announced = facts.subject.announcement
     if announced is None or isinstance(announced, resources.VipAddress):
@@ -53,11 +54,11 @@ def protocol(facts):
     return facts.setup.method
 
 
-def _where(facts):
+def _where(facts: facts.Facts) -> str:
     return f'VRF {facts.setup.vrf}' if facts.setup.vrf else 'the default VRF'
 
 
-def route(facts):
+def route(facts: facts.Facts) -> finding.Finding:
     """The finding about zebra's route."""
     prefix, origin = facts.subject.prefix, protocol(facts)
     own = [each for each in facts.zebra if each[0] == origin]
@@ -82,7 +83,7 @@ def route(facts):
                                     'and installed')
 
 
-def prefix_list(facts, daemon):
+def prefix_list(facts: facts.Facts, daemon: str) -> finding.Finding:
     """The finding about the prefix list in one daemon."""
     check, name = f'prefix-list-{daemon}', facts.setup.prefix_list
     entries = facts.lists[daemon]
@@ -110,7 +111,7 @@ def prefix_list(facts, daemon):
     return verdicts.ok(check, f'{name}: {text}')
 
 
-def redistribute(facts):
+def redistribute(facts: facts.Facts) -> finding.Finding:
     """The finding whether bgpd has the route from this node."""
     check, prefix, origin = ('redistribute', facts.subject.prefix,
                              protocol(facts))
@@ -147,7 +148,7 @@ def redistribute(facts):
         'vtysh')
 
 
-def neighbours(facts):
+def neighbours(facts: facts.Facts) -> finding.Finding:
     """The finding about the BGP sessions."""
     unread = verdicts.unread('bgp-neighbours', facts.neighbours)
     if unread:
@@ -177,22 +178,22 @@ def neighbours(facts):
     return verdicts.ok('bgp-neighbours', text)
 
 
-def _instance(facts, asn):
+def _instance(facts: facts.Facts, asn: str) -> str:
     """The line of FRR that configures the BGP instance, in quotes."""
     vrf = f' vrf {facts.setup.vrf}' if facts.setup.vrf else ''
     return f'"router bgp {asn or "ASN"}{vrf}"'
 
 
-def _family(facts):
+def _family(facts: facts.Facts) -> str:
     """The line of FRR that begins the family of the address, in quotes."""
     return f'"address-family ipv{facts.version:d} unicast"'
 
 
-def _words(facts):
+def _words(facts: facts.Facts) -> str:
     return f'vrf {facts.setup.vrf} ' if facts.setup.vrf else ''
 
 
-def _advertised(facts):
+def _advertised(facts: facts.Facts) -> finding.Finding:
     """The finding whether each established neighbour gets the address."""
     check = 'advertised'
     unread = (verdicts.unread(check, facts.path) or
@@ -215,12 +216,12 @@ def _advertised(facts):
     return verdicts.ok(check, evidence)
 
 
-def _outbound(facts):
+def _outbound(facts: facts.Facts) -> str:
     return ('the operator of FRR has to let '
             f'{facts.subject.prefix} pass the outbound filters of the '
             'neighbours: "show running-config bgpd" of vtysh')
 
 
-def _why(without):
+def _why(without: Iterable[frr.Neighbour]) -> str:
     filters = sorted({text for each in without for text in each.filters})
     return f' (outbound: {", ".join(filters)})' if filters else ''

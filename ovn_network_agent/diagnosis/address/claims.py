@@ -4,8 +4,13 @@
 """Several routers with one address: what each has, and what follows.  Pure."""
 
 import dataclasses
+import typing
 
+from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.address import verdicts
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.diagnosis.address import subject as subjects
 
 _CHECK = 'nat-row'
 # OVN hands an ARP request to one of the routers only, so the nodes of the
@@ -16,31 +21,24 @@ _FLOATING = 'dnat_and_snat'
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Claim:
-    """A router that has an address.
+    """A router that has an address."""
 
-    :ivar kind: what the address is there, text
-    :ivar names: the names of the router, for people
-    :ivar router: name of its row of Logical_Router
-    :ivar type: type of the NAT row, '' without one
-    :ivar logical_ip: inner address or prefix of the NAT row, '' without one
-    :ivar port: logical_port of the NAT row, '' for none
-    :ivar owner: host name of the chassis with the gateway port, '' for none
-    """
-
-    kind: str
-    names: str
-    router: str
-    type: str = ''
+    kind: str  # what the address is there
+    names: str  # the names of the router, for people
+    router: str  # name of its row of Logical_Router
+    type: str = ''  # type of the NAT row, '' without one
+    # Inner address or prefix of the NAT row, '' without one.
     logical_ip: str = ''
-    port: str = ''
+    port: str = ''  # logical_port of the NAT row, '' for none
+    # Host name of the chassis with the gateway port, '' for none.
     owner: str = ''
 
     @property
-    def portless(self):
+    def portless(self) -> bool:
         """Whether the row is a floating IP, and names no port."""
         return self.type == _FLOATING and not self.port
 
-    def text(self):
+    def text(self) -> str:
         """The claim for people."""
         parts = [f'{self.kind} of {self.names}']
         if self.logical_ip:
@@ -52,22 +50,15 @@ class Claim:
         parts.append(f'on {self.owner}' if self.owner else 'on no chassis')
         return ', '.join(parts)
 
-    def removal(self, address):
-        """The command that removes the NAT row.
-
-        :param address: IP address
-        """
+    def removal(self, address: str) -> str:
+        """The command that removes the NAT row."""
         # A row of SNAT is known by its inner prefix.
         key = address if self.type != 'snat' else self.logical_ip
         return f'ovn-nbctl lr-nat-del {self.router} {self.type} {key}'
 
 
-def judge(subject):
-    """The finding about an address that several routers have.
-
-    :param subject: :class:`subject.Subject`
-    :returns: :class:`finding.Finding`
-    """
+def judge(subject: 'subjects.Subject') -> finding.Finding:
+    """The finding about an address that several routers have."""
     portless = [each for each in subject.claims if each.portless]
     rows = [each for each in subject.claims if each.type]
     remedy = ('let one router have the address, in Neutron if Neutron knows '
@@ -84,15 +75,14 @@ def judge(subject):
         f'{"; ".join(each.text() for each in subject.claims)}', remedy)
 
 
-def settled(subject, findings):
+def settled(subject: 'subjects.Subject', findings: list[finding.Finding]
+            ) -> list[finding.Finding]:
     """Name several routers as the cause of what follows from them.
 
     The address may work through one router.  So the routers are a warning,
     until an effect on this node is seen.
 
-    :param subject: :class:`subject.Subject`
-    :param findings: list of :class:`finding.Finding` in the order of the path
-    :returns: list of the same length
+    :param findings: in the order of the path
     """
     effects = [each for each in findings if each.check in _EFFECTS and
                each.verdict is verdicts.Verdict.BROKEN]
@@ -102,14 +92,14 @@ def settled(subject, findings):
             for each in findings]
 
 
-def _follows(finding):
+def _follows(finding: finding.Finding) -> finding.Finding:
     return dataclasses.replace(
         finding, verdict=verdicts.Verdict.NOT_CHECKED, remedy='',
         evidence=f'{finding.evidence} (follows from: '
         f'{verdicts.LAYERS[_CHECK]})')
 
 
-def _cause(finding):
+def _cause(finding: finding.Finding) -> finding.Finding:
     if finding.check != _CHECK:
         return finding
     return dataclasses.replace(finding, verdict=verdicts.Verdict.BROKEN)

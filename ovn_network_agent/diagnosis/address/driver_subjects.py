@@ -4,14 +4,18 @@
 """Judges of what drivers want for subjects of their sources.  Pure."""
 
 import dataclasses
+import typing
 
 from ovn_network_agent import networks
 from ovn_network_agent import resources
 from ovn_network_agent.control import rows
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.diagnosis.readers import agent
+from ovn_network_agent.drivers import base
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
 
@@ -28,33 +32,26 @@ _VERDICTS = {ledger.State.IN_PLACE.value: Verdict.OK,
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DriverSubject:
-    """A subject of a source, and what a driver says about an address of it.
+    """A subject of a source, and what a driver says about an address of it."""
 
-    :ivar text: the subject and the driver, for people
-    :ivar wanted: tuple of :class:`resources.Resource` about the address
-    :ivar layers: tuple of :class:`finding.Finding` by the driver itself
-    """
-
-    text: str
-    wanted: tuple
-    layers: tuple = ()
+    text: str  # the subject and the driver, for people
+    wanted: tuple[resources.Resource, ...]  # about the address
+    layers: tuple[finding.Finding, ...] = ()  # by the driver itself
 
 
-def concerning(wanted, address):
-    """The resources and problems about an address, a tuple.
-
-    :param wanted: what a driver has answered
-    :param address: IP address in canonical notation
-    """
+def concerning(wanted: base.Wanted, address: str
+               ) -> tuple[resources.Resource, ...]:
+    """The resources and problems about an address."""
     return tuple(each for each in wanted if (
-        address in each.addresses if each.kind == resources.Problem.kind else
+        address in each.addresses if isinstance(each, resources.Problem) else
         each.kind != resources.Keep.kind and
         (each.subject == networks.host_prefix(address) or
          rows.has(each.key, address))))
 
 
-def layers(driver, subject, address):
-    """What a driver finds out itself, a tuple of :class:`finding.Finding`.
+def layers(driver: base.Driver, subject: typing.Any, address: str
+           ) -> tuple[finding.Finding, ...]:
+    """What a driver finds out itself.
 
     The code is not the agent's: what it raises costs its own layers.
     """
@@ -71,37 +68,33 @@ def layers(driver, subject, address):
     return tuple(found)
 
 
-def judge(facts):
-    """The findings about an address that only sources of drivers have.
-
-    :param facts: :class:`facts.Facts`
-    :returns: list of :class:`finding.Finding`
-    """
+def judge(facts: facts.Facts) -> list[finding.Finding]:
+    """The findings about an address that only sources of drivers have."""
     found = [ovn.agent(facts)]
     for each in facts.driver_subjects:
-        found += [_problem(one) if one.kind == resources.Problem.kind else
+        found += [_problem(one) if isinstance(one, resources.Problem) else
                   _resource(one, facts.rows) for one in each.wanted]
         found += each.layers
     return found
 
 
-def unmade(facts):
-    """The findings about the subjects that could not be made, a list."""
+def unmade(facts: facts.Facts) -> list[finding.Finding]:
+    """The findings about the subjects that could not be made."""
     return [finding.Finding('subject', 'subjects of drivers',
                             Verdict.NOT_CHECKED, text)
             for text in facts.unmade]
 
 
-def _problem(problem):
+def _problem(problem: resources.Problem) -> finding.Finding:
     return verdicts.problem('wanted', problem.naming(problem.addresses).text)
 
 
-def _resource(resource, known):
-    """The finding whether the running agent has a resource in place.
-
-    :param known: see :attr:`facts.Facts.rows`
-    """
-    def judged(verdict, text, remedy=''):
+def _resource(resource: resources.Resource,
+              known: dict[tuple[str, str], agent.Answer] | readers.Unread
+              ) -> finding.Finding:
+    """The finding whether the running agent has a resource in place."""
+    def judged(verdict: finding.Verdict, text: str, remedy: str = ''
+               ) -> finding.Finding:
         return finding.Finding(
             _CHECK, resource.kind.replace('_', ' '), verdict,
             f'{outcome.describe(resource)}: {text}', remedy)

@@ -3,8 +3,14 @@
 
 """Explains how a machine leaves the cloud, and who leaves with an address."""
 
+from collections.abc import Iterator
+
+from oslo_config import cfg
+
 from ovn_network_agent.conf import egress_ip
+from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.engine import ledger
@@ -15,13 +21,11 @@ _AGENT = ('an agent with the driver egress_ip repairs it at once: '
 _SEE = 'see the page about egress addresses for what a place needs'
 
 
-def read(conf, control, address):
+def read(conf: cfg.ConfigOpts, control: str, address: str
+         ) -> agent.Answer | None:
     """Ask the agent for the objects that an address concerns.
 
-    :param conf: the oslo.config ConfigOpts
-    :param control: path of the agent's control socket, '' for none
-    :param address: IP address in canonical notation
-    :returns: (answer of the agent with these objects alone, a dict or None)
+    :param control: control socket, '' for none
     :raises readers.Unread: when the agent does not answer
     """
     if egress_ip.GROUP not in conf.drivers:
@@ -32,22 +36,19 @@ def read(conf, control, address):
     return {**said, 'egress_ips': objects} if objects else None
 
 
-def reached(facts):
+def reached(facts: facts.Facts) -> bool:
     """Whether an egress address has to do with the address."""
     return bool(facts.egress) and not isinstance(facts.egress, readers.Unread)
 
 
-def judge(facts):
-    """The findings about egress addresses.
-
-    :param facts: :class:`facts.Facts`
-    :returns: list of :class:`finding.Finding`
-    """
+def judge(facts: facts.Facts) -> list[finding.Finding]:
+    """The findings about egress addresses."""
     if facts.egress is None:
         return []
     if isinstance(facts.egress, readers.Unread):
         return [verdicts.unchecked('egress', str(facts.egress))]
-    address, found = facts.subject.address, []
+    address = facts.subject.address
+    found: list[finding.Finding] = []
     for one in facts.egress['egress_ips']:
         if address in one['addresses']:
             found += _of_address(one, address)
@@ -63,7 +64,7 @@ def judge(facts):
     return found
 
 
-def _of_address(one, address):
+def _of_address(one: agent.Answer, address: str) -> Iterator[finding.Finding]:
     """Who leaves with an egress address."""
     places = [place for place in one['places'] if place['address'] == address]
     if not places:
@@ -83,7 +84,8 @@ def _of_address(one, address):
         yield _rows(place)
 
 
-def _of_machine(one, machine):
+def _of_machine(one: agent.Answer, machine: agent.Answer
+                ) -> Iterator[finding.Finding]:
     """How a machine leaves."""
     places = [place for place in one['places']
               if place['router'] == machine['router'] and
@@ -106,12 +108,12 @@ def _of_machine(one, machine):
         yield verdicts.ok('egress', text)
 
 
-def _where(place):
+def _where(place: agent.Answer) -> str:
     return (f', port {place["port"]}' if place['port'] else '') + (
         f', node {place["chassis"]}' if place['chassis'] else '')
 
 
-def _rows(place):
+def _rows(place: agent.Answer) -> finding.Finding:
     if place['rows'] == ledger.State.IN_PLACE.value:
         return verdicts.ok('egress-rows', 'all rows of router '
                            f'{place["router_name"]} are in place')

@@ -3,29 +3,36 @@
 
 """Judges of what this node has for a machine in the VRF of a VNI.  Pure."""
 
+from collections.abc import Callable
 import dataclasses
+import typing
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import facts as known
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import packet_filters
+from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import switch
 from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.diagnosis.readers import evpn
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import vni_links
 
 _ESTABLISHED = 'Established'
 _NAMED = 5
+_Resource = typing.TypeVar('_Resource', bound=resources.Resource)
 
 
-def judge(facts):
+def judge(facts: known.Facts) -> list[finding.Finding]:
     """The findings from the devices of the VNI to the neighbours, in order.
 
-    :param facts: :class:`facts.Facts` of a machine here
-    :returns: list of :class:`finding.Finding`
+    :param facts: of a machine here
     """
-    has = facts.vni
+    has = subjects.certain(facts.vni)
     found = [_read('vni-devices', _devices, facts, has.devices),
              _read('vni-port', _port, facts, has.devices, has.port),
              *switch.judge(facts)]
@@ -45,9 +52,10 @@ def judge(facts):
             _read('vni-way-back', _back, facts, facts.kernel)]
 
 
-def of_network(facts):
+def of_network(facts: known.Facts) -> finding.Finding:
     """The finding about the VNI of the address."""
-    vni = (facts.subject.port or facts.subject.network).vni
+    place = facts.subject.port or facts.subject.network
+    vni = subjects.certain(place.vni if place else None)
     if vni.problem:
         return verdicts.problem('vni', vni.problem)
     targets = ', '.join(f'{word} {", ".join(of)}' for word, of in (
@@ -57,20 +65,25 @@ def of_network(facts):
         vni.rd and f'rd {vni.rd}', targets))))
 
 
-def _read(check, function, facts, *parts):
+def _read(check: str, function: Callable[[known.Facts], finding.Finding],
+          facts: known.Facts, *parts: object) -> finding.Finding:
     """A finding, or the one about a part that could not be read."""
     return next(filter(None, (verdicts.unread(check, part)
                               for part in parts)), None) or function(facts)
 
 
-def _one(facts, kind):
-    return next(iter(facts.subject.wanted_of(kind)), None)
+def _one(facts: known.Facts, kind: type[_Resource]) -> _Resource:
+    return subjects.certain(next(iter(facts.subject.wanted_of(kind)), None))
 
 
-def _devices(facts):
+def _vni(facts: known.Facts) -> evpn.Vni:
+    return subjects.certain(facts.vni)
+
+
+def _devices(facts: known.Facts) -> finding.Finding:
     """The finding about VRF, bridge and VXLAN device."""
     check, wanted = 'vni-devices', _one(facts, resources.VniDevices)
-    links, details = facts.vni.devices
+    links, details = _vni(facts).devices
     names = [name(wanted.vni) for name in (
         evpn_names.vrf, evpn_names.bridge, evpn_names.vxlan)]
     foreign = [name for name in names if name in links and
@@ -89,8 +102,10 @@ def _devices(facts):
         'bytes')
 
 
-def _faults(wanted, names, links, details):
-    """What differs from the wanted devices, a list of texts."""
+def _faults(wanted: resources.VniDevices, names: list[str],
+            links: dict[str, links.Link], details: dict[str, vni_links.Details]
+            ) -> list[str]:
+    """What differs from the wanted devices."""
     lacking = [f'there is no device {name}' for name in names
                if name not in links]
     if lacking:
@@ -119,10 +134,10 @@ def _faults(wanted, names, links, details):
          f'{wanted.mtu:d}', size == wanted.mtu)) if not right]
 
 
-def _port(facts):
+def _port(facts: known.Facts) -> finding.Finding:
     """The finding about the veth pair and its port."""
     check, wanted = 'vni-port', _one(facts, resources.VniPort)
-    links, _details = facts.vni.devices
+    links, _details = _vni(facts).devices
     vrf, end = evpn_names.vrf(wanted.vni), evpn_names.bridge_end(wanted.name)
     faults = [f'there is no device {name}' for name in (wanted.name, end)
               if name not in links]
@@ -135,9 +150,9 @@ def _port(facts):
         if one.mac != wanted.mac:
             faults.append(f'{one.name} has the MAC {one.mac} and not '
                           f'{wanted.mac}')
-    if facts.vni.port is None:
+    if _vni(facts).port is None:
         faults.append(f'{wanted.bridge} has no port {end} of the agent')
-    elif facts.vni.port != (wanted.bridge, wanted.tag):
+    elif _vni(facts).port != (wanted.bridge, wanted.tag):
         faults.append(f'port {end} is not on {wanted.bridge} with tag '
                       f'{wanted.tag:d}')
     if faults:
@@ -146,7 +161,7 @@ def _port(facts):
                               f'on {wanted.bridge} with tag {wanted.tag:d}')
 
 
-def _gateway(facts):
+def _gateway(facts: known.Facts) -> finding.Finding:
     """The finding about what machines reach at the veth end."""
     check, dev = 'vni-gateway', facts.device
     faults = [*kernel.addresses_lack(facts, dev),
@@ -158,7 +173,7 @@ def _gateway(facts):
         facts.kernel.addresses.get(dev, ())))
 
 
-def _neighbour(facts):
+def _neighbour(facts: known.Facts) -> finding.Finding:
     """The finding about the permanent neighbour of the machine."""
     check = 'vni-neighbour'
     wanted = next(each for each in facts.subject.wanted_of(
@@ -173,7 +188,7 @@ def _neighbour(facts):
     return verdicts.ok(check, f'{wanted.lladdr} on {wanted.dev}')
 
 
-def _rules(facts):
+def _rules(facts: known.Facts) -> finding.Finding:
     """The finding about the rules that keep packets in the VRF."""
     check, lacking = 'vni-rules', kernel.rules_lacking(facts)
     if lacking:
@@ -184,9 +199,9 @@ def _rules(facts):
     return verdicts.ok(check, 'no packet leaves the VRF by the main table')
 
 
-def _route(facts):
+def _route(facts: known.Facts) -> finding.Finding:
     """The finding about the route of the machine in the VRF."""
-    check, wanted = 'vni-route', facts.subject.announcement
+    check, wanted = 'vni-route', _one(facts, resources.VniRoute)
     found = facts.kernel.lookups.get('vrf')
     if found is None:
         return verdicts.broken(check, 'there is no device '
@@ -205,10 +220,10 @@ def _route(facts):
     return verdicts.ok(check, found.text())
 
 
-def _zebra(facts):
+def _zebra(facts: known.Facts) -> finding.Finding:
     """The finding about the VNI in zebra."""
     check, vni = 'vni-zebra', facts.subject.vni
-    found, wanted = facts.vni.states.get(vni), _one(facts,
+    found, wanted = _vni(facts).states.get(vni), _one(facts,
                                                     resources.VniDevices)
     remedy = (verdicts.RESTORE if _managed(facts) else
               f'in "configure terminal" of vtysh, "vrf {facts.setup.vrf}" / '
@@ -234,21 +249,18 @@ def _zebra(facts):
                               f'{found.router_mac}')
 
 
-def _operators(devices, line):
-    """A line of the BGP instance that has the neighbours, in quotes.
-
-    :param devices: :class:`resources.VniDevices`
-    """
+def _operators(devices: resources.VniDevices, line: str) -> str:
+    """A line of the BGP instance that has the neighbours, in quotes."""
     vrf = f' vrf {devices.underlay}' if devices.underlay else ''
     return (f'in "configure terminal" of vtysh, "router bgp ASN{vrf}" / '
             f'"address-family l2vpn evpn" / "{line}"')
 
 
-def _managed(facts):
-    return _one(facts, resources.EvpnInstance) is not None
+def _managed(facts: known.Facts) -> bool:
+    return bool(facts.subject.wanted_of(resources.EvpnInstance))
 
 
-def _redistribute(facts):
+def _redistribute(facts: known.Facts) -> finding.Finding:
     """The finding whether the VRF's BGP instance has the route."""
     found = bgp.redistribute(facts)
     return dataclasses.replace(found, remedy=verdicts.RESTORE) if (
@@ -256,9 +268,9 @@ def _redistribute(facts):
         found.verdict is verdicts.Verdict.BROKEN) else found
 
 
-def _sessions(facts):
+def _sessions(facts: known.Facts) -> finding.Finding:
     """The finding about the neighbours that get routes of EVPN."""
-    check, found = 'evpn-sessions', facts.vni.sessions
+    check, found = 'evpn-sessions', _vni(facts).sessions
     down = [each for each in found if each.state != _ESTABLISHED]
     text = ', '.join(f'{each.name} {each.state}' for each in
                      (down or found)[:_NAMED])
@@ -276,14 +288,14 @@ def _sessions(facts):
     return verdicts.ok(check, text)
 
 
-def _announced(facts):
+def _announced(facts: known.Facts) -> finding.Finding:
     """The finding about the type 5 route of the address."""
     check, prefix = 'evpn-route', facts.subject.prefix
-    rd = facts.vni.rds.get(facts.subject.vni)
+    rd = _vni(facts).rds.get(facts.subject.vni)
     if rd is None:
         return verdicts.broken(check, 'bgpd does not have VNI '
                                f'{facts.subject.vni:d}', verdicts.RESTORE)
-    sent = facts.vni.routes.get(prefix)
+    sent = _vni(facts).routes.get(prefix)
     if sent is None:
         return verdicts.broken(
             check, f'bgpd has no type 5 route {prefix} with the route '
@@ -298,10 +310,10 @@ def _announced(facts):
                               f'to {", ".join(sent[:_NAMED])}')
 
 
-def _hops(facts):
+def _hops(facts: known.Facts) -> finding.Finding:
     """The finding about the ways to the other ends of tunnels."""
     check, bridge = 'vni-next-hops', evpn_names.bridge(facts.subject.vni)
-    of_vni = [each for each in facts.vni.hops
+    of_vni = [each for each in _vni(facts).hops
               if each.vni == facts.subject.vni]
     lost = [each for each in of_vni if each.lacks]
     if lost:
@@ -314,7 +326,7 @@ def _hops(facts):
         'no other node announces anything in the VNI')
 
 
-def heal(bridge):
+def heal(bridge: str) -> str:
     """The remedy for a VNI whose neighbours zebra has lost."""
     # After 0.05 s, zebra 8.4 may make them first, and then remove them.
     return (f'"ip link set {bridge} down", "sleep 1", "ip link set {bridge} '
@@ -322,7 +334,7 @@ def heal(bridge):
             'nothing in the VNI')
 
 
-def _back(facts):
+def _back(facts: known.Facts) -> finding.Finding:
     """The finding about a reply of the machine."""
     check, client = 'vni-way-back', facts.setup.client
     found = facts.kernel.lookups.get('out')

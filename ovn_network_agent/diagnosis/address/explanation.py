@@ -5,12 +5,15 @@
 
 import dataclasses
 import enum
+import typing
 
+from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import driver_subjects
 from ovn_network_agent.diagnosis.address import egress
 from ovn_network_agent.diagnosis.address import evpn
+from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import ovn
@@ -41,37 +44,29 @@ class Outcome(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why an address is reachable or not, as far as this node can tell.
-
-    :ivar address: IP address
-    :ivar kind: what the address is, text
-    :ivar outcome: :class:`Outcome`
-    :ivar findings: tuple of :class:`finding.Finding`, in the order of the
-        path
-    :ivar owner: host name of the node that has the address, '' if unknown
-    :ivar vni: the VNI that the address is in, 0 for none
-    """
+    """Why an address is reachable or not, as far as this node can tell."""
 
     address: str
-    kind: str
+    kind: str  # what the address is
     outcome: Outcome
-    findings: tuple
+    findings: tuple[finding.Finding, ...]  # in the order of the path
+    # Host name of the node that has the address, '' if unknown.
     owner: str = ''
-    vni: int = 0
+    vni: int = 0  # the VNI that the address is in, 0 for none
 
     @property
-    def remedy(self):
+    def remedy(self) -> tuple[str, str] | None:
         """(layer, remedy) of the first broken finding, or None."""
         first = verdicts.first_broken(self.findings)
         return (first.layer, first.remedy) if first else None
 
-    def json(self):
+    def json(self) -> dict[str, typing.Any]:
         """The explanation as a dict of JSON values."""
         return {'address': self.address, 'vni': self.vni, 'kind': self.kind,
                 'outcome': self.outcome.value,
                 'findings': [each.json() for each in self.findings]}
 
-    def text(self):
+    def text(self) -> str:
         """The explanation for people, several lines."""
         place = f' in VNI {self.vni:d}' if self.vni else ''
         lines = [f'{self.address}{place}: {self.kind}']
@@ -87,7 +82,7 @@ class Explanation:
             lines.append(self._summary(warned))
         return '\n'.join(lines) + '\n'
 
-    def _summary(self, warned):
+    def _summary(self, warned: list[finding.Finding]) -> str:
         """The closing sentence where nothing is broken."""
         if self.outcome is Outcome.OK and warned:
             return _WARNED
@@ -106,12 +101,8 @@ _SUMMARIES = {
     Outcome.UNKNOWN: 'Too little could be read for an answer.'}
 
 
-def explain(facts):
-    """Judge the facts about an address.
-
-    :param facts: :class:`facts.Facts`
-    :returns: :class:`Explanation`
-    """
+def explain(facts: facts.Facts) -> Explanation:
+    """Judge the facts about an address."""
     subject = facts.subject
     if subject.vip is not None:
         findings = vip.judge(facts)
@@ -136,13 +127,13 @@ def explain(facts):
                        subject.owner, subject.vni)
 
 
-def _inside(facts):
+def _inside(facts: facts.Facts) -> bool:
     """Whether only a driver of routers inside OVN knows the address."""
     return facts.subject.kind is subjects.Kind.NOBODY and (
         peers.reached(facts) or egress.reached(facts))
 
 
-def _here(facts):
+def _here(facts: facts.Facts) -> list[finding.Finding]:
     """The findings of an address that this node has to announce."""
     of, segment = (facts.subject.port or facts.subject.network,
                    facts.subject.segment)
@@ -163,7 +154,7 @@ def _here(facts):
     return found + bgp.judge(facts) + lookups.way_back(facts)
 
 
-def _of_driver_subjects(findings):
+def _of_driver_subjects(findings: list[finding.Finding]) -> Outcome:
     """The outcome by what a driver wants; the agent alone is no answer."""
     if verdicts.first_broken(findings):
         return Outcome.BROKEN
@@ -172,7 +163,7 @@ def _of_driver_subjects(findings):
         if each.check != 'agent') else Outcome.UNKNOWN
 
 
-def _outcome(facts, findings):
+def _outcome(facts: facts.Facts, findings: list[finding.Finding]) -> Outcome:
     if facts.databases is not None and not verdicts.first_broken(findings):
         return Outcome.UNKNOWN
     if facts.driver_subjects:

@@ -3,12 +3,31 @@
 
 """The facts that the judges get: what was read, or why it was not.  Pure."""
 
+from collections.abc import Callable
+from collections.abc import Sequence
 import dataclasses
+import typing
 
 from ovn_network_agent import networks
+from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.diagnosis.readers import agent as agents
+from ovn_network_agent.diagnosis.readers import evpn
+from ovn_network_agent.diagnosis.readers import flows as found_flows
+from ovn_network_agent.diagnosis.readers import frr
+from ovn_network_agent.diagnosis.readers import kernel as kernels
+from ovn_network_agent.diagnosis.readers import nft
+from ovn_network_agent.diagnosis.readers import northbound
+from ovn_network_agent.diagnosis.readers import packets
+from ovn_network_agent.diagnosis.readers import peerings as ways
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import segments
+from ovn_network_agent.frr import setup as setups
+from ovn_network_agent.nft import filters as nft_filters
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.diagnosis.address import driver_subjects
 
 # Clients for questions about the way back, unless the user names one.
 EXAMPLES = frozenset(('192.0.2.1', '2001:db8::1'))
@@ -16,47 +35,39 @@ EXAMPLES = frozenset(('192.0.2.1', '2001:db8::1'))
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Setup:
-    """The options that the judges need.
+    """The options that the judges need."""
 
-    :ivar bridges: the provider bridges that the agent serves, a tuple
-    :ivar vrf: name of the VRF, '' for none
-    :ivar pair: whether the agent makes the veth pair
-    :ivar method: 'static' or 'kernel'
-    :ivar prefix_list: name of FRR's prefix list, '' for none
-    :ivar bgp: whether BGP announces the addresses
-    :ivar networks: configured provider networks, a tuple
-    :ivar gateway_port: the only port to follow, '' for all
-    :ivar drivers: names of the drivers
-    :ivar client: address outside, for the questions about the way back
-    :ivar vip_device: device of managed VIPs
-    :ivar frr: whether the agent announces through FRR
-    :ivar zone: the agent's zone of connection tracking
-    """
-
-    bridges: tuple = ('br-ex',)
-    vrf: str = 'vrf-provider'
-    pair: bool = True
-    method: str = 'static'
+    # The provider bridges that the agent serves.
+    bridges: tuple[str, ...] = ('br-ex',)
+    vrf: str = 'vrf-provider'  # name of the VRF, '' for none
+    pair: bool = True  # whether the agent makes the veth pair
+    method: str = 'static'  # 'static' or 'kernel'
+    # Name of FRR's prefix list, '' for none.
     prefix_list: str = 'ANNOUNCED-NETWORKS'
-    bgp: bool = True
-    networks: tuple = ()
-    gateway_port: str = ''
-    drivers: tuple = ('fip_route', 'veth_leak')
+    bgp: bool = True  # whether BGP announces the addresses
+    networks: tuple[str, ...] = ()  # configured provider networks
+    gateway_port: str = ''  # the only port to follow, '' for all
+    drivers: tuple[str, ...] = ('fip_route', 'veth_leak')
+    # Address outside, for the questions about the way back.
     client: str = '192.0.2.1'
-    vip_device: str = 'loopback1'
-    frr: bool = True
-    zone: int = 64000
+    vip_device: str = 'loopback1'  # device of managed VIPs
+    frr: bool = True  # whether the agent announces through FRR
+    zone: int = 64000  # the agent's zone of connection tracking
 
 
-NOT_READ = readers.Unread('not read')
+# Any: it stands in the place of each value that a judge takes from Facts.
+NOT_READ: typing.Any = readers.Unread('not read')
+
+#: static MAC bindings: (port, IP address, MAC)
+Bindings: typing.TypeAlias = tuple[tuple[str, str, str], ...]
+#: what the agent says of the address in a VNI, 0 for none; see Facts.standing
+Standing: typing.TypeAlias = Callable[
+    [int], agents.Answer | readers.Unread | None]
 
 
-def device(port, bridges):
+def device(port: announcing.Place | None, bridges: Sequence[str]) -> str:
     """The device that an address has to be behind.
 
-    :param port: :class:`model.GroupPort`, or something else with a segment;
-        None if not known
-    :param bridges: names of the bridges that the agent serves
     :returns: name of the device of the segment; of the default bridge if the
         segment is not on this node
     """
@@ -67,80 +78,63 @@ def device(port, bridges):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything about one address; each part may be an exception.
+    """Everything about one address.
 
-    :ivar setup: :class:`Setup`
-    :ivar subject: :class:`subject.Subject`
-    :ivar databases: why OVN could not be read, :class:`readers.Unread`, or
-        None
-    :ivar agent: the agent's status, a dict, or :class:`readers.Unread`
-    :ivar standing: what the agent says of the address, a dict; None when it
-        has nothing to do with it; or :class:`readers.Unread`
-    :ivar bindings: static MAC bindings of the router's gateway ports, tuple
-        of (port, IP address, MAC)
-    :ivar inside: :class:`readers.northbound.Inside` of a floating IP's NAT
-        row, or None
-    :ivar flows: see :func:`readers.flows.read`
-    :ivar journeys: see :func:`readers.packets.read`
-    :ivar kernel: :class:`readers.kernel.Kernel`
-    :ivar zebra: see :func:`readers.frr.read_zebra`
-    :ivar lists: see :func:`readers.frr.read_lists`
-    :ivar path: see :func:`readers.frr.read_path`
-    :ivar neighbours: see :func:`readers.frr.read_neighbours`
-    :ivar frr_setup: :class:`frr.setup.Setup`, None when it was not needed
-    :ivar filters: :class:`nft.filters.Found`, the filters of other programs
-    :ivar translation: for a VIP, see :func:`readers.nft.read`
-    :ivar driver_subjects: tuple of :class:`driver_subjects.DriverSubject`,
-        the subjects of sources of drivers that have the address
-    :ivar unmade: tuple of texts: the subjects that could not be made
-    :ivar vni: :class:`readers.evpn.Vni` of a machine on a network with a VNI
-    :ivar peerings: tuple of :class:`readers.peerings.Way`, or
-        :class:`readers.Unread`
-    :ivar peers: what the agent says of peerings, a dict, or
-        :class:`readers.Unread`
-    :ivar egress: see :func:`egress.read`, or :class:`readers.Unread`
-    :ivar rows: the agent's rows about the address, dict of (kind, key as
-        text) to dict; or :class:`readers.Unread`
+    In the place of each part may be :class:`readers.Unread`.
     """
 
     setup: Setup
     subject: subject.Subject
+    # Why OVN could not be read.
     databases: readers.Unread | None = None
-    agent: object = NOT_READ
-    standing: object = NOT_READ
-    bindings: tuple = ()
-    inside: object = None
-    flows: object = NOT_READ
-    journeys: object = NOT_READ
-    kernel: object = NOT_READ
-    zebra: object = NOT_READ
-    lists: object = NOT_READ
-    path: object = NOT_READ
-    neighbours: object = NOT_READ
-    frr_setup: object = None
-    filters: object = NOT_READ
-    translation: object = NOT_READ
-    driver_subjects: tuple = ()
-    unmade: tuple = ()
-    vni: object = None
-    rows: object = NOT_READ
-    peerings: object = ()
-    peers: object = NOT_READ
-    egress: object = None
+    # The agent's status.
+    agent: agents.Answer | readers.Unread = NOT_READ
+    # What the agent says of the address; None when it has nothing to do with
+    # it.
+    standing: agents.Answer | readers.Unread | None = NOT_READ
+    # Of the router's gateway ports.
+    bindings: Bindings = ()
+    # What has the inner address of a floating IP.
+    inside: northbound.Inside | readers.Unread | None = None
+    # What the judges ask verdicts.unread() about.
+    flows: dict[resources.Flow, tuple[found_flows.Found, ...]] = NOT_READ
+    journeys: tuple[packets.Journey, ...] = NOT_READ
+    kernel: kernels.Kernel = NOT_READ
+    zebra: tuple[frr.Route, ...] = NOT_READ
+    lists: frr.Lists = NOT_READ
+    path: frr.Path = NOT_READ
+    neighbours: tuple[frr.Neighbour, ...] = NOT_READ
+    # None when it was not needed.
+    frr_setup: setups.Setup | readers.Unread | None = None
+    filters: nft_filters.Found = NOT_READ  # those of other programs
+    # For a VIP; None without the table.
+    translation: nft.Translation | None = NOT_READ
+    # The subjects of sources of drivers that have the address.
+    driver_subjects: 'tuple[driver_subjects.DriverSubject, ...]' = ()
+    # The subjects that could not be made, and why.
+    unmade: tuple[str, ...] = ()
+    vni: evpn.Vni | None = None  # of a machine on a network with a VNI
+    # The agent's rows about the address, by kind and key as text.
+    rows: dict[tuple[str, str], agents.Answer] | readers.Unread = NOT_READ
+    peerings: tuple[ways.Way, ...] | readers.Unread = ()
+    # What the agent says of peerings.
+    peers: agents.Answer | readers.Unread = NOT_READ
+    # See egress.read().
+    egress: agents.Answer | readers.Unread | None = None
 
     @property
-    def device(self):
+    def device(self) -> str:
         """Name of the device that the address has to be behind."""
         if self.subject.end:
             return self.subject.end.name
         return device(self.subject.place, self.setup.bridges)
 
     @property
-    def announces(self):
+    def announces(self) -> bool:
         """Whether FRR has to have the address."""
         return self.setup.frr and not self.subject.silent
 
     @property
-    def version(self):
+    def version(self) -> int:
         """IP version of the address, 4 or 6."""
         return networks.family(self.subject.address)

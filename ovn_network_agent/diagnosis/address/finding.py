@@ -7,11 +7,17 @@ OVN has an address outside of VNIs, and in each VNI another machine may have
 it.
 """
 
+from collections.abc import Iterable
+from collections.abc import Sequence
+
+from oslo_config import cfg
+
 from ovn_network_agent import iptext
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import machines
 from ovn_network_agent.diagnosis.address import routers
 from ovn_network_agent.diagnosis.address import subject as subjects
@@ -20,6 +26,8 @@ from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import southbound
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.drivers import announcing
+from ovn_network_agent.drivers import base
+from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import rows
@@ -29,28 +37,26 @@ from ovn_network_agent.ovsdb import columns
 _DATABASE = 5.0
 
 
-def nothing(asked):
-    """The :class:`subject.Subject` before anything is known of it."""
+def nothing(asked: str) -> subjects.Subject:
+    """The subject before anything is known of it."""
     return subjects.Subject(
         str(iptext.network(asked).network_address),
         asked=asked if '/' in asked else '')
 
 
-def find(conf, address, drivers, standing=lambda vni: None):
+def find(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
+         standing: facts.Standing = lambda vni: None
+         ) -> tuple[list[subjects.Subject], facts.Bindings]:
     """The kind of an address, and the objects that the address needs.
 
-    :param conf: the oslo.config ConfigOpts
     :param address: IP address or prefix in canonical notation
-    :param drivers: list of :class:`drivers.base.Driver`
-    :param standing: function of a VNI, 0 for none, that returns
-        :attr:`facts.Facts.standing`
-    :returns: (list of :class:`subject.Subject`, the first outside of VNIs;
-        static MAC bindings, see :attr:`facts.Facts.bindings`)
+    :returns: the subjects, the first outside of VNIs, and the bindings
     :raises readers.Unread: when a database cannot be read
     """
     wiring = switch.read(conf, _DATABASE)
     try:
-        found, bindings = [nothing(address)], ()
+        found = [nothing(address)]
+        bindings: facts.Bindings = ()
         if not found[0].asked:
             found, bindings = _of_address(conf, wiring, address, drivers)
         free = _is_free(conf, found[0])
@@ -68,7 +74,9 @@ def find(conf, address, drivers, standing=lambda vni: None):
         raise readers.Unread(str(error)) from error
 
 
-def _of_address(conf, wiring, address, drivers):
+def _of_address(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str,
+                drivers: Sequence[base.Driver]
+                ) -> tuple[list[subjects.Subject], facts.Bindings]:
     """(subjects of routers and machines, as :func:`find`; bindings)."""
     nb, sb = _gateways(conf, wiring, address)
     found = routers.make(address, _builder(conf), nb, sb, wiring, drivers)
@@ -84,7 +92,8 @@ def _of_address(conf, wiring, address, drivers):
     return found, _bindings(nb)
 
 
-def _joined(conf, found, others):
+def _joined(conf: cfg.ConfigOpts, found: Iterable[subjects.Subject],
+            others: Iterable[subjects.Subject]) -> list[subjects.Subject]:
     """Subjects with those of further VNIs, by VNI.
 
     :param others: what others have in VNIs, which comes first in place of a
@@ -96,7 +105,7 @@ def _joined(conf, found, others):
     return [each for _vni, each in sorted(by_vni.items())]
 
 
-def _is_free(conf, about):
+def _is_free(conf: cfg.ConfigOpts, about: subjects.Subject) -> bool:
     """Whether a network of a tenant comes first."""
     return (about.kind is subjects.Kind.NOBODY or
             about.kind is subjects.Kind.BALANCER and not _is_public(
@@ -104,22 +113,23 @@ def _is_free(conf, about):
             bool(about.binding and about.binding.left_out))
 
 
-def _is_public(conf, about):
+def _is_public(conf: cfg.ConfigOpts, about: subjects.Subject) -> bool:
     return about.port is not None and networks.inside(
         about.address, announcing.provider_networks(conf, about.port))
 
 
-def _builder(conf):
+def _builder(conf: cfg.ConfigOpts) -> snapshot.Builder:
     return snapshot.Builder(conf.gateway_port, inputs.choice(conf))
 
 
-def _bindings(nb):
+def _bindings(nb: columns.Tables) -> facts.Bindings:
     """See :attr:`facts.Facts.bindings`."""
     return tuple((row.logical_port, row.ip, row.mac.lower())
                  for row in nb.get('Static_MAC_Binding', {}).values())
 
 
-def _gateways(conf, wiring, address):
+def _gateways(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str
+              ) -> tuple[columns.Tables, columns.Tables]:
     """The rows of NB and SB about an address of routers."""
     nb = northbound.read(conf, address, _DATABASE)
     ports = [port for port in nb['Logical_Router_Port'].values()
@@ -128,7 +138,8 @@ def _gateways(conf, wiring, address):
                                             _machines(address, nb)))
 
 
-def _behind(conf, wiring, prefix):
+def _behind(conf: cfg.ConfigOpts, wiring: wirings.Wiring, prefix: str
+            ) -> tuple[columns.Tables, columns.Tables]:
     """The rows of NB and SB about a prefix of tenants."""
     nb = northbound.read_tenants(conf, prefix, _DATABASE)
     return _with_vnis(conf, nb, _southbound(
@@ -136,7 +147,8 @@ def _behind(conf, wiring, prefix):
         conf.tenant_network.advertisement_method == 'host'))
 
 
-def _with_vnis(conf, nb, sb):
+def _with_vnis(conf: cfg.ConfigOpts, nb: northbound.Tables,
+               sb: columns.Tables) -> tuple[columns.Tables, columns.Tables]:
     """NB with what says which networks have a VNI, and SB."""
     if plugins.asked(conf, plugins.VNIS):
         for table, found in northbound.read_networks(conf, sb,
@@ -145,7 +157,10 @@ def _with_vnis(conf, nb, sb):
     return nb, sb
 
 
-def _southbound(conf, wiring, nb, ports, machines_, hosts=False):
+def _southbound(conf: cfg.ConfigOpts, wiring: wirings.Wiring,
+                nb: columns.Tables, ports: list[columns.Row],
+                machines_: Iterable[str], hosts: bool = False
+                ) -> columns.Tables:
     return southbound.read(
         conf, wiring, [port.name for port in ports],
         [member.chassis_name for port in ports
@@ -156,9 +171,9 @@ def _southbound(conf, wiring, nb, ports, machines_, hosts=False):
         machines_, _DATABASE, hosts)
 
 
-def _of_machines(conf, address, wiring, drivers):
-    """The subjects with the ports of machines that have the address, a list.
-    """
+def _of_machines(conf: cfg.ConfigOpts, address: str, wiring: wirings.Wiring,
+                 drivers: Sequence[base.Driver]) -> list[subjects.Subject]:
+    """The subjects with the ports of machines that have the address."""
     sb, names = southbound.read_ports(conf, wiring, address, _DATABASE)
     if not names:
         return []
@@ -168,7 +183,7 @@ def _of_machines(conf, address, wiring, drivers):
         names, conf.provider_port.allowed_address_pairs)
 
 
-def _machines(address, nb):
-    """Names of the logical ports of a floating IP's machines, a list."""
+def _machines(address: str, nb: columns.Tables) -> list[str]:
+    """Names of the logical ports of a floating IP's machines."""
     return [columns.optional(row, 'logical_port')
             for row in routers.floating(address, nb)]

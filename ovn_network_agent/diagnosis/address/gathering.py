@@ -7,8 +7,13 @@ The order matters only where one reader needs what another has found.  A
 failed reader leaves the reason in its place, and the others go on.
 """
 
+from collections.abc import Callable
+from collections.abc import Sequence
 import dataclasses
 import functools
+import typing
+
+from oslo_config import cfg
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import networks
@@ -31,12 +36,12 @@ from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.diagnosis.readers import nft
-from ovn_network_agent.diagnosis.readers import nft_filters
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import peerings
 from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.diagnosis.readers import vips
+from ovn_network_agent.drivers import base
 from ovn_network_agent.runtime import loader
 
 # Seconds for all questions to one database.
@@ -44,13 +49,8 @@ _DATABASE = 5.0
 _ESTABLISHED = 'Established'
 
 
-def setup(conf, client):
-    """The options that the judges need.
-
-    :param conf: the oslo.config ConfigOpts
-    :param client: address outside
-    :returns: :class:`facts.Setup`
-    """
+def setup(conf: cfg.ConfigOpts, client: str) -> facts.Setup:
+    """The options that the judges need."""
     return facts.Setup(
         bridges.served(conf), conf.frr.vrf_name, veth_leak.enabled(conf),
         conf.fip_route.announce_method, conf.frr.frr_prefix_list,
@@ -61,18 +61,17 @@ def setup(conf, client):
         conf.port_forward.port_forward_ct_zone)
 
 
-def gather(conf, address, client, control, vni=None):
+def gather(conf: cfg.ConfigOpts, address: str, client: str, control: str,
+           vni: int | None = None) -> list[facts.Facts]:
     """Read what concerns an address.
 
     Outside of VNIs, and in each VNI, something else may have it.
 
-    :param conf: a loaded oslo.config ConfigOpts
     :param address: IP address or prefix in canonical notation
     :param client: an address outside, for the way back
-    :param control: path of the agent's control socket, '' for none
+    :param control: control socket, '' for none
     :param vni: the only VNI to look in, 0 for outside of VNIs, None for all
-    :returns: list of :class:`facts.Facts` by VNI, empty if there is nothing
-        in this VNI
+    :returns: by VNI, empty if there is nothing in this VNI
     :raises loader.LoadError: when a driver cannot be loaded
     :raises ValueError: when the rules file of port forwarding cannot be used
     """
@@ -83,7 +82,7 @@ def gather(conf, address, client, control, vni=None):
     drivers = loader.load_drivers(conf)
     outside, in_vnis = facts.Facts(
         known, finding.nothing(address), agent=said,
-        standing=_standing(standings, address)), []
+        standing=_standing(standings, address)), list[facts.Facts]()
     if not mode.forwards_only(conf):
         outside, in_vnis = _in_ovn(conf, address, drivers, outside, standings)
     if not (outside.databases or outside.subject.asked) and vni in (None, 0):
@@ -98,7 +97,8 @@ def gather(conf, address, client, control, vni=None):
             if vni in (None, each.subject.vni) or each.databases]
 
 
-def _beside_ovn(conf, drivers, control, found):
+def _beside_ovn(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
+                control: str, found: facts.Facts) -> facts.Facts:
     """The facts about an address that OVN need not have."""
     if not mode.forwards_only(conf) and not _is_free(found.subject):
         return found
@@ -109,13 +109,13 @@ def _beside_ovn(conf, drivers, control, found):
         conf, drivers, control, found)
 
 
-def _is_nobodys(found):
+def _is_nobodys(found: facts.Facts) -> bool:
     return (found.subject.kind is subjects.Kind.NOBODY and
             not found.driver_subjects and not found.unmade and
             not found.peerings and not found.egress)
 
 
-def _is_free(subject):
+def _is_free(subject: subjects.Subject) -> bool:
     """Whether something else on this node may have an address.
 
     A tenant may give its machine any address.
@@ -124,7 +124,8 @@ def _is_free(subject):
         subject.binding is not None and not subject.here)
 
 
-def _peerings(conf, drivers, control, found):
+def _peerings(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
+              control: str, found: facts.Facts) -> facts.Facts:
     """The facts about an address behind a router that peers."""
     if found.subject.node is None or not (
             _is_free(found.subject) or found.subject.tenant):
@@ -139,7 +140,8 @@ def _peerings(conf, drivers, control, found):
         standing=facts.NOT_READ if found.standing is None else found.standing)
 
 
-def _driver_subjects(conf, drivers, control, found):
+def _driver_subjects(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
+                     control: str, found: facts.Facts) -> facts.Facts:
     """The facts about an address that sources of drivers may have."""
     drivers = [driver for driver in drivers if driver.SOURCES]
     if not drivers:
@@ -156,7 +158,8 @@ def _driver_subjects(conf, drivers, control, found):
             text = f'{name} of driver {driver.name}'
             try:
                 wanted = driver_subjects.concerning(
-                    driver.resources(subject, found.subject.node), address)
+                    driver.resources(subject, subjects.certain(
+                        found.subject.node)), address)
             except Exception as error:
                 failed.append(f'{text}: {type(error).__name__}: {error}')
                 continue
@@ -169,18 +172,19 @@ def _driver_subjects(conf, drivers, control, found):
         rows=attempt(_rows, control, address) if about else found.rows)
 
 
-def _rows(control, address):
+def _rows(control: str, address: str) -> dict[tuple[str, str], agent.Answer]:
     """See :attr:`facts.Facts.rows`."""
     said = agent.ask(control, 'fips', address)
     return {(row['kind'], row['ref']): row for each in (
         said, *said['addresses']) for row in each.get('resources', ())}
 
 
-def _in_ovn(conf, address, drivers, found, standings):
+def _in_ovn(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
+            found: facts.Facts, standings: agent.Answer | readers.Unread
+            ) -> tuple[facts.Facts, list[facts.Facts]]:
     """The facts about an address, as far as OVN has it.
 
-    :param standings: see :func:`_standing`
-    :returns: (:class:`facts.Facts` outside of VNIs, list of those in VNIs)
+    :returns: the facts outside of VNIs, and those in VNIs
     """
     in_vnis = []
     try:
@@ -204,22 +208,19 @@ def _in_ovn(conf, address, drivers, found, standings):
     return _node(conf, found) if about.here else found, in_vnis
 
 
-def _with_inside(conf, found):
+def _with_inside(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
     """The facts with what has the inner address of a floating IP here."""
     about = found.subject
     return dataclasses.replace(found, inside=attempt(
-        northbound.read_inside, conf, about.router.uuid,
-        about.nat.logical_ip, _DATABASE)) if (
+        northbound.read_inside, conf, subjects.certain(about.router).uuid,
+        subjects.certain(about.nat).logical_ip, _DATABASE)) if (
             about.here and about.kind in (
                 subjects.Kind.FIP, subjects.Kind.DISTRIBUTED)) else found
 
 
-def _standing(said, address, vni=0):
-    """The agent's view of an address, see :attr:`facts.Facts.standing`.
-
-    :param said: the answer of the agent about the address, a dict, or
-        :class:`readers.Unread`
-    """
+def _standing(said: agent.Answer | readers.Unread, address: str, vni: int = 0
+              ) -> agent.Answer | readers.Unread | None:
+    """The agent's view of an address, see :attr:`facts.Facts.standing`."""
     if isinstance(said, readers.Unread):
         return said
     found = [each for each in said.get('addresses', ())
@@ -229,20 +230,22 @@ def _standing(said, address, vni=0):
         '/' in each['address'], each.get('state') != 'announced'))
 
 
-def _vip(found):
+def _vip(found: facts.Facts) -> facts.Facts:
     """Read what this node has for a VIP."""
     about = found.subject
     found = dataclasses.replace(
         found, kernel=attempt(kernel.read, kernel_wanted(about, found.setup)),
-        filters=attempt(nft_filters.read),
-        translation=attempt(nft.read, about.vip.version, found.setup.zone,
-                            about.targets))
+        filters=attempt(nft.read_filters),
+        translation=attempt(
+            nft.read, subjects.certain(about.vip).version, found.setup.zone,
+            about.targets))
     if not found.announces:
         return found
     return announcement(found)
 
 
-def attempt(function, *arguments):
+def attempt(function: Callable[..., typing.Any], *arguments: typing.Any
+            ) -> typing.Any:
     """The result of a reader, or the :class:`readers.Unread` it raises."""
     try:
         return function(*arguments)
@@ -250,24 +253,26 @@ def attempt(function, *arguments):
         return error
 
 
-def _node(conf, found):
+def _node(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
     """Read what this node has for an address that is here."""
     about, known = found.subject, found.setup
     found = dataclasses.replace(
         found,
         flows=attempt(flows.read, conf, about.wanted_of(resources.Flow)),
         journeys=attempt(packets.read, conf, known, about),
-        filters=attempt(nft_filters.read),
+        filters=attempt(nft.read_filters),
         kernel=attempt(kernel.read, kernel_wanted(about, known)))
     return announcement(found) if found.announces else found
 
 
-def _in_vni(conf, found):
+def _in_vni(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
     """Read what this node has for an address in a VNI."""
     about = found.subject
     if about.end is None or not about.here:
         return found
     vrf = evpn_names.vrf(about.vni)
+    vni = evpn.Vni(attempt(evpn.read_devices), attempt(
+        evpn.read_port, conf, about.end.name, _DATABASE))
     # zebra takes the routes from the kernel.
     known = dataclasses.replace(found.setup, vrf=vrf, pair=False,
                                 method='kernel', prefix_list='')
@@ -275,10 +280,9 @@ def _in_vni(conf, found):
         found, setup=known,
         flows=attempt(flows.read, conf, about.wanted_of(resources.Flow)),
         journeys=attempt(packets.read, conf, known, about),
-        filters=attempt(nft_filters.read),
+        filters=attempt(nft.read_filters),
         kernel=attempt(kernel.read, kernel_wanted(about, known)),
-        vni=evpn.Vni(attempt(evpn.read_devices), attempt(
-            evpn.read_port, conf, about.end.name, _DATABASE)))
+        vni=vni)
     if not found.announces:
         return found
     path, rds = attempt(frr.read_path, vrf, about.prefix), attempt(
@@ -288,18 +292,15 @@ def _in_vni(conf, found):
         found, path=path, frr_setup=attempt(
             frr.read_setup, vrf, '', found.version)
         if path == (False, False, ()) else None, vni=dataclasses.replace(
-            found.vni, rds=rds, states=attempt(evpn.read_states),
+            vni, rds=rds, states=attempt(evpn.read_states),
             routes=attempt(evpn.read_routes, rd) if rd else {},
             sessions=attempt(evpn.read_sessions, conf.frr.vrf_name),
             hops=attempt(evpn.read_hops, conf)))
 
 
-def kernel_wanted(about, known):
-    """The objects to read from the kernel, a :class:`kernel.Wanted`.
-
-    :param about: :class:`subject.Subject`
-    :param known: :class:`facts.Setup`
-    """
+def kernel_wanted(about: subjects.Subject, known: facts.Setup
+                  ) -> kernel.Wanted:
+    """The objects to read from the kernel."""
     device = about.end.name if about.end else (
         known.vip_device if about.vip else facts.device(
             about.place, known.bridges))
@@ -315,12 +316,8 @@ def kernel_wanted(about, known):
         bool(about.wanted_of(resources.NeighbourProxy)))
 
 
-def announcement(found):
-    """Read what FRR has for an address.
-
-    :param found: :class:`facts.Facts`
-    :returns: :class:`facts.Facts` with the parts of FRR
-    """
+def announcement(found: facts.Facts) -> facts.Facts:
+    """The facts with what FRR has for an address."""
     about, known = found.subject, found.setup
     found = dataclasses.replace(
         found, zebra=attempt(frr.read_zebra, known.vrf, about.prefix))
@@ -344,6 +341,7 @@ def announcement(found):
         else _filtered(known.vrf, each, found.version) for each in peers))
 
 
-def _filtered(vrf, neighbour, version):
+def _filtered(vrf: str, neighbour: frr.Neighbour, version: int
+              ) -> frr.Neighbour:
     found = attempt(frr.read_filters, vrf, neighbour, version)
     return neighbour if isinstance(found, readers.Unread) else found

@@ -3,22 +3,24 @@
 
 """Judges of what the kernel has for an address.  Pure."""
 
+from collections.abc import Iterable
 import operator
 
 from ovn_network_agent import iptext
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import lookups
+from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import rules as kernel_rules
 
 
-def judge(facts):
-    """The findings from the bridge to the route of an address, in order.
-
-    :param facts: :class:`facts.Facts`
-    :returns: list of :class:`finding.Finding`
-    """
+def judge(facts: facts.Facts) -> list[finding.Finding]:
+    """The findings from the bridge to the route of an address, in order."""
     checks = {'bridge-device': bridge, 'neighbour': neighbour}
     if facts.setup.pair:
         checks |= {'veth-pair': pair, 'policy-rules': rules,
@@ -32,7 +34,7 @@ def judge(facts):
             for check, function in checks.items()]
 
 
-def bridge(facts):
+def bridge(facts: facts.Facts) -> finding.Finding:
     """The finding about the bridge's device, its address and sysctls."""
     kernel, name = facts.kernel, facts.device
     link = kernel.links.get(name)
@@ -53,16 +55,16 @@ def bridge(facts):
         f'{", ".join(kernel.addresses.get(name, ())) or "no address"}')
 
 
-def addresses_lack(facts, device):
-    """The addresses that a device lacks, a list of texts."""
+def addresses_lack(facts: facts.Facts, device: str) -> list[str]:
+    """The addresses that a device lacks."""
     there = facts.kernel.addresses.get(device, ())
     return [f'{device} has no address {each.address}'
             for each in facts.subject.wanted_of(resources.Address)
             if each.dev == device and each.address not in there]
 
 
-def sysctls_differ(facts, device):
-    """The sysctls of a device that differ, a list of texts."""
+def sysctls_differ(facts: facts.Facts, device: str) -> list[str]:
+    """The sysctls of a device that differ."""
     there = facts.kernel.sysctls
     return [f'{each.path} is {there.get(each.path) or "missing"} and not '
             f'{each.value}'
@@ -71,18 +73,18 @@ def sysctls_differ(facts, device):
             there.get(each.path) != each.value]
 
 
-def proxies_lack(facts, device):
-    """The addresses that the kernel does not answer for, a list of texts."""
+def proxies_lack(facts: facts.Facts, device: str) -> list[str]:
+    """The addresses that the kernel does not answer for."""
     return [f'{device} does not answer for {each.dst}, the gateway of '
             'machines' for each in facts.subject.wanted_of(
                 resources.NeighbourProxy)
             if (each.dev, each.dst) not in facts.kernel.proxies]
 
 
-def neighbour(facts):
+def neighbour(facts: facts.Facts) -> finding.Finding:
     """The finding about the neighbour entry of the address."""
     subject = facts.subject
-    device = subject.segment.device
+    device = subjects.certain(subject.segment).device
     found = facts.kernel.neighbours.get((device, subject.nexthop))
     permanent = any(each.dst == subject.nexthop for each
                     in subject.wanted_of(resources.Neighbour))
@@ -115,7 +117,7 @@ def neighbour(facts):
     return verdicts.ok('neighbour', f'{mac} on {device} ({state})')
 
 
-def pair(facts):
+def pair(facts: facts.Facts) -> finding.Finding:
     """The finding about the veth pair and its addresses."""
     kernel, setup = facts.kernel, facts.setup
     faults = _ends(kernel.links, setup.vrf)
@@ -131,8 +133,8 @@ def pair(facts):
         for end in ownership.VETH_ENDS) + f' in {setup.vrf}')
 
 
-def _ends(links, vrf):
-    """The faults of the ends of the pair, a list of texts."""
+def _ends(links: dict[str, links.Link], vrf: str) -> list[str]:
+    """The faults of the ends of the pair."""
     lacking = [f'there is no device {name}'
                for name in (*ownership.VETH_ENDS, vrf) if name not in links]
     if lacking:
@@ -147,7 +149,7 @@ def _ends(links, vrf):
     return faults
 
 
-def _neighbours_differ(facts):
+def _neighbours_differ(facts: facts.Facts) -> list[str]:
     links, there = facts.kernel.links, facts.kernel.neighbours
     return [f'{each.dev} has no permanent neighbour {each.dst}'
             for each in facts.subject.wanted_of(resources.Neighbour)
@@ -156,12 +158,12 @@ def _neighbours_differ(facts):
                 each.lladdr or links[each.lladdr_of].mac, 'PERMANENT')]
 
 
-def _of(version, addresses):
+def _of(version: int, addresses: Iterable[str]) -> list[str]:
     return [address for address in addresses
             if networks.family(address) == version]
 
 
-def rules(facts):
+def rules(facts: facts.Facts) -> finding.Finding:
     """The finding about the policy rules for the address' network."""
     wanted = facts.subject.wanted_of(resources.Rule)
     if not wanted:
@@ -185,8 +187,8 @@ def rules(facts):
                            {str(each.priority) for each in wanted}, key=int)))
 
 
-def rules_lacking(facts):
-    """The wanted rules that are not there, a list."""
+def rules_lacking(facts: facts.Facts) -> list[resources.Rule]:
+    """The wanted rules that are not there."""
     there = {rule.selector for rule in facts.kernel.rules}
     return [each for each in facts.subject.wanted_of(resources.Rule,
                                                      resources.VniRule)
@@ -194,12 +196,11 @@ def rules_lacking(facts):
                 each.fwmark, each.suppress, each.ipv6) not in there]
 
 
-def _deciding(facts, wanted):
+def _deciding(facts: facts.Facts, wanted: Iterable[resources.Rule]
+              ) -> kernel_rules.Rule | None:
     """The first rule of another program that leads the address astray.
 
-    :param wanted: list of :class:`resources.Rule`
-    :returns: :class:`netlink.rules.Rule`, or None while the kernel takes the
-        route of the address
+    None while the kernel takes the route of the address.
     """
     found = facts.kernel.lookups.get('here')
     if found is None or found.local or found.dst == facts.subject.prefix:
@@ -208,11 +209,11 @@ def _deciding(facts, wanted):
     ours = {each.priority for each in wanted}
     return min((rule for rule in facts.kernel.towards
                 if rule.priority not in ours and
-                address in iptext.network(rule.dst)),
+                rule.dst and address in iptext.network(rule.dst)),
                default=None, key=operator.attrgetter('priority'))
 
 
-def rule_text(rule):
+def rule_text(rule: resources.Rule) -> str:
     """A rule in the manner of ip-rule(8)."""
     words = [f'{rule.priority}:', f'from {rule.src or "all"}']
     words += [f'to {rule.dst}'] if rule.dst else []
@@ -226,7 +227,7 @@ def rule_text(rule):
     return ' '.join(words)
 
 
-def leak_table(facts):
+def leak_table(facts: facts.Facts) -> finding.Finding:
     """The finding about the default routes of the agent's tables."""
     there = facts.kernel.routes
     wanted = [each for each in facts.subject.wanted_of(resources.KernelRoute)

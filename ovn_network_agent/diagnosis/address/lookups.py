@@ -6,15 +6,19 @@
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis.address import facts
+from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.drivers import veth
 from ovn_network_agent.frr import setup as setups
+from ovn_network_agent.netlink import lookups
 
 # The table of a route that the kernel does not name.
 _UNKNOWN = 0
 
 
-def way_back(facts):
+def way_back(facts: facts.Facts) -> list[finding.Finding]:
     """The findings about the way back, in order."""
     checks = {'way-back': back}
     if facts.setup.vrf:
@@ -23,14 +27,14 @@ def way_back(facts):
             for check, function in checks.items()]
 
 
-def route(facts):
+def route(facts: facts.Facts) -> finding.Finding:
     """The finding about the route of the address to the bridge."""
     subject = facts.subject
     wanted = next((each for each in subject.wanted_of(
         resources.KernelRoute, resources.AnnouncedRoute)
         if each.subject == subject.prefix and
-        each.dev == subject.segment.device), None)
-    device = subject.segment.device
+        each.dev == subjects.certain(subject.segment).device), None)
+    device = subjects.certain(subject.segment).device
     table = wanted.table if wanted else resources.MAIN_TABLE
     found = facts.kernel.lookups['here']
     named = (found.table, found.dst) == (table, subject.prefix)
@@ -47,23 +51,22 @@ def route(facts):
     return verdicts.ok('kernel-route', found.text())
 
 
-def _is_other(facts, found, table):
+def _is_other(facts: facts.Facts, found: lookups.Lookup, table: int) -> bool:
     """Whether the kernel uses another route than the one of the address.
 
     zebra's routes share a next hop, and the kernel keeps one answer of IPv6
     for each next hop, with the name of whichever route was used first.
 
-    :param found: :class:`netlink.lookups.Lookup`
     :param table: routing table of the route of the address
     """
     named = found.dst == facts.subject.prefix
     return (found.table != table) if named else facts.version == 4
 
 
-def way_in(facts):
+def way_in(facts: facts.Facts) -> finding.Finding:
     """The finding about a packet that comes out of the veth pair."""
     found = facts.kernel.lookups.get('in')
-    device = facts.subject.segment.device
+    device = subjects.certain(facts.subject.segment).device
     if found is None:
         return verdicts.broken(
             'kernel-lookup', f'there is no device {ownership.VETH_DEFAULT}',
@@ -86,7 +89,7 @@ def way_in(facts):
                                         f'{found.text()}')
 
 
-def in_vrf(facts):
+def in_vrf(facts: facts.Facts) -> finding.Finding:
     """The finding about the route of the address in the VRF."""
     found = facts.kernel.lookups.get('vrf')
     prefix, vrf = facts.subject.prefix, facts.setup.vrf
@@ -111,7 +114,8 @@ def in_vrf(facts):
     return verdicts.ok('vrf-lookup', found.text())
 
 
-def _by_a_wider_route(facts, found):
+def _by_a_wider_route(facts: facts.Facts, found: lookups.Lookup
+                      ) -> finding.Finding:
     """The finding about packets that arrive without the route of the address.
 
     By the method "static", zebra announces the route that the kernel lacks.
@@ -130,11 +134,11 @@ def _by_a_wider_route(facts, found):
         'node and restart FRR, which makes its routes again')
 
 
-def back(facts):
+def back(facts: facts.Facts) -> finding.Finding:
     """The finding about a reply that comes out of the bridge."""
     found = facts.kernel.lookups.get('out')
     wanted = ownership.VETH_DEFAULT if facts.setup.pair else ''
-    setup, device = facts.setup, facts.subject.segment.device
+    setup, device = facts.setup, subjects.certain(facts.subject.segment).device
     if found is None:
         return verdicts.broken('way-back', f'there is no device {device}',
                                verdicts.RESTORE)
@@ -148,7 +152,7 @@ def back(facts):
     return verdicts.ok('way-back', f'to {setup.client}: {found.text()}')
 
 
-def out_of_vrf(facts):
+def out_of_vrf(facts: facts.Facts) -> finding.Finding:
     """The finding about the way of a reply from the VRF to the fabric."""
     found = facts.kernel.lookups.get('out vrf')
     setup = facts.setup
@@ -159,8 +163,9 @@ def out_of_vrf(facts):
         return verdicts.unchecked(
             'vrf-default', f'{found.text()} (follows from: '
             f'{verdicts.LAYERS["vrf-lookup"]})')
-    device = next((each for each in facts.subject.node.devices
-                   if each.name == setup.vrf), None)
+    node = subjects.certain(facts.subject.node)
+    device = next((each for each in node.devices if each.name == setup.vrf),
+                  None)
     table = device.vrf_table if device else 0
     if found is None or found.error or found.table not in (table, _UNKNOWN):
         return verdicts.broken(

@@ -4,29 +4,32 @@
 """The address of a machine, and what has to exist for it here.  Pure."""
 
 import collections
+from collections.abc import Collection
+from collections.abc import Sequence
 import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.address import ports
 from ovn_network_agent.diagnosis.address import subject as subjects
+from ovn_network_agent.drivers import base
+from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovsdb import columns
 
 
-def make(address, builder, nb, sb, wiring, drivers, names, pairs):
+def make(address: str, builder: snapshot.Builder, nb: columns.Tables,
+         sb: columns.Tables, wiring: wirings.Wiring,
+         drivers: Sequence[base.Driver], names: Collection[str], pairs: bool
+         ) -> list[subjects.Subject]:
     """Find which ports have an address, and what has to exist for it here.
 
     An address has one machine outside of VNIs, and one in each VNI.
 
-    :param address: IP address in canonical notation
-    :param builder: new :class:`ovn.snapshot.Builder` with machines
-    :param nb: rows of NB, see :mod:`readers.northbound`
-    :param sb: rows of SB, see :mod:`readers.southbound`
-    :param wiring: :class:`model.wiring.Wiring`
-    :param drivers: list of :class:`drivers.base.Driver`
+    :param builder: new, with machines
     :param names: logical ports with the address, not empty
     :param pairs: [provider_port] allowed_address_pairs
-    :returns: list of :class:`subject.Subject`, by VNI
+    :returns: by VNI
     """
     seen = builder.build(nb, sb, wiring, {}, model.Phase.RUNNING, full=True)
     here = {each.port: each for known in seen.machines.values()
@@ -42,11 +45,13 @@ def make(address, builder, nb, sb, wiring, drivers, names, pairs):
             for _vni, bound in sorted(places.items())]
 
 
-def _subject(address, builder, node, drivers, here, bound):
-    """The :class:`subject.Subject` of one place.
+def _subject(address: str, builder: snapshot.Builder, node: model.Node,
+             drivers: Sequence[base.Driver],
+             here: dict[str, model.PortAddress], bound: list[ports.Port]
+             ) -> subjects.Subject:
+    """The subject of one place.
 
-    :param here: dict of port to :class:`model.PortAddress`
-    :param bound: list of :class:`ports.Port`, not empty
+    :param bound: not empty
     """
     # The one that is announced comes first.
     first, *also = sorted(bound, key=lambda port: (
@@ -59,10 +64,11 @@ def _subject(address, builder, node, drivers, here, bound):
             port for port in also if port.left_out is None and port.host),
         own=builder.own)
     if found is None:
+        chosen = builder.chosen.machines
         if first.here and first.up and first.left_out is None and (
                 first.type == '' or first.parent):
             about = dataclasses.replace(about, binding=first.not_chosen(
-                builder.chosen.machines.without_vni))
+                chosen is not None and chosen.without_vni))
         return about
     return needs.wanting(
         dataclasses.replace(about, found=found, withheld=found.withheld),

@@ -4,11 +4,18 @@
 """What an address needs on this node.  Pure.
 
 The drivers of the agent say that, from rows of OVN that were read just now and
+from collections.abc import Iterable
+from collections.abc import Sequence
+from ovn_network_agent.drivers import base
+import typing
 from the configuration.  So a diagnosis needs no agent, and has no second
 opinion of what the agent wants.
 """
 
+from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
+import typing
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import iptext
@@ -18,37 +25,33 @@ from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.drivers import announcing
+from ovn_network_agent.drivers import base
 
 
-def wanting(about, drivers, owner, *subjects):
+def wanting(about: subjects.Subject, drivers: Sequence[base.Driver],
+            owner: str, *of_drivers: object) -> subjects.Subject:
     """A subject with what drivers want for its address.
 
-    :param about: :class:`subject.Subject`
-    :param drivers: list of :class:`drivers.base.Driver`
     :param owner: UUID of the router or network of the address
-    :param subjects: those of the drivers that concern the address
     """
-    wanted = _answers(drivers, about.node, *subjects,
+    wanted = _answers(drivers, subjects.certain(about.node), *of_drivers,
                       *(each for each in (about.provider,) if each))
     return dataclasses.replace(
         about, wanted=tuple(each for each in wanted
                             if concerns(each, about.address, about.prefix)),
         problems=_problems(wanted, about.address, owner),
-        kept=any(each.kind == resources.Keep.kind and
+        kept=any(isinstance(each, resources.Keep) and
                  about.prefix in each.of.key for each in wanted))
 
 
-def without_ovn(address, device, node, drivers):
+def without_ovn(address: str, device: str, node: model.Node,
+                drivers: Sequence[base.Driver]) -> subjects.Subject:
     """The objects that an address needs when the agent handles it here.
 
     This is for a moment at which OVN cannot be asked: what only OVN knows,
     such as the network of the address, is left out.
 
-    :param address: IP address in canonical notation
-    :param device: name of the provider bridge
-    :param node: :class:`model.Node` with its devices
-    :param drivers: list of :class:`drivers.base.Driver`
-    :returns: :class:`subject.Subject`
+    :param node: with its devices
     """
     mac = next((each.mac for each in node.devices if each.name == device), '')
     segment = model.Segment('', '', '', 0, device, device, mac)
@@ -61,23 +64,20 @@ def without_ovn(address, device, node, drivers):
             wanted += [resources.KernelRoute(
                 settings.fip_route.route_table_id or resources.MAIN_TABLE,
                 prefix, device)] if settings.frr.vrf_name else []
-            wanted.append(announcing.announcement(settings, node, prefix,
-                                                  device))
+            announced = announcing.announcement(settings, node, prefix, device)
+            wanted += [announced] if announced else []
             break
     return subjects.Subject(
         address, subjects.Kind.HANDLED, node,
         port=model.GatewayPort('', '', (), '', True, segment),
-        wanted=tuple(each for each in wanted if each is not None))
+        wanted=tuple(wanted))
 
 
-def of_vip(vip, node, gateway, drivers):
+def of_vip(vip: port_forwards.Vip, node: model.Node, gateway: bool | None,
+           drivers: Sequence[base.Driver]) -> subjects.Subject:
     """The objects that a VIP needs.
 
-    :param vip: :class:`port_forwards.Vip` with its present state
-    :param node: :class:`model.Node`
-    :param gateway: see :attr:`port_forwards.Forwards.gateway`
-    :param drivers: list of :class:`drivers.base.Driver`
-    :returns: :class:`subject.Subject`
+    :param vip: with its present state
     """
     forwards = port_forwards.Forwards((vip,), gateway)
     wanted = _answers(drivers, node, forwards)
@@ -90,36 +90,36 @@ def of_vip(vip, node, gateway, drivers):
             if each.kind not in (resources.Problem.kind,
                                  resources.Keep.kind))),
         problems=tuple(each.text for each in wanted
-                       if each.kind == resources.Problem.kind))
+                       if isinstance(each, resources.Problem)))
 
 
-def _answers(drivers, node, *subjects):
-    """What drivers want for some subjects, a list."""
+def _answers(drivers: Sequence[base.Driver], node: model.Node,
+             *subjects: object) -> list[resources.Resource]:
+    """What drivers want for some subjects."""
     return [each for driver in drivers for subject in subjects
             if type(subject) in driver.SUBJECTS
             for each in driver.resources(subject, node)]
 
 
-def _problems(wanted, address, owner):
+def _problems(wanted: Iterable[resources.Resource], address: str, owner: str
+              ) -> tuple[str, ...]:
     """The problems of an address, those of this address alone first."""
-    found = [each for each in wanted if each.kind == resources.Problem.kind
+    found = [each for each in wanted if isinstance(each, resources.Problem)
              and _mentions(each, address, owner)]
     return tuple(each.naming(each.addresses).text for each in sorted(
         found, key=lambda each: not each.addresses))
 
 
-def _mentions(problem, address, owner):
+def _mentions(problem: resources.Problem, address: str, owner: str) -> bool:
     """Whether a problem is about an address, or about all of its owner."""
     if problem.addresses:
         return address in problem.addresses
     return problem.router in ('', owner)
 
 
-def concerns(resource, address, prefix=''):
+def concerns(resource: typing.Any, address: str, prefix: str = '') -> bool:
     """Whether a wanted resource concerns the packets of an address.
 
-    :param resource: :class:`resources.Resource`
-    :param address: IP address
     :param prefix: what is announced for it, '' for its host prefix
     """
     prefix = prefix or networks.host_prefix(address)
@@ -148,22 +148,18 @@ def concerns(resource, address, prefix=''):
     return True
 
 
-def _of_family(rule, family):
-    """Whether the kernel has a rule in the list of a family.
-
-    :param rule: :class:`resources.Rule`
-    :param family: 4 or 6
-    """
+def _of_family(rule: resources.Rule, family: int) -> bool:
+    """Whether the kernel has a rule in the list of a family."""
     prefix = rule.src or rule.dst
     return (networks.family(prefix) == family if prefix
             else bool(rule.ipv6) == (family == 6))
 
 
-def _covered(prefixes, address):
+def _covered(prefixes: Iterable[str], address: str) -> bool:
     return any(_covers(prefix, address) for prefix in prefixes)
 
 
-def _covers(prefix, address):
+def _covers(prefix: str | None, address: str) -> bool:
     """Whether a prefix has an address in it; None has all."""
     if prefix is None:
         return True

@@ -3,16 +3,22 @@
 
 """Judges of what OVN has for an address.  Pure."""
 
+from collections.abc import Sequence
+
+from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import evpn
+from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import ports
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import tenants
 from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.drivers import segments
 
 Kind = subjects.Kind
@@ -20,11 +26,8 @@ Kind = subjects.Kind
 _MARK = ownership.EXT_ID_ANNOUNCE.replace(':', '\\:')
 
 
-def judge(facts):
+def judge(facts: facts.Facts) -> list[finding.Finding]:
     """The findings from the row of the address to the default route, in order.
-
-    :param facts: :class:`facts.Facts`
-    :returns: list of :class:`finding.Finding`
     """
     if facts.databases is not None:
         return [verdicts.unchecked('nat-row', str(facts.databases)),
@@ -64,7 +67,7 @@ def judge(facts):
     return found
 
 
-def _nat(subject):
+def _nat(subject: subjects.Subject) -> finding.Finding:
     nat = subject.nat
     if len(subject.claims) > 1:
         return claims.judge(subject)
@@ -75,20 +78,21 @@ def _nat(subject):
                                   f'{nat.logical_ip}')
 
 
-def _router(subject):
+def _router(subject: subjects.Subject) -> finding.Finding:
+    names = subjects.certain(subject.router).both_names
     if subject.port is None:
         return verdicts.broken(
-            'router', f'{subject.router.both_names} has no gateway port',
+            'router', f'{names} has no gateway port',
             'set an external gateway: "openstack router set '
             '--external-gateway NETWORK ROUTER"')
-    return verdicts.ok('router', f'{subject.router.both_names} with port '
+    return verdicts.ok('router', f'{names} with port '
                                  f'{subject.port.lrp}')
 
 
-def gateway_port(facts):
+def gateway_port(facts: facts.Facts) -> finding.Finding:
     """The finding about the chassis of the gateway port."""
     subject = facts.subject
-    port, node = subject.port, subject.node
+    port, node = subject.port, subjects.certain(subject.node)
     if subject.kind is Kind.DISTRIBUTED:
         return _machine(subject)
     if port is None:
@@ -115,10 +119,11 @@ def gateway_port(facts):
                                        f'({node.hostname})')
 
 
-def _machine(subject):
+def _machine(subject: subjects.Subject) -> finding.Finding:
     """The finding about the chassis of a distributed floating IP's machine.
     """
-    machine = subject.machine
+    machine = subjects.certain(subject.machine)
+    resident = subjects.certain(subject.nat).resident
     if not machine.host:
         return verdicts.broken(
             'gateway-port', f'distributed: port {machine.port} of its machine '
@@ -126,12 +131,13 @@ def _machine(subject):
             'start the machine, and look at ovn-controller on its node; '
             f'"ovn-nbctl clear NAT {machine.nat} external_mac" has the '
             'gateway answer for this address')
-    if not subject.nat.resident and machine.chassis == subject.node.chassis:
+    if not resident and (
+            machine.chassis == subjects.certain(subject.node).chassis):
         return verdicts.broken(
             'gateway-port', f'distributed: port {machine.port} is here, and '
             'is not up', 'look at the machine, and at the log of '
             'ovn-controller for its port')
-    if not subject.nat.resident:
+    if not resident:
         return verdicts.ok(
             'gateway-port', f'distributed: port {machine.port} of its machine '
             f'is on {machine.host}, whose agent has to announce the address; '
@@ -140,7 +146,7 @@ def _machine(subject):
                                        'its machine is here')
 
 
-def _machine_behind(machine):
+def _machine_behind(machine: subjects.Machine) -> finding.Finding:
     """The finding about the machine of a floating IP of the gateway.
 
     Another machine may answer for a port that no chassis has.
@@ -156,28 +162,26 @@ def _machine_behind(machine):
         'or look at ovn-controller on its node')
 
 
-def _nowhere(subject, inside):
-    """The finding that no port has the inner address, or None.
-
-    :param inside: :class:`readers.northbound.Inside`,
-        :class:`readers.Unread`, or None
-    """
-    if inside is None:
+def _nowhere(subject: subjects.Subject,
+             inside: northbound.Inside | readers.Unread | None
+             ) -> finding.Finding | None:
+    """The finding that no port has the inner address, or None."""
+    if isinstance(inside, readers.Unread):
+        return verdicts.unread('machine', inside)
+    if inside is None or inside.port:
         return None
-    unread = verdicts.unread('machine', inside)
-    if unread or inside.port:
-        return unread
-    nat = subject.nat
+    nat = subjects.certain(subject.nat)
+    router = subjects.certain(subject.router)
     row = f'the NAT row leads to {nat.logical_ip}'
     remedy = (f'"openstack floating ip unset --port {subject.address}" takes '
               'the floating IP from the port that is gone, and "openstack '
               'floating ip set --port" gives it to another one; without '
-              f'Neutron: "ovn-nbctl lr-nat-del {subject.router.name} '
+              f'Neutron: "ovn-nbctl lr-nat-del {router.name} '
               f'{nat.type} {subject.address}"')
     if not inside.network:
         return verdicts.broken(
             'machine', f'{row}, which is in no network of '
-            f'{subject.router.called}', remedy)
+            f'{router.called}', remedy)
     if inside.judged:
         return verdicts.broken(
             'machine', f'{row}, which no port in {inside.network} has',
@@ -187,10 +191,10 @@ def _nowhere(subject, inside):
         'address: only a host that OVN does not know could answer', remedy)
 
 
-def _segment(facts):
+def _segment(facts: facts.Facts) -> finding.Finding:
     segment = facts.subject.segment
     why = segments.objection(segment, facts.setup.bridges)
-    if why:
+    if why or segment is None:
         return verdicts.broken(
             'segment', why, 'correct ovn-bridge-mappings ("ovs-vsctl get '
             'Open_vSwitch . external_ids"), or [DEFAULT] bridge_dev and '
@@ -200,7 +204,7 @@ def _segment(facts):
         f'port {segment.patch_port} ({segment.localnet_port})')
 
 
-def agent(facts):
+def agent(facts: facts.Facts) -> finding.Finding:
     """The finding about the running agent."""
     said = facts.agent
     if isinstance(said, readers.Unread):
@@ -220,7 +224,7 @@ def agent(facts):
     return _standing(facts)
 
 
-def _standing(facts):
+def _standing(facts: facts.Facts) -> finding.Finding:
     """The finding about what the agent says of this address."""
     found = facts.standing
     if isinstance(found, readers.Unread):
@@ -241,7 +245,7 @@ def _standing(facts):
     return verdicts.ok('agent', f'runs; {text}, since {found.get("since")}')
 
 
-def wanted(facts):
+def wanted(facts: facts.Facts) -> finding.Finding:
     """The finding whether the agent wants to announce the address."""
     subject, setup = facts.subject, facts.setup
     if subject.withheld:
@@ -269,7 +273,8 @@ def wanted(facts):
             f'{", ".join(setup.networks)}',
             'add its network to [DEFAULT] network_cidr, or set that to '
             'nothing')
-    if setup.vrf and subject.node.device(setup.vrf) is None:
+    if setup.vrf and subjects.certain(
+            subject.node).device(setup.vrf) is None:
         return verdicts.broken(
             'wanted', f'the VRF {setup.vrf} does not exist',
             f'"ip link add {setup.vrf} type vrf table NUMBER", and "ip link '
@@ -281,16 +286,16 @@ def wanted(facts):
         'name all provider networks in [DEFAULT] network_cidr')
 
 
-def _withheld(subject):
+def _withheld(subject: subjects.Subject) -> finding.Finding:
     """The finding about an address that is not announced on purpose."""
     if subject.binding is not None:
         remedy = ('to have it announced, change that; or set external_ids:'
                   f'{ownership.EXT_ID_ANNOUNCE}=true in its row of '
                   f'Logical_Switch_Port, {subject.binding.name}, which wins '
                   'over networks and options')
-    elif subject.router.routed_by_ovn:
+    elif subjects.certain(subject.router).routed_by_ovn:
         remedy = ('to have the agent announce it, too: "ovn-nbctl set '
-                  f'Logical_Router {subject.router.name} '
+                  f'Logical_Router {subjects.certain(subject.router).name} '
                   f"'options:{_MARK}=true'\"")
     else:
         remedy = ('to have it announced, change that; or set external_ids:'
@@ -301,13 +306,15 @@ def _withheld(subject):
         'wanted', f'not announced on purpose: {subject.withheld}', remedy)
 
 
-def default_route(facts):
+def default_route(facts: facts.Facts) -> finding.Finding:
     """The finding about the router's default route in OVN."""
     subject = facts.subject
-    if subject.router.routed_by_ovn:
+    router = subjects.certain(subject.router)
+    node = subjects.certain(subject.node)
+    if router.routed_by_ovn:
         return verdicts.unchecked('default-route', 'it is left to OVN')
     version = networks.family(subject.address)
-    routes = [each for each in subject.router.default_routes
+    routes = [each for each in router.default_routes
               if networks.family(each.prefix) == version]
     foreign = [each for each in routes if not each.managed]
     if foreign:
@@ -316,8 +323,8 @@ def default_route(facts):
     needed = [each for each in subject.wanted_of(resources.DefaultRoute)
               if networks.family(each.prefix) == version]
     if not needed and subject.kind is Kind.DISTRIBUTED and not (
-            subject.port.local):
-        return _of_the_gateway(subject, routes)
+            subjects.certain(subject.port).local):
+        return _of_the_gateway(subject, router, routes)
     if not needed:
         return verdicts.unchecked('default-route',
                                   'the agent wants none through this port')
@@ -329,7 +336,7 @@ def default_route(facts):
               '"journalctl -u ovn-network-agent"')
     if not there:
         return verdicts.broken(
-            'default-route', f'{subject.router.called} has no default route '
+            'default-route', f'{router.called} has no default route '
             f'via {route.nexthop}, so it cannot reply', remedy)
     binding = next((mac for lrp, ip, mac in facts.bindings
                     if (lrp, ip) == (route.lrp, route.nexthop)), None)
@@ -339,28 +346,29 @@ def default_route(facts):
             'so OVN does not know where to send replies', remedy)
     tag, proof = there[0].owner, there[0].advertised
     evidence = (f'via {route.nexthop} ({binding}), '
-                f'of {_named(tag, subject.node)}, '
+                f'of {_named(tag, node)}, '
                 f'{"announced by " + proof if proof else "no proof yet"}')
-    if tag not in subject.node.marks:
+    if tag not in node.marks:
         return verdicts.warn('default-route', f'{evidence}: the mark is of '
                                               'another chassis', remedy)
     return verdicts.ok('default-route', evidence)
 
 
-def _named(owner, node):
+def _named(owner: ownership.Owner, node: model.Node) -> str:
     """The host name of a chassis, with its name where others have it, too."""
     return (str(owner) if owner.hostname == node.hostname and node.namesakes
             else owner.hostname)
 
 
-def _of_the_gateway(subject, routes):
+def _of_the_gateway(subject: subjects.Subject, router: model.Router,
+                    routes: Sequence[model.NbDefaultRoute]) -> finding.Finding:
     """The finding about a route that the agent of the gateway makes."""
     if routes:
         return verdicts.ok(
             'default-route', f'via {routes[0].nexthop}, of '
-            f'{_named(routes[0].owner, subject.node)}')
+            f'{_named(routes[0].owner, subjects.certain(subject.node))}')
     return verdicts.broken(
-        'default-route', f'{subject.router.called} has no default route, so '
+        'default-route', f'{router.called} has no default route, so '
         'the machine cannot reply',
         'see that the agent runs on the chassis of its gateway port '
-        f'cr-{subject.port.lrp}, which makes the route')
+        f'cr-{subjects.certain(subject.port).lrp}, which makes the route')

@@ -5,20 +5,19 @@
 """The finding about the filters of other programs in nftables."""
 
 from ovn_network_agent import iptext
+from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import verdicts
-from ovn_network_agent.diagnosis.readers import nft_filters
+from ovn_network_agent.diagnosis.readers import nft
+from ovn_network_agent.nft import filters
 
 _CHECK = 'packet-filters'
 # How a chain of the other family begins.
 _OF_OTHERS = {4: 'ip6 ', 6: 'ip '}
 
 
-def judge(facts):
-    """The finding.
-
-    :param facts: :class:`facts.Facts`
-    :returns: :class:`finding.Finding`
-    """
+def judge(facts: facts.Facts) -> finding.Finding:
+    """The finding."""
     unread = verdicts.unread(_CHECK, facts.filters)
     if unread:
         return unread
@@ -27,7 +26,7 @@ def judge(facts):
     if not naming:
         return verdicts.ok(_CHECK, _unnamed(facts.filters, address.version))
     certain = [one for one in naming if one.certain]
-    what, show = nft_filters.culprit((certain or naming)[0])
+    what, show = nft.culprit((certain or naming)[0])
     more = f', and {len(naming) - 1:d} more' if len(naming) > 1 else ''
     say = verdicts.broken if certain else verdicts.warn
     return say(_CHECK, f'{what} drops {"" if certain else "some "}packets of '
@@ -35,7 +34,7 @@ def judge(facts):
                f'look at "{show}", and have its program except the address')
 
 
-def _unnamed(found, version):
+def _unnamed(found: filters.Found, version: int) -> str:
     closed = ', '.join(
         f'"{chain}"' for chain in found.closed
         if not chain.startswith(_OF_OTHERS[version]))

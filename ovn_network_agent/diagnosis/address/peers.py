@@ -3,11 +3,20 @@
 
 """Judges of the peerings by which routers reach an address.  Pure."""
 
+from collections.abc import Iterator
+from collections.abc import Sequence
+
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts as known
+from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.diagnosis.readers import agent
+from ovn_network_agent.diagnosis.readers import peerings
+from ovn_network_agent.ovn import marked_rows
 from ovn_network_agent.ovsdb import lock_state
 
 _FEW = 3
@@ -15,12 +24,8 @@ _AGENT = ('an agent with the driver network_peer repairs it at once: '
           '"ovn-network-agent-ctl peers" on such a node says which one writes')
 
 
-def judge(facts):
-    """The findings about the peerings of an address.
-
-    :param facts: :class:`facts.Facts`
-    :returns: list of :class:`finding.Finding`
-    """
+def judge(facts: known.Facts) -> list[finding.Finding]:
+    """The findings about the peerings of an address."""
     if isinstance(facts.peerings, readers.Unread):
         return [verdicts.unchecked('peering', str(facts.peerings))]
     found = [one for way in facts.peerings for one in (
@@ -30,13 +35,13 @@ def judge(facts):
     return found
 
 
-def reached(facts):
+def reached(facts: known.Facts) -> bool:
     """Whether something is known of a peering of the address."""
     return bool(facts.peerings) and not isinstance(facts.peerings,
                                                    readers.Unread)
 
 
-def _other(peering):
+def _other(peering: model.Peering) -> finding.Finding:
     """A router that would give the address to another one."""
     text = (f'router {peering.called} gives it to nobody by its peering '
             f'{peering.name} with {peering.target} ({peering.state.value}): '
@@ -50,10 +55,12 @@ def _other(peering):
         'both routers, or remove the peering')
 
 
-def _created(facts, way):
+def _created(facts: known.Facts, way: peerings.Way
+             ) -> Iterator[finding.Finding]:
     peering, address = way.peering, facts.subject.address
     prefix, nexthop = next(
-        route for side in way.wanted.sides if side.router == peering.router
+        route for side in subjects.certain(way.wanted).sides
+        if side.router == peering.router
         for route in side.routes if networks.covers(route[0], address))
     yield verdicts.ok(
         'peering', f'router {peering.called} reaches {prefix} by its peering '
@@ -63,7 +70,7 @@ def _created(facts, way):
     yield _policies(facts, way)
 
 
-def _rows(way):
+def _rows(way: peerings.Way) -> finding.Finding:
     wrong = [f'{len(rows):d} {how}, such as {_row(rows[0])}'
              for rows, how in ((way.missing, 'missing'),
                                (way.others, 'too many or changed')) if rows]
@@ -74,12 +81,12 @@ def _rows(way):
                        'wanted')
 
 
-def _row(values):
+def _row(values: marked_rows.Values) -> str:
     return (f'{values.table} {" ".join(map(str, values.atoms[0]))} of router '
             f'{values.router}')
 
 
-def _policies(facts, way):
+def _policies(facts: known.Facts, way: peerings.Way) -> finding.Finding:
     """Which rule of the other router lets packets in, and which drops."""
     gives, client = way.peering.gives, facts.setup.client
     family = [prefix for prefix in gives
@@ -113,18 +120,15 @@ def _policies(facts, way):
     return verdicts.ok('peering-policies', text)
 
 
-def _named(policies):
+def _named(policies: Sequence[resources.PeerPolicy]) -> str:
     shown = ', '.join(f'{each.priority:d} {each.action} "{each.match}"'
                       for each in policies[:_FEW])
     more = len(policies) - _FEW
     return shown + (f' and {more:d} more' if more > 0 else '')
 
 
-def _writer(said):
-    """The finding about the writer.
-
-    :param said: the answer of the agent, a dict, or :class:`readers.Unread`
-    """
+def _writer(said: agent.Answer | readers.Unread) -> finding.Finding:
+    """The finding about the writer."""
     if isinstance(said, readers.Unread):
         return verdicts.unchecked('peering-writer', str(said))
     state = said['lock']

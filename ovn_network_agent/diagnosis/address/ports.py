@@ -5,14 +5,19 @@
 """
 
 import dataclasses
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import vnis
 from ovn_network_agent.ovsdb import columns
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.diagnosis.address import subject as subjects
 
 # Types of ports that are not announced: why not, and the remedy.
 _LEFT_OUT = {
@@ -37,63 +42,42 @@ _NOT_CHOSEN = ('its network is none of [provider_port] networks',
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Port:
-    """A port of a machine with an address, as SB has it.
+    """A port of a machine with an address, as SB has it."""
 
-    :ivar name: name of the logical port
-    :ivar type: type of the port, '' for an ordinary one
-    :ivar network: name of the network that a person knows
-    :ivar mac: MAC that answers for the address, '' if unknown
-    :ivar host: host name of the chassis that has the port, '' for none
-    :ivar further: host names of the chassis that get the port by a live
-        migration under way, a tuple
-    :ivar here: whether this chassis has the port
-    :ivar up: whether its flows are installed
-    :ivar parent: for a port of type virtual, the port of the machine that has
-        it, '' for none
-    :ivar of: :class:`model.ProviderNetwork` that it is on, None if the
-        options leave it out
-    :ivar unused: VNI that OVN has of the network without the driver evpn
-    :ivar left_out: (why no agent announces the address, remedy), or None
-    """
-
-    name: str
-    type: str = ''
-    network: str = ''
-    mac: str = ''
-    host: str = ''
-    further: tuple = ()
-    here: bool = False
-    up: bool = True
+    name: str  # name of the logical port
+    type: str = ''  # type of the port, '' for an ordinary one
+    network: str = ''  # name of the network that a person knows
+    mac: str = ''  # MAC that answers for the address, '' if unknown
+    host: str = ''  # host name of the chassis that has the port, '' for none
+    # Host names of the chassis that get the port by a live migration under
+    # way.
+    further: tuple[str, ...] = ()
+    here: bool = False  # whether this chassis has the port
+    up: bool = True  # whether its flows are installed
+    # For a port of type virtual, the port of the machine that has it, '' for
+    # none.
     parent: str = ''
+    # None if the options leave its network out.
     of: model.ProviderNetwork | None = None
-    unused: int = 0
-    left_out: tuple | None = None
+    unused: int = 0  # VNI that OVN has of the network without the driver evpn
+    # (why no agent announces the address, remedy).
+    left_out: tuple[str, str] | None = None
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The port for people, with its host."""
         return f'port {self.name} on {self.host or "no chassis"}'
 
-    def not_chosen(self, without_vni):
-        """The port, on a network that the options do not choose.
-
-        :param without_vni: see :class:`ovn.inputs.Machines`
-        """
+    def not_chosen(self, without_vni: bool) -> 'Port':
+        """The port, on a network that the options do not choose."""
         return dataclasses.replace(
             self, left_out=_NOT_CHOSEN if without_vni else _WITHOUT_VNI)
 
 
-def read(row, address, nb, sb, chassis, pairs, network):
-    """The :class:`Port` of a row of Port_Binding.
-
-    :param row: :class:`once.Row`
-    :param address: IP address in canonical notation, one of the row
-    :param nb: rows of NB, see :mod:`readers.northbound`
-    :param sb: rows of SB, see :mod:`readers.southbound`
-    :param chassis: name of this chassis
-    :param pairs: [provider_port] allowed_address_pairs
-    :param network: :class:`model.ProviderNetwork`, or None
-    """
+def read(row: columns.Row, address: str, nb: columns.Tables,
+         sb: columns.Tables, chassis: str, pairs: bool,
+         network: model.ProviderNetwork | None) -> Port:
+    """The :class:`Port` of a row of Port_Binding."""
     names, kind = directory.hostnames(sb), columns.atom(row, 'type')
     parent = columns.atom(row, 'virtual_parent')
     own, switch = rows.chassis_name(row), _switch(row, nb)
@@ -111,7 +95,7 @@ def read(row, address, nb, sb, chassis, pairs, network):
         _left_out(row, address, sb, pairs))
 
 
-def _switch(row, nb):
+def _switch(row: columns.Row, nb: columns.Tables) -> columns.Row | None:
     """The row of the network of a port, None while NB does not have it."""
     names = [columns.entry(datapath, 'external_ids', 'logical-switch')
              for datapath in columns.rows(row, 'datapath')]
@@ -119,7 +103,8 @@ def _switch(row, nb):
                  if str(uuid) in names), None)
 
 
-def _mac(row, address, sb, parent):
+def _mac(row: columns.Row, address: str, sb: columns.Tables, parent: str
+         ) -> str:
     """The MAC of a port; of a virtual one, that of the machine's own port."""
     if columns.atom(row, 'type') != 'virtual':
         return rows.machine(row, True)[0][address]
@@ -128,7 +113,8 @@ def _mac(row, address, sb, parent):
                  for mac in rows.machine(each, False)[0].values()), '')
 
 
-def _left_out(row, address, sb, pairs):
+def _left_out(row: columns.Row, address: str, sb: columns.Tables, pairs: bool
+              ) -> tuple[str, str] | None:
     datapath = columns.referenced(row, 'datapath')
     if not any(columns.atom(each, 'type') == 'localnet' and
                columns.referenced(each, 'datapath') == datapath
@@ -139,18 +125,20 @@ def _left_out(row, address, sb, pairs):
     return _LEFT_OUT.get(columns.atom(row, 'type'))
 
 
-def judge(subject):
+def judge(subject: 'subjects.Subject') -> list[finding.Finding]:
     """The findings about the port of an address and its chassis.
 
-    :param subject: :class:`subject.Subject` with a binding
-    :returns: list of :class:`finding.Finding`
+    :param subject: with a binding
     """
     port = subject.binding
-    return [_port(subject)] + ([] if port.left_out else [_chassis(port)])
+    if port is None:
+        return []
+    return [_port(port, subject.also)] + (
+        [] if port.left_out else [_chassis(port)])
 
 
-def _port(subject):
-    port = subject.binding
+def _port(port: Port, also: tuple['Port | model.TenantPrefix', ...]
+          ) -> finding.Finding:
     text = (f'{port.name} on network {port.network or "(unknown)"}' +
             (f', {port.mac}' if port.mac else '') +
             (f' (VNI {port.unused:d} of the network does not count, because '
@@ -160,14 +148,15 @@ def _port(subject):
         why, remedy = port.left_out
         return verdicts.warn(
             'port', f'{text}: not announced, because {why}', remedy)
-    if subject.also:
+    others = ', '.join(each.text for each in also if isinstance(each, Port))
+    if others:
         return verdicts.warn(
-            'port', f'{text}; {", ".join(each.text for each in subject.also)} '
-            'has the address, too', 'give one of them another address')
+            'port', f'{text}; {others} has the address, too',
+            'give one of them another address')
     return verdicts.ok('port', text)
 
 
-def _chassis(port):
+def _chassis(port: Port) -> finding.Finding:
     """The finding about the chassis of a port."""
     remedy = (f'"openstack port show {port.name}" names the machine: look at '
               'it, and at ovn-controller on its node')

@@ -3,45 +3,52 @@
 
 """What an address of a router is in OVN.  Pure."""
 
+from collections.abc import Sequence
+import typing
+
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent import served
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.address import subject as subjects
+from ovn_network_agent.drivers import base
+from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovsdb import columns
 
+# A router, what the address is there, its NAT row and gateway port.
+_Found: typing.TypeAlias = tuple[model.Router, subjects.Kind,
+                                 model.Nat | None, model.GatewayPort | None]
 
-def make(address, builder, nb, sb, wiring, drivers):
+
+def make(address: str, builder: snapshot.Builder, nb: columns.Tables,
+         sb: columns.Tables, wiring: wirings.Wiring,
+         drivers: Sequence[base.Driver]) -> list[subjects.Subject]:
     """Find what an address is in OVN, and what has to exist for it.
 
-    :param address: IP address in canonical notation
-    :param builder: new :class:`ovn.snapshot.Builder`
-    :param nb: rows of NB, see :mod:`readers.northbound`
-    :param sb: rows of SB, see :mod:`readers.southbound`
-    :param wiring: :class:`model.wiring.Wiring`
-    :param drivers: list of :class:`drivers.base.Driver`
-    :returns: list of :class:`subject.Subject`: that outside of VNIs, of kind
-        NOBODY if no router has the address there, and those in VNIs
+    :returns: that outside of VNIs, of kind NOBODY if no router has the address
+        there, and those in VNIs
     """
     seen = view(builder, nb, sb, wiring)
     found = [(router, *_place_in(
         address, router, builder.addresses(router.uuid).sources(address)))
              for router in seen.routers]
-    found = [each for each in found if each[1] is not subjects.Kind.NOBODY]
-    places = {0: []}
+    places: dict[int, list[_Found]] = {0: []}
     for each in found:
+        if each[1] is subjects.Kind.NOBODY:
+            continue
         places.setdefault(each[3].domain if each[3] else 0, []).append(each)
     return [_of_routers(address, builder, nb, sb, drivers, seen, each)
             for _vni, each in sorted(places.items())]
 
 
-def _of_routers(address, builder, nb, sb, drivers, seen, found):
-    """The :class:`subject.Subject` of the routers with an address in one VNI.
-
-    :param found: list of (router, kind, NAT row, gateway port)
-    """
+def _of_routers(address: str, builder: snapshot.Builder, nb: columns.Tables,
+                sb: columns.Tables, drivers: Sequence[base.Driver],
+                seen: model.Snapshot, found: list[_Found]) -> subjects.Subject:
+    """The subject of the routers with an address in one VNI."""
     if not found:
         return subjects.Subject(address, node=seen.node)
     # A router whose port is here comes first: it is asked for on this node.
@@ -66,37 +73,34 @@ def _of_routers(address, builder, nb, sb, drivers, seen, found):
         drivers, router.uuid, seen.node, router, *served)
 
 
-def provider(seen, port):
-    """The network of a gateway port in a VNI, None without one here.
-
-    :param seen: :class:`model.Snapshot`
-    :param port: :class:`model.GatewayPort`, or None
-    """
+def provider(seen: model.Snapshot, port: model.GatewayPort | None
+             ) -> model.ProviderNetwork | None:
+    """The network of a gateway port in a VNI, None without one here."""
     return seen.networks.get(port.network) if port and port.vni else None
 
 
-def view(builder, nb, sb, wiring):
+def view(builder: snapshot.Builder, nb: columns.Tables, sb: columns.Tables,
+         wiring: wirings.Wiring) -> model.Snapshot:
     """The view of all routers in some rows, see :func:`make`."""
     return builder.complete(builder.build(
         nb, sb, wiring, {}, model.Phase.RUNNING, full=True,
         also=frozenset(map(str, nb['Logical_Router']))))
 
 
-def floating(address, nb):
-    """The NAT rows of a floating IP that name a machine's port, a list.
-
-    :param address: IP address in canonical notation
-    :param nb: rows of NB, see :mod:`readers.northbound`
-    """
+def floating(address: str, nb: columns.Tables) -> list[columns.Row]:
+    """The NAT rows of a floating IP that name a machine's port."""
     return [row for row in nb.get('NAT', {}).values()
             if row.external_ip == address and
             columns.optional(row, 'logical_port')]
 
 
-def _place_in(address, router, sources):
+def _place_in(address: str, router: model.Router, sources: served.Sources
+              ) -> tuple[subjects.Kind, model.Nat | None,
+                         model.GatewayPort | None]:
     """(kind, NAT row or None, gateway port or None) of an address."""
-    port = next((port for port in router.ports for text in port.networks
-                 if str(networks.parse_interface(text).ip) == address), None)
+    port = next((port for port in router.ports
+                 for own in map(networks.parse_interface, port.networks)
+                 if own and str(own.ip) == address), None)
     nats = sources.nats
     if nats:
         nat = min(nats, key=lambda each: each.type != 'dnat_and_snat')
@@ -112,7 +116,9 @@ def _place_in(address, router, sources):
     return subjects.Kind.NOBODY, None, None
 
 
-def _claim(nb, sb, router, kind, nat, port):
+def _claim(nb: columns.Tables, sb: columns.Tables, router: model.Router,
+           kind: subjects.Kind, nat: model.Nat | None,
+           port: model.GatewayPort | None) -> claims.Claim:
     """The :class:`claims.Claim` of one router."""
     owner = hostname(sb, port.chassis) if port else ''
     if nat is None:
@@ -126,15 +132,17 @@ def _claim(nb, sb, router, kind, nat, port):
                         nat.logical_ip, next(filter(None, names), ''), owner)
 
 
-def _rows_of(router, nb):
+def _rows_of(router: model.Router, nb: columns.Tables
+             ) -> Sequence[columns.Row]:
     """The NAT rows of a router."""
     row = next((each for key, each in nb['Logical_Router'].items()
                 if str(key) == router.uuid), None)
     return row.nat if row else ()
 
 
-def _machine(address, router, nb, sb):
-    """The :class:`subject.Machine` of an address of a router, or None."""
+def _machine(address: str, router: model.Router, nb: columns.Tables,
+             sb: columns.Tables) -> subjects.Machine | None:
+    """The machine of a floating IP of a router."""
     own = {row.uuid for row in _rows_of(router, nb)}
     row = min((each for each in floating(address, nb) if each.uuid in own),
               default=None,
@@ -150,6 +158,6 @@ def _machine(address, router, nb, sb):
         hostname(sb, chassis), chassis)
 
 
-def hostname(sb, chassis):
+def hostname(sb: columns.Tables, chassis: str) -> str:
     """The host name of a chassis, its name if it is gone."""
     return directory.hostnames(sb).get(chassis) or chassis

@@ -3,17 +3,27 @@
 
 """The network of a tenant that has an address, and what follows.  Pure."""
 
+from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.address import routers
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.diagnosis.readers import agent
+from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import tenant_network
+from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import tenant_hosts
+from ovn_network_agent.ovsdb import columns
 
 _CHECK = 'tenant-network'
 _HOSTS = ('only addresses of machines that are up, and with the driver '
@@ -23,19 +33,15 @@ _HOSTS = ('only addresses of machines that are up, and with the driver '
 _CLAIMS = {'announced': model.Claim.FIRST, 'omitted': model.Claim.REFUSED}
 
 
-def make(asked, builder, nb, sb, wiring, drivers, standing):
+def make(asked: str, builder: snapshot.Builder, nb: columns.Tables,
+         sb: columns.Tables, wiring: wirings.Wiring,
+         drivers: Sequence[base.Driver], standing: facts.Standing
+         ) -> list[subjects.Subject]:
     """Find the network of an address or prefix, and what has to exist for it.
 
     :param asked: address or prefix in canonical notation
-    :param builder: new :class:`ovn.snapshot.Builder`
-    :param nb: rows of NB, see :func:`readers.northbound.read_tenants`
-    :param sb: rows of SB, see :mod:`readers.southbound`
-    :param wiring: :class:`model.wiring.Wiring`
-    :param drivers: list of :class:`drivers.base.Driver`
-    :param standing: function of a VNI, 0 for none, that returns
-        :attr:`facts.Facts.standing`
-    :returns: list of :class:`subject.Subject`: that outside of VNIs, of kind
-        NOBODY without a network there, and those in VNIs
+    :returns: that outside of VNIs, of kind NOBODY without a network there, and
+        those in VNIs
     """
     seen = routers.view(builder, nb, sb, wiring)
     found = [(router, _one(asked, whole, hosts)) for router in seen.routers
@@ -44,18 +50,19 @@ def make(asked, builder, nb, sb, wiring, drivers, standing):
     address = str(next(iter(iptext.network(asked).hosts())))
     about = subjects.Subject(address, node=seen.node, own=builder.own,
                              asked=asked if '/' in asked else '')
-    places = {0: []}
+    places: dict[int, list[tuple[model.Router, model.TenantPrefix]]] = {0: []}
     for each in found:
         places.setdefault(each[1].port.domain, []).append(each)
     return [_of_networks(asked, about, sb, drivers, seen, each, standing(vni))
             for vni, each in sorted(places.items())]
 
 
-def _of_networks(asked, about, sb, drivers, seen, found, standing):
-    """The subject of the networks with an address in one VNI.
-
-    :param found: list of (router, :class:`model.TenantPrefix`)
-    """
+def _of_networks(asked: str, about: subjects.Subject, sb: columns.Tables,
+                 drivers: Sequence[base.Driver], seen: model.Snapshot,
+                 found: list[tuple[model.Router, model.TenantPrefix]],
+                 standing: agent.Answer | readers.Unread | None
+                 ) -> subjects.Subject:
+    """The subject of the networks with an address in one VNI."""
     said = standing if isinstance(standing, dict) else {}
     if not found:
         return about
@@ -65,7 +72,7 @@ def _of_networks(asked, about, sb, drivers, seen, found, standing):
         not each[1].announced, not each[1].port.local))
     if tenant.rivals:
         tenant = dataclasses.replace(tenant, claim=_CLAIMS.get(
-            said.get('state'), model.Claim.UNKNOWN))
+            said.get('state', ''), model.Claim.UNKNOWN))
     return needs.wanting(dataclasses.replace(
         about, kind=subjects.Kind.TENANT, router=router, port=tenant.port,
         owner=routers.hostname(sb, tenant.port.chassis),
@@ -75,7 +82,8 @@ def _of_networks(asked, about, sb, drivers, seen, found, standing):
         seen.node, router, tenant)
 
 
-def _one(asked, whole, hosts):
+def _one(asked: str, whole: model.TenantPrefix,
+         hosts: Iterable[tenant_hosts.Host] | None) -> model.TenantPrefix:
     """What is announced for an address or prefix of a network."""
     if hosts is None:
         return whole
@@ -85,17 +93,19 @@ def _one(asked, whole, hosts):
                 dataclasses.replace(whole, withheld=_HOSTS))
 
 
-def judge(subject):
+def judge(subject: subjects.Subject) -> finding.Finding:
     """The finding about a network: whose it is, and whether it may be
     announced.
     """
-    tenant = subject.tenant
+    tenant = subjects.certain(subject.tenant)
     text = (f'{f"virtual IP {tenant.address} in " if tenant.vip else ""}'
             f'{tenant.subnet} of network {tenant.network} behind router '
             f'{tenant.called}')
-    if subject.also:
-        text += (f' (also behind {len(subject.also):d} other routers, such as '
-                 f'{subject.also[0].called})')
+    others = [each.called for each in subject.also
+              if isinstance(each, model.TenantPrefix)]
+    if others:
+        text += (f' (also behind {len(others):d} other routers, such as '
+                 f'{others[0]})')
     if tenant.withheld:
         return verdicts.warn(
             _CHECK, f'{text}: not announced on purpose: {tenant.withheld}',

@@ -3,6 +3,7 @@
 
 """Findings in short, and which finding follows from which.  Pure."""
 
+from collections.abc import Iterable
 import dataclasses
 
 from ovn_network_agent.diagnosis import finding
@@ -112,28 +113,27 @@ CAUSES = {
 }
 
 
-def ok(check, evidence):
-    """A :class:`finding.Finding` that the layer is as it has to be."""
+def ok(check: str, evidence: str) -> finding.Finding:
+    """A finding that the layer is as it has to be."""
     return finding.Finding(check, LAYERS[check], Verdict.OK, evidence)
 
 
-def warn(check, evidence, remedy):
-    """A :class:`finding.Finding` of a layer that may harm."""
+def warn(check: str, evidence: str, remedy: str) -> finding.Finding:
+    """A finding of a layer that may harm."""
     return finding.Finding(check, LAYERS[check], Verdict.WARN, evidence,
                            remedy)
 
 
-def broken(check, evidence, remedy):
-    """A :class:`finding.Finding` of a layer that does not do its work."""
+def broken(check: str, evidence: str, remedy: str) -> finding.Finding:
+    """A finding of a layer that does not do its work."""
     return finding.Finding(check, LAYERS[check], Verdict.BROKEN, evidence,
                            remedy)
 
 
-def problem(check, text):
-    """The :class:`finding.Finding` of a problem that a driver names.
+def problem(check: str, text: str) -> finding.Finding:
+    """The finding of a problem that a driver names.
 
-    :param text: a :class:`resources.Problem`'s text: the fault, and after the
-        last semicolon the remedy
+    :param text: the fault, and after the last semicolon the remedy
     """
     fault, _semicolon, remedy = text.rpartition('; ')
     return broken(check, fault or text, remedy if fault else (
@@ -141,34 +141,29 @@ def problem(check, text):
         '"ovn-network-agent-ctl resync"'))
 
 
-def unchecked(check, evidence, remedy=''):
-    """A :class:`finding.Finding` of a layer that was not looked at."""
+def unchecked(check: str, evidence: str, remedy: str = '') -> finding.Finding:
+    """A finding of a layer that was not looked at."""
     return finding.Finding(check, LAYERS[check], Verdict.NOT_CHECKED,
                            evidence, remedy)
 
 
-def unread(check, fact):
-    """The finding for a fact that could not be read, or None.
-
-    :param check: name of the check
-    :param fact: the fact
-    :returns: :class:`finding.Finding` when the fact is
-        :class:`readers.Unread`, else None
-    """
+def unread(check: str, fact: object) -> finding.Finding | None:
+    """The finding for a fact that could not be read, else None."""
     if isinstance(fact, readers.Unread):
         return unchecked(check, str(fact))
     return None
 
 
-def settled(findings):
+def settled(findings: Iterable[finding.Finding]) -> list[finding.Finding]:
     """Call only causes broken, and not what follows from them.
 
-    :param findings: list of :class:`finding.Finding` in the order of the
-        path
-    :returns: list of the same length; a broken finding with a broken cause
-        before it becomes NOT CHECKED, which names the cause
+    :param findings: in the order of the path
+    :returns: of the same length; a broken finding with a broken cause before
+        it becomes NOT CHECKED, which names the cause
     """
-    found, broken_, masked = [], {}, {}
+    found = []
+    broken_: dict[str, str] = {}
+    masked: dict[str, str] = {}
     for each in findings:
         cause = next((broken_.get(name) or masked.get(name)
                       for name in CAUSES.get(each.check, ())
@@ -184,7 +179,8 @@ def settled(findings):
     return found
 
 
-def first_broken(findings):
-    """The first broken :class:`finding.Finding`, or None."""
+def first_broken(findings: Iterable[finding.Finding]
+                 ) -> finding.Finding | None:
+    """The first broken finding."""
     return next((each for each in findings
                  if each.verdict is Verdict.BROKEN), None)

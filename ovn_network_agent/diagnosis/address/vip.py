@@ -4,28 +4,30 @@
 """Judges of a VIP, whose ports are forwarded to destinations.  Pure."""
 
 import collections
+from collections.abc import Mapping
 
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import bgp
+from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import packet_filters
+from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.diagnosis.readers import agent
+from ovn_network_agent.diagnosis.readers import nft
 
 # The most destinations that one finding names.
 _NAMED = 5
 
 
-def judge(facts):
-    """The findings of a VIP, in the order of the path.
-
-    :param facts: :class:`facts.Facts`
-    :returns: list of :class:`finding.Finding`
-    """
+def judge(facts: facts.Facts) -> list[finding.Finding]:
+    """The findings of a VIP, in the order of the path."""
     found = [ovn.agent(facts), _vip(facts), _backends(facts)]
     checks = {'vip-address': _address}
     if facts.setup.pair:
@@ -41,7 +43,7 @@ def judge(facts):
     return found if facts.subject.silent else found + _ways(facts)
 
 
-def _ways(facts):
+def _ways(facts: facts.Facts) -> list[finding.Finding]:
     """The findings about the way of the answers to the client, in order."""
     client, address = facts.setup.client, facts.subject.address
     checks = {'way-back': _back}
@@ -55,7 +57,7 @@ def _ways(facts):
             for check, function in checks.items()]
 
 
-def _back(facts):
+def _back(facts: facts.Facts) -> finding.Finding:
     """The finding about the answer of a destination."""
     found, setup = facts.kernel.lookups['marked'], facts.setup
     wanted = ownership.VETH_DEFAULT if setup.vrf else ''
@@ -71,7 +73,7 @@ def _back(facts):
                                    f'{setup.client}: {found.text()}')
 
 
-def _out_of_vrf(facts):
+def _out_of_vrf(facts: facts.Facts) -> finding.Finding:
     """The finding about the way of an answer from the VRF to the fabric."""
     finding, setup = lookups.out_of_vrf(facts), facts.setup
     found = facts.kernel.lookups.get('out vrf')
@@ -87,21 +89,22 @@ def _out_of_vrf(facts):
         f'iif {ownership.VETH_PROVIDER}"')
 
 
-def _said(facts):
-    """The VIP in the agent's status, a dict, or None."""
+def _said(facts: facts.Facts) -> agent.Answer | None:
+    """The VIP in the agent's status."""
     if isinstance(facts.agent, readers.Unread):
         return None
     return next((each for each in facts.agent.get('vips', ())
                  if each['address'] == facts.subject.address), None)
 
 
-def _vip(facts):
+def _vip(facts: facts.Facts) -> finding.Finding:
     """The finding whether the VIP is to be announced."""
     subject, said = facts.subject, _said(facts)
-    kind = 'managed' if subject.vip.managed else (
-        'its address is there already' if subject.vip.present
+    vip = subjects.certain(subject.vip)
+    kind = 'managed' if vip.managed else (
+        'its address is there already' if vip.present
         else 'announced by a route')
-    text = f'{len(subject.vip.rules)} rules, {kind}'
+    text = f'{len(vip.rules)} rules, {kind}'
     if subject.problems:
         return verdicts.problem('vip', subject.problems[0])
     if said is None:
@@ -116,9 +119,9 @@ def _vip(facts):
     return verdicts.ok('vip', f'{text}; {state}')
 
 
-def _backends(facts):
+def _backends(facts: facts.Facts) -> finding.Finding:
     """The finding about the health of the destinations."""
-    vip = facts.subject.vip
+    vip = subjects.certain(facts.subject.vip)
     dead = [f'{each.address} ({each.why})' if each.why else each.address
             for rule in vip.rules for each in rule.destinations
             if not each.alive]
@@ -138,7 +141,7 @@ def _backends(facts):
             each.address for each in rule.usable) for rule in vip.rules))
 
 
-def _address(facts):
+def _address(facts: facts.Facts) -> finding.Finding:
     """The finding about the address and its device."""
     subject, setup = facts.subject, facts.setup
     wanted = subject.wanted_of(resources.VipAddress)
@@ -161,7 +164,7 @@ def _address(facts):
                        f'{wanted[0].address} on {setup.vip_device}')
 
 
-def _rules(facts):
+def _rules(facts: facts.Facts) -> finding.Finding:
     """The finding about the table of nftables."""
     found, wanted = facts.translation, facts.subject.targets
     if found is None:
@@ -179,14 +182,15 @@ def _rules(facts):
             f'{ownership.NFT_TABLE}', verdicts.RESTORE)
     return verdicts.ok(
         'nft-rules', f'{len(wanted)} destinations of '
-        f'{len(facts.subject.vip.rules)} rules; {_count(found.connections)}')
+        f'{len(subjects.certain(facts.subject.vip).rules)} rules; '
+        f'{_count(found.connections)}')
 
 
-def _count(connections):
+def _count(connections: Mapping[nft.Target, int] | readers.Unread) -> str:
     """How many connections there are, and where most of them lead."""
     if isinstance(connections, readers.Unread):
         return f'connections not counted ({connections})'
-    by_backend = collections.Counter()
+    by_backend: collections.Counter[str] = collections.Counter()
     for target, number in connections.items():
         by_backend[target[3]] += number
     total = sum(by_backend.values())

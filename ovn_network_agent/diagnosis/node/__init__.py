@@ -1,4 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Checks of the node as a whole: one module for each subject."""
+"""Checks of the node as a whole; imports the readers and all of the agent.
+
+Each module has one subject, and its checks in CHECKS; :mod:`check` says what
+a check is, and :mod:`registry` has all of them.
+"""

@@ -3,30 +3,29 @@
 
 """Advice of doctor: nothing is wrong, and something else suits better."""
 
-import typing
+from collections.abc import Iterator
+import dataclasses
 
 from ovn_network_agent.backends import frr_static
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.privileged import vtysh
 
 
-class Announced(typing.NamedTuple):
-    """The static routes of FRR.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Announced:
+    """The static routes of FRR."""
 
-    :ivar method: the announce method of the configuration
-    :ivar count: number of static host routes in the VRF
-    """
-
-    method: str
-    count: int
+    method: str  # the announce method of the configuration
+    count: int  # number of static host routes in the VRF
 
 
-def read_announced(sources):
-    """Count the static routes: :class:`Announced`.
+def read_announced(sources: sources.Sources) -> Announced:
+    """Count the static routes.
 
     :raises check.NotChecked: without OVN or root
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR does
-        not answer
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
+        answer
     """
     sources.ovn()
     sources.privileged()
@@ -35,11 +34,8 @@ def read_announced(sources):
                      if method == 'static' else 0)
 
 
-def judge_announced(found):
-    """Many static routes are worth another method.
-
-    :param found: :class:`Announced`
-    """
+def judge_announced(found: Announced) -> Iterator[check.Said]:
+    """Many static routes are worth another method."""
     if found.count > frr_static.MANY:
         yield check.warn(
             f'FRR has {found.count:d} static routes here, and its time for '

@@ -4,6 +4,8 @@
 
 """Checks of the agent itself: one on the node, its state, its privileges."""
 
+from collections.abc import Iterator
+from collections.abc import Sequence
 import glob
 import itertools
 import os
@@ -14,32 +16,28 @@ from ovn_network_agent import privileged
 from ovn_network_agent import version
 from ovn_network_agent.control import client
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import running
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.privileged import helper
+from ovn_network_agent.runtime import former
 
 _SUDOERS = ('/etc/sudoers', '/etc/sudoers.d/*')
 
 
 class Alone(typing.NamedTuple):
-    """The agents of this network namespace.
+    """The agents of this network namespace."""
 
-    :ivar agents: tuple of :class:`running.Agent`
-    :ivar holder: who has the lock of the only agent, '' for nobody
-    """
-
-    agents: tuple
-    holder: str
+    agents: tuple[running.Agent, ...]
+    holder: str  # who has the lock of the only agent, '' for nobody
 
 
-def read_alone(sources):
-    """Find the agents here, and who has the lock: :class:`Alone`."""
+def read_alone(sources: sources.Sources) -> Alone:
+    """Find the agents here, and who has the lock."""
     return Alone(sources.agents(), sources.holder())
 
 
-def judge_alone(found):
-    """Two agents are broken; an agent without the lock is a warning.
-
-    :param found: :class:`Alone`
-    """
+def judge_alone(found: Alone) -> Iterator[check.Said]:
+    """Two agents are broken; an agent without the lock is a warning."""
     names = ', '.join(f'process {one.pid:d} ({one.command})'
                       for one in found.agents)
     if len(found.agents) > 1:
@@ -57,12 +55,8 @@ def judge_alone(found):
         yield check.ok('no agent runs here')
 
 
-def judge_former(found):
-    """The verdict on the original program.
-
-    :param found: :class:`former.Former`
-    :returns: iterator of :class:`check.Said`
-    """
+def judge_former(found: former.Former) -> Iterator[check.Said]:
+    """The verdict on the original program."""
     for pid in found.running:
         yield check.broken(
             f'the original program runs as process {pid:d}',
@@ -85,26 +79,18 @@ def judge_former(found):
 
 
 class Status(typing.NamedTuple):
-    """The state of the running agent.
+    """The state of the running agent."""
 
-    :ivar runs: whether an agent has the lock
-    :ivar trouble: why the agent does not answer, '' when it does
-    :ivar phase: see the reference of "status --json"
-    :ivar degraded: tuple of reasons
-    :ivar drains: tuple of UUIDs, or of 'all'
-    :ivar version: version of the agent, '' if it does not say
-    """
-
-    runs: bool
-    trouble: str = ''
-    phase: str = ''
-    degraded: tuple = ()
-    drains: tuple = ()
-    version: str = ''
+    runs: bool  # whether an agent has the lock
+    trouble: str = ''  # why the agent does not answer, '' when it does
+    phase: str = ''  # see the reference of "status --json"
+    degraded: tuple[str, ...] = ()
+    drains: tuple[str, ...] = ()  # UUIDs, or 'all'
+    version: str = ''  # version of the agent, '' if it does not say
 
 
-def read_status(sources):
-    """Ask the running agent for its status: :class:`Status`.
+def read_status(sources: sources.Sources) -> Status:
+    """Ask the running agent for its status.
 
     A refusal counts as a running agent with trouble.
 
@@ -122,12 +108,10 @@ def read_status(sources):
                   tuple(said['drains']), said.get('version', ''))
 
 
-def judge_status(found):
+def judge_status(found: Status) -> Iterator[check.Said]:
     """Warn of each degraded reason; an agent without an answer is broken.
 
     An agent of another version than this program is a warning, too.
-
-    :param found: :class:`Status`
     """
     if found.version not in ('', version.STRING):
         yield check.warn(
@@ -153,11 +137,8 @@ def judge_status(found):
         yield check.ok(f'{found.phase}, in sync')
 
 
-def judge_drain(found):
-    """Warn of a drain that an operator has not ended yet.
-
-    :param found: :class:`Status`
-    """
+def judge_drain(found: Status) -> Iterator[check.Said]:
+    """Warn of a drain that an operator has not ended yet."""
     if not found.runs or found.trouble:
         yield check.not_checked('no agent answers')
     elif found.drains:
@@ -168,16 +149,13 @@ def judge_drain(found):
         yield check.ok('nothing is drained')
 
 
-def read_privileges(sources):
-    """The reason why the privileged daemons do not start, text, or ''."""
+def read_privileges(sources: sources.Sources) -> str:
+    """The reason why the privileged daemons do not start, or ''."""
     return sources.refused
 
 
-def judge_privileges(refused):
-    """Daemons that do not start are broken; without root nothing is known.
-
-    :param refused: text, see :func:`read_privileges`
-    """
+def judge_privileges(refused: str) -> Iterator[check.Said]:
+    """Daemons that do not start are broken; without root nothing is known."""
     if 'needs root' in refused:
         yield check.not_checked(refused)
     elif refused:
@@ -187,29 +165,21 @@ def judge_privileges(refused):
 
 
 class Helper(typing.NamedTuple):
-    """The command that starts a daemon for an agent without capabilities.
-
-    :ivar section: section of the daemon
-    :ivar command: the whole command, text
-    :ivar own: whether it is a helper_command or a rootwrap of the operator
-    :ivar found: whether its program is there
-    :ivar allowed: whether a file of sudoers has these words
-    """
+    """The command that starts a daemon for an agent without capabilities."""
 
     section: str
     command: str
-    own: bool
-    found: bool
-    allowed: bool
+    own: bool  # whether it is a helper_command or a rootwrap of the operator
+    found: bool  # whether its program is there
+    allowed: bool  # whether a file of sudoers has these words
 
 
-def read_helpers(sources):
+def read_helpers(sources: sources.Sources) -> tuple[Helper, ...]:
     """Read the commands that start daemons, and look them up in sudoers.
 
     A plain sudo counts only if a file of sudoers names the helper; else the
     agent is meant to have its capabilities.
 
-    :returns: tuple of :class:`Helper`
     :raises check.NotChecked: without root
     :raises OSError: when a file of sudoers cannot be read
     """
@@ -229,24 +199,24 @@ def read_helpers(sources):
     return tuple(found)
 
 
-def _run_as_root(words):
+def _run_as_root(words: Sequence[str]) -> list[str]:
     """The command that sudo runs: the words after sudo and its flags."""
     return list(itertools.dropwhile(lambda word: word.startswith('-'),
                                     words[1:]))
 
 
-def _only_sudo(words):
+def _only_sudo(words: Sequence[str]) -> bool:
     """Whether sudo runs the helper itself, and no rootwrap in between."""
     return (os.path.basename(words[0]) == 'sudo' and
             _run_as_root(words)[:1] == [helper.program()])
 
 
-def _in_path(name):
+def _in_path(name: str) -> bool:
     return any(os.access(os.path.join(folder, name), os.X_OK)
                for folder in os.get_exec_path())
 
 
-def _texts():
+def _texts() -> Iterator[str]:
     """The files of sudoers, with one command on each line."""
     for pattern in _SUDOERS:
         for path in sorted(glob.glob(pattern)):
@@ -254,11 +224,8 @@ def _texts():
                 yield re.sub(r'\s+', ' ', opened.read().replace('\\\n', ' '))
 
 
-def judge_helpers(found):
-    """A missing program is broken, and so is a command outside of sudoers.
-
-    :param found: tuple of :class:`Helper`
-    """
+def judge_helpers(found: tuple[Helper, ...]) -> Iterator[check.Said]:
+    """A missing program is broken, and so is a command outside of sudoers."""
     if not found:
         yield check.not_checked('neither helper_command nor sudoers has a '
                                 'helper: the agent has its capabilities')

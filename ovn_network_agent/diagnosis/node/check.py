@@ -7,8 +7,8 @@
 A check has a reader and a judge.  The reader does all the I/O and returns
 frozen facts.  The judge is pure: it turns the facts into :class:`Said`.
 
-The name of a reader begins with ``read_``.  Its only argument is
-:class:`sources.Sources`, and its docstring names the type of the facts.  A
+The name of a reader begins with ``read_``, and its argument is
+:class:`sources.Sources`; a check for both families adds the IP version.  A
 reader raises :class:`NotChecked` where the check does not concern this node.
 Any other exception, such as :class:`ovsdb.connection.Unavailable`, means that
 the facts cannot be read.  The examination turns both into the verdict "not
@@ -20,16 +20,21 @@ docstring of a judge says what gets which verdict; everything else is OK, or
 not checked where the facts do not concern this node.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 import dataclasses
 import typing
 
 from ovn_network_agent.diagnosis import finding
 
 Verdict = finding.Verdict
+_Facts = typing.TypeVar('_Facts')
 # The remedy for a socket that root may not use.
 DENIED = ('"namei -l" with this path shows the modes, and "journalctl -k '
           '--grep denied" whether AppArmor or SELinux refuses; root of a '
           'rootless container has no privileges over files of others')
+# The most addresses that one line has.
+_NAMED = 3
 
 
 class NotChecked(Exception):
@@ -38,79 +43,68 @@ class NotChecked(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Said:
-    """The result of a judge, without the name of its check.
-
-    :ivar verdict: :class:`finding.Verdict`
-    :ivar evidence: what was seen, one line
-    :ivar remedy: what to do, one line
-    """
+    """The result of a judge, without the name of its check."""
 
     verdict: Verdict
-    evidence: str
-    remedy: str = ''
+    evidence: str  # what was seen, one line
+    remedy: str = ''  # what to do, one line
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Check:
-    """One check of the node.
+class Check(typing.Generic[_Facts]):
+    """One check of the node."""
 
-    :ivar name: lower case with hyphens, the same for ever
-    :ivar layer: the layer for people
-    :ivar about: what the check looks for, for the reference
-    :ivar read: function(:class:`sources.Sources`) that returns frozen facts
-    :ivar judge: pure function(facts) that returns an iterable of
-        :class:`Said`; at least one
-    :ivar after: names of the checks whose failure explains a failure of this
-        one, which is then not made
-    """
-
-    name: str
-    layer: str
-    about: str
-    read: typing.Callable
-    judge: typing.Callable
-    after: tuple = ()
+    name: str  # lower case with hyphens, the same for ever
+    layer: str  # the layer for people
+    about: str  # what the check looks for, for the reference
+    read: Callable[..., _Facts]
+    # Pure, and with at least one result.
+    judge: Callable[[_Facts], Iterable[Said]]
+    # Names of the checks whose failure explains a failure of this one, which
+    # is then not made.
+    after: tuple[str, ...] = ()
 
 
-def ok(evidence):
+def ok(evidence: str) -> Said:
     """The layer is as it has to be."""
     return Said(Verdict.OK, evidence)
 
 
-def warn(evidence, remedy):
+def warn(evidence: str, remedy: str) -> Said:
     """The layer works, but something about it will harm."""
     return Said(Verdict.WARN, evidence, remedy)
 
 
-def broken(evidence, remedy):
+def broken(evidence: str, remedy: str) -> Said:
     """The layer does not do its work."""
     return Said(Verdict.BROKEN, evidence, remedy)
 
 
-def not_checked(reason, remedy=''):
+def not_checked(reason: str, remedy: str = '') -> Said:
     """The layer does not concern this node, or cannot be looked at."""
     return Said(Verdict.NOT_CHECKED, reason, remedy)
 
 
-def of_message(verdict, message):
-    """A message of the agent, "what is wrong; what to do".
-
-    :param verdict: :class:`finding.Verdict`
-    :param message: text
-    :returns: :class:`Said`
-    """
+def of_message(verdict: finding.Verdict, message: str) -> Said:
+    """A message of the agent, "what is wrong; what to do"."""
     evidence, _semicolon, remedy = ' '.join(message.split()).partition('; ')
     return Said(verdict, evidence,
                 remedy or 'see the evidence, which names the option or line')
 
 
-def of_messages(verdict, messages, fine):
+def of_messages(verdict: finding.Verdict, messages: Iterable[str], fine: str
+                ) -> list[Said]:
     """The messages, or that there are none.
 
-    :param verdict: :class:`finding.Verdict` of each message
-    :param messages: iterable of str
+    :param verdict: of each message
     :param fine: evidence without a message
-    :returns: list of :class:`Said`
     """
     return [of_message(verdict, message)
             for message in dict.fromkeys(messages)] or [ok(fine)]
+
+
+def named(addresses: Iterable[typing.Any]) -> str:
+    """Some addresses for people, such as '198.51.100.10 and 7 more'."""
+    some = sorted(addresses)
+    more = f' and {len(some) - _NAMED:d} more' if len(some) > _NAMED else ''
+    return ', '.join(map(str, some[:_NAMED])) + more

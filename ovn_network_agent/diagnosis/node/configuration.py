@@ -4,6 +4,9 @@
 
 """Checks of the configuration, and of the files that it names."""
 
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
 import datetime
 import grp
 import os
@@ -13,6 +16,7 @@ import typing
 
 from ovn_network_agent.conf import tls
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.runtime import configuration
 from ovn_network_agent.runtime import readable
 
@@ -25,20 +29,15 @@ _ELSEWHERE = ('link',)
 
 
 class Problems(typing.NamedTuple):
-    """The mistakes of the configuration.
+    """The mistakes of the configuration."""
 
-    :ivar problems: tuple of messages that prevent a start
-    :ivar warnings: tuple of messages that do not
-    :ivar files: tuple of paths
-    """
-
-    problems: tuple
-    warnings: tuple
-    files: tuple
+    problems: tuple[str, ...]  # messages that prevent a start
+    warnings: tuple[str, ...]  # messages that do not
+    files: tuple[str, ...]
 
 
-def read_configuration(sources):
-    """The messages of the agent's own check, without TLS: :class:`Problems`.
+def read_configuration(sources: sources.Sources) -> Problems:
+    """The messages of the agent's own check, without TLS.
 
     Warnings are read only if nothing prevents a start.
     """
@@ -46,7 +45,7 @@ def read_configuration(sources):
     of_tls = {*tls.problems(conf)}
     problems = tuple(message for message in configuration.problems(conf)
                      if message not in of_tls)
-    warnings = ()
+    warnings: tuple[str, ...] = ()
     if not problems and sources.unloaded:
         problems = (sources.unloaded,)
     if not problems and not of_tls:
@@ -56,11 +55,8 @@ def read_configuration(sources):
     return Problems(problems, warnings, tuple(conf.config_file or ()))
 
 
-def judge_configuration(found):
-    """What prevents a start is broken; every other message is a warning.
-
-    :param found: :class:`Problems`
-    """
+def judge_configuration(found: Problems) -> Iterator[check.Said]:
+    """What prevents a start is broken; every other message is a warning."""
     yield from (check.of_message(check.Verdict.BROKEN, message)
                 for message in found.problems)
     yield from (check.of_message(check.Verdict.WARN, message)
@@ -70,40 +66,32 @@ def judge_configuration(found):
                                                  'and the defaults')
 
 
-def read_prerequisites(sources):
+def read_prerequisites(sources: sources.Sources) -> tuple[str, ...]:
     """Messages of the backends, without those of other checks."""
     return tuple(message for backend in sources.backends
                  if backend.name not in _ELSEWHERE
                  for message in backend.check())
 
 
-def judge_prerequisites(messages):
-    """Every missing program or device is broken.
-
-    :param messages: tuple of str, see :func:`read_prerequisites`
-    """
+def judge_prerequisites(messages: Iterable[str]) -> list[check.Said]:
+    """Every missing program or device is broken."""
     return check.of_messages(check.Verdict.BROKEN, messages,
                              'the programs and devices of all backends are '
                              'there')
 
 
 class Tls(typing.NamedTuple):
-    """The files of TLS.
+    """The files of TLS."""
 
-    :ivar used: whether a remote begins with "ssl:"
-    :ivar problems: tuple of messages that prevent a start
-    :ivar warnings: tuple of other messages
-    :ivar ends: tuple of (path, end of the certificate, a datetime)
-    """
-
-    used: bool
-    problems: tuple
-    warnings: tuple
-    ends: tuple
+    used: bool  # whether a remote begins with "ssl:"
+    problems: tuple[str, ...]  # messages that prevent a start
+    warnings: tuple[str, ...]  # other messages
+    # (path, end of the certificate).
+    ends: tuple[tuple[str, datetime.datetime], ...]
 
 
-def read_tls(sources):
-    """Read the files of TLS of all remotes: :class:`Tls`.
+def read_tls(sources: sources.Sources) -> Tls:
+    """Read the files of TLS of all remotes.
 
     With a file that cannot be used, there are neither warnings nor dates.
     """
@@ -117,10 +105,10 @@ def read_tls(sources):
                    for path in (each.cert, each.ca) if path))
 
 
-def judge_tls(found, now=None):
+def judge_tls(found: Tls, now: datetime.datetime | None = None
+              ) -> Iterator[check.Said]:
     """An expired certificate is broken; one that expires soon is a warning.
 
-    :param found: :class:`Tls`
     :param now: datetime with a time zone, None for the present time
     """
     if not (found.used or found.problems or found.warnings):
@@ -150,22 +138,17 @@ def judge_tls(found, now=None):
 
 
 class Access(typing.NamedTuple):
-    """Whether the agent's user can read its files.
-
-    :ivar user: whether the user exists
-    :ivar closed: tuple of paths that the user cannot read
-    :ivar files: number of files
-    :ivar program: tuple of paths of the program that the user cannot read
-    """
+    """Whether the agent's user can read its files."""
 
     user: bool
-    closed: tuple
+    closed: tuple[str, ...]  # paths that the user cannot read
     files: int
-    program: tuple = ()
+    # Paths of the program that the user cannot read.
+    program: tuple[str, ...] = ()
 
 
-def read_access(sources):
-    """Find the named files that the agent's user cannot read: :class:`Access`.
+def read_access(sources: sources.Sources) -> Access:
+    """Find the named files that the agent's user cannot read.
 
     The files are those of the configuration and of TLS, the rules of port
     forwarding, and the peerings.  A file that does not exist is left to other
@@ -190,13 +173,8 @@ def read_access(sources):
             if not reads(path, user.pw_uid, groups)))
 
 
-def reads(path, uid, groups):
-    """Whether a user can open a file, by the modes of its way.
-
-    :param path: path of a file that exists
-    :param uid: number of the user
-    :param groups: set of numbers of the user's groups
-    """
+def reads(path: str, uid: int, groups: Collection[int]) -> bool:
+    """Whether a user can open a file, by the modes of its way."""
     path = os.path.realpath(path)
     if not _allowed(os.stat(path), uid, groups, stat.S_IROTH):
         return False
@@ -207,17 +185,15 @@ def reads(path, uid, groups):
     return True
 
 
-def _allowed(found, uid, groups, bit):
+def _allowed(found: os.stat_result, uid: int, groups: Collection[int], bit: int
+             ) -> bool:
     if found.st_uid == uid:
         return bool(found.st_mode & bit << 6)
     return bool(found.st_mode & bit << (3 if found.st_gid in groups else 0))
 
 
-def judge_access(found):
-    """A file that the agent's user cannot read is broken.
-
-    :param found: :class:`Access`
-    """
+def judge_access(found: Access) -> Iterator[check.Said]:
+    """A file that the agent's user cannot read is broken."""
     if not found.user:
         yield check.not_checked(f'there is no user {USER}; another user runs '
                                 'the agent')
@@ -228,8 +204,8 @@ def judge_access(found):
             'this user', f'"chgrp {USER}" and "chmod 640" the file, and open '
             'the directories above it')
     if found.program:
-        yield check.broken(readable.message(USER, found.program),
-                           readable.remedy(found.program))
+        yield check.broken(readable.message(USER, list(found.program)),
+                           readable.remedy(list(found.program)))
     if not found.closed and not found.program:
         yield check.ok(f'{USER} can read all {found.files:d} files, and the '
                        'program')

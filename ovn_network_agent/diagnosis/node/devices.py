@@ -4,15 +4,21 @@
 
 """Checks of the devices that the operator makes, and of their sysctls."""
 
+from collections.abc import Iterable
+from collections.abc import Iterator
 import contextlib
 import os
 import typing
+
+from oslo_config import cfg
 
 from ovn_network_agent import ownership
 from ovn_network_agent import vlans
 from ovn_network_agent.backends import link_needs
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.netlink import links
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.watches import surroundings
 
@@ -22,22 +28,16 @@ _STRICT = 1
 
 
 class Bridge(typing.NamedTuple):
-    """The provider bridges.
+    """The provider bridges."""
 
-    :ivar names: names of the devices, a tuple
-    :ivar missing: messages of :func:`link_needs.bridge`
-    :ivar down: names of the devices that are down, a tuple
-    :ivar managed: whether an agent runs, which sets the devices up
-    """
-
-    names: tuple
-    missing: tuple
-    down: tuple
-    managed: bool
+    names: tuple[str, ...]
+    missing: tuple[str, ...]  # messages of link_needs.bridge()
+    down: tuple[str, ...]  # names of the devices that are down
+    managed: bool  # whether an agent runs, which sets the devices up
 
 
-def read_bridge(sources):
-    """Read the provider bridges: :class:`Bridge`.
+def read_bridge(sources: sources.Sources) -> Bridge:
+    """Read the provider bridges.
 
     :raises check.NotChecked: without OVN
     """
@@ -49,11 +49,8 @@ def read_bridge(sources):
                   bool(sources.holder()))
 
 
-def judge_bridge(found):
-    """A missing bridge is broken; a bridge that is down, if an agent runs.
-
-    :param found: :class:`Bridge`
-    """
+def judge_bridge(found: Bridge) -> Iterator[check.Said]:
+    """A missing bridge is broken; a bridge that is down, if an agent runs."""
     if found.missing:
         yield from check.of_messages(check.Verdict.BROKEN, found.missing, '')
         return
@@ -70,27 +67,20 @@ def judge_bridge(found):
 
 
 class Vrf(typing.NamedTuple):
-    """The VRF of the uplink.
+    """The VRF of the uplink."""
 
-    :ivar name: its name, '' for the default VRF
-    :ivar missing: messages of :func:`link_needs.vrf`
-    :ivar known: whether the kernel has VRFs
-    :ivar table: its routing table
-    :ivar up: whether it is up
-    :ivar uplinks: tuple of (name, whether it is up) of the devices in it,
-        without those of the agent
-    """
-
-    name: str
-    missing: tuple = ()
-    known: bool = True
+    name: str  # its name, '' for the default VRF
+    missing: tuple[str, ...] = ()  # messages of link_needs.vrf()
+    known: bool = True  # whether the kernel has VRFs
     table: int = 0
     up: bool = False
-    uplinks: tuple = ()
+    # (name, whether it is up) of the devices in it, without those of the
+    # agent.
+    uplinks: tuple[tuple[str, bool], ...] = ()
 
 
-def read_vrf(sources):
-    """Read the configured VRF and the devices in it: :class:`Vrf`."""
+def read_vrf(sources: sources.Sources) -> Vrf:
+    """Read the configured VRF and the devices in it."""
     name, found = sources.vrf, sources.links()
     if not name or name not in found:
         return Vrf(name, tuple(link_needs.vrf(sources.conf, found)),
@@ -102,12 +92,11 @@ def read_vrf(sources):
                    for each in uplinks(sources.conf, found)))
 
 
-def uplinks(conf, found):
+def uplinks(conf: cfg.ConfigOpts, found: dict[str, links.Link]
+            ) -> list[links.Link]:
     """The devices in the VRF, without those for the agent.
 
-    :param conf: the oslo.config ConfigOpts
-    :param found: dict of name to :class:`netlink.links.Link`
-    :returns: list of :class:`netlink.links.Link`, sorted by name
+    :returns: sorted by name
     """
     vrf = found.get(conf.frr.vrf_name)
     ours = {*ownership.VETH_ENDS, conf.port_forward.port_forward_dev}
@@ -116,11 +105,8 @@ def uplinks(conf, found):
             name not in ours and link.kind != 'dummy']
 
 
-def judge_vrf(found):
-    """A VRF that is missing, down, or without its own table is broken.
-
-    :param found: :class:`Vrf`
-    """
+def judge_vrf(found: Vrf) -> Iterator[check.Said]:
+    """A VRF that is missing, down, or without its own table is broken."""
     if not found.name:
         yield check.not_checked('[frr] vrf_name is empty: the default VRF')
         return
@@ -138,11 +124,8 @@ def judge_vrf(found):
         yield check.ok(f'{found.name} has table {found.table:d}')
 
 
-def judge_uplink(found):
-    """A VRF without an uplink that is up is broken; each other one warns.
-
-    :param found: :class:`Vrf`
-    """
+def judge_uplink(found: Vrf) -> Iterator[check.Said]:
+    """A VRF without an uplink that is up is broken; each other one warns."""
     names = ', '.join(name for name, _up in found.uplinks)
     if not found.name:
         yield check.not_checked('[frr] vrf_name is empty: the default VRF')
@@ -160,27 +143,22 @@ def judge_uplink(found):
         yield check.ok(f'{names} in {found.name}')
 
 
-def _up(links):
+def _up(links: Iterable[tuple[str, bool]]) -> str:
     return ', '.join(f'"ip link set {name} up"' for name, _state in links)
 
 
 class Forwarding(typing.NamedTuple):
-    """Sysctls of the devices that packets pass.
+    """Sysctls of the devices that packets pass."""
 
-    :ivar vrf: names of the VRF and of its uplinks
-    :ivar bridges: names of the devices of provider networks that are there
-    :ivar managed: whether an agent runs, which sets those of the bridges
-    :ivar values: dict of device to dict of sysctl to int
-    """
-
-    vrf: tuple
-    bridges: tuple
-    managed: bool
-    values: dict
+    vrf: tuple[str, ...]  # names of the VRF and of its uplinks
+    # Names of the devices of provider networks that are there.
+    bridges: tuple[str, ...]
+    managed: bool  # whether an agent runs, which sets those of the bridges
+    values: dict[str, dict[str, int]]  # by device: sysctl to int
 
 
-def read_forwarding(sources):
-    """Read three sysctls of the devices that exist: :class:`Forwarding`."""
+def read_forwarding(sources: sources.Sources) -> Forwarding:
+    """Read three sysctls of the devices that exist."""
     conf, found = sources.conf, sources.links()
     names = [name for name in (sources.vrf, *(
         link.name for link in uplinks(conf, found))) if name in found]
@@ -194,7 +172,7 @@ def read_forwarding(sources):
         name: _sysctls(name) for name in (*devices, 'all')})
 
 
-def _sysctls(device):
+def _sysctls(device: str) -> dict[str, int]:
     found = {}
     for name in ('forwarding', 'rp_filter', 'proxy_arp'):
         # A device may go meanwhile.
@@ -205,13 +183,11 @@ def _sysctls(device):
     return found
 
 
-def judge_forwarding(found):
+def judge_forwarding(found: Forwarding) -> Iterator[check.Said]:
     """A device that does not forward IPv4 is broken.
 
     The bridges count only if an agent runs, because the agent sets their
     values.
-
-    :param found: :class:`Forwarding`
     """
     ours = found.bridges if found.managed else ()
     # Without a VRF the uplink is not known, and one switch is for all.
@@ -226,7 +202,7 @@ def judge_forwarding(found):
         yield check.ok(f'IPv4 is forwarded: {", ".join(concerned)}')
 
 
-def _open(closed, values):
+def _open(closed: list[str], values: dict[str, dict[str, int]]) -> str:
     """The commands that switch forwarding on."""
     if not values['all'].get('forwarding', 1):
         return '"sysctl -w net.ipv4.ip_forward=1"'
@@ -236,20 +212,18 @@ def _open(closed, values):
                      for device in closed)
 
 
-def _name(device, name):
+def _name(device: str, name: str) -> str:
     """A sysctl of a device; the name of a VLAN device has a dot."""
     if '.' in device:
         return f'net/ipv4/conf/{device}/{name}'
     return f'net.ipv4.conf.{device}.{name}'
 
 
-def judge_rp_filter(found):
+def judge_rp_filter(found: Forwarding) -> Iterator[check.Said]:
     """A strict rp_filter is broken.
 
     Of the values of a device and of 'all', the larger one counts (ip-sysctl of
     the kernel).
-
-    :param found: :class:`Forwarding`
     """
     of_all = found.values['all'].get('rp_filter', 0)
     strict = [name for name, values in found.values.items()
@@ -265,11 +239,8 @@ def judge_rp_filter(found):
         yield check.ok('not strict')
 
 
-def judge_proxy_arp(found):
-    """A bridge without proxy_arp is broken, if an agent runs.
-
-    :param found: :class:`Forwarding`
-    """
+def judge_proxy_arp(found: Forwarding) -> Iterator[check.Said]:
+    """A bridge without proxy_arp is broken, if an agent runs."""
     values = {name: found.values.get(name, {}).get('proxy_arp')
               for name in found.bridges}
     known = {name: value for name, value in values.items()
@@ -288,8 +259,8 @@ def judge_proxy_arp(found):
                                  for name, value in known.items()))
 
 
-def read_bridge_address(sources):
-    """Warnings about bridge_ip on other devices, a tuple of str.
+def read_bridge_address(sources: sources.Sources) -> tuple[str, ...]:
+    """Warnings about bridge_ip on other devices.
 
     :raises check.NotChecked: without OVN
     :raises OSError: when the kernel cannot be asked
@@ -298,17 +269,14 @@ def read_bridge_address(sources):
     return tuple(surroundings.bridge_address(sources.conf))
 
 
-def judge_bridge_address(messages):
-    """Every message is a warning.
-
-    :param messages: tuple of str, see :func:`read_bridge_address`
-    """
+def judge_bridge_address(messages: Iterable[str]) -> list[check.Said]:
+    """Every message is a warning."""
     return check.of_messages(check.Verdict.WARN, messages,
                              'no other device has it')
 
 
-def read_bridge_ports(sources):
-    """Warnings about ports that lead out of this node, a tuple of str.
+def read_bridge_ports(sources: sources.Sources) -> tuple[str, ...]:
+    """Warnings about ports that lead out of this node.
 
     See :func:`watches.surroundings.leading_out`.
 
@@ -323,28 +291,22 @@ def read_bridge_ports(sources):
                                               sources.links())))
 
 
-def judge_bridge_ports(messages):
-    """Every message is a warning.
-
-    :param messages: tuple of str, see :func:`read_bridge_ports`
-    """
+def judge_bridge_ports(messages: Iterable[str]) -> list[check.Said]:
+    """Every message is a warning."""
     return check.of_messages(check.Verdict.WARN, messages,
                              'no port leads out of this node')
 
 
-def read_ipv6(sources):
-    """Warnings about VIPs of IPv6 without forwarding, a tuple of str.
+def read_ipv6(sources: sources.Sources) -> tuple[str, ...]:
+    """Warnings about VIPs of IPv6 without forwarding.
 
     :raises OSError: when the kernel cannot be asked
     """
     return tuple(surroundings.ipv6_forwarding(sources.conf))
 
 
-def judge_ipv6(messages):
-    """Every message is a warning.
-
-    :param messages: tuple of str, see :func:`read_ipv6`
-    """
+def judge_ipv6(messages: Iterable[str]) -> list[check.Said]:
+    """Every message is a warning."""
     return check.of_messages(check.Verdict.WARN, messages,
                              'no VIP of IPv6 needs what is not there')
 

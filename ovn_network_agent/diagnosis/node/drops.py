@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Check of the flows of other programs on the provider bridge."""
+"""Checks of what other programs drop, by flows or in nftables."""
 
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import typing
 
 from ovn_network_agent import iptext
@@ -11,8 +15,10 @@ from ovn_network_agent import resources
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import check
-from ovn_network_agent.diagnosis.node import words
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import flows
+from ovn_network_agent.diagnosis.readers import nft
+from ovn_network_agent.nft import filters
 
 # Words of ovs-ofctl for the Ethernet types of IPv4 and ARP, and the words
 # for the addresses then.
@@ -21,22 +27,16 @@ _FIELDS = {'nw': ('nw_src', 'nw_dst'), 'arp': ('arp_spa', 'arp_tpa')}
 
 
 class Drops(typing.NamedTuple):
-    """The flows that drop, and what must not be dropped.
+    """The flows that drop, and what must not be dropped."""
 
-    :ivar addresses: tuple of IPv4Address
-    :ivar bridge: name of the provider bridge
-    :ivar ports: frozenset of its OpenFlow ports that lead to OVN
-    :ivar drops: tuple of :class:`flows.Drop`
-    """
-
-    addresses: tuple
+    addresses: tuple[iptext.Address, ...]
     bridge: str
-    ports: frozenset
-    drops: tuple
+    ports: frozenset[int]  # its OpenFlow ports that lead to OVN
+    drops: tuple[flows.Drop, ...]
 
 
-def read_drops(sources):
-    """Read the dropping flows of other programs: a tuple of :class:`Drops`.
+def read_drops(sources: sources.Sources) -> tuple[Drops, ...]:
+    """Read the dropping flows of other programs.
 
     :raises check.NotChecked: without OVN or root, or when a bridge does not
         answer
@@ -49,19 +49,17 @@ def read_drops(sources):
             drops = flows.read_drops(sources.conf, bridge)
         except readers.Unread as error:
             raise check.NotChecked(str(error)) from error
-        found.append(Drops(sources.announceable(), bridge, frozenset(
+        found.append(Drops(sources.announceable(4), bridge, frozenset(
             segment.patch_port for segment in segments
             if segment.bridge == bridge), drops))
     return tuple(found)
 
 
-def judge_drops(found):
+def judge_drops(found: Sequence[Drops]) -> list[check.Said]:
     """Warn of each flow that drops packets of this node's addresses.
 
     A flow that drops packets of all addresses, whatever else the packets have,
     is broken.
-
-    :param found: tuple of :class:`Drops`, one for each bridge
     """
     said = [each for drops in found for each in _judge_bridge(drops)]
     number = sum(len(drops.drops) for drops in found)
@@ -70,7 +68,7 @@ def judge_drops(found):
         'of this node\'s addresses')]
 
 
-def _judge_bridge(found):
+def _judge_bridge(found: Drops) -> Iterator[check.Said]:
     for drop in found.drops:
         taken = _taken(drop, found)
         if taken:
@@ -80,11 +78,11 @@ def _judge_bridge(found):
                 check.Verdict.BROKEN if certain else check.Verdict.WARN,
                 f'{found.bridge}: the flow with cookie {drop.cookie:#x} and '
                 f'"{match(drop)}" of another program drops packets of '
-                f'{words.named(taken)}', _remedy(drop, found.bridge))
+                f'{check.named(taken)}', _remedy(drop, found.bridge))
 
 
-def _taken(drop, found):
-    """The addresses whose packets a flow drops, a set."""
+def _taken(drop: flows.Drop, found: Drops) -> set[iptext.Address]:
+    """The addresses whose packets a flow drops."""
     chosen = drop.selection
     if chosen.ether_type not in _TYPES or not found.addresses:
         return set()
@@ -103,22 +101,24 @@ def _taken(drop, found):
     return taken
 
 
-def _passes(in_port, ports, local=False):
+def _passes(in_port: int | None, ports: Collection[int], local: bool = False
+            ) -> bool:
     """Whether packets of a flow come from some ports."""
     return in_port is None or in_port in ports or (
         local and in_port == resources.LOCAL)
 
 
-def _covered(prefix, addresses):
+def _covered(prefix: str, addresses: Iterable[iptext.Address]
+             ) -> set[iptext.Address]:
     network = iptext.network(prefix)
     return {each for each in addresses if each in network}
 
 
-def match(drop):
+def match(drop: flows.Drop) -> str:
     """The match of a flow, as far as it is known, for ovs-ofctl(8).
 
-    :param drop: :class:`flows.Drop` of IPv4, of ARP or of both
-    :returns: text such as 'priority=1000,ip,nw_dst=192.0.2.1'
+    :param drop: of IPv4, of ARP or of both
+    :returns: such as 'priority=1000,ip,nw_dst=192.0.2.1'
     """
     chosen = drop.selection
     protocol, family = _TYPES[chosen.ether_type]
@@ -133,7 +133,7 @@ def match(drop):
         if name and value is not None)))
 
 
-def _remedy(drop, bridge):
+def _remedy(drop: flows.Drop, bridge: str) -> str:
     if drop.selection.narrow:
         return (f'look at "ovs-ofctl dump-flows {bridge} '
                 f'cookie={drop.cookie:#x}/-1", and have its program except '
@@ -143,9 +143,62 @@ def _remedy(drop, bridge):
             'removes the flow')
 
 
+class Filters(typing.NamedTuple):
+    """What other programs drop, and what must not be dropped."""
+
+    addresses: tuple[iptext.Address, ...]
+    found: filters.Found
+
+
+def read_filters(sources: sources.Sources) -> Filters:
+    """Read the dropping rules of other programs in nftables.
+
+    :raises check.NotChecked: without OVN or root, or when nft does not answer
+    """
+    sources.ovn()
+    sources.privileged()
+    try:
+        found = nft.read_filters()
+    except readers.Unread as error:
+        raise check.NotChecked(str(error)) from error
+    return Filters(sources.announceable(4), found)
+
+
+def judge_filters(has: Filters) -> Iterator[check.Said]:
+    """Warn of each rule that drops packets of this node's addresses.
+
+    A rule that certainly drops the packets of all addresses is broken.
+    """
+    wrong = False
+    for one in has.found.filters:
+        taken = {each for each in has.addresses if one.covers(each)}
+        if not taken:
+            continue
+        wrong = True
+        what, show = nft.culprit(one)
+        certain = one.certain and taken == set(has.addresses)
+        yield check.Said(
+            check.Verdict.BROKEN if certain else check.Verdict.WARN,
+            f'{what} of another program drops packets of '
+            f'{check.named(taken)}{"" if one.certain else ", some of them"}',
+            f'look at "{show}", and have its program except these addresses')
+    if not wrong:
+        closed = ', '.join(f'"{chain}"' for chain in has.found.closed
+                           if not chain.startswith('ip6 '))
+        yield check.ok(
+            f'of {len(has.found.filters):d} rules of other programs that '
+            'drop by address, none names an address of this node' + (
+                f'; {closed} drops what its rules do not accept'
+                if closed else ''))
+
+
 CHECKS = (
     check.Check(
         'dropping-flows', 'provider bridge', 'no flow of another program '
         'drops packets of this node\'s addresses', read_drops, judge_drops,
         ('ovs-database', 'nb-database', 'sb-database', 'bridge-mappings')),
+    check.Check(
+        'packet-filters', 'kernel', 'no rule of another program in nftables '
+        'drops packets of this node\'s addresses by name', read_filters,
+        judge_filters, ('ovs-database', 'nb-database', 'sb-database')),
 )

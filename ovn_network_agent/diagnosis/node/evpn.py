@@ -6,6 +6,10 @@
 All are made with the driver evpn alone.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import typing
 
 from ovn_network_agent import evpn_names
@@ -16,12 +20,14 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import evpn as of_address
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import mtu
-from ovn_network_agent.diagnosis.node import words
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import evpn
 from ovn_network_agent.drivers import segments
+from ovn_network_agent.frr import evpn as of_evpn
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import lookups
+from ovn_network_agent.netlink import vni_neighbours
 from ovn_network_agent.privileged import evpn_instances
 
 _DATABASES = ('ovs-database', 'nb-database', 'sb-database', 'chassis')
@@ -30,9 +36,11 @@ _ESTABLISHED = 'Established'
 _LOOPBACK, _INSIDE = 'lo', ('dummy', 'vrf')
 # The kernel's device of the VXLAN ports of Open vSwitch, with the UDP port.
 _OF_SWITCH = 'vxlan_sys_{:d}'
+_Arguments = typing.ParamSpec('_Arguments')
+_Answer = typing.TypeVar('_Answer')
 
 
-def _with_driver(sources):
+def _with_driver(sources: sources.Sources) -> None:
     """Check that the driver evpn is on.
 
     :raises check.NotChecked: without the driver
@@ -41,13 +49,15 @@ def _with_driver(sources):
         raise check.NotChecked('[DEFAULT] drivers has no evpn')
 
 
-def _asked(function, *arguments):
+def _asked(function: Callable[_Arguments, _Answer],
+           *arguments: _Arguments.args,
+           **options: _Arguments.kwargs) -> _Answer:
     """The result of a reader of :mod:`readers.evpn`.
 
     :raises check.NotChecked: when the system does not answer
     """
     try:
-        return function(*arguments)
+        return function(*arguments, **options)
     except readers.Unread as error:
         raise check.NotChecked(str(error)) from error
 
@@ -55,30 +65,20 @@ def _asked(function, *arguments):
 # -- the tunnels --------------------------------------------------------------
 
 class Local(typing.NamedTuple):
-    """The source of the tunnels.
+    """The source of the tunnels."""
 
-    :ivar address: [evpn] local_ip, or that of local_device, '' without one
-    :ivar device: name of the device that has it, '' for none
-    :ivar domain: name of the VRF of this device, '' for the default VRF
-    :ivar vrf: [frr] vrf_name
-    :ivar port: [evpn] udp_dstport
-    :ivar taken: name of the device of Open vSwitch with this port, or ''
-    :ivar up: whether the device is up
-    :ivar wanted: [evpn] local_device
-    """
-
-    address: str
-    device: str
-    domain: str = ''
+    address: str  # [evpn] local_ip, or that of local_device, '' without one
+    device: str  # name of the device that has it, '' for none
+    domain: str = ''  # name of the VRF of this device, '' for the default VRF
     vrf: str = ''
-    port: int = 4789
-    taken: str = ''
-    up: bool = True
-    wanted: str = ''
+    port: int = 4789  # [evpn] udp_dstport
+    taken: str = ''  # name of the device of Open vSwitch with this port, or ''
+    up: bool = True  # whether the device is up
+    wanted: str = ''  # [evpn] local_device
 
 
-def read_local(sources):
-    """Find the device of local_ip, and who has the port: :class:`Local`.
+def read_local(sources: sources.Sources) -> Local:
+    """Find the device of local_ip, and who has the port.
 
     :raises check.NotChecked: without the driver
     """
@@ -103,11 +103,8 @@ def read_local(sources):
                  device not in links or links[device].up, wanted)
 
 
-def judge_local(found):
-    """A tunnel without its own address, or its port, is broken.
-
-    :param found: :class:`Local`
-    """
+def judge_local(found: Local) -> Iterator[check.Said]:
+    """A tunnel without its own address, or its port, is broken."""
     if not found.address:
         yield check.broken(
             f'{found.wanted} of [evpn] local_device has no IPv4 address for '
@@ -139,23 +136,19 @@ def judge_local(found):
                        f'{found.port:d}')
 
 
-def _domain(vrf):
+def _domain(vrf: str) -> str:
     return f'VRF {vrf}' if vrf else 'the default VRF'
 
 
 class Sizes(typing.NamedTuple):
-    """The MTU of the devices that tunnels leave by.
+    """The MTU of the devices that tunnels leave by."""
 
-    :ivar wanted: [evpn] underlay_mtu
-    :ivar devices: dict of name to bytes
-    """
-
-    wanted: int
-    devices: dict
+    wanted: int  # [evpn] underlay_mtu
+    devices: dict[str, int]  # bytes by name
 
 
-def read_sizes(sources):
-    """Find the devices on the way to the other ends: :class:`Sizes`.
+def read_sizes(sources: sources.Sources) -> Sizes:
+    """Find the devices on the way to the other ends.
 
     :raises check.NotChecked: without the driver
     :raises OSError: when the kernel does not answer
@@ -176,11 +169,8 @@ def read_sizes(sources):
     return Sizes(sources.conf.evpn.underlay_mtu, mtu.sizes(sorted(names)))
 
 
-def judge_sizes(found):
-    """A device with a smaller MTU than the option loses large packets.
-
-    :param found: :class:`Sizes`
-    """
+def judge_sizes(found: Sizes) -> Iterator[check.Said]:
+    """A device with a smaller MTU than the option loses large packets."""
     if not found.devices:
         yield check.not_checked('no other node announces anything, so no '
                                 'device on the way is known')
@@ -201,8 +191,8 @@ def judge_sizes(found):
 
 # -- BGP ----------------------------------------------------------------------
 
-def read_instance(sources):
-    """Read what the operator's BGP instance lacks: a list of texts.
+def read_instance(sources: sources.Sources) -> list[str]:
+    """Read what the operator's BGP instance lacks.
 
     :raises check.NotChecked: without the driver, or root
     :raises OSError: when FRR does not answer
@@ -212,18 +202,15 @@ def read_instance(sources):
     return evpn_instances.read_lacks()
 
 
-def judge_instance(found):
-    """Each missing line is broken.
-
-    :param found: list of str
-    """
+def judge_instance(found: Iterable[str]) -> list[check.Said]:
+    """Each missing line is broken."""
     return check.of_messages(check.Verdict.BROKEN, (
         text.replace('; add ', '; in "configure terminal" of vtysh, add ')
         for text in found), 'it announces VNIs, and has neighbours for them')
 
 
-def read_sessions(sources):
-    """Read the neighbours for EVPN: a tuple of :class:`evpn.Session`.
+def read_sessions(sources: sources.Sources) -> tuple[evpn.Session, ...]:
+    """Read the neighbours for EVPN.
 
     :raises check.NotChecked: without the driver, or when bgpd does not answer
     """
@@ -231,11 +218,8 @@ def read_sessions(sources):
     return _asked(evpn.read_sessions, sources.vrf)
 
 
-def judge_sessions(found):
-    """Broken without an established neighbour, a warning with some others.
-
-    :param found: tuple of :class:`evpn.Session`
-    """
+def judge_sessions(found: Sequence[evpn.Session]) -> Iterator[check.Said]:
+    """Broken without an established neighbour, a warning with some others."""
     up = [each for each in found if each.state == _ESTABLISHED]
     for each in found:
         if each.state != _ESTABLISHED:
@@ -254,43 +238,36 @@ def judge_sessions(found):
 # -- VNIs ---------------------------------------------------------------------
 
 class Vnis(typing.NamedTuple):
-    """The VNIs of networks with machines here, and what FRR has of them.
+    """The VNIs of networks with machines here, and what FRR has of them."""
 
-    :ivar problems: tuple of (network, why it is left out)
-    :ivar wanted: tuple of VNIs
-    :ivar mac: the router MAC of this node
-    :ivar anchors: prefixes that this node announces in each VNI, a tuple
-    :ivar states: see :func:`evpn.read_states`
-    :ivar rds: see :func:`evpn.read_rds`
-    :ivar sent: dict of VNI to :func:`evpn.read_routes`
-    """
-
-    problems: tuple
-    wanted: tuple
-    mac: str = ''
-    anchors: tuple = ()
-    states: dict = {}
-    rds: dict = {}
-    sent: dict = {}
+    problems: tuple[tuple[str, str], ...]  # (network, why it is left out)
+    wanted: tuple[int, ...]
+    mac: str = ''  # the router MAC of this node
+    # Prefixes that this node announces in each VNI.
+    anchors: tuple[str, ...] = ()
+    states: dict[int, of_evpn.State] = {}
+    rds: dict[int, str] = {}
+    # By VNI, see evpn.read_routes().
+    sent: dict[int, dict[str, tuple[str, ...]]] = {}
 
 
-def read_vnis(sources):
-    """Compare the view with zebra and bgpd: :class:`Vnis`.
+def read_vnis(sources: sources.Sources) -> Vnis:
+    """Compare the view with zebra and bgpd.
 
     :raises check.NotChecked: without the driver, or when FRR does not answer
     :raises ovsdb.connection.Unavailable: without a database
     """
     _with_driver(sources)
     view, conf = sources.snapshot(), sources.conf
-    found = [each for each in view.networks.values() if each.vni]
+    found = [(each, each.vni) for each in view.networks.values() if each.vni]
     wanted = tuple(sorted({
-        each.vni.number for each in found
-        if not each.vni.problem and segments.usable(
+        vni.number for each, vni in found
+        if not vni.problem and segments.usable(
             each.segment, bridges.served(conf))}))
     rds = _asked(evpn.read_rds) if wanted else {}
     return Vnis(
-        tuple((each.called, each.vni.problem) for each in found
-              if each.vni.problem), wanted,
+        tuple((each.called, vni.problem) for each, vni in found
+              if vni.problem), wanted,
         evpn_names.router_mac(view.node.chassis),
         evpn_names.anchors(conf.evpn.local_ip or view.node.tunnel),
         _asked(evpn.read_states) if wanted else {}, rds,
@@ -298,29 +275,27 @@ def read_vnis(sources):
          for vni in wanted if vni in rds})
 
 
-def judge_vnis(found):
+def judge_vnis(found: Vnis) -> Iterator[check.Said]:
     """A VNI that zebra does not have as up, or bgpd does not send, is broken.
 
     A network whose VNI cannot be used is a warning.
-
-    :param found: :class:`Vnis`
     """
     for called, why in found.problems:
         yield check.of_message(check.Verdict.WARN,
                                f'network {called} is left out: {why}')
-    faults = {}
+    faults: dict[tuple[str, str], list[int]] = {}
     for vni in found.wanted:
-        why = _fault(vni, found)
-        if why:
-            faults.setdefault(why, []).append(vni)
+        fault = _fault(vni, found)
+        if fault:
+            faults.setdefault(fault, []).append(vni)
     for (why, remedy), vnis in faults.items():
-        yield check.broken(f'VNI {words.named(vnis)}: {why}', remedy)
+        yield check.broken(f'VNI {check.named(vnis)}: {why}', remedy)
     if not found.problems and not faults:
         yield check.ok(f'{len(found.wanted):d} VNIs are up and announced'
                        if found.wanted else 'no network here has a VNI')
 
 
-def _fault(vni, found):
+def _fault(vni: int, found: Vnis) -> tuple[str, str] | None:
     """(what is wrong with a VNI, remedy), or None."""
     state, sent = found.states.get(vni), found.sent.get(vni)
     again = ('"ovn-network-agent-ctl resync" has the agent write it again; '
@@ -343,7 +318,7 @@ def _fault(vni, found):
     return None
 
 
-def read_hops(sources):
+def read_hops(sources: sources.Sources) -> tuple[vni_neighbours.Hop, ...]:
     """Read the next hops behind the tunnels, see :func:`evpn.read_hops`.
 
     :raises check.NotChecked: without the driver, or when the kernel does not
@@ -353,18 +328,15 @@ def read_hops(sources):
     return _asked(evpn.read_hops, sources.conf)
 
 
-def judge_hops(found):
-    """A next hop without neighbour or tunnel loses each packet.
-
-    :param found: tuple of :class:`vni_neighbours.Hop`
-    """
-    lost = {}
+def judge_hops(found: Sequence[vni_neighbours.Hop]) -> Iterator[check.Said]:
+    """A next hop without neighbour or tunnel loses each packet."""
+    lost: dict[int, list[str]] = {}
     for hop in found:
         if hop.lacks:
             lost.setdefault(hop.vni, []).append(f'{hop.via} (no {hop.lacks})')
     for vni, hops in lost.items():
         yield check.broken(
-            f'VNI {vni:d}: packets to {words.named(hops)} are lost',
+            f'VNI {vni:d}: packets to {check.named(hops)} are lost',
             of_address.heal(evpn_names.bridge(vni)))
     if not lost:
         yield check.ok(f'{len(found):d} next hops of '

@@ -7,11 +7,15 @@
 A reader that fails costs only its own checks, and those that depend on them.
 """
 
+from collections.abc import Collection
+from collections.abc import Iterable
 import concurrent.futures
 import threading
+import typing
 
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.node import check as checks
+from ovn_network_agent.diagnosis.node import sources
 
 # Most of the time goes by in waits for answers.
 _THREADS = 8
@@ -21,12 +25,11 @@ class UnknownCheck(Exception):
     """There is no check of that name; the text has the names."""
 
 
-def select(known, names):
+def select(known: Iterable[checks.Check[typing.Any]], names: Collection[str]
+           ) -> list[checks.Check[typing.Any]]:
     """The checks of some names, in their usual order.
 
-    :param known: tuple of :class:`check.Check`
-    :param names: list of names; empty for all checks
-    :returns: list of :class:`check.Check`
+    :param names: empty for all checks
     :raises UnknownCheck: for a name of no check
     """
     unknown = sorted(set(names) - {check.name for check in known})
@@ -38,30 +41,27 @@ def select(known, names):
 
 
 class Examination:
-    """Makes each check at most once.
+    """Makes each check at most once."""
 
-    :param known: tuple of :class:`check.Check`, all that there are
-    :param sources: :class:`sources.Sources`
-    """
-
-    def __init__(self, known, sources):
+    def __init__(self, known: Iterable[checks.Check[typing.Any]],
+                 sources: sources.Sources) -> None:
         self._known = {check.name: check for check in known}
         self._locks = {name: threading.Lock() for name in self._known}
         self._sources = sources
-        self._made = {}
+        self._made: dict[str, tuple[finding.Finding, ...]] = {}
 
-    def run(self, wanted):
+    def run(self, wanted: Iterable[checks.Check[typing.Any]]
+            ) -> list[finding.Finding]:
         """Make some checks.
 
-        :param wanted: list of :class:`check.Check`
-        :returns: list of :class:`finding.Finding`, in the order of the checks
+        :returns: in the order of the checks
         """
         with concurrent.futures.ThreadPoolExecutor(_THREADS) as pool:
             found = list(pool.map(self._findings_of,
                                   (check.name for check in wanted)))
         return [one for some in found for one in some]
 
-    def _findings_of(self, name):
+    def _findings_of(self, name: str) -> tuple[finding.Finding, ...]:
         """The findings of a check, which is made once."""
         with self._locks[name]:
             if name not in self._made:
@@ -72,7 +72,7 @@ class Examination:
                     for said in self._say(check))
         return self._made[name]
 
-    def _say(self, check):
+    def _say(self, check: checks.Check[typing.Any]) -> list[checks.Said]:
         causes = [name for name in check.after if self._failed(name)]
         if causes:
             return [checks.not_checked(
@@ -88,6 +88,6 @@ class Examination:
                 f'{type(error).__name__}: {error}',
                 'the check could not be made; the evidence says why')]
 
-    def _failed(self, name):
+    def _failed(self, name: str) -> bool:
         return any(one.verdict is finding.Verdict.BROKEN
                    for one in self._findings_of(name))

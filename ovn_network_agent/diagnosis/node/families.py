@@ -7,24 +7,25 @@ The second check concerns a node with provider networks or VIPs of IPv6.  OVN
 names the networks, so this check needs the databases, and the first does not.
 """
 
+from collections.abc import Callable
 import dataclasses
 import functools
+import typing
 
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.forward import rules
 
 _DATABASES = ('ovs-database', 'nb-database', 'sb-database')
+_Facts = typing.TypeVar('_Facts')
 
 
-def of_both(name, one, about=''):
+def of_both(name: str, one: check.Check[_Facts], about: str = ''
+            ) -> tuple[check.Check[_Facts], check.Check[_Facts]]:
     """The check, and the same check for IPv6.
 
-    :param name: name of the check for IPv6
-    :param one: :class:`check.Check` of IPv4, whose reader takes the IP version
-        as its second argument
     :param about: text about the check for IPv6, '' for the text of the check
-    :returns: tuple of two :class:`check.Check`
     """
     return one, dataclasses.replace(
         one, name=name, about=about or f'for IPv6: {one.about}',
@@ -32,7 +33,8 @@ def of_both(name, one, about=''):
         after=tuple(dict.fromkeys((*_DATABASES, *one.after))))
 
 
-def _read_ipv6(read, sources):
+def _read_ipv6(read: Callable[..., _Facts], sources: sources.Sources
+               ) -> _Facts:
     """The facts of IPv6 from the reader of a check.
 
     :raises check.NotChecked: on a node that announces no IPv6
@@ -43,18 +45,17 @@ def _read_ipv6(read, sources):
     return read(sources, 6)
 
 
-def has_ipv6(sources):
+def has_ipv6(sources: sources.Sources) -> bool:
     """Whether the node announces addresses of IPv6, or would as the owner.
 
-    :param sources: :class:`sources.Sources`
-    :returns: bool
     :raises ovsdb.connection.Unavailable: without a database
     """
     if any(vip.managed and vip.version == 6
            for vip in rules.load(sources.conf)):
         return True
     snapshot = sources.snapshot()
-    places = [*(port for router in snapshot.routers
+    places: list[announcing.Place] = [
+        *(port for router in snapshot.routers
                 for port in (*router.local_ports, *router.hosting_ports)),
               *(port for group in snapshot.groups for port in group.ports),
               *snapshot.networks.values()]

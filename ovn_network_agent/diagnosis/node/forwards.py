@@ -4,10 +4,12 @@
 
 """Checks of port forwarding."""
 
+from collections.abc import Iterator
 import contextlib
 import typing
 
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.forward import rules
 
 _ACCEPT = '/proc/sys/net/ipv4/{}_l3mdev_accept'
@@ -15,23 +17,19 @@ _ZONE = 'ct-zone-'
 
 
 class Local(typing.NamedTuple):
-    """Destinations of port forwards on this node itself.
+    """Destinations of port forwards on this node itself."""
 
-    :ivar destinations: tuple of (address, 'tcp' or 'udp'), sorted
-    :ivar vrf: name of the VRF, '' without one
-    :ivar accept: dict of 'tcp' and 'udp' to whether sockets in the default
-        VRF accept packets that arrive in a VRF
-    :ivar option: whether the agent sets this
-    """
-
-    destinations: tuple
-    vrf: str
-    accept: dict
-    option: bool
+    # (address, 'tcp' or 'udp'), sorted.
+    destinations: tuple[tuple[str, str], ...]
+    vrf: str  # name of the VRF, '' without one
+    # By 'tcp' and 'udp': whether sockets in the default VRF accept packets
+    # that arrive in a VRF.
+    accept: dict[str, bool]
+    option: bool  # whether the agent sets this
 
 
-def read_local(sources):
-    """Find the destinations of the rules on this node: :class:`Local`.
+def read_local(sources: sources.Sources) -> Local:
+    """Find the destinations of the rules on this node.
 
     :raises files.flaws.BadFile: when the file of rules has a mistake
     """
@@ -51,13 +49,11 @@ def read_local(sources):
         sources.vrf, accept, conf.port_forward.port_forward_l3mdev_accept)
 
 
-def judge_local(found):
+def judge_local(found: Local) -> Iterator[check.Said]:
     """A destination that does not accept packets of the VRF is broken.
 
     With ``port_forward_l3mdev_accept``, this is only a warning: the agent sets
     the sysctls at its start.
-
-    :param found: :class:`Local`
     """
     refused = [f'{address} ({proto})' for address, proto in found.destinations
                if not found.accept.get(proto)]
@@ -77,18 +73,14 @@ def judge_local(found):
 
 
 class Zones(typing.NamedTuple):
-    """The zones of connection tracking.
+    """The zones of connection tracking."""
 
-    :ivar zone: port_forward_ct_zone, None without port forwards
-    :ivar theirs: dict of OVN's zone to its name
-    """
-
-    zone: int | None
-    theirs: dict
+    zone: int | None  # port_forward_ct_zone, None without port forwards
+    theirs: dict[int, str]  # names by zone of OVN
 
 
-def read_zones(sources):
-    """Read the zones that ovn-controller notes on its bridges: :class:`Zones`.
+def read_zones(sources: sources.Sources) -> Zones:
+    """Read the zones that ovn-controller notes on its bridges.
 
     :raises files.flaws.BadFile: when the file of rules has a mistake
     :raises ovsdb.connection.Unavailable: without the local database
@@ -105,11 +97,8 @@ def read_zones(sources):
     return Zones(conf.port_forward.port_forward_ct_zone, theirs)
 
 
-def judge_zones(found):
-    """A zone that OVN uses, too, is broken.
-
-    :param found: :class:`Zones`
-    """
+def judge_zones(found: Zones) -> Iterator[check.Said]:
+    """A zone that OVN uses, too, is broken."""
     if found.zone is None:
         yield check.not_checked('no port is forwarded')
     elif found.zone in found.theirs:

@@ -4,12 +4,21 @@
 
 """Checks of FRR: its daemons, its configuration, its sessions."""
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
 import os
 import socket
 import typing
 
+from oslo_config import cfg
+
+from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import families
+from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
 from ovn_network_agent.watches import frr_fitness
 
@@ -19,45 +28,43 @@ _NAMED = 5
 # Seconds for a daemon to take a connection.
 _LIMIT = 2.0
 
+# (sequence, action, prefix, ge, le).
+_Entry: typing.TypeAlias = tuple[int, str, str, int, int]
+
 
 class Daemons(typing.NamedTuple):
-    """The daemons of FRR.
+    """The daemons of FRR."""
 
-    :ivar wanted: tuple of names
-    :ivar running: frozenset of names
-    :ivar folder: directory that should have the sockets, '' if it is there
-    :ivar closed: why a socket that is there takes no connection, '' if not
-        known
-    """
-
-    wanted: tuple
-    running: frozenset
+    wanted: tuple[str, ...]
+    running: frozenset[str]
+    # Directory that should have the sockets, '' if it is there.
     folder: str = ''
+    # Why a socket that is there takes no connection, '' if not known.
     closed: str = ''
 
 
-def read_daemons(sources):
-    """Find the needed and the running daemons: :class:`Daemons`.
+def read_daemons(sources: sources.Sources) -> Daemons:
+    """Find the needed and the running daemons.
 
     :raises check.NotChecked: without OVN or root
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR does
-        not answer
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
+        answer
     """
     running = sources.daemons()
     wanted = frr_fitness.daemons(sources.conf)
     if 'bgpd' in running:
-        found = sources.frr()
+        found = sources.frr(4)
         wanted += ['bfdd'] if found.bfd else []
         wanted += ['mgmtd'] if major(found.version) >= _MGMTD_SINCE else []
     return Daemons(tuple(wanted), running, *_sockets(sources.conf, [
         name for name in wanted if name not in running]))
 
 
-def _sockets(conf, missing):
+def _sockets(conf: cfg.ConfigOpts, missing: Collection[str]
+             ) -> tuple[str, str]:
     """Whether the sockets of FRR can be reached at all.
 
     :param missing: names of the daemons that were not found
-    :returns: (folder, closed), the fields of :class:`Daemons`
     """
     folder = conf.frr.frr_run_dir
     if not missing or conf.frr.vtysh_wrapper:
@@ -69,11 +76,8 @@ def _sockets(conf, missing):
     return '', next(filter(None, reasons), '')
 
 
-def refusal(path):
-    """Why a socket that has a listener takes no connection, '' if it does.
-
-    :param path: path of the socket
-    """
+def refusal(path: str) -> str:
+    """Why a socket that has a listener takes no connection, '' if it does."""
     with socket.socket(socket.AF_UNIX) as opened:
         opened.settimeout(_LIMIT)
         try:
@@ -86,20 +90,17 @@ def refusal(path):
     return ''
 
 
-def major(version):
+def major(version: str) -> int:
     """The first number of a version, 0 without one.
 
-    :param version: text such as '10.3'
+    :param version: such as '10.3'
     """
     first = version.partition('.')[0]
     return int(first) if first.isdigit() else 0
 
 
-def judge_daemons(found):
-    """A needed daemon that does not run is broken.
-
-    :param found: :class:`Daemons`
-    """
+def judge_daemons(found: Daemons) -> Iterator[check.Said]:
+    """A needed daemon that does not run is broken."""
     missing = [name for name in found.wanted if name not in found.running]
     if missing:
         yield check.broken(
@@ -109,14 +110,14 @@ def judge_daemons(found):
         yield check.ok(', '.join(found.wanted))
 
 
-def _where(found):
+def _where(found: Daemons) -> str:
     """What is known of the sockets, the end of a sentence."""
     if found.folder:
         return f': there is no directory {found.folder}'
     return f', or out of reach: {found.closed}' if found.closed else ''
 
 
-def _start_frr(found):
+def _start_frr(found: Daemons) -> str:
     """The remedy for daemons that were not found."""
     if found.closed:
         return check.DENIED
@@ -129,27 +130,22 @@ def _start_frr(found):
 
 
 class Configured(typing.NamedTuple):
-    """The faults of FRR's configuration.
+    """The faults of FRR's configuration."""
 
-    :ivar faults: tuple of (part, text), see :func:`frr.setup.faults`
-    :ivar asn: AS number of the instance, '' without one
-    :ivar where: the VRF for people
-    """
-
-    faults: tuple
-    asn: str
-    where: str
+    # (part, text), see frr.setup.faults().
+    faults: tuple[tuple[str, str], ...]
+    asn: str  # AS number of the instance, '' without one
+    where: str  # the VRF for people
 
 
-def read_setup(sources, version=4):
-    """Find the faults of the running configuration: :class:`Configured`.
+def read_setup(sources: sources.Sources, version: int = 4) -> Configured:
+    """Find the faults of the running configuration.
 
     Several checks share this reading; each judges one part of the faults.
 
-    :param version: 4 or 6, the family of the routes
     :raises check.NotChecked: without OVN or root
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR does
-        not answer
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
+        answer
     """
     conf, found = sources.conf, sources.frr(version)
     return Configured(
@@ -159,14 +155,14 @@ def read_setup(sources, version=4):
         found.asn, f'VRF {sources.vrf}' if sources.vrf else 'the default VRF')
 
 
-def _judge(part, verdict, fine):
+def _judge(part: str, verdict: finding.Verdict, fine: str
+           ) -> Callable[[Configured], list[check.Said]]:
     """The judge of one part of the configuration.
 
-    :param part: see :func:`frr.setup.faults`
-    :param verdict: :class:`finding.Verdict` of a fault
+    :param verdict: of a fault
     :param fine: evidence without a fault
     """
-    def judge(found):
+    def judge(found: Configured) -> list[check.Said]:
         return check.of_messages(
             verdict, [text for of, text in found.faults if of == part],
             fine.format(found))
@@ -174,41 +170,36 @@ def _judge(part, verdict, fine):
 
 
 class Lists(typing.NamedTuple):
-    """The prefix list in two daemons.
+    """The prefix list in two daemons."""
 
-    :ivar name: its name, '' for none
-    :ivar zebra: frozenset of (sequence, action, prefix, ge, le)
-    :ivar bgpd: likewise
-    :ivar version: 4 or 6, the family of the list
-    """
-
-    name: str
-    zebra: frozenset = frozenset()
-    bgpd: frozenset = frozenset()
-    version: int = 4
+    name: str  # its name, '' for none
+    zebra: frozenset[_Entry] = frozenset()
+    bgpd: frozenset[_Entry] = frozenset()
+    version: int = 4  # 4 or 6, the family of the list
 
 
-def read_lists(sources, version=4):
-    """Read the prefix list of zebra and of bgpd: :class:`Lists`.
+def read_lists(sources: sources.Sources, version: int = 4) -> Lists:
+    """Read the prefix list of zebra and of bgpd.
 
-    :param version: 4 or 6, the family of the list
     :raises check.NotChecked: without OVN or root
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR does
-        not answer
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
+        answer
     """
     name = sources.conf.frr.frr_prefix_list
     if not name:
         return Lists('')
     found = sources.prefix_lists(version)
-    return Lists(name, *(frozenset(map(tuple, found[daemon] or ()))
-                         for daemon in ('zebra', 'bgpd')), version)
+    return Lists(name, _entries(found['zebra']), _entries(found['bgpd']),
+                 version)
 
 
-def judge_lists(found):
-    """An entry that only one of the daemons has is broken.
+def _entries(found: Iterable[output.Entry] | None) -> frozenset[_Entry]:
+    return frozenset((each.sequence, each.action, each.prefix, each.ge,
+                      each.le) for each in found or ())
 
-    :param found: :class:`Lists`
-    """
+
+def judge_lists(found: Lists) -> Iterator[check.Said]:
+    """An entry that only one of the daemons has is broken."""
     if not found.name:
         yield check.not_checked('[frr] frr_prefix_list is empty')
         return
@@ -229,36 +220,28 @@ def judge_lists(found):
 
 
 class Sessions(typing.NamedTuple):
-    """The sessions of BGP.
+    """The sessions of BGP."""
 
-    :ivar neighbours: dict of neighbour to state
-    :ivar heard: tuple of neighbours that have sent a prefix
-    :ivar version: 4 or 6, the family of the routes
-    """
-
-    neighbours: dict
-    heard: tuple
-    version: int = 4
+    neighbours: dict[str, str]  # states by neighbour
+    heard: tuple[str, ...]  # neighbours that have sent a prefix
+    version: int = 4  # 4 or 6, the family of the routes
 
 
-def read_sessions(sources, version=4):
-    """Read the states of all neighbours for a family: :class:`Sessions`.
+def read_sessions(sources: sources.Sources, version: int = 4) -> Sessions:
+    """Read the states of all neighbours for a family.
 
-    :param version: 4 or 6, the family of the routes
     :raises check.NotChecked: without OVN or root
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR does
-        not answer
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
+        answer
     """
     neighbours, heard = sources.sessions(version)
     return Sessions(neighbours, tuple(heard), version)
 
 
-def judge_sessions(found):
+def judge_sessions(found: Sessions) -> Iterator[check.Said]:
     """Broken without any session; otherwise, each lost session is a warning.
 
     It is also a warning that no neighbour is configured or has sent a prefix.
-
-    :param found: :class:`Sessions`
     """
     down = {peer: state for peer, state in sorted(found.neighbours.items())
             if state != 'Established'}

@@ -4,10 +4,15 @@
 
 """Checks of the gateway groups and gateway ports of this chassis."""
 
+from collections.abc import Collection
+from collections.abc import Iterator
 import typing
 
+from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import segments
 from ovn_network_agent.watches import surroundings
@@ -17,20 +22,15 @@ _NAMED = 5
 
 
 class Groups(typing.NamedTuple):
-    """The gateway groups of this chassis.
-
-    :ivar chassis: name of this chassis
-    :ivar groups: tuple of :class:`model.GatewayGroup`
-    :ivar drains: whether the driver gateway_drain works
-    """
+    """The gateway groups of this chassis."""
 
     chassis: str
-    groups: tuple
-    drains: bool
+    groups: tuple[model.GatewayGroup, ...]
+    drains: bool  # whether the driver gateway_drain works
 
 
-def read_groups(sources):
-    """Take the gateway groups from the view: :class:`Groups`.
+def read_groups(sources: sources.Sources) -> Groups:
+    """Take the gateway groups from the view.
 
     :raises ovsdb.connection.Unavailable: without a database
     """
@@ -39,12 +39,12 @@ def read_groups(sources):
                   'gateway_drain' in sources.conf.drivers)
 
 
-def judge_priorities(found):
+def judge_priorities(found: Groups) -> Iterator[check.Said]:
     """The order of the candidates, by kind of fault and with some names."""
     if not found.groups:
         yield check.ok('this chassis is no candidate of any gateway group')
         return
-    faults = {}
+    faults: dict[str, list[str]] = {}
     for group in found.groups:
         for kind in _faults(group, found.chassis, found.drains):
             faults.setdefault(kind, []).append(group.name)
@@ -58,7 +58,8 @@ def judge_priorities(found):
         yield check.ok(f'{len(found.groups):d} groups')
 
 
-def _faults(group, chassis, drains):
+def _faults(group: model.GatewayGroup, chassis: str, drains: bool
+            ) -> Iterator[str]:
     """The faults of one group, words of :data:`_WORDS`."""
     own = group.candidate(chassis)
     others = [c for c in group.candidates if c.chassis != chassis]
@@ -107,18 +108,15 @@ _WORDS = {
 
 
 class Ports(typing.NamedTuple):
-    """The gateway ports on this chassis.
+    """The gateway ports on this chassis."""
 
-    :ivar ports: tuple of :class:`model.GroupPort`
-    :ivar bridges: the provider bridges that the agent serves, a tuple
-    """
-
-    ports: tuple
-    bridges: tuple = ('br-ex',)
+    ports: tuple[model.GroupPort, ...]
+    # The provider bridges that the agent serves.
+    bridges: tuple[str, ...] = ('br-ex',)
 
 
-def read_ports(sources):
-    """Take the gateway ports on this chassis from the view: :class:`Ports`.
+def read_ports(sources: sources.Sources) -> Ports:
+    """Take the gateway ports on this chassis from the view.
 
     :raises ovsdb.connection.Unavailable: without a database
     """
@@ -129,12 +127,10 @@ def read_ports(sources):
                  bridges.served(sources.conf))
 
 
-def judge_ports(found):
+def judge_ports(found: Ports) -> Iterator[check.Said]:
     """A port whose segment has no bridge or patch port is broken.
 
     A port without a localnet port is a warning.
-
-    :param found: :class:`Ports`
     """
     wrong = False
     for port in found.ports:
@@ -169,25 +165,18 @@ def judge_ports(found):
 
 
 class Routes(typing.NamedTuple):
-    """The routers on this chassis, and their routes in OVN.
+    """The routers on this chassis, and their routes in OVN."""
 
-    :ivar managed: whether an agent runs, which writes the routes
-    :ivar marks: :attr:`model.Node.marks`
-    :ivar routers: tuple of :class:`model.Router` with a gateway port here
-    :ivar problems: tuple of str: rows that are malformed
-    :ivar hosted: tuple of :class:`model.Router` with a distributed floating
-        IP here
-    """
-
-    managed: bool
-    marks: frozenset
-    routers: tuple
-    problems: tuple
-    hosted: tuple = ()
+    managed: bool  # whether an agent runs, which writes the routes
+    marks: frozenset[ownership.Owner]
+    routers: tuple[model.Router, ...]  # with a gateway port here
+    problems: tuple[str, ...]  # rows that are malformed
+    # With a distributed floating IP here.
+    hosted: tuple[model.Router, ...] = ()
 
 
-def read_routes(sources):
-    """Take the routers on this chassis from the view: :class:`Routes`.
+def read_routes(sources: sources.Sources) -> Routes:
+    """Take the routers on this chassis from the view.
 
     :raises ovsdb.connection.Unavailable: without a database
     """
@@ -199,13 +188,11 @@ def read_routes(sources):
             router for router in snapshot.routers if router.hosting_ports))
 
 
-def judge_routes(found):
+def judge_routes(found: Routes) -> Iterator[check.Said]:
     """A router without a default route of this node is broken.
 
     Malformed rows are warnings.  Without an agent, nobody writes the routes,
     which is a warning if there are routers here.
-
-    :param found: :class:`Routes`
     """
     for text in found.problems:
         yield check.warn(text, 'correct the row, or remove it')
@@ -230,11 +217,8 @@ def judge_routes(found):
         yield check.ok(f'{len(found.routers):d} routers are here')
 
 
-def _unserved(names):
-    """The finding about routers on a node without an agent.
-
-    :param names: names of the routers, a set
-    """
+def _unserved(names: Collection[str]) -> Iterator[check.Said]:
+    """The finding about routers on a node without an agent."""
     if not names:
         yield check.not_checked('no agent runs, which would write them')
         return
@@ -248,25 +232,23 @@ def _unserved(names):
 
 
 class Ipv6(typing.NamedTuple):
-    """What the provider networks of IPv6 need of the node.
+    """What the provider networks of IPv6 need of the node."""
 
-    :ivar owners: tuple of the names of routers here, and of networks with
-        machines here, whose addresses of IPv6 are announced
-    :ivar forwards: whether the node forwards IPv6
-    """
-
-    owners: tuple
-    forwards: bool
+    # The names of routers here, and of networks with machines here, whose
+    # addresses of IPv6 are announced.
+    owners: tuple[str, ...]
+    forwards: bool  # whether the node forwards IPv6
 
 
-def read_ipv6(sources):
-    """Take the routers and networks with IPv6 from the view: :class:`Ipv6`.
+def read_ipv6(sources: sources.Sources) -> Ipv6:
+    """Take the routers and networks with IPv6 from the view.
 
     :raises ovsdb.connection.Unavailable: without a database
     :raises OSError: when the kernel cannot be asked
     """
     snapshot = sources.snapshot()
-    places = [*((router.called, port) for router in snapshot.routers
+    places: list[tuple[str, announcing.Place]] = [
+        *((router.called, port) for router in snapshot.routers
                 for port in router.local_ports),
               *((network.called, network)
                 for network in snapshot.networks.values())]
@@ -276,11 +258,8 @@ def read_ipv6(sources):
             sources.conf, place)))), surroundings.forwards_ipv6())
 
 
-def judge_ipv6(found):
-    """A node that announces addresses of IPv6 has to forward their packets.
-
-    :param found: :class:`Ipv6`
-    """
+def judge_ipv6(found: Ipv6) -> Iterator[check.Said]:
+    """A node that announces addresses of IPv6 has to forward their packets."""
     if found.owners and not found.forwards:
         yield check.broken(
             f'{", ".join(found.owners[:_NAMED])}: has addresses of IPv6, and '

@@ -8,6 +8,7 @@ starts and when a link comes (networkd.conf(5)).  NetworkManager does so on the
 devices that it manages.
 """
 
+from collections.abc import Iterator
 import contextlib
 import os
 import typing
@@ -15,6 +16,7 @@ import typing
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import running
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.privileged import command
 
 _NETWORKD, _NM = 'systemd-networkd', 'NetworkManager'
@@ -40,24 +42,20 @@ _PATIENCE = 5
 
 
 class Managers(typing.NamedTuple):
-    """The network managers of this network namespace.
+    """The network managers of this network namespace."""
 
-    :ivar networkd: dict of each option of :data:`_OPTIONS` to whether networkd
-        removes foreign objects; None where networkd does not run
-    :ivar managed: tuple of the agent's devices that NetworkManager manages;
-        None where NetworkManager does not run
-    :ivar hidden: whether the processes of the host cannot be seen
-    :ivar trouble: why the settings cannot be read, or ''
-    """
-
-    networkd: dict | None = None
-    managed: tuple | None = None
-    hidden: bool = False
-    trouble: str = ''
+    # By option of _OPTIONS: whether networkd removes foreign objects; None
+    # where networkd does not run.
+    networkd: dict[str, bool] | None = None
+    # The agent's devices that NetworkManager manages; None where
+    # NetworkManager does not run.
+    managed: tuple[str, ...] | None = None
+    hidden: bool = False  # whether the processes of the host cannot be seen
+    trouble: str = ''  # why the settings cannot be read, or ''
 
 
-def read_managers(sources):
-    """Read the settings of the running network managers: :class:`Managers`."""
+def read_managers(sources: sources.Sources) -> Managers:
+    """Read the settings of the running network managers."""
     # Another user does not see the namespaces of root's processes.
     sources.privileged()
     found = _processes()
@@ -78,7 +76,7 @@ def read_managers(sources):
         '/proc/self/ns/pid') != _OF_HOST, trouble)
 
 
-def _processes():
+def _processes() -> dict[str, int]:
     """The running network managers of this network namespace.
 
     :returns: dict of program to process id
@@ -95,7 +93,7 @@ def _processes():
     return found
 
 
-def foreign(root):
+def foreign(root: str) -> dict[str, bool]:
     """Which foreign objects systemd-networkd removes.
 
     The main file is the one of the first directory.  Drop-ins of all
@@ -103,7 +101,6 @@ def foreign(root):
     the first directory counts (systemd-system.conf(5)).
 
     :param root: directory that networkd takes for the root
-    :returns: dict of option to bool
     :raises OSError: when a file cannot be read
     """
     main, drop_ins = '', {}
@@ -121,7 +118,7 @@ def foreign(root):
     return found
 
 
-def _text(path):
+def _text(path: str) -> str:
     """The content of a file; a link to /dev/null switches a file off.
 
     An absolute link means the root of networkd, which is not ours.
@@ -132,8 +129,8 @@ def _text(path):
         return opened.read()
 
 
-def assigned(text):
-    """The assignments of a file of networkd, a dict of option to bool.
+def assigned(text: str) -> dict[str, bool]:
+    """The assignments of a file of networkd.
 
     systemd ignores a value that is no boolean.
     """
@@ -149,8 +146,8 @@ def assigned(text):
             if option in found}
 
 
-def _ask_nmcli():
-    """Names of the devices that NetworkManager manages itself, a set.
+def _ask_nmcli() -> set[str]:
+    """Names of the devices that NetworkManager manages itself.
 
     :raises OSError: when NetworkManager does not say
     """
@@ -160,8 +157,8 @@ def _ask_nmcli():
     return managed_devices(said.stdout)
 
 
-def managed_devices(text):
-    """The devices that NetworkManager has set up itself, a set.
+def managed_devices(text: str) -> set[str]:
+    """The devices that NetworkManager has set up itself.
 
     :param text: output of nmcli with the fields DEVICE and STATE
     """
@@ -172,11 +169,8 @@ def managed_devices(text):
             'externally' not in state}
 
 
-def judge_managers(found):
-    """A manager that removes what it has not made is a warning.
-
-    :param found: :class:`Managers`
-    """
+def judge_managers(found: Managers) -> Iterator[check.Said]:
+    """A manager that removes what it has not made is a warning."""
     removed = [(option, what, since) for option, what, since in _OPTIONS
                if (found.networkd or {}).get(option)]
     if removed:

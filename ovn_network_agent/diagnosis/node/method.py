@@ -8,6 +8,8 @@ The agent makes the change at a reload.  This module asks FRR itself, and does
 not rely on the agent's opinion.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 import dataclasses
 import time
 import typing
@@ -16,6 +18,7 @@ from ovn_network_agent import iptext
 from ovn_network_agent import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import redistribution
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import frr_filters
 from ovn_network_agent.frr import effect
 from ovn_network_agent.frr import filters
@@ -33,34 +36,27 @@ _DEFAULTS = ('0.0.0.0/0', '::/0')
 
 
 class Readiness(typing.NamedTuple):
-    """Whether FRR would announce by a method.
+    """Whether FRR would announce by a method."""
 
-    :ivar lacks: tuple of texts, each with the remedy
-    :ivar lines: tuple of lines for vtysh that add the redistribution
-    :ivar others: sorted tuple of networks of kernel routes that are not the
-        agent's, and that the redistribution would take along
-    :ivar taken: those of ``others`` that bgpd has from this node already,
-        dict of network to the list of neighbours that get it
-    :ivar cautions: tuple of texts, what cannot be judged
-    """
-
-    lacks: tuple
-    lines: tuple
-    others: tuple
-    taken: dict
-    cautions: tuple = ()
+    lacks: tuple[str, ...]  # texts, each with the remedy
+    lines: tuple[str, ...]  # lines for vtysh that add the redistribution
+    # Sorted: networks of kernel routes that are not the agent's, and that the
+    # redistribution would take along.
+    others: tuple[str, ...]
+    # Those of "others" that bgpd has from this node already, with the
+    # neighbours that get it.
+    taken: dict[str, list[str]]
+    cautions: tuple[str, ...] = ()  # texts, what cannot be judged
 
 
-def readiness(sources, method, prefixes):
+def readiness(sources: sources.Sources, method: str, prefixes: set[str]
+              ) -> Readiness:
     """Find what FRR lacks for a method.
 
-    :param sources: :class:`sources.Sources`
     :param method: one of :data:`METHODS`
-    :param prefixes: the announced prefixes, a set of text
-    :returns: :class:`Readiness`
     :raises check.NotChecked: without OVN or root
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR does
-        not answer
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
+        answer
     """
     vrf, families = sources.vrf, _families(prefixes)
     wanted = {'zebra', 'bgpd'} | ({'staticd'} if method == 'static' else set())
@@ -95,12 +91,9 @@ def readiness(sources, method, prefixes):
                      tuple(cautions))
 
 
-def _maps(found, method, prefixes, own):
-    """Judge the route maps of the redistribution of a method.
-
-    :param found: dict of family to :class:`setup.Setup`
-    :returns: list of denials and list of cautions, texts
-    """
+def _maps(found: dict[int, setup.Setup], method: str, prefixes: set[str],
+          own: str) -> tuple[list[str], list[str]]:
+    """Judge the route maps of the redistribution of a method."""
     denials, cautions = [], []
     for family, each in found.items():
         name = dict(each.mapped).get(method)
@@ -130,13 +123,12 @@ def _maps(found, method, prefixes, own):
     return denials, cautions
 
 
-def _copies(found, method):
+def _copies(found: dict[int, setup.Setup], method: str
+            ) -> tuple[dict[int, redistribution.Entries], list[str]]:
     """Take over the entries for tags from the maps of the other method.
 
-    :param found: dict of family to :class:`setup.Setup`, of the families that
-        get a redistribution
-    :returns: dict of family to the entries of a :class:`redistribution.Copy`,
-        and list of cautions, texts
+    :param found: of the families that get a redistribution
+    :returns: the entries by family, and cautions
     """
     other, = set(METHODS) - {method}
     entries, cautions = {}, []
@@ -158,7 +150,7 @@ def _copies(found, method):
     return entries, cautions
 
 
-def _as_seen(parts, method):
+def _as_seen(parts: filters.Filters, method: str) -> filters.Filters:
     """Filters without the entries that fit no route of a method."""
     if method != 'kernel':
         return parts
@@ -168,7 +160,7 @@ def _as_seen(parts, method):
         for name, rules in parts.maps.items()})
 
 
-def _families(prefixes):
+def _families(prefixes: Iterable[str]) -> list[int]:
     """The families of prefixes, IPv4 in any case; list of numbers."""
     return sorted({4, *map(networks.family, prefixes)})
 
@@ -176,9 +168,8 @@ def _families(prefixes):
 class Change:
     """Follows one change of the method, by looks at FRR.
 
-    :param sources: :class:`sources.Sources`
     :param method: the new method
-    :param addresses: iterable of text, the addresses that the agent announces
+    :param addresses: the addresses that the agent announces
     :ivar before: frozenset of prefixes that FRR announced by a method at the
         first look
     :ivar unannounced: sorted list of the other prefixes of the addresses
@@ -188,7 +179,8 @@ class Change:
     :ivar due: sorted list of prefixes that the method does not announce alone
     """
 
-    def __init__(self, sources, method, addresses):
+    def __init__(self, sources: sources.Sources, method: str,
+                 addresses: Iterable[str]) -> None:
         self._vrf = sources.vrf
         self._bgp = sources.conf.frr.bgp_check
         self._method = method
@@ -199,10 +191,11 @@ class Change:
             if set(METHODS) & set(found.active.get(prefix, ())) and
             self._announced(found, prefix))
         self.unannounced = sorted(set(self._asked) - self.before)
-        self.gaps, self.looks = {}, 0
+        self.gaps: dict[str, int] = {}
+        self.looks = 0
         self.due = sorted(self.before)
 
-    def look(self):
+    def look(self) -> None:
         """Ask FRR once.
 
         :raises OSError: or another of :data:`context.FAILURES`
@@ -219,17 +212,16 @@ class Change:
                     set(found.active.get(prefix, ())) != {self._method} or
                     not self._announced(found, prefix)]
 
-    def watch(self, over):
+    def watch(self, over: Callable[[], bool]) -> None:
         """Look for gaps until something is over.
 
-        :param over: function without arguments that returns a bool
         :raises OSError: as :meth:`look`
         """
         while not over():
             self.look()
             time.sleep(_PAUSE)
 
-    def follow(self, seconds):
+    def follow(self, seconds: float) -> float | None:
         """Look until the new method announces everything alone.
 
         :param seconds: seconds after which this is given up
@@ -246,10 +238,10 @@ class Change:
                 return None
             time.sleep(_PAUSE)
 
-    def _ask(self, prefixes):
+    def _ask(self, prefixes: list[str]) -> effect.Found:
         return effect.Found(*bgp.read_effect(self._vrf, prefixes, self._bgp))
 
-    def _announced(self, found, prefix):
+    def _announced(self, found: effect.Found, prefix: str) -> bool:
         """Whether a neighbour has a prefix, or without BGP a route is used."""
         if self._bgp:
             return bool(found.advertised.get(prefix))

@@ -8,6 +8,8 @@ The kernel's device drops a longer frame without a message to the sender, so
 small packets pass and large ones hang.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
 import contextlib
 import os
 import typing
@@ -17,23 +19,21 @@ from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import devices
+from ovn_network_agent.diagnosis.node import sources
 
 _SYS = '/sys/class/net'
 
 
 class Sizes(typing.NamedTuple):
-    """The MTU of the devices that a packet passes.
+    """The MTU of the devices that a packet passes."""
 
-    :ivar uplinks: dict of name to bytes
-    :ivar inside: dict of name to bytes: the provider bridge, the veth pair
-    """
-
-    uplinks: dict
-    inside: dict
+    uplinks: dict[str, int]  # bytes by name
+    # Bytes by name: the provider bridge, the veth pair.
+    inside: dict[str, int]
 
 
-def read_mtu(sources):
-    """Read the MTU of the devices that a packet passes: :class:`Sizes`.
+def read_mtu(sources: sources.Sources) -> Sizes:
+    """Read the MTU of the devices that a packet passes.
 
     :raises check.NotChecked: without a VRF, whose devices are the uplinks
     """
@@ -48,8 +48,8 @@ def read_mtu(sources):
                if name in found))
 
 
-def sizes(names):
-    """The MTU of some devices, without those that are missing, a dict."""
+def sizes(names: Iterable[str]) -> dict[str, int]:
+    """The MTU of some devices, without those that are missing."""
     found = {}
     for name in names:
         # A device may go away meanwhile.
@@ -59,7 +59,7 @@ def sizes(names):
     return found
 
 
-def judge_mtu(found):
+def judge_mtu(found: Sizes) -> Iterator[check.Said]:
     """One finding for each uplink that is too small."""
     if not found.uplinks or not found.inside:
         yield check.not_checked('there is no uplink in the VRF' if found.inside

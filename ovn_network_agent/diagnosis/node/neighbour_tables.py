@@ -7,11 +7,13 @@ See decision record 0039.
 """
 
 import collections
+from collections.abc import Iterator
 import typing
 
 from ovn_network_agent import networks
+from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.diagnosis.node import check
-from ovn_network_agent.diagnosis.node import withheld
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.netlink import neighbour_table
 
 _NAMES = {4: 'arp_cache', 6: 'ndisc_cache'}
@@ -21,18 +23,14 @@ _LEAST = 4096
 
 
 class Neighbours(typing.NamedTuple):
-    """The tables of neighbours, and the addresses that may need an entry.
+    """The tables of neighbours, and the addresses that may need an entry."""
 
-    :ivar tables: dict of 4 or 6 to :class:`neighbour_table.Table`
-    :ivar addresses: dict of 4 or 6 to the number of addresses on this node
-    """
-
-    tables: dict[int, neighbour_table.Table]
-    addresses: dict[int, int]
+    tables: dict[int, neighbour_table.Table]  # by 4 or 6
+    addresses: dict[int, int]  # their number by 4 or 6
 
 
-def read_neighbours(sources):
-    """Read the tables, and count the addresses: :class:`Neighbours`.
+def read_neighbours(sources: sources.Sources) -> Neighbours:
+    """Read the tables, and count the addresses.
 
     :raises check.NotChecked: in another network namespace than the kernel's
         first one
@@ -47,13 +45,11 @@ def read_neighbours(sources):
             'on the host')
     return Neighbours(tables, collections.Counter(
         networks.family(each.address)
-        for each in withheld.answered(sources.snapshot(), sources.conf)))
+        for each in announced.answered(sources.snapshot(), sources.conf)))
 
 
-def judge_neighbours(found):
+def judge_neighbours(found: Neighbours) -> Iterator[check.Said]:
     """A table that was full, or is too small for the addresses, is a warning.
-
-    :param found: :class:`Neighbours`
     """
     odd = False
     for version, table in found.tables.items():

@@ -3,10 +3,12 @@
 
 """Check of the next hops of IPv4 routes in sessions over IPv6 (RFC 8950)."""
 
+from collections.abc import Iterator
 import typing
 
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import frr
 
 _LOOPBACK = 'lo'
@@ -14,26 +16,18 @@ _VRF = 'vrf'
 
 
 class NextHops(typing.NamedTuple):
-    """The next hops of IPv4, and the devices that have the addresses.
+    """The next hops of IPv4, and the devices that have the addresses."""
 
-    :ivar sessions: tuple of :class:`readers.frr.NextHop`
-    :ivar devices: dict of IPv4 address, text, to the device's name
-    :ivar loopbacks: frozenset of the names of devices without a neighbour
-    :ivar others: number of established neighbours over IPv4
-    :ivar vrf: name of the VRF, '' for the default VRF
-    :ivar asn: AS number of the instance, '' when unknown
-    """
-
-    sessions: tuple
-    devices: dict
-    loopbacks: frozenset
-    others: int = 0
-    vrf: str = ''
-    asn: str = ''
+    sessions: tuple[frr.NextHop, ...]
+    devices: dict[str, str]  # names by IPv4 address
+    loopbacks: frozenset[str]  # the names of devices without a neighbour
+    others: int = 0  # number of established neighbours over IPv4
+    vrf: str = ''  # name of the VRF, '' for the default VRF
+    asn: str = ''  # AS number of the instance, '' when unknown
 
 
-def read_next_hops(sources):
-    """Read the next hops of IPv4 in sessions over IPv6: :class:`NextHops`.
+def read_next_hops(sources: sources.Sources) -> NextHops:
+    """Read the next hops of IPv4 in sessions over IPv6.
 
     :raises check.NotChecked: without OVN or root, or when FRR does not answer
     """
@@ -59,12 +53,10 @@ def read_next_hops(sources):
         next((one.asn for one in neighbours), ''))
 
 
-def judge_next_hops(found):
+def judge_next_hops(found: NextHops) -> Iterator[check.Said]:
     """A next hop that no device has is broken, if no session has a better one.
 
     The neighbour needs a route of its own to the address of a loopback.
-
-    :param found: :class:`NextHops`
     """
     plain = [one for one in found.sessions
              if not (one.offered and one.taken)]
@@ -92,7 +84,7 @@ def judge_next_hops(found):
             'no session over IPv6 carries routes of IPv4')
 
 
-def _remedy(one, found):
+def _remedy(one: frr.NextHop, found: NextHops) -> str:
     """Where the capability is missing, and the lines."""
     of_vrf = f' vrf {found.vrf}' if found.vrf else ''
     line = f'neighbor {one.name} capability extended-nexthop'

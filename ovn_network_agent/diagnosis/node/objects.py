@@ -9,11 +9,13 @@ is left is an object that is missing, wrong or left over: a route, a rule, a
 flow, a table of nftables, an announcement, a row in OVN.
 """
 
+from collections.abc import Iterator
 import time
 import typing
 
 from ovn_network_agent.backends import base
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.engine import outcome as outcomes
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.forward import rules
@@ -26,18 +28,15 @@ _VERBS = {'create': 'missing', 'update': 'different', 'delete': 'left over'}
 
 
 class Objects(typing.NamedTuple):
-    """The differences between the desired and the actual objects.
+    """The differences between the desired and the actual objects."""
 
-    :ivar differences: tuple of (verb, kind, text of the object), found twice
-    :ivar unread: tuple of reasons why a system could not be looked at
-    """
-
-    differences: tuple
-    unread: tuple
+    # (verb, kind, text of the object), found twice.
+    differences: tuple[tuple[str, str, str], ...]
+    unread: tuple[str, ...]  # reasons why a system could not be looked at
 
 
-def read_objects(sources):
-    """Make two plans beside the agent, two seconds apart: :class:`Objects`.
+def read_objects(sources: sources.Sources) -> Objects:
+    """Make two plans beside the agent, two seconds apart.
 
     The agent may be about to make a change that only one plan has.  So only
     the differences of both plans count.
@@ -62,7 +61,8 @@ def read_objects(sources):
                    unread)
 
 
-def _plan(sources):
+def _plan(sources: sources.Sources
+          ) -> tuple[tuple[tuple[str, str, str], ...], tuple[str, ...]]:
     """The steps of a pass, and why systems could not be read."""
     databases = {name: sources.database(name).database
                  for name in ('nb', 'sb', 'ovs')}
@@ -72,7 +72,7 @@ def _plan(sources):
         backend.attach(base.Context(
             databases, lambda: snapshot.node.marks,
             lambda: snapshot.node.chassis))
-    planner = reconciler.Reconciler(sources.drivers, backends,
+    planner = reconciler.Reconciler(list(sources.drivers), backends,
                                     lambda reason: None)
     try:
         steps, found = planner.plan(snapshot)
@@ -84,17 +84,15 @@ def _plan(sources):
                      for name, why in found.unreadable.items())
 
 
-def judge_objects(found):
+def judge_objects(found: Objects) -> Iterator[check.Said]:
     """Each object that is missing, different or left over is broken.
 
     A system that could not be read is a warning.
-
-    :param found: :class:`Objects`
     """
     for reason in found.unread:
         yield check.warn(f'could not be read: {reason}',
                          'see the checks of that system')
-    by_verb = {}
+    by_verb: dict[str, list[str]] = {}
     for verb, kind, text in found.differences:
         by_verb.setdefault(verb, []).append(f'{kind} {text}')
     for verb, texts in by_verb.items():

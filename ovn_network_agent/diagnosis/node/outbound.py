@@ -3,45 +3,42 @@
 
 """Check of the filters between this node's routes and its BGP neighbours."""
 
+from collections.abc import Iterator
 import typing
 
 from ovn_network_agent import iptext
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import families
-from ovn_network_agent.diagnosis.node import words
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import frr_filters
 from ovn_network_agent.forward import rules
 from ovn_network_agent.frr import filters
 from ovn_network_agent.frr import setup
 
+#: the filters that routes pass: (kind, name)
+Passed: typing.TypeAlias = tuple[tuple[str, str], ...]
+
 
 class Outbound(typing.NamedTuple):
-    """The outbound filters, and the addresses that have to pass.
+    """The outbound filters, and the addresses that have to pass."""
 
-    :ivar addresses: tuple of IP addresses of one family
-    :ivar own: name of the agent's prefix list, '' for none
-    :ivar neighbours: tuple of (name, tuple of (kind, name of a filter))
-    :ivar filters: :class:`filters.Filters`
-    :ivar version: 4 or 6, the family
-    """
-
-    addresses: tuple
-    own: str
-    neighbours: tuple
+    addresses: tuple[iptext.Address, ...]
+    own: str  # name of the agent's prefix list, '' for none
+    # By name, with the filters of each.
+    neighbours: tuple[tuple[str, Passed], ...]
     filters: filters.Filters
-    version: int = 4
+    version: int = 4  # 4 or 6, the family
 
 
-def read_outbound(sources, version=4):
-    """Read the outbound filters of the neighbours: :class:`Outbound`.
+def read_outbound(sources: sources.Sources, version: int = 4) -> Outbound:
+    """Read the outbound filters of the neighbours.
 
-    :param version: 4 or 6, the family of the routes
     :raises check.NotChecked: without OVN or root, or when FRR does not answer
     """
     vips = [iptext.address(vip.address) for vip in rules.load(sources.conf)
             if vip.managed and vip.version == version]
-    known = {4: sources.announceable, 6: sources.announceable6}[version]()
+    known = sources.announceable(version)
     addresses = tuple(sorted({*known, *vips}))
     # Without the privileges, this names them.
     sources.daemons()
@@ -51,14 +48,19 @@ def read_outbound(sources, version=4):
     except readers.Unread as error:
         raise check.NotChecked(str(error)) from error
     return Outbound(addresses, own, tuple(
-        (each.name, tuple(tuple(text.split(' ', 1))
-                          for text in each.filters))
+        (each.name, tuple(_split(text) for text in each.filters))
         for each in found.neighbours), found.filters, version)
 
 
-def judge_outbound(found):
+def _split(text: str) -> tuple[str, str]:
+    kind, _space, name = text.partition(' ')
+    return kind, name
+
+
+def judge_outbound(found: Outbound) -> Iterator[check.Said]:
     """One finding for each line, list or map that keeps addresses back."""
-    kept, denials = {}, {}
+    kept: dict[filters.Denial, dict[str, list[iptext.Address]]] = {}
+    denials: dict[Passed, list[tuple[iptext.Address, filters.Denial]]] = {}
     for name, passed in [('', _own(found)), *found.neighbours]:
         # Neighbours often have the same filters.
         if passed not in denials:
@@ -73,12 +75,13 @@ def judge_outbound(found):
                        f'{len(found.neighbours):d} neighbours')
 
 
-def _own(found):
+def _own(found: Outbound) -> Passed:
     """The agent's list, which a redistribution may use, too."""
     return ((filters.LIST, found.own),) if found.own else ()
 
 
-def _denial(known, passed, address):
+def _denial(known: filters.Filters, passed: Passed, address: iptext.Address
+            ) -> filters.Denial | None:
     """The first denial on the way of an address, or None."""
     for kind, name in passed:
         try:
@@ -91,26 +94,25 @@ def _denial(known, passed, address):
     return None
 
 
-def _said(denial, of, found):
+def _said(denial: filters.Denial, of: dict[str, list[iptext.Address]],
+          found: Outbound) -> check.Said:
     """The finding about one denial.
 
-    :param denial: :class:`filters.Denial`
     :param of: dict of neighbour, '' for all, to list of addresses
-    :param found: :class:`Outbound`
     """
     addresses = {address for some in of.values() for address in some}
     peers = sorted(set(of) - {''})
     everybody = '' in of or len(peers) == len(found.neighbours)
     what = (f'{denial.kind} {denial.name}: {denial.text}' if denial.line
             else f'{denial.kind} {denial.name} {denial.text}')
-    evidence = (f'{what}, so {words.named(addresses)} is kept back from '
+    evidence = (f'{what}, so {check.named(addresses)} is kept back from '
                 f'{"all neighbours" if everybody else ", ".join(peers)}')
     if everybody and addresses == set(found.addresses):
         return check.broken(evidence, _remedy(denial, found.version))
     return check.warn(evidence, _remedy(denial, found.version))
 
 
-def _remedy(denial, version):
+def _remedy(denial: filters.Denial, version: int) -> str:
     if denial.line and denial.kind == filters.LIST:
         return ('the line is none of the agent, which leaves it alone; in '
                 f'vtysh "no {setup.WORDS[version]} prefix-list '

@@ -4,6 +4,9 @@
 
 """Checks of the databases, the chassis and ovn-controller."""
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
 import errno
 import os
 import typing
@@ -11,8 +14,10 @@ import typing
 from ovn_network_agent import ownership
 from ovn_network_agent.conf import bridges as served
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovs import wiring
+from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
 
 _OPTIONS = 'ovn-cms-options'
@@ -21,24 +26,19 @@ _DRAIN = 'gateway_drain'
 
 
 class Reach(typing.NamedTuple):
-    """Whether a database can be used.
+    """Whether a database can be used."""
 
-    :ivar name: name of the schema
-    :ivar remotes: where it was asked for
-    :ivar trouble: why it cannot be used, '' when it can
-    """
-
-    name: str
-    remotes: str
-    trouble: str
+    name: str  # name of the schema
+    remotes: str  # where it was asked for
+    trouble: str  # why it cannot be used, '' when it can
 
 
-def _reader(name):
+def _reader(name: str) -> Callable[[sources.Sources], Reach]:
     """The reader of one database.
 
     :param name: 'nb', 'sb' or 'ovs'
     """
-    def read(sources):
+    def read(sources: sources.Sources) -> Reach:
         conf = sources.conf
         remotes = {'nb': ', '.join(conf.ovn.ovn_nb_remote),
                    'sb': ', '.join(conf.ovn.ovn_sb_remote),
@@ -51,18 +51,15 @@ def _reader(name):
     return read
 
 
-def judge_reach(found):
-    """A database that cannot be used is broken.
-
-    :param found: :class:`Reach`
-    """
+def judge_reach(found: Reach) -> Iterator[check.Said]:
+    """A database that cannot be used is broken."""
     if found.trouble:
         yield check.broken(f'{found.name}: {found.trouble}', _reach(found))
     else:
         yield check.ok(f'{found.name} answers at {found.remotes}')
 
 
-def _reach(found):
+def _reach(found: Reach) -> str:
     """The remedy for a database that cannot be used."""
     path = found.remotes.removeprefix('unix:')
     if found.name != connection.SCHEMAS['ovs'] or path == found.remotes:
@@ -79,38 +76,25 @@ def _reach(found):
 
 
 class Chassis(typing.NamedTuple):
-    """The names of this chassis, and what it offers to OVN.
+    """The names of this chassis, and what it offers to OVN."""
 
-    :ivar name: external_ids:system-id, '' when not set
-    :ivar hostname: its host name there
-    :ivar key: key of the local database that has ovn-cms-options
-    :ivar options: tuple of the words of ovn-cms-options
-    :ivar served: the provider bridges that the agent serves, a tuple
-    :ivar mapped_by: key of the local database that has ovn-bridge-mappings
-    :ivar mappings: tuple of (physical network, bridge)
-    :ivar bridges: frozenset of names of the bridges of Open vSwitch
-    :ivar gateway: whether the agent has the driver of gateway nodes
-    :ivar flaw: what is wrong with the text of the mappings, '' if nothing
-    :ivar own: :class:`own_chassis.OwnChassis`
-    :ivar namesakes: other chassis with the same host name, a tuple of text
-    """
-
-    name: str
-    hostname: str
-    key: str
-    options: tuple
-    served: tuple
-    mapped_by: str
-    mappings: tuple
-    bridges: frozenset
-    gateway: bool = True
+    name: str  # external_ids:system-id, '' when not set
+    hostname: str  # its host name there
+    key: str  # key of the local database that has ovn-cms-options
+    options: tuple[str, ...]  # the words of ovn-cms-options
+    served: tuple[str, ...]  # the provider bridges that the agent serves
+    mapped_by: str  # key of the local database that has ovn-bridge-mappings
+    mappings: tuple[tuple[str, str], ...]
+    bridges: frozenset[str]  # names of the bridges of Open vSwitch
+    gateway: bool = True  # whether the agent has the driver of gateway nodes
+    # What is wrong with the text of the mappings, '' if nothing.
     flaw: str = ''
     own: own_chassis.OwnChassis = own_chassis.OwnChassis('')
-    namesakes: tuple[str, ...] = ()
+    namesakes: tuple[str, ...] = ()  # other chassis with the same host name
 
 
-def read_chassis(sources):
-    """Read this chassis in the local database and in SB: :class:`Chassis`.
+def read_chassis(sources: sources.Sources) -> Chassis:
+    """Read this chassis in the local database and in SB.
 
     :raises ovsdb.connection.Unavailable: without SB or the local database
     """
@@ -141,16 +125,16 @@ def read_chassis(sources):
                    own, namesakes)
 
 
-def _tunnels(sb, chassis):
+def _tunnels(sb: columns.Tables, chassis: str) -> list[str]:
     """The tunnel addresses of a chassis, a sorted list of text."""
     return sorted(row.ip for row in sb['Encap'].values()
                   if row.chassis_name == chassis)
 
 
-def flaw(mappings):
+def flaw(mappings: str) -> str:
     """What ovn-controller reads otherwise than a person, '' if nothing.
 
-    :param mappings: value of ovn-bridge-mappings, text
+    :param mappings: value of ovn-bridge-mappings
     """
     # ovn-controller ignores a comma at the end.
     items = mappings.removesuffix(',').split(',') if mappings else []
@@ -165,11 +149,8 @@ def flaw(mappings):
     return ''
 
 
-def judge_chassis(found):
-    """A chassis without a row of its own in SB is broken.
-
-    :param found: :class:`Chassis`
-    """
+def judge_chassis(found: Chassis) -> Iterator[check.Said]:
+    """A chassis without a row of its own in SB is broken."""
     if found.namesakes:
         yield check.warn(
             f'{found.name}: its host name {found.hostname} is in SB also that '
@@ -183,12 +164,10 @@ def judge_chassis(found):
         yield check.ok(f'{found.name}, host name {found.hostname}')
 
 
-def judge_gateway(found):
+def judge_gateway(found: Chassis) -> Iterator[check.Said]:
     """A gateway node that is no gateway for Neutron is broken.
 
     A gateway for Neutron whose agent cannot drain is a warning.
-
-    :param found: :class:`Chassis`
     """
     if _GATEWAY in found.options and not found.gateway:
         yield check.warn(
@@ -208,7 +187,7 @@ def judge_gateway(found):
             'so Neutron schedules no gateway here', _add_gateway(found))
 
 
-def _add_gateway(found):
+def _add_gateway(found: Chassis) -> str:
     where = f'external_ids:{found.key}'
     if found.options:
         command = (f'append ",{_GATEWAY}" to {where} of the local '
@@ -219,11 +198,8 @@ def _add_gateway(found):
             'out of [DEFAULT] drivers instead')
 
 
-def judge_mappings(found):
-    """A served bridge that no network is mapped to is broken.
-
-    :param found: :class:`Chassis`
-    """
+def judge_mappings(found: Chassis) -> Iterator[check.Said]:
+    """A served bridge that no network is mapped to is broken."""
     if found.flaw:
         yield check.broken(f'{found.mapped_by}: {found.flaw}', _tidy(found))
         return
@@ -248,7 +224,7 @@ def judge_mappings(found):
         yield check.ok(_named(found.mappings))
 
 
-def _tidy(found):
+def _tidy(found: Chassis) -> str:
     """The remedy of a flaw; only mappings with spaces are known to the end."""
     where = f'external_ids:{found.mapped_by}'
     if 'space' not in found.flaw:
@@ -259,34 +235,28 @@ def _tidy(found):
     return f'"ovs-vsctl set Open_vSwitch . {where}={value}"'
 
 
-def _with(mappings, bridge):
+def _with(mappings: Iterable[tuple[str, str]], bridge: str) -> str:
     """The value of the mappings with one more bridge."""
     return ','.join(f'{network}:{each}' for network, each in (
         *mappings, ('PHYSICAL-NETWORK', bridge)))
 
 
-def _named(mappings):
+def _named(mappings: Iterable[tuple[str, str]]) -> str:
     return ', '.join(f'{network}:{bridge}'
                      for network, bridge in mappings) or 'nothing'
 
 
 class Controller(typing.NamedTuple):
-    """The ovn-controller of this node.
+    """The ovn-controller of this node."""
 
-    :ivar state: 'running' or 'paused', '' when there is none
-    :ivar connection: 'connected' or another word
-    :ivar overlap: whether an overlap of the agent is under way
-    :ivar silent: why ovn-controller does not answer, '' when it does
-    """
-
-    state: str
-    connection: str = ''
-    overlap: bool = False
-    silent: str = ''
+    state: str  # 'running' or 'paused', '' when there is none
+    connection: str = ''  # 'connected' or another word
+    overlap: bool = False  # whether an overlap of the agent is under way
+    silent: str = ''  # why ovn-controller does not answer, '' when it does
 
 
-def read_controller(sources):
-    """Ask ovn-controller for its state: :class:`Controller`.
+def read_controller(sources: sources.Sources) -> Controller:
+    """Ask ovn-controller for its state.
 
     :raises check.NotChecked: without OVN or root
     :raises ovsdb.connection.Unavailable: without the local database
@@ -296,7 +266,7 @@ def read_controller(sources):
     except OSError as error:
         if error.errno != errno.EIO:
             raise
-        return Controller('', silent=error.strerror)
+        return Controller('', silent=error.strerror or '')
     if not said:
         return Controller('')
     with sources.database('ovs').rows() as ovs:
@@ -305,11 +275,8 @@ def read_controller(sources):
     return Controller(said[1], said[2], overlap)
 
 
-def judge_controller(found):
-    """Broken if stopped, paused or disconnected; an overlap is a warning.
-
-    :param found: :class:`Controller`
-    """
+def judge_controller(found: Controller) -> Iterator[check.Said]:
+    """Broken if stopped, paused or disconnected; an overlap is a warning."""
     if found.silent:
         yield check.broken(
             f'ovn-controller does not answer: {found.silent}',

@@ -4,11 +4,13 @@
 """Check of the routers that peer inside OVN."""
 
 import collections
+from collections.abc import Iterator
 
 from ovn_network_agent.conf import network_peer
 from ovn_network_agent.control import client
 from ovn_network_agent.diagnosis.node import check
-from ovn_network_agent.diagnosis.node import words
+from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.ovsdb import lock_state
 
@@ -21,13 +23,13 @@ _OTHER = ('see "ovn-network-agent-ctl peers" on the node of the writer, the '
           'intents, such as another peers_file, or it hangs')
 
 
-def read_peers(sources):
+def read_peers(sources: sources.Sources) -> agent.Answer:
     """Ask the agent for the peerings; see :func:`ask`."""
     return ask(sources, network_peer.GROUP, 'peers')
 
 
-def ask(sources, driver, command):
-    """Ask the agent for what a driver has: its answer, a dict.
+def ask(sources: sources.Sources, driver: str, command: str) -> agent.Answer:
+    """Ask the agent for what a driver has.
 
     :raises check.NotChecked: without the driver, and without an agent
     :raises control.client.NoAgent: when the agent does not answer
@@ -40,12 +42,10 @@ def ask(sources, driver, command):
         raise check.NotChecked(str(error)) from None
 
 
-def judge_peers(found):
+def judge_peers(found: agent.Answer) -> Iterator[check.Said]:
     """A peering without its rows, or an agent without an answer of the lock.
 
     A peering that is pending has no rows, and is no warning.
-
-    :param found: see :func:`read_peers`
     """
     peerings, writer, fine = found['peerings'], found['lock'], True
     for state in _BAD:
@@ -54,7 +54,7 @@ def judge_peers(found):
         if wrong:
             fine = False
             yield check.warn(f'peerings with {state}, which have no rows in '
-                             f'OVN: {words.named(wrong)}', _ALL)
+                             f'OVN: {check.named(wrong)}', _ALL)
     away = [f'{_called(each)}: {each["rows"]} ({each["rows_why"]})'
             for each in peerings if each['state'] == 'created' and
             each['rows'] != ledger.State.IN_PLACE.value]
@@ -62,7 +62,7 @@ def judge_peers(found):
         fine = False
         yield check.warn(
             'peerings that are created, and whose rows are not in place: '
-            f'{words.named(away)}', _OTHER if writer ==
+            f'{check.named(away)}', _OTHER if writer ==
             lock_state.State.WAITING.value else _ALL)
     if writer == lock_state.State.NOT_CONNECTED.value:
         fine = False
@@ -74,7 +74,7 @@ def judge_peers(found):
                        f'{lock_state.WRITERS[writer]}')
 
 
-def _called(peering):
+def _called(peering: agent.Answer) -> str:
     return f'{peering["name"]} of router {peering["router_name"]}'
 
 

@@ -9,14 +9,19 @@ moves the gateway ports.  The fabric notices by a lost link, by BFD, or by the
 hold time of BGP, and stops sending packets to the dead node.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import typing
 
 from ovn_network_agent.backends import asking
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.ovn import bfd
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import question
 
 # The key 'flow' leaves out the agent's relays, which have numbers.
@@ -37,37 +42,25 @@ _LONG_HOLD = 10
 
 
 class Tunnels(typing.NamedTuple):
-    """BFD in the tunnels of OVN.
+    """BFD in the tunnels of OVN."""
 
-    :ivar wanted: whether this configuration has the options of BFD
-    :ivar fleet: :class:`ovn.bfd.Fleet` of NB_Global
-    :ivar southbound: dict of option to text, of SB_Global
-    :ivar sessions: tuple of :class:`Session`
-    """
-
-    wanted: bool
-    fleet: bfd.Fleet
-    southbound: dict
-    sessions: tuple
+    wanted: bool  # whether this configuration has the options of BFD
+    fleet: bfd.Fleet  # of NB_Global
+    southbound: dict[str, str]  # options of SB_Global
+    sessions: tuple['Session', ...]
 
 
 class Session(typing.NamedTuple):
-    """BFD in one tunnel, as the local Open vSwitch has it.
+    """BFD in one tunnel, as the local Open vSwitch has it."""
 
-    :ivar remote: IP address of the other end, text
-    :ivar timers: dict of option (:data:`ovn.bfd.OPTIONS`) to text
-    :ivar state: such as 'up', '' while unknown
-    :ivar diagnostic: why it is down, in the words of ovs-vswitchd
-    """
-
-    remote: str
-    timers: dict
-    state: str
-    diagnostic: str
+    remote: str  # IP address of the other end
+    timers: dict[str, str]  # by option, see ovn.bfd.OPTIONS
+    state: str  # such as 'up', '' while unknown
+    diagnostic: str  # why it is down, in the words of ovs-vswitchd
 
 
-def read_tunnels(sources):
-    """Read the timers of BFD at all stations: :class:`Tunnels`.
+def read_tunnels(sources: sources.Sources) -> Tunnels:
+    """Read the timers of BFD at all stations.
 
     The stations are NB_Global, SB_Global and the tunnels of this node.
 
@@ -88,7 +81,7 @@ def read_tunnels(sources):
                    _sessions(sources.database('ovs').database))
 
 
-def _sessions(database):
+def _sessions(database: connection.Database) -> tuple[Session, ...]:
     try:
         answers = asking.ask(database, _SESSIONS)
     except backends.BackendError as error:
@@ -96,7 +89,7 @@ def _sessions(database):
     return tuple(sorted(sessions(answers)))
 
 
-def sessions(answers):
+def sessions(answers: Sequence[Iterable[typing.Any]]) -> Iterator[Session]:
     """The :class:`Session` objects in an answer of the local database."""
     for row in answers[0]:
         column, status = dict(row['bfd'][1]), dict(row['bfd_status'][1])
@@ -109,7 +102,7 @@ def sessions(answers):
                       status.get('state', ''), status.get('diagnostic', ''))
 
 
-def judge_tunnels(found):
+def judge_tunnels(found: Tunnels) -> Iterator[check.Said]:
     """The cost of a power failure in OVN, and timers that do not fit."""
     wrong = [*_faults(found)]
     yield from wrong
@@ -134,7 +127,7 @@ def judge_tunnels(found):
         yield check.ok(f'{cost} ({why}); BFD is up in {up:d} tunnels')
 
 
-def _faults(found):
+def _faults(found: Tunnels) -> Iterator[check.Said]:
     """The reason why the timers are not those of the requests."""
     fleet = found.fleet
     foreign = bfd.in_the_way(fleet)
@@ -161,7 +154,7 @@ def _faults(found):
     yield from _session_faults(found)
 
 
-def _session_faults(found):
+def _session_faults(found: Tunnels) -> Iterator[check.Said]:
     others = [session.remote for session in found.sessions
               if session.timers != found.southbound]
     if others:
@@ -180,20 +173,20 @@ def _session_faults(found):
             'UDP port 6081 pass?')
 
 
-def _shown(options):
+def _shown(options: dict[str, str]) -> str:
     return ', '.join(f'{option} {options[option]}'
                      for option in bfd.OPTIONS
                      if option in options) or 'no timers of BFD'
 
 
-def _named(names):
+def _named(names: list[str]) -> str:
     more = f' and {len(names) - _NAMED:d} more' if (
         len(names) > _NAMED) else ''
     return f'{", ".join(names[:_NAMED])}{more}'
 
 
-def read_fabric(sources):
-    """The timers of BGP, a tuple of :class:`readers.frr.Timers`."""
+def read_fabric(sources: sources.Sources) -> tuple[frr.Timers, ...]:
+    """The timers of BGP."""
     sources.ovn()
     sources.privileged()
     try:
@@ -202,7 +195,7 @@ def read_fabric(sources):
         raise check.NotChecked(str(error)) from error
 
 
-def judge_fabric(found):
+def judge_fabric(found: Sequence[frr.Timers]) -> Iterator[check.Said]:
     """When the fabric notices a dead node whose link stays up."""
     wrong = False
     for one in found:

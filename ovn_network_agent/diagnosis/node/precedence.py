@@ -3,7 +3,11 @@
 
 """Check of the order of policy rules: who decides before the agent."""
 
+from collections.abc import Iterable
+from collections.abc import Iterator
 import typing
+
+from oslo_config import cfg
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
@@ -11,7 +15,8 @@ from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import routing
-from ovn_network_agent.diagnosis.node import words
+from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.netlink import rules
 
 # linux/fib_rules.h and linux/rtnetlink.h: the kernel's rule for its main
 # table, the table of local addresses, and the protocol of the kernel's rules.
@@ -24,45 +29,32 @@ _NAMED = 3
 
 
 class Order(typing.NamedTuple):
-    """The rules of other programs, and what they come before.
+    """The rules of other programs, and what they come before."""
 
-    :ivar addresses: tuple of IPv4Address
-    :ivar inward: priority of the rule that decides about packets to them
-    :ivar outward: likewise, about packets from them
-    :ivar entry: device of the packets to them, '' for any but ``exits``
-    :ivar exits: frozenset of devices of the packets from them
-    :ivar rules: tuple of :class:`Foreign`
-    """
-
-    addresses: tuple
-    inward: int
-    outward: int
-    entry: str
-    exits: frozenset
-    rules: tuple
+    addresses: tuple[iptext.Address, ...]
+    inward: int  # priority of the rule that decides about packets to them
+    outward: int  # likewise, about packets from them
+    entry: str  # device of the packets to them, '' for any but ``exits``
+    exits: frozenset[str]  # devices of the packets from them
+    rules: tuple['Foreign', ...]
 
 
 class Foreign(typing.NamedTuple):
-    """A rule of another program.
+    """A rule of another program."""
 
-    :ivar rule: :class:`netlink.rules.Rule`
-    :ivar exact: whether the rule selects by nothing else
-    :ivar routes: tuple of IPv4 prefixes, text: those of its table
-    """
-
-    rule: tuple
-    exact: bool
-    routes: tuple = ()
+    rule: rules.Rule
+    exact: bool  # whether the rule selects by nothing else
+    routes: tuple[str, ...] = ()  # IPv4 prefixes of its table
 
 
-def read_order(sources):
-    """Read the rules of other programs before the agent's: :class:`Order`.
+def read_order(sources: sources.Sources) -> Order:
+    """Read the rules of other programs before the agent's.
 
     :raises check.NotChecked: without OVN
     :raises ovsdb.connection.Unavailable: without a database
     """
     sources.ovn()
-    conf, addresses = sources.conf, sources.announceable()
+    conf, addresses = sources.conf, sources.announceable(4)
     leak, pair = (conf.veth_leak.veth_leak_rule_priority,
                   veth_leak.enabled(conf))
     of_fips = conf.fip_route.route_table_id and (
@@ -76,7 +68,7 @@ def read_order(sources):
             if _foreign(rule, exact, conf)))
 
 
-def _foreign(rule, exact, conf):
+def _foreign(rule: rules.Rule, exact: bool, conf: cfg.ConfigOpts) -> bool:
     """Whether a rule of IPv4 is another program's, and is first."""
     leak = conf.veth_leak
     return not (
@@ -89,23 +81,21 @@ def _foreign(rule, exact, conf):
                                         leak.veth_leak_table_id)))
 
 
-def _exits(sources):
+def _exits(sources: sources.Sources) -> frozenset[str]:
     """The devices of provider segments, which have what OVN sends."""
     return frozenset((*bridges.served(sources.conf), *(
         segment.device for segment in sources.segments())))
 
 
-def _routes(sources, table):
+def _routes(sources: sources.Sources, table: int) -> tuple[str, ...]:
     return tuple(route.dst for route in sources.routes(table)
                  if ':' not in route.dst) if table else ()
 
 
-def judge_order(found):
+def judge_order(found: Order) -> Iterator[check.Said]:
     """Warn of each rule that decides about packets of this node's addresses.
 
     A rule that certainly drops the packets of all addresses is broken.
-
-    :param found: :class:`Order`
     """
     wrong = False
     for foreign in found.rules:
@@ -121,7 +111,7 @@ def judge_order(found):
             check.Verdict.BROKEN if certain else check.Verdict.WARN,
             f'the rule "{text(rule)}" of another program comes before the '
             f'rule of priority {max(found.inward, found.outward):d}, and '
-            f'decides about packets of {words.named(taken)}' + (
+            f'decides about packets of {check.named(taken)}' + (
                 f' to {", ".join(parts[:_NAMED])}' if parts else ''),
             _remedy(foreign))
     if not wrong:
@@ -129,8 +119,8 @@ def judge_order(found):
                        'none decides about this node\'s addresses')
 
 
-def _taken(foreign, found):
-    """The addresses whose packets a rule decides about, a set."""
+def _taken(foreign: Foreign, found: Order) -> set[iptext.Address]:
+    """The addresses whose packets a rule decides about."""
     rule = foreign.rule
     plain = foreign.exact and not rule.src and not rule.dst
     taken = set()
@@ -146,24 +136,25 @@ def _taken(foreign, found):
     return taken
 
 
-def _covered(prefix, addresses):
+def _covered(prefix: str | None, addresses: Iterable[iptext.Address]
+             ) -> set[iptext.Address]:
     if not prefix:
         return set(addresses)
     network = iptext.network(prefix)
     return {each for each in addresses if each in network}
 
 
-def _may_enter(device, found):
+def _may_enter(device: str | None, found: Order) -> bool:
     if found.entry:
         return device in (None, found.entry)
     return device not in found.exits
 
 
-def _may_exit(device, found):
+def _may_exit(device: str | None, found: Order) -> bool:
     return device is None or device in found.exits
 
 
-def _leads_somewhere(foreign, plain):
+def _leads_somewhere(foreign: Foreign, plain: bool) -> bool:
     """Whether the kernel does not go on with the next rule anyway."""
     if not foreign.rule.table:
         return True
@@ -172,19 +163,19 @@ def _leads_somewhere(foreign, plain):
     return bool(foreign.routes)
 
 
-def _destinations(foreign):
-    """The networks that alone are in the table of a rule, a list of text."""
+def _destinations(foreign: Foreign) -> list[str]:
+    """The networks that alone are in the table of a rule."""
     rule = foreign.rule
     if not rule.table or rule.dst or _DEFAULT in foreign.routes:
         return []
     return sorted(set(foreign.routes))
 
 
-def text(rule):
+def text(rule: rules.Rule) -> str:
     """A rule in the notation of ip-rule(8).
 
-    :param rule: :class:`netlink.rules.Rule` without a mark
-    :returns: text such as 'priority 500 from 192.0.2.1 lookup 77'
+    :param rule: without a mark
+    :returns: such as 'priority 500 from 192.0.2.1 lookup 77'
     """
     return ' '.join((f'priority {rule.priority:d}', *(
         f'{word} {value}' for word, value in (
@@ -195,7 +186,7 @@ def text(rule):
         value is not None), *(() if rule.table else ('blackhole',))))
 
 
-def _remedy(foreign):
+def _remedy(foreign: Foreign) -> str:
     if not foreign.exact:
         return (f'look at "ip rule show priority {foreign.rule.priority:d}", '
                 'and have its program except these addresses')

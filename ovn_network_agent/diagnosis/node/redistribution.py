@@ -7,6 +7,7 @@ A static route has its tag as a tag, and a kernel route has it as the metric.
 FRR announces the metric as the MED, if no route map sets another one.
 """
 
+from collections.abc import Iterable
 import typing
 
 from ovn_network_agent import ownership
@@ -20,25 +21,23 @@ _DEFAULT_ROUTE = 'DEFAULT-ROUTE'
 _NO_MED = 'metric 0'
 _FIRST, _STEP = 20, 10
 
+#: (tag, its "set" clauses), in their order
+Entries: typing.TypeAlias = tuple[tuple[int, tuple[str, ...]], ...]
+
 
 class Copy(typing.NamedTuple):
-    """The entries for tags of the route map of the other method.
+    """The entries for tags of the route map of the other method."""
 
-    :ivar entries: tuple of (tag, tuple of "set" clauses), in their order
-    :ivar left: tuple of texts such as 'deny 10': the entries that the lines
-        do not have
-    """
-
-    entries: tuple = ()
-    left: tuple = ()
+    entries: Entries = ()
+    # Texts such as 'deny 10': the entries that the lines do not have.
+    left: tuple[str, ...] = ()
 
 
-def copy(rules, method):
+def copy(rules: Iterable[filters.Rule], method: str) -> Copy:
     """Take over the entries for tags into the route map of another method.
 
-    :param rules: tuple of :class:`filters.Rule`, the map of the other method
+    :param rules: the map of the other method
     :param method: the new method, one of :data:`MATCH`
-    :returns: :class:`Copy`
     """
     other, = set(MATCH) - {method}
     entries, left = [], []
@@ -53,7 +52,7 @@ def copy(rules, method):
     return Copy(tuple(entries), tuple(left))
 
 
-def _tag(rule, word):
+def _tag(rule: filters.Rule, word: str) -> int:
     """The tag of an entry that can be taken over, 0 of another entry."""
     if rule.action != 'permit' or rule.call or not rule.ends or (
             len(rule.matches) != 1 or not rule.matches[0].startswith(word) or
@@ -64,7 +63,7 @@ def _tag(rule, word):
         int(number) in ownership.TAGS) else 0
 
 
-def _movable(clause):
+def _movable(clause: str) -> bool:
     """Whether a "set" clause does the same to a route of the other method.
 
     FRR does not say the whole clause "comm-list".  A relative metric starts
@@ -75,27 +74,25 @@ def _movable(clause):
         word != 'metric' or value.isdecimal())
 
 
-def _lets_all_pass(rule):
+def _lets_all_pass(rule: filters.Rule) -> bool:
     return rule.action == 'permit' and rule.ends and not rule.call and (
         not rule.matches and set(rule.sets) <= {_NO_MED})
 
 
-def _denies_default(rule):
+def _denies_default(rule: filters.Rule) -> bool:
     """Whether it is the entry of :func:`lines` for the default route."""
     return rule.action == 'deny' and rule.matches in {
         (f'{of_list}{_DEFAULT_ROUTE}',) for of_list in
         filters.OF_LIST.values()}
 
 
-def lines(asn, vrf, method, entries):
+def lines(asn: str, vrf: str, method: str, entries: dict[int, Entries]
+          ) -> tuple[str, ...]:
     """The lines for vtysh that redistribute the routes of a method.
 
-    :param asn: AS number of the BGP instance, text
-    :param vrf: name of the VRF, '' for the default VRF
     :param method: one of :data:`MATCH`
     :param entries: dict of 4 or 6 to the entries of a :class:`Copy`; routes of
         these families are redistributed
-    :returns: tuple of str
     """
     made, names = ['configure terminal'], {}
     for family, copied in entries.items():
@@ -110,7 +107,7 @@ def lines(asn, vrf, method, entries):
     return (*made, 'end')
 
 
-def _map(name, family, method, copied):
+def _map(name: str, family: int, method: str, copied: Entries) -> list[str]:
     """Lines of the route map of a method."""
     of_all = (_NO_MED,) if method == 'kernel' else ()
     made, sequence = list(_denial(name, family)) if (
@@ -123,13 +120,14 @@ def _map(name, family, method, copied):
     return [*made, *_permit(name, sequence, '', of_all)]
 
 
-def _permit(name, sequence, match, sets):
+def _permit(name: str, sequence: int, match: str, sets: Iterable[str]
+            ) -> tuple[str, ...]:
     return (f'route-map {name} permit {sequence:d}',
             *([f' match {match}'] if match else []),
             *(f' set {clause}' for clause in sets), 'exit')
 
 
-def _denial(name, family):
+def _denial(name: str, family: int) -> tuple[str, ...]:
     """Lines that keep back the default route of the kernel.
 
     A VRF has an "unreachable" default route.  As a route of bgpd, it would

@@ -4,15 +4,14 @@
 
 """All checks of a node, in the order in which a person repairs them."""
 
-from ovn_network_agent.diagnosis.node import advertised
 from ovn_network_agent.diagnosis.node import advice
 from ovn_network_agent.diagnosis.node import agents
+from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.diagnosis.node import configuration
 from ovn_network_agent.diagnosis.node import devices
 from ovn_network_agent.diagnosis.node import drops
 from ovn_network_agent.diagnosis.node import duplicates
 from ovn_network_agent.diagnosis.node import egress
-from ovn_network_agent.diagnosis.node import egress_probe
 from ovn_network_agent.diagnosis.node import evpn
 from ovn_network_agent.diagnosis.node import forwards
 from ovn_network_agent.diagnosis.node import frr
@@ -25,24 +24,17 @@ from ovn_network_agent.diagnosis.node import next_hops
 from ovn_network_agent.diagnosis.node import objects
 from ovn_network_agent.diagnosis.node import outbound
 from ovn_network_agent.diagnosis.node import ovn
-from ovn_network_agent.diagnosis.node import packet_filters
 from ovn_network_agent.diagnosis.node import peers
 from ovn_network_agent.diagnosis.node import power
 from ovn_network_agent.diagnosis.node import precedence
 from ovn_network_agent.diagnosis.node import routing
-from ovn_network_agent.diagnosis.node import tags
-from ovn_network_agent.diagnosis.node import tenants
 from ovn_network_agent.diagnosis.node import versions
-from ovn_network_agent.diagnosis.node import withheld
 
 CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *devices.CHECKS, *routing.CHECKS, *managers.CHECKS, *frr.CHECKS,
           *next_hops.CHECKS, *advice.CHECKS,
-          *ovn.CHECKS, *gateways.CHECKS, *machines.CHECKS, *tenants.CHECKS,
-          *peers.CHECKS, *egress.CHECKS, *egress_probe.CHECKS,
-          *duplicates.CHECKS, *withheld.CHECKS,
-          *advertised.CHECKS, *tags.CHECKS, *power.CHECKS,
-          *forwards.CHECKS, *outbound.CHECKS,
-          *precedence.CHECKS, *drops.CHECKS, *packet_filters.CHECKS,
-          *mtu.CHECKS, *neighbour_tables.CHECKS, *evpn.CHECKS,
-          *objects.CHECKS)
+          *ovn.CHECKS, *gateways.CHECKS, *machines.CHECKS, *peers.CHECKS,
+          *egress.CHECKS, *duplicates.CHECKS, *announced.CHECKS,
+          *power.CHECKS, *forwards.CHECKS, *outbound.CHECKS,
+          *precedence.CHECKS, *drops.CHECKS, *mtu.CHECKS,
+          *neighbour_tables.CHECKS, *evpn.CHECKS, *objects.CHECKS)

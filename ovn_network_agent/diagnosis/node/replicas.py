@@ -4,12 +4,18 @@
 
 """The databases as the agent would see them, for one look."""
 
+from collections.abc import Iterable
+import contextlib
 import time
 
+from oslo_config import cfg
+
 from ovn_network_agent import model
+from ovn_network_agent.drivers import base
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view as views
+from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
 
@@ -26,13 +32,13 @@ _MORE = {'ovs': {'Open_vSwitch': ('ovs_version',),
 class Replica:
     """One database, loaded once.
 
-    :param conf: the oslo.config ConfigOpts
     :param name: 'nb', 'sb' or 'ovs'
     :param drivers: iterable of :class:`drivers.base.Driver`, which may need
         more than the view
     """
 
-    def __init__(self, conf, name, drivers=()):
+    def __init__(self, conf: cfg.ConfigOpts, name: str,
+                 drivers: Iterable[base.Driver] = ()) -> None:
         self._handler = replica.Handler()
         self.database = connection.Database(
             name, _remotes(conf, name), self._handler,
@@ -42,13 +48,13 @@ class Replica:
                 watch for driver in drivers for watch in driver.events())):
             if watch.database == name:
                 self.database.require(watch.table, watch.columns)
-        for table, columns in _MORE.get(name, {}).items():
-            self.database.require(table, columns)
+        for table, further in _MORE.get(name, {}).items():
+            self.database.require(table, further)
         for of, table, clauses in events.CONDITIONS:
             if of == name:
                 self.database.only(table, clauses)
 
-    def load(self):
+    def load(self) -> 'Replica':
         """Load the database; returns the replica.
 
         :raises connection.Unavailable: when it cannot be loaded
@@ -56,28 +62,27 @@ class Replica:
         self.database.start()
         return self
 
-    def rows(self):
-        """Context with a dict of table name to dict of UUID to row."""
+    def rows(self) -> contextlib.AbstractContextManager[columns.Tables]:
+        """Context with the rows."""
         return self.database.rows()
 
-    def close(self):
+    def close(self) -> None:
         """Close the connection."""
         self.database.stop(1.0)
         self._handler.stop(1.0)
 
 
-def _remotes(conf, name):
-    return {'nb': ','.join(conf.ovn.ovn_nb_remote),
-            'sb': ','.join(conf.ovn.ovn_sb_remote),
-            'ovs': conf.ovs.ovsdb_connection}[name]
+def _remotes(conf: cfg.ConfigOpts, name: str) -> str:
+    found: dict[str, str] = {
+        'nb': ','.join(conf.ovn.ovn_nb_remote),
+        'sb': ','.join(conf.ovn.ovn_sb_remote),
+        'ovs': conf.ovs.ovsdb_connection}
+    return found[name]
 
 
-def view(conf, replicas):
+def view(conf: cfg.ConfigOpts, replicas: dict[str, Replica]) -> model.Snapshot:
     """The agent's view of this node.
 
-    :param conf: the oslo.config ConfigOpts
-    :param replicas: dict of name to :class:`Replica`, loaded
-    :returns: :class:`model.Snapshot`
     :raises views.NotReady: when there is no view
     """
     seen = views.View(conf, {name: one.database

@@ -4,12 +4,18 @@
 
 """Checks of routing tables and policy rules."""
 
+from collections.abc import Iterator
 import typing
+
+from oslo_config import cfg
 
 from ovn_network_agent import ownership
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import families
+from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.netlink import route_codec
+from ovn_network_agent.netlink import rules
 
 _DEFAULT = ('0.0.0.0/0', '::/0')
 # The kernel's own rule for VRFs, and the protocol of the kernel's rules.
@@ -18,22 +24,18 @@ _KERNEL = 2
 
 
 class Tables(typing.NamedTuple):
-    """The routing tables of the agent.
+    """The routing tables of the agent."""
 
-    :ivar tables: tuple of (option, table, tuple of foreign routes), each
-        route a :class:`netlink.route_codec.Route`
-    :ivar lost: tables that a running agent should have filled, and that have
-        no default route of the agent
-    """
-
-    tables: tuple
-    lost: tuple = ()
+    # (option, table, foreign routes).
+    tables: tuple[tuple[str, int, tuple[route_codec.Route, ...]], ...]
+    # Tables that a running agent should have filled, and that have no default
+    # route of the agent.
+    lost: tuple[int, ...] = ()
 
 
-def options(conf):
+def options(conf: cfg.ConfigOpts) -> dict[str, int]:
     """The tables that the agent uses with this configuration.
 
-    :param conf: the oslo.config ConfigOpts
     :returns: dict of option to table
     """
     found = {}
@@ -48,8 +50,8 @@ def options(conf):
     return found
 
 
-def read_tables(sources):
-    """Read the routing tables of the agent: :class:`Tables`."""
+def read_tables(sources: sources.Sources) -> Tables:
+    """Read the routing tables of the agent."""
     conf = sources.conf
     read = {table: sources.routes(table)
             for table in options(conf).values()}
@@ -61,14 +63,12 @@ def read_tables(sources):
         tuple(_lost(sources, read)) if sources.holder() else ())
 
 
-def _lost(sources, read):
+def _lost(sources: sources.Sources, read: dict[int, list[route_codec.Route]]
+          ) -> Iterator[int]:
     """Tables that lack a default route which the agent makes.
 
     The table of replies has one for each family of the VIPs, and so a rule
     that looks there.
-
-    :param read: dict of table to its routes
-    :returns: iterator of tables
     """
     own = {(table, route.dst) for table, found in read.items()
            for route in found if route.protocol == ownership.ROUTE_PROTOCOL}
@@ -84,10 +84,8 @@ def _lost(sources, read):
         yield replies
 
 
-def judge_tables(found):
+def judge_tables(found: Tables) -> Iterator[check.Said]:
     """A foreign or a lost default route is broken; other routes are warnings.
-
-    :param found: :class:`Tables`
     """
     fine = True
     for option, table, foreign in found.tables:
@@ -116,32 +114,23 @@ def judge_tables(found):
             'the agent uses no table of its own')
 
 
-def _through(route):
+def _through(route: route_codec.Route) -> str:
     return f' through {route.dev}' if route.dev else ''
 
 
 class Rules(typing.NamedTuple):
-    """The policy rules.
+    """The policy rules."""
 
-    :ivar priorities: priorities of the agent's rules, a tuple
-    :ivar leak: (priority, table) of the rules of the veth leak
-    :ivar rules: tuple of (:class:`netlink.rules.Rule`, whether it is all)
-    :ivar vrf: whether a VRF is in use
-    """
-
-    priorities: tuple
-    leak: tuple
-    rules: tuple
-    vrf: bool
+    priorities: tuple[int, ...]  # priorities of the agent's rules
+    leak: tuple[int, int]  # (priority, table) of the rules of the veth leak
+    # With whether the rule selects by nothing else.
+    rules: tuple[tuple[rules.Rule, bool], ...]
+    vrf: bool  # whether a VRF is in use
 
 
-def priorities(conf):
-    """The priorities that the agent uses with this configuration.
-
-    :param conf: the oslo.config ConfigOpts
-    :returns: list of int
-    """
-    found = []
+def priorities(conf: cfg.ConfigOpts) -> list[int]:
+    """The priorities that the agent uses with this configuration."""
+    found: list[int] = []
     if conf.port_forward.rules_file and conf.frr.vrf_name:
         found += ownership.FORWARD_PRIORITIES
     if conf.fip_route.route_table_id:
@@ -152,8 +141,8 @@ def priorities(conf):
     return found
 
 
-def read_rules(sources):
-    """Read the policy rules of all programs: :class:`Rules`."""
+def read_rules(sources: sources.Sources) -> Rules:
+    """Read the policy rules of all programs."""
     leak = sources.conf.veth_leak
     return Rules(tuple(priorities(sources.conf)),
                  (leak.veth_leak_rule_priority, leak.veth_leak_table_id),
@@ -161,11 +150,8 @@ def read_rules(sources):
                  sources.vrf in sources.links())
 
 
-def judge_rules(found):
-    """Warn of each priority of the agent that another program uses.
-
-    :param found: :class:`Rules`
-    """
+def judge_rules(found: Rules) -> Iterator[check.Said]:
+    """Warn of each priority of the agent that another program uses."""
     strange = [rule for rule, exact in found.rules
                if rule.priority in found.priorities and
                not explained(rule, exact, found.leak)]
@@ -180,11 +166,9 @@ def judge_rules(found):
                        'the agent uses none')
 
 
-def explained(rule, exact, leak):
+def explained(rule: rules.Rule, exact: bool, leak: tuple[int, int]) -> bool:
     """Whether a rule is the agent's, the kernel's, or the original's.
 
-    :param rule: :class:`netlink.rules.Rule`
-    :param exact: whether the rule selects by nothing else
     :param leak: (priority, table) of the rules of the veth leak
     """
     if rule.protocol == ownership.RULE_PROTOCOL and exact:
@@ -202,18 +186,15 @@ def explained(rule, exact, leak):
         (rule.dst or '').endswith('/32'))
 
 
-def _shown(rule):
+def _shown(rule: rules.Rule) -> str:
     words = [f'{word} {value}' for word, value in (
         ('from', rule.src), ('to', rule.dst), ('iif', rule.iif),
         ('lookup', rule.table)) if value]
     return ' '.join(words) or 'it has other selectors'
 
 
-def judge_l3mdev(found):
-    """A VRF without the kernel's rule for VRFs is broken.
-
-    :param found: :class:`Rules`
-    """
+def judge_l3mdev(found: Rules) -> Iterator[check.Said]:
+    """A VRF without the kernel's rule for VRFs is broken."""
     if not found.vrf:
         yield check.not_checked('no VRF')
     elif any(not exact and rule.protocol == _KERNEL and
@@ -228,22 +209,15 @@ def judge_l3mdev(found):
 
 
 class Default(typing.NamedTuple):
-    """The default route of the VRF.
+    """The default route of the VRF."""
 
-    :ivar present: whether the VRF has one, a bool; None without a VRF
-    :ivar version: 4 or 6, the family of the route
-    """
-
-    present: bool | None
-    version: int = 4
+    present: bool | None  # whether the VRF has one; None without a VRF
+    version: int = 4  # 4 or 6, the family of the route
 
 
-def read_default(sources, version=4):
+def read_default(sources: sources.Sources, version: int = 4) -> Default:
     """Ask the kernel for the default route of the VRF.
 
-    :param sources: :class:`sources.Sources`
-    :param version: 4 or 6, the family of the route
-    :returns: :class:`Default`
     :raises check.NotChecked: when the configured VRF does not exist
     """
     if not sources.vrf:
@@ -254,11 +228,8 @@ def read_default(sources, version=4):
     return Default(sources.has_default(vrf, version), version)
 
 
-def judge_default(found):
-    """A VRF without a default route is broken.
-
-    :param found: :class:`Default`
-    """
+def judge_default(found: Default) -> Iterator[check.Said]:
+    """A VRF without a default route is broken."""
     family = f'IPv{found.version:d}'
     if found.present is None:
         yield check.not_checked('[frr] vrf_name is empty: the default VRF')

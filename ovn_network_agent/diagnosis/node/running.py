@@ -15,21 +15,14 @@ _LOOKS = ('--dry-run', '--check-config')
 
 
 class Agent(typing.NamedTuple):
-    """A process that is an agent, not a daemon or program of one.
-
-    :ivar pid: process id
-    :ivar command: its command line, text
-    """
+    """A process that is an agent, not a daemon or program of one."""
 
     pid: int
     command: str
 
 
-def agents():
-    """The agents of this network namespace.
-
-    :returns: tuple of :class:`Agent`
-    """
+def agents() -> tuple[Agent, ...]:
+    """The agents of this network namespace."""
     here = namespace('thread-self')
     found = {}
     for name in os.listdir('/proc'):
@@ -44,24 +37,20 @@ def agents():
                  if parent not in found)
 
 
-def is_agent(words):
-    """Whether a command line is that of an agent, this or the original.
-
-    :param words: list of str
-    :returns: bool
-    """
+def is_agent(words: list[str]) -> bool:
+    """Whether a command line is that of an agent, this or the original."""
     program = any(os.path.basename(word) == _PROGRAM for word in words[:2])
     module = ['-m', _MODULE] in [words[at:at + 2] for at in range(len(words))]
     return (program or module) and not set(words).intersection(_LOOKS)
 
 
-def _words(pid):
+def _words(pid: str) -> list[str]:
     with open(f'/proc/{pid}/cmdline', 'rb') as opened:
         return opened.read().decode(errors='replace').split('\0')[:-1]
 
 
-def namespace(pid):
-    """The network namespace of a process, text.
+def namespace(pid: str) -> str:
+    """The network namespace of a process.
 
     :param pid: process id, or 'thread-self'
     :raises OSError: when the process is gone, or another user's
@@ -69,7 +58,7 @@ def namespace(pid):
     return os.readlink(f'/proc/{pid}/ns/net')
 
 
-def _parent(pid):
+def _parent(pid: str) -> int:
     with open(f'/proc/{pid}/stat', encoding='utf-8',
               errors='replace') as opened:
         # The name in parentheses may contain anything.

@@ -8,28 +8,38 @@ Nothing here changes anything: the privileged daemons refuse changes, as in a
 dry run.
 """
 
+from collections.abc import Callable
+from collections.abc import Hashable
+from collections.abc import Iterable
 import contextlib
 import functools
 import json
 import os
 import socket
 import threading
+import typing
 
 from oslo_config import cfg
 
+from ovn_network_agent import iptext
+from ovn_network_agent import model
+from ovn_network_agent import networks
+from ovn_network_agent.backends import base as backends
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import validate
 from ovn_network_agent.control import client
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import replicas
 from ovn_network_agent.diagnosis.node import running
-from ovn_network_agent.diagnosis.readers import announceable
+from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.drivers import announcing
+from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.frr import setup
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import rules
 from ovn_network_agent.ovsdb import streams
@@ -45,6 +55,11 @@ from ovn_network_agent.runtime import mode as modes
 from ovn_network_agent.runtime import sole
 from ovn_network_agent.watches import frr_fitness
 
+_Arguments = typing.ParamSpec('_Arguments')
+_Answer = typing.TypeVar('_Answer')
+# In the class, these names are those of methods.
+_Link: typing.TypeAlias = links.Link
+_Lists: typing.TypeAlias = frr.Lists
 # Seconds for an answer of the running agent.
 _ANSWER = 5.0
 _FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
@@ -52,24 +67,31 @@ _FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 _PATIENCE = 5
 
 
-def shared(function):
-    """Decorator for a reading that is made once; so is its failure."""
-    name = function.__name__
+def shared(
+        function: 'Callable[typing.Concatenate[Sources, _Arguments], _Answer]'
+        ) -> 'Callable[typing.Concatenate[Sources, _Arguments], _Answer]':
+    """Decorator for a reading that is made once; so is its failure.
 
+    The arguments are a part of the question.
+    """
     @functools.wraps(function)
-    def once(self):
+    def once(self: 'Sources', /, *arguments: _Arguments.args,
+             **options: _Arguments.kwargs) -> _Answer:
+        question = function.__name__, arguments, tuple(options.items())
         with self._guard:
-            lock = self._locks.setdefault(name, threading.Lock())
+            lock = self._locks.setdefault(question, threading.Lock())
         with lock:
-            if name not in self._made:
+            if question not in self._made:
                 try:
-                    self._made[name] = function(self), None
+                    made = function(self, *arguments, **options)
+                    self._made[question] = made, None
                 except Exception as error:
-                    self._made[name] = None, error
-        value, error = self._made[name]
-        if error is not None:
-            raise error
-        return value
+                    self._made[question] = None, error
+        value, failure = self._made[question]
+        if failure is not None:
+            raise failure
+        answer: _Answer = value
+        return answer
     return once
 
 
@@ -78,26 +100,28 @@ class Sources:
 
     :param conf: the global oslo.config ConfigOpts, not yet read
     :param argv: list of str, options that name configuration files
-    :param socket: path of the control socket, '' for the configured one
+    :param socket: control socket, '' for the configured one
     :ivar drivers: tuple of :class:`drivers.base.Driver`
     :ivar backends: tuple of :class:`backends.base.Backend`
     :ivar unloaded: why the plugins cannot be loaded, or ''
     """
 
-    def __init__(self, conf, argv, socket=''):
+    def __init__(self, conf: cfg.ConfigOpts, argv: list[str],
+                 socket: str = '') -> None:
         self._argv = argv
         self._socket = socket
         self._guard = threading.Lock()
-        self._locks = {}
-        self._made = {}
-        self._replicas = {}
+        self._locks: dict[Hashable, threading.Lock] = {}
+        self._made: dict[Hashable,
+                         tuple[typing.Any, Exception | None]] = {}
+        self._replicas: dict[str, replicas.Replica] = {}
         self._refused = ''
         self.conf = conf
-        self.drivers = ()
-        self.backends = ()
+        self.drivers: tuple[drivers.Driver, ...] = ()
+        self.backends: tuple[backends.Backend, ...] = ()
         self.unloaded = ''
 
-    def start(self):
+    def start(self) -> None:
         """Read the configuration, and start the privileged daemons.
 
         This comes before the first thread, because the daemons are forked.
@@ -122,7 +146,7 @@ class Sources:
         with contextlib.suppress(validate.ConfigError, cfg.Error, ValueError):
             streams.configure(self.conf)
 
-    def _load_plugins(self):
+    def _load_plugins(self) -> None:
         """Load the plugins, which register options, before any thread."""
         try:
             self.drivers = tuple(loader.load_drivers(self.conf))
@@ -130,20 +154,20 @@ class Sources:
         except Exception as error:
             self.unloaded = f'{error}'
 
-    def fresh_backends(self):
-        """Backends without a memory, a tuple.
+    def fresh_backends(self) -> tuple[backends.Backend, ...]:
+        """Backends without a memory.
 
         :raises runtime.loader.LoadError: when one cannot be used
         """
         return tuple(loader.load_backends(self.conf))
 
-    def _limit_waits(self):
+    def _limit_waits(self) -> None:
         """An operator waits for the answer, and a daemon may hang."""
         with contextlib.suppress(cfg.Error, ValueError):
             self.conf.set_override('vtysh_timeout', min(
                 _PATIENCE, self.conf.frr.vtysh_timeout), 'frr')
 
-    def close(self):
+    def close(self) -> None:
         """Close the connections to the databases."""
         for replica in self._replicas.values():
             replica.close()
@@ -151,11 +175,11 @@ class Sources:
     # -- the agent --------------------------------------------------------
 
     @property
-    def refused(self):
+    def refused(self) -> str:
         """Why there are no privileged daemons, '' when there are."""
         return self._refused
 
-    def privileged(self):
+    def privileged(self) -> None:
         """Check that there are privileged daemons.
 
         :raises check.NotChecked: when there are none
@@ -164,11 +188,11 @@ class Sources:
             raise check.NotChecked(self._refused)
 
     @property
-    def with_ovn(self):
+    def with_ovn(self) -> bool:
         """Whether the agent of this configuration works with OVN."""
         return not mode.forwards_only(self.conf)
 
-    def ovn(self):
+    def ovn(self) -> None:
         """Check that the configuration has OVN.
 
         :raises check.NotChecked: without OVN
@@ -179,60 +203,62 @@ class Sources:
                                    'alone')
 
     @shared
-    def agents(self):
-        """The agents of this network namespace, tuple of running.Agent."""
+    def agents(self) -> tuple[running.Agent, ...]:
+        """The agents of this network namespace."""
         return running.agents()
 
     @shared
-    def former(self):
+    def former(self) -> former.Former:
         """The original program here, :class:`former.Former`."""
         return former.look()
 
     @shared
-    def holder(self):
+    def holder(self) -> str:
         """The holder of the only agent's lock, see :func:`sole.holder`."""
         return sole.holder()
 
     @shared
-    def report(self):
-        """The status of the running agent, a dict.
+    def report(self) -> agent.Answer:
+        """The status of the running agent.
 
         :raises control.client.NoAgent: when no agent answers
         """
         return self.ask('status')
 
-    def ask(self, command):
+    def ask(self, command: str) -> agent.Answer:
         """The answer of the running agent to a command; see :meth:`report`.
         """
         path = self._socket or self.conf.control_socket
         if not path:
             raise check.NotChecked('[DEFAULT] control_socket is empty')
-        return json.loads(client.call(path, command, ['--json'], _ANSWER))
+        answer: agent.Answer = json.loads(client.call(
+            path, command, ['--json'], _ANSWER))
+        return answer
 
     # -- the kernel -------------------------------------------------------
 
     @shared
-    def links(self):
+    def links(self) -> dict[str, links.Link]:
         """dict of name to :class:`netlink.links.Link`."""
         return links.read_all()
 
     @shared
-    def addresses(self):
+    def addresses(self) -> list[addresses.Address]:
         """list of :class:`netlink.addresses.Address`."""
         return addresses.read_all()
 
     @shared
-    def rules(self):
+    def rules(self) -> list[tuple[rules.Rule, bool]]:
         """list of (:class:`netlink.rules.Rule`, whether it is all of it)."""
         with connection.Connection() as kernel:
             return rules.listed(kernel)
 
-    def routes(self, table):
-        """The IPv4 and IPv6 routes of a table, a list of Route."""
+    def routes(self, table: int) -> list[route_codec.Route]:
+        """The IPv4 and IPv6 routes of a table."""
         with connection.Connection() as kernel:
             return routes.read(kernel, table=table)
 
-    def has_default(self, vrf, version=4):
+    def has_default(self, vrf: _Link, version: int = 4) -> bool:
         """Whether a VRF, a :class:`netlink.links.Link`, has a way out."""
         with connection.Connection() as kernel:
             return routes.has_default(kernel, vrf.index, vrf.vrf_table,
@@ -241,118 +267,128 @@ class Sources:
     # -- FRR --------------------------------------------------------------
 
     @property
-    def vrf(self):
+    def vrf(self) -> str:
         """Name of FRR's VRF, '' for the default VRF."""
-        return self.conf.frr.vrf_name
+        name: str = self.conf.frr.vrf_name
+        return name
 
-    def _with_frr(self):
+    def _with_frr(self) -> None:
         self.ovn()
         self.privileged()
 
-    def frr(self, version=4):
-        """:class:`frr.setup.Setup`, the running configuration of a family."""
-        return {4: self._frr4, 6: self._frr6}[version]()
-
     @shared
-    def _frr4(self):
-        return self._setup(4)
-
-    @shared
-    def _frr6(self):
-        return self._setup(6)
-
-    def _setup(self, version):
+    def frr(self, version: int) -> setup.Setup:
+        """The running configuration of FRR for a family."""
         self._with_frr()
         return setup.Setup(*frr_setup.read_setup(
             self.vrf, self.conf.frr.frr_prefix_list, version))
 
     @shared
-    def daemons(self):
-        """Names of FRR's daemons that run and answer, a frozenset."""
+    def daemons(self) -> frozenset[str]:
+        """Names of FRR's daemons that run and answer."""
         self._with_frr()
         try:
             return frozenset(vtysh.read_daemons(True))
         except ConnectionRefusedError:
             return frozenset()
 
-    def sessions(self, version=4):
-        """(dict of neighbour to state, list of those that have sent)."""
+    def sessions(self, version: int = 4) -> tuple[dict[str, str], list[str]]:
+        """The states by neighbour, and the neighbours that have sent."""
         self._with_frr()
         _missing, neighbours, heard = bgp.read_sessions(
             self.vrf, frr_fitness.daemons(self.conf), version)
         return neighbours, heard
 
-    def prefix_lists(self, version=4):
-        """dict of daemon ('bgpd', 'zebra') to its entries, or None."""
+    def prefix_lists(self, version: int = 4) -> _Lists:
+        """The agent's prefix list of a family in both daemons."""
         self._with_frr()
         return frr.read_lists(self.conf.frr.frr_prefix_list, version)
 
     # -- OVN and Open vSwitch ---------------------------------------------
 
     @shared
-    def controller(self):
+    def controller(self) -> list[str]:
         """The answer of :func:`privileged.controller.read_state`."""
         self.ovn()
         self.privileged()
         return controller.read_state()
 
-    def database(self, name):
-        """:class:`replicas.Replica` of 'nb', 'sb' or 'ovs', loaded.
+    @shared
+    def database(self, name: str) -> replicas.Replica:
+        """The loaded replica of 'nb', 'sb' or 'ovs'.
 
         :raises ovsdb.connection.Unavailable: when it cannot be loaded
         """
-        return {'nb': self._nb, 'sb': self._sb, 'ovs': self._ovs}[name]()
-
-    @shared
-    def _nb(self):
-        return self._load('nb')
-
-    @shared
-    def _sb(self):
-        return self._load('sb')
-
-    @shared
-    def _ovs(self):
-        self.privileged()
-        return self._load('ovs')
-
-    def _load(self, name):
+        if name == 'ovs':
+            self.privileged()
         self.ovn()
         made = replicas.Replica(self.conf, name, self.drivers)
         self._replicas[name] = made
         return made.load()
 
     @shared
-    def announceable(self):
-        """IPv4 addresses that other programs must not keep back, a tuple."""
-        return self._announceable(4)
-
-    @shared
-    def announceable6(self):
-        """IPv6 addresses that other programs must not keep back, a tuple."""
-        return self._announceable(6)
-
-    def _announceable(self, version):
+    def announceable(self, version: int) -> tuple[iptext.Address, ...]:
+        """The addresses that other programs must not keep back."""
         with self.database('nb').rows() as nb:
             external = [row.external_ip for row in nb['NAT'].values()]
         snapshot = self.snapshot()
-        return announceable.addresses(snapshot, external, [
+        return announceable(snapshot, external, [
             each.address for each in announcing.of_machines(
                 self.conf, snapshot) if not each.network.vni], version)
 
-    def segments(self):
-        """The provider segments of gateway ports and machines, a list."""
+    def segments(self) -> list[model.Segment]:
+        """The provider segments of gateway ports and machines."""
         snapshot = self.snapshot()
-        return [place.segment for place in (
+        places: list[announcing.Place] = [
             *(port for group in snapshot.groups for port in group.ports),
-            *snapshot.networks.values()) if place.segment]
+            *snapshot.networks.values()]
+        return [place.segment for place in places if place.segment]
 
     @shared
-    def snapshot(self):
-        """The first view of the agent, :class:`model.Snapshot`."""
+    def snapshot(self) -> model.Snapshot:
+        """The first view of the agent."""
         return self.view()
 
-    def view(self):
-        """The present view of the agent, :class:`model.Snapshot`."""
+    def view(self) -> model.Snapshot:
+        """The present view of the agent."""
         return replicas.view(self.conf, {
             name: self.database(name) for name in ('nb', 'sb', 'ovs')})
+
+
+def announceable(snapshot: model.Snapshot, external: Iterable[str],
+                 machines: Iterable[str] = (), version: int = 4
+                 ) -> tuple[iptext.Address, ...]:
+    """The addresses of the underlay that other programs must not keep back.
+
+    Pure.
+
+    The gateway group of a router need not have its port here: a standby must
+    be able to take over.
+
+    :param external: the external addresses of all NAT rows
+    :param machines: the announced addresses of machines
+    :returns: sorted
+    """
+    ports = [port for group in snapshot.groups for each in group.ports
+             if not each.vni
+             for port in map(networks.parse_interface, each.networks)
+             if port and port.version == version]
+    floating = [each.address for known in snapshot.addresses.values()
+                for each in known.values()
+                if 'fip' in each.kinds and not each.port.vni]
+    known = {port.network for port in ports}
+    here = {each for each in map(_address, machines)
+            if each and each.version == version}
+    found: set[iptext.Address] = {port.ip for port in ports}
+    return tuple(sorted(found | here | {
+        address for address in map(_address, (*external, *floating))
+        if address and any(address in network for network in known)}))
+
+
+def _address(text: str) -> iptext.Address | None:
+    """An address, or None for a text of OVN that is none."""
+    try:
+        return iptext.address(text)
+    except ValueError:
+        # Another check names such a row.
+        return None

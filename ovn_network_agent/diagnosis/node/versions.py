@@ -4,11 +4,14 @@
 
 """Check of the versions of all programs that the agent works with."""
 
+from collections.abc import Callable
+from collections.abc import Iterator
 import os
 import re
 import typing
 
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import nft_version
@@ -27,28 +30,26 @@ LEAST = {KERNEL: ('4.20', 'the agent needs its netlink with strict checks')}
 
 
 class Versions(typing.NamedTuple):
-    """The versions that are installed and running.
+    """The versions that are installed and running."""
 
-    :ivar found: tuple of (program, version), '' for one that is not known
-    """
-
-    found: tuple
+    # (program, version), '' for one that is not known.
+    found: tuple[tuple[str, str], ...]
 
 
-def read_versions(sources):
-    """Ask each program for its version: :class:`Versions`.
+def read_versions(sources: sources.Sources) -> Versions:
+    """Ask each program for its version.
 
     A program that does not tell has the version ''.
     """
     return Versions((
         (KERNEL, os.uname().release),
-        (FRR, _said(lambda: sources.frr().version)),
+        (FRR, _said(lambda: sources.frr(4).version)),
         (OVN, _said(lambda: [*sources.controller(), ''][0])),
         (OVS, _said(lambda: _switch(sources))),
         (NFT, _said(lambda: _nft(sources)))))
 
 
-def _said(ask):
+def _said(ask: Callable[[], str]) -> str:
     """A version, '' where a system does not tell; another check says why."""
     try:
         return ask()
@@ -56,32 +57,30 @@ def _said(ask):
         return ''
 
 
-def _switch(sources):
+def _switch(sources: sources.Sources) -> str:
     with sources.database('ovs').rows() as ovs:
         return next((''.join(row.ovs_version)
                      for row in ovs['Open_vSwitch'].values()), '')
 
 
-def _nft(sources):
+def _nft(sources: sources.Sources) -> str:
     sources.privileged()
     return nft_version.read_version()
 
 
-def numbers(version):
-    """The first two numbers of a version, a tuple of int.
+def numbers(version: str) -> tuple[int, ...]:
+    """The first two numbers of a version.
 
-    :param version: text such as '6.12.0-amd64' or '23.03.1'
+    :param version: such as '6.12.0-amd64' or '23.03.1'
     """
     return tuple(int(part) for part in re.findall(
         r'[0-9]{1,9}', version)[:2])
 
 
-def judge_versions(found):
+def judge_versions(found: Versions) -> Iterator[check.Said]:
     """A version below :data:`LEAST` is broken.
 
     One beside all of :data:`TRIED` is a warning, one in between a remark.
-
-    :param found: :class:`Versions`
     """
     odd = [said for name, version in found.found if version
            for said in _judged(name, version)]
@@ -92,13 +91,13 @@ def judge_versions(found):
             for name, version in found.found if version))
 
 
-def _unseen(name, version):
+def _unseen(name: str, version: str) -> str:
     tried = TRIED.get(name, ())
     return '' if not tried or numbers(version) in map(numbers, tried) else (
         f' (no test ran with it, but with {", ".join(tried)})')
 
 
-def _judged(name, version):
+def _judged(name: str, version: str) -> Iterator[check.Said]:
     here = numbers(version)
     least, why = LEAST.get(name, ('0', ''))
     if here < numbers(least):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Readers: they only look, and return frozen values for the judges.
+"""Readers of one system each, which import no judge.
 
-A reader asks one system for what concerns one address.  It writes nothing,
-has a time limit, and raises :class:`Unread` with the reason when the system
-cannot be read.
+They only look, and return frozen values for the judges.  A reader writes
+nothing, has a time limit, and raises :class:`Unread` with the reason when the
+system cannot be read.
 """
 
 
@@ -13,12 +13,8 @@ class Unread(Exception):
     """A system could not be read; the text has the reason."""
 
 
-def reason(error):
-    """The reason in an exception, without the number of an OSError.
-
-    :param error: exception
-    :returns: text
-    """
+def reason(error: BaseException) -> str:
+    """The reason in an exception, without the number of an OSError."""
     if isinstance(error, OSError) and error.strerror:
         where = f': {error.filename}' if error.filename else ''
         return f'{error.strerror}{where}'

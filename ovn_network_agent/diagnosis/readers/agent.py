@@ -4,28 +4,30 @@
 """Answers of the running agent, over its control socket."""
 
 import json
+import typing
 
 from ovn_network_agent.control import client
 from ovn_network_agent.diagnosis import readers
+
+#: JSON of the agent; the reference of each command has its keys
+Answer: typing.TypeAlias = dict[str, typing.Any]
 
 # Seconds; an agent answers in milliseconds.
 _ANSWER = 1.0
 
 
-def ask(path, command, *arguments):
+def ask(path: str, command: str, *arguments: str) -> Answer:
     """Ask the agent.
 
     :param path: control socket, '' when the agent has none
-    :param command: name of a command that answers in JSON
-    :param arguments: its arguments
-    :returns: the JSON value
     :raises readers.Unread: when no agent answers in time, or it refuses
     """
     if not path:
         raise readers.Unread('[DEFAULT] control_socket is empty')
     try:
-        return json.loads(client.call(path, command, ['--json', *arguments],
-                                      _ANSWER))
+        answer: Answer = json.loads(client.call(
+            path, command, ['--json', *arguments], _ANSWER))
+        return answer
     except client.NotRunning:
         raise readers.Unread('no agent runs on this node') from None
     except RecursionError:

@@ -3,6 +3,7 @@
 
 """The configuration of the agent, loaded for a diagnosis."""
 
+
 from oslo_config import cfg
 
 from ovn_network_agent import iptext
@@ -10,14 +11,13 @@ from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import validate
 
 
-def load(files):
+def load(files: list[str]) -> cfg.ConfigOpts:
     """Load the configuration as the agent does, and check it.
 
     The modules that talk to FRR read ``cfg.CONF``, so this is the one object
     that is loaded.
 
     :param files: arguments that name files, see :func:`socket_path.files`
-    :returns: the oslo.config ConfigOpts
     :raises cfg.Error: when a file cannot be read or parsed
     :raises ValueError: when a value cannot be used
     """
@@ -36,7 +36,7 @@ def load(files):
     return conf
 
 
-def _is_plain(remote):
+def _is_plain(remote: str) -> bool:
     """Whether python-ovs alone can open a remote well."""
     scheme, _colon, rest = remote.partition(':')
     if scheme == 'unix':

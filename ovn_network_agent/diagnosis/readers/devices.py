@@ -3,17 +3,19 @@
 
 """The devices of this node that the drivers may ask for."""
 
+import typing
+
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links
 
 
-def read(*names):
+def read(*names: str) -> tuple[model.Device, ...]:
     """Some devices, by one question for each.
 
-    :param names: names of devices; '' is left aside
-    :returns: tuple of :class:`model.Device`, without devices that are missing
+    :param names: '' is left aside
+    :returns: without devices that are missing
     :raises OSError: when the kernel does not answer
     """
     with connection.Connection() as kernel:
@@ -23,12 +25,10 @@ def read(*names):
                      for name in sorted(found))
 
 
-def node(*names, **values):
+def node(*names: str, **values: typing.Any) -> model.Node:
     """A node of which OVN says nothing.
 
-    :param names: names of devices, as for :func:`read`
     :param values: further fields of the node
-    :returns: :class:`model.Node`
     :raises OSError: when the kernel does not answer
     """
     return model.Node('', '', model.Phase.RUNNING, read(*names), **values)

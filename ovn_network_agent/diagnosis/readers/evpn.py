@@ -3,8 +3,11 @@
 
 """What this node has of VNIs: devices, a port, zebra's and bgpd's state."""
 
+from collections.abc import Iterable
 import dataclasses
 import typing
+
+from oslo_config import cfg
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import ovsdb
@@ -12,6 +15,7 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import evpn
 from ovn_network_agent.frr import lines
+from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.netlink import vni_neighbours
 from ovn_network_agent.ovn import vnis
@@ -19,47 +23,37 @@ from ovn_network_agent.ovs import vni_port
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import once
 
-_NOT_READ = readers.Unread('not read')
+#: by name, see vni_links.read()
+Devices: typing.TypeAlias = tuple[dict[str, links.Link],
+                                  dict[str, vni_links.Details]]
+
+# Any, as in facts.Facts.
+_NOT_READ: typing.Any = readers.Unread('not read')
 
 
 class Session(typing.NamedTuple):
-    """A BGP neighbour that is activated for EVPN.
+    """A BGP neighbour that is activated for EVPN."""
 
-    :ivar name: its address or device
-    :ivar state: such as 'Established'
-    :ivar received: number of routes
-    :ivar sent: likewise
-    """
-
-    name: str
-    state: str
+    name: str  # its address or device
+    state: str  # such as 'Established'
     received: int = 0
     sent: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Vni:
-    """What this node has of a VNI; each part may be an exception.
+    """What this node has of a VNI; each part may be an exception."""
 
-    :ivar devices: see :func:`vni_links.read`
-    :ivar port: see :func:`read_port`
-    :ivar states: see :func:`read_states`
-    :ivar rds: see :func:`read_rds`
-    :ivar routes: see :func:`read_routes`
-    :ivar sessions: see :func:`read_sessions`
-    :ivar hops: see :func:`read_hops`
-    """
-
-    devices: object = _NOT_READ
-    port: object = _NOT_READ
-    states: object = _NOT_READ
-    rds: object = _NOT_READ
-    routes: object = _NOT_READ
-    sessions: object = _NOT_READ
-    hops: object = _NOT_READ
+    devices: Devices = _NOT_READ
+    port: tuple[str, int] | None = _NOT_READ
+    states: dict[int, evpn.State] = _NOT_READ
+    rds: dict[int, str] = _NOT_READ
+    routes: dict[str, tuple[str, ...]] = _NOT_READ
+    sessions: tuple[Session, ...] = _NOT_READ
+    hops: tuple[vni_neighbours.Hop, ...] = _NOT_READ
 
 
-def read_devices():
+def read_devices() -> Devices:
     """See :func:`vni_links.read`.
 
     :raises readers.Unread: when the kernel does not answer
@@ -70,10 +64,9 @@ def read_devices():
         raise readers.Unread(f'kernel: {readers.reason(error)}') from error
 
 
-def read_hops(conf):
-    """The next hops of all VNIs, a tuple of :class:`vni_neighbours.Hop`.
+def read_hops(conf: cfg.ConfigOpts) -> tuple[vni_neighbours.Hop, ...]:
+    """The next hops of all VNIs.
 
-    :param conf: the oslo.config ConfigOpts
     :raises readers.Unread: when the kernel does not answer
     """
     try:
@@ -82,13 +75,12 @@ def read_hops(conf):
         raise readers.Unread(f'kernel: {readers.reason(error)}') from error
 
 
-def read_port(conf, name, timeout):
+def read_port(conf: cfg.ConfigOpts, name: str, timeout: float
+              ) -> tuple[str, int] | None:
     """The port of Open vSwitch of a veth pair.
 
-    :param conf: the oslo.config ConfigOpts
-    :param name: name of the end in the VRF
     :param timeout: seconds
-    :returns: (bridge, tag), see :func:`vni_port.ports`; None without a port
+    :returns: None without a port
     :raises readers.Unread: when the database cannot be read
     """
     port = evpn_names.bridge_end(name)
@@ -105,8 +97,8 @@ def read_port(conf, name, timeout):
         raise readers.Unread(readers.reason(error)) from error
 
 
-def read_states():
-    """The VNIs that zebra has in VRFs, a dict to :class:`evpn.State`.
+def read_states() -> dict[int, evpn.State]:
+    """The VNIs that zebra has in VRFs.
 
     :raises readers.Unread: when zebra does not answer
     """
@@ -115,8 +107,8 @@ def read_states():
         return {each.vni: each for each in evpn.states(said)}
 
 
-def read_rds():
-    """The route distinguishers of the VNIs that bgpd has, a dict.
+def read_rds() -> dict[int, str]:
+    """The route distinguishers of the VNIs that bgpd has.
 
     Without advertise-all-vni, bgpd has none.
 
@@ -127,22 +119,19 @@ def read_rds():
         return rds(found)
 
 
-def rds(documents):
-    """See :func:`read_rds`.
-
-    :param documents: iterable of dict
-    """
+def rds(documents: Iterable[frr.Document]) -> dict[int, str]:
+    """See :func:`read_rds`."""
     return {values['vni']: values['rd'] for document in documents
             for values in document.values()
             if isinstance(values, dict) and values['type'] == 'L3' and
             values['inKernel'] == 'True'}
 
 
-def read_routes(rd):
-    """The type 5 routes with a route distinguisher, as a dict.
+def read_routes(rd: str) -> dict[str, tuple[str, ...]]:
+    """The type 5 routes with a route distinguisher, by prefix.
 
-    :param rd: text such as '192.0.2.11:1001'
-    :returns: dict of prefix to a tuple of names: the neighbours that get it
+    :param rd: such as '192.0.2.11:1001'
+    :returns: by prefix, the neighbours that get it
     :raises readers.Unread: when bgpd does not answer
     """
     with frr.readable():
@@ -154,11 +143,8 @@ def read_routes(rd):
         return routes(found)
 
 
-def routes(documents):
-    """See :func:`read_routes`.
-
-    :param documents: iterable of dict
-    """
+def routes(documents: Iterable[frr.Document]) -> dict[str, tuple[str, ...]]:
+    """See :func:`read_routes`."""
     return {f'{route["ip"]}/{route["ipLen"]:d}': tuple(sorted(
         route.get('advertisedTo', ())))
         for document in documents for of_rd in document.values()
@@ -166,10 +152,9 @@ def routes(documents):
         for route in of_rd.values() if isinstance(route, dict)}
 
 
-def read_sessions(vrf):
-    """The neighbours that are activated for EVPN, a tuple of Session.
+def read_sessions(vrf: str) -> tuple[Session, ...]:
+    """The neighbours that are activated for EVPN.
 
-    :param vrf: name of the VRF, '' for the default VRF
     :raises readers.Unread: when bgpd does not answer
     """
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
@@ -179,11 +164,8 @@ def read_sessions(vrf):
         return sessions(found)
 
 
-def sessions(documents):
-    """See :func:`read_sessions`.
-
-    :param documents: iterable of dict
-    """
+def sessions(documents: Iterable[frr.Document]) -> tuple[Session, ...]:
+    """See :func:`read_sessions`."""
     return tuple(Session(name, values['state'], values.get('pfxRcd', 0),
                          values.get('pfxSnt', 0))
                  for document in documents

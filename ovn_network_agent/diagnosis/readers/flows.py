@@ -3,49 +3,45 @@
 
 """The flows of the provider bridge: of one address, and those that drop."""
 
+from collections.abc import Callable
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 import os
+import typing
 
+from oslo_config import cfg
+
+from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.openflow import bridge as bridges
 from ovn_network_agent.openflow import connection
 from ovn_network_agent.openflow import spec
 from ovn_network_agent.openflow import wire
 
+_Answer = typing.TypeVar('_Answer')
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Found:
-    """A flow that is in the place of a wanted flow.
-
-    :ivar cookie: its cookie
-    :ivar priority: its priority
-    :ivar flow: :class:`openflow.spec.FlowSpec` or
-        :class:`openflow.spec.StraySpec`
-    :ivar packets: packets that it has taken so far
-    """
+    """A flow that is in the place of a wanted flow."""
 
     cookie: int
     priority: int
-    flow: object
-    packets: int
+    flow: spec.FlowSpec | spec.StraySpec
+    packets: int  # packets that it has taken so far
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Drop:
-    """A flow of another program that drops.
-
-    :ivar cookie: its cookie
-    :ivar priority: its priority
-    :ivar selection: :class:`openflow.spec.Selection`
-    """
+    """A flow of another program that drops."""
 
     cookie: int
     priority: int
-    selection: object
+    selection: spec.Selection
 
 
-def flow_spec(resource):
+def flow_spec(resource: resources.Flow) -> spec.FlowSpec:
     """The :class:`openflow.spec.FlowSpec` of a :class:`resources.Flow`."""
     return spec.FlowSpec(
         resource.cookie, resource.priority, resource.in_port,
@@ -53,12 +49,11 @@ def flow_spec(resource):
         resource.output)
 
 
-def read(conf, wanted):
+def read(conf: cfg.ConfigOpts, wanted: Sequence[resources.Flow]
+         ) -> dict[resources.Flow, tuple[Found, ...]]:
     """Look for wanted flows.
 
-    :param conf: the oslo.config ConfigOpts
-    :param wanted: tuple of :class:`resources.Flow`, all of one bridge
-    :returns: dict of each wanted flow to a tuple of :class:`Found`
+    :param wanted: all of one bridge
     :raises readers.Unread: when the switch cannot be asked
     """
     if not wanted:
@@ -69,19 +64,18 @@ def read(conf, wanted):
             for flow, places in zip(wanted, found, strict=True)}
 
 
-def read_drops(conf, bridge):
+def read_drops(conf: cfg.ConfigOpts, bridge: str) -> tuple[Drop, ...]:
     """The flows of other programs that drop, in the first table.
 
-    :param conf: the oslo.config ConfigOpts
-    :param bridge: name of the bridge
-    :returns: tuple of :class:`Drop`, the highest priority first
+    :returns: the highest priority first
     :raises readers.Unread: when the switch cannot be asked
     """
     return tuple(sorted((Drop(*each) for each in _asked(
         conf, bridge, bridges.drops)), key=lambda each: -each.priority))
 
 
-def _asked(conf, bridge, question):
+def _asked(conf: cfg.ConfigOpts, bridge: str,
+           question: Callable[[connection.Switch], _Answer]) -> _Answer:
     """The result of a function(:class:`connection.Switch`)."""
     path = os.path.join(conf.ovs.ovs_rundir, f'{bridge}.mgmt')
     try:

@@ -5,13 +5,15 @@
 
 The daemons are asked through their sockets, which takes 2 ms for a command;
 vtysh is asked where these cannot be used (:mod:`privileged.vty`).  Every
-command names one address, one list or one neighbour.
+command names one address, one list or one neighbour.  The name of a VRF is ''
+for the default VRF.
 """
 
 import contextlib
 import dataclasses
 import re
 import time
+import types
 import typing
 
 from oslo_config import cfg
@@ -24,53 +26,34 @@ from ovn_network_agent.frr import output
 from ovn_network_agent.frr import session
 from ovn_network_agent.frr import setup
 
+#: a JSON document of a daemon
+Document: typing.TypeAlias = dict[str, typing.Any]
+#: a route of zebra: protocol, whether it is selected and whether it is
+#: installed, its next hops for people
+Route: typing.TypeAlias = tuple[str, bool, bool, str]
+#: the entries by daemon ('zebra', 'bgpd'), None without the list
+Lists: typing.TypeAlias = dict[str, tuple[output.Entry, ...] | None]
+#: whether bgpd has a prefix from this node, whether this path is the best
+#: one, and the neighbours that get it
+Path: typing.TypeAlias = tuple[bool, bool, tuple[str, ...]]
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A BGP neighbour of the VRF, activated for a family of unicast.
+    """A BGP neighbour of the VRF, activated for a family of unicast."""
 
-    :ivar name: its address or device
-    :ivar state: such as 'Established'
-    :ivar filters: tuple of texts, the outbound filters; only read when an
-        address is not advertised to an established neighbour
-    :ivar asn: AS number of this node's BGP instance, text, '' when unknown
-    """
-
-    name: str
-    state: str
-    filters: tuple = ()
-    asn: str = ''
+    name: str  # its address or device
+    state: str  # such as 'Established'
+    # Texts, the outbound filters; only read when an address is not advertised
+    # to an established neighbour.
+    filters: tuple[str, ...] = ()
+    asn: str = ''  # AS number of this node's BGP instance, '' when unknown
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Frr:
-    """The state of one prefix in FRR.
+def read_zebra(vrf: str, prefix: str) -> tuple[Route, ...]:
+    """zebra's routes of a prefix.
 
-    :ivar routes: zebra's routes of the prefix, a tuple of (protocol,
-        selected, installed, next hops as text)
-    :ivar lists: dict of daemon ('zebra', 'bgpd') to a tuple of
-        :class:`frr.output.Entry`, or None without the list
-    :ivar sourced: whether bgpd has the prefix from this node
-    :ivar best: whether this node's path is the best one
-    :ivar advertised: tuple of names of neighbours
-    :ivar neighbours: tuple of :class:`Neighbour`
-    :ivar setup: :class:`frr.setup.Setup`, or None when it was not needed
-    """
-
-    routes: tuple = ()
-    lists: dict = dataclasses.field(default_factory=dict)
-    sourced: bool = False
-    best: bool = False
-    advertised: tuple = ()
-    neighbours: tuple = ()
-    setup: object = None
-
-
-def read_zebra(vrf, prefix):
-    """zebra's routes of a prefix, see :attr:`Frr.routes`.
-
-    :param vrf: name of the VRF, '' for the default VRF
-    :param prefix: text such as '198.51.100.10/32'
+    :param prefix: such as '198.51.100.10/32'
     :raises readers.Unread: when zebra does not answer
     """
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
@@ -86,11 +69,9 @@ def read_zebra(vrf, prefix):
             for document in found for entry in document.get(prefix, ()))
 
 
-def read_lists(name, version=4):
-    """The prefix list of a family in zebra and bgpd, see :attr:`Frr.lists`.
+def read_lists(name: str, version: int = 4) -> Lists:
+    """The prefix list of a family in zebra and bgpd.
 
-    :param name: name of the list
-    :param version: 4 or 6
     :raises readers.Unread: when a daemon does not answer
     """
     found = {}
@@ -111,13 +92,11 @@ def read_lists(name, version=4):
 _NEIGHBOUR = re.compile(r'[A-Za-z0-9_.:%-]+')
 
 
-def read_neighbours(vrf, version=4):
+def read_neighbours(vrf: str, version: int = 4) -> tuple[Neighbour, ...]:
     """The neighbours of BGP that are activated for a family.
 
-    :param vrf: name of the VRF, '' for the default VRF
-    :param version: 4 or 6, the family of the routes; the session itself may
-        be of the other family
-    :returns: tuple of :class:`Neighbour`
+    :param version: 4 or 6, the family of the routes; the session itself may be
+        of the other family
     :raises readers.Unread: when bgpd does not answer
     """
     found = ask_json('bgpd', f'show bgp {_table(vrf, version)}summary json')
@@ -128,7 +107,7 @@ def read_neighbours(vrf, version=4):
                      for name, values in document.get('peers', {}).items())
 
 
-def _name(text):
+def _name(text: str) -> str:
     """The name of a neighbour, which becomes a part of a command.
 
     :raises ValueError: for a text that is neither an address nor a device
@@ -138,12 +117,10 @@ def _name(text):
     return text
 
 
-def read_path(vrf, prefix):
+def read_path(vrf: str, prefix: str) -> Path:
     """The path of a prefix in bgpd.
 
-    :param vrf: name of the VRF, '' for the default VRF
-    :param prefix: text such as '198.51.100.10/32'
-    :returns: (sourced, best, advertised), see :class:`Frr`
+    :param prefix: such as '198.51.100.10/32'
     :raises readers.Unread: when bgpd does not answer
     """
     table = _table(vrf, networks.family(prefix))
@@ -161,20 +138,18 @@ def read_path(vrf, prefix):
     return False, False, ()
 
 
-def read_filters(vrf, neighbour, version=4):
+def read_filters(vrf: str, neighbour: Neighbour, version: int = 4
+                 ) -> Neighbour:
     """The outbound filters of a neighbour for the routes of a family.
 
-    :param vrf: name of the VRF, '' for the default VRF
-    :param neighbour: :class:`Neighbour`
-    :param version: 4 or 6
-    :returns: :class:`Neighbour` with its filters
+    :returns: with its filters
     :raises readers.Unread: when bgpd does not answer
     """
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
     found = ask_json('bgpd',
                      f'show bgp {of_vrf}neighbors {neighbour.name} json')
     with readable():
-        family = next((document[neighbour.name].get(
+        family: Document = next((document[neighbour.name].get(
             'addressFamilyInfo', {}).get(
                 f'ipv{version:d}Unicast', {})
             for document in found if neighbour.name in document), {})
@@ -189,25 +164,18 @@ def read_filters(vrf, neighbour, version=4):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Timers:
-    """When BGP notices that an established neighbour is dead.
+    """When BGP notices that an established neighbour is dead."""
 
-    :ivar name: its address or device
-    :ivar hold: seconds, the hold time that both sides agreed on
-    :ivar bfd: state of BFD such as 'Up', '' without BFD
-    :ivar detection: seconds, of this side's BFD, 0.0 without BFD
-    """
-
-    name: str
-    hold: float
-    bfd: str = ''
-    detection: float = 0.0
+    name: str  # its address or device
+    hold: float  # seconds, the hold time that both sides agreed on
+    bfd: str = ''  # state of BFD such as 'Up', '' without BFD
+    detection: float = 0.0  # seconds, of this side's BFD, 0.0 without BFD
 
 
-def read_timers(vrf):
+def read_timers(vrf: str) -> tuple[Timers, ...]:
     """The timers of the established neighbours of BGP.
 
-    :param vrf: name of the VRF, '' for the default VRF
-    :returns: tuple of :class:`Timers`, sorted by name
+    :returns: sorted by name
     :raises readers.Unread: when bgpd does not answer
     """
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
@@ -221,7 +189,7 @@ def read_timers(vrf):
             key=lambda one: one.name))
 
 
-def _timers(name, values):
+def _timers(name: str, values: Document) -> Timers:
     bfd = values.get('peerBfdInfo')
     if not bfd:
         return Timers(name, values['bgpTimerHoldTimeMsecs'] / 1000)
@@ -232,25 +200,18 @@ def _timers(name, values):
 
 
 class NextHop(typing.NamedTuple):
-    """The next hop of IPv4 routes in an established session over IPv6.
+    """The next hop of IPv4 routes in an established session over IPv6."""
 
-    :ivar name: address or device of the neighbour
-    :ivar ipv4: the address that a neighbour without extended next hops gets
-    :ivar offered: whether this side offers extended next hops (RFC 8950)
-    :ivar taken: whether the neighbour offers them
-    """
-
-    name: str
-    ipv4: str
-    offered: bool
-    taken: bool
+    name: str  # address or device of the neighbour
+    ipv4: str  # the address that a neighbour without extended next hops gets
+    offered: bool  # whether this side offers extended next hops (RFC 8950)
+    taken: bool  # whether the neighbour offers them
 
 
-def read_next_hops(vrf):
+def read_next_hops(vrf: str) -> tuple[NextHop, ...]:
     """The sessions over IPv6 that carry routes of IPv4.
 
-    :param vrf: name of the VRF, '' for the default VRF
-    :returns: tuple of :class:`NextHop`, sorted by name
+    :returns: sorted by name
     :raises readers.Unread: when bgpd does not answer
     """
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
@@ -266,23 +227,20 @@ def read_next_hops(vrf):
             key=lambda one: one.name))
 
 
-def _next_hop(name, values):
+def _next_hop(name: str, values: Document) -> NextHop:
     capability = values['neighborCapabilities'].get('extendedNexthop', '')
     return NextHop(_name(name), str(iptext.address(values['nexthop'])),
                    'advertised' in capability,
                    'received' in capability.lower())
 
 
-def read_setup(vrf, prefix_list, version=4):
+def read_setup(vrf: str, prefix_list: str, version: int = 4) -> setup.Setup:
     """The parts of FRR's configuration that the agent needs.
 
     This reads the whole configuration, so it is only done when bgpd does not
     have a prefix.
 
-    :param vrf: name of the VRF, '' for the default VRF
     :param prefix_list: name of the prefix list, '' for none
-    :param version: 4 or 6, see :func:`frr.setup.read`
-    :returns: :class:`frr.setup.Setup`
     :raises readers.Unread: when FRR does not show its configuration
     """
     try:
@@ -293,13 +251,13 @@ def read_setup(vrf, prefix_list, version=4):
         return setup.read(shown, vrf, prefix_list, version)
 
 
-def _table(vrf, version):
+def _table(vrf: str, version: int) -> str:
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
     return f'{of_vrf}ipv{version:d} unicast '
 
 
-def ask_text(daemon, command, enable=False):
-    """The answer of a daemon, text; see :func:`ask_json`."""
+def ask_text(daemon: str, command: str, enable: bool = False) -> str:
+    """The answer of a daemon; see :func:`ask_json`."""
     conf = cfg.CONF.frr
     try:
         if conf.vtysh_wrapper or daemon not in session.daemons(
@@ -318,20 +276,19 @@ def ask_text(daemon, command, enable=False):
             f'{daemon} of FRR: {readers.reason(error)}') from error
 
 
-def _show(*commands):
+def _show(*commands: str) -> str:
     # The privileged side takes long to import, and is rarely needed here.
     from ovn_network_agent.privileged import vtysh
     return vtysh.show(*commands).stdout
 
 
-def ask_json(daemon, command, enable=False):
+def ask_json(daemon: str, command: str, enable: bool = False
+             ) -> list[Document]:
     """The JSON documents that a daemon answers with.
 
-    :param daemon: name of the daemon
     :param command: fixed words with checked names
-    :param enable: whether the command is one of the enable mode, although
-        the command only looks
-    :returns: list of dict
+    :param enable: whether the command is one of the enable mode, although the
+        command only looks
     :raises readers.Unread: when the daemon does not answer in JSON
     """
     said = ask_text(daemon, command, enable)
@@ -342,10 +299,12 @@ def ask_json(daemon, command, enable=False):
 class readable:
     """Turns an answer in an unknown format into Unread."""
 
-    def __enter__(self):
+    def __enter__(self) -> typing.Self:
         return self
 
-    def __exit__(self, kind, error, _traceback):
+    def __exit__(self, kind: type[BaseException] | None,
+                 error: BaseException | None,
+                 _traceback: types.TracebackType | None) -> None:
         if isinstance(error, AttributeError | KeyError | TypeError |
                       ValueError):
             raise readers.Unread(f'FRR: unknown answer: {error!r}') from error

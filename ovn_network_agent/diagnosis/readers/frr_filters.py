@@ -3,6 +3,7 @@
 
 """The outbound filters of BGP: those of each neighbour, and their parts."""
 
+from collections.abc import Iterable
 import typing
 
 from ovn_network_agent.diagnosis import readers
@@ -15,23 +16,16 @@ _EXIT = 'Exit routemap'
 
 
 class Outbound(typing.NamedTuple):
-    """The outbound filters of a VRF.
+    """The outbound filters of a VRF."""
 
-    :ivar neighbours: tuple of :class:`frr.Neighbour` with their filters
-    :ivar filters: :class:`filters.Filters`, all that they lead to
-    """
-
-    neighbours: tuple
-    filters: filters.Filters
+    neighbours: tuple[frr.Neighbour, ...]  # with their filters
+    filters: filters.Filters  # all that they lead to
 
 
-def read(vrf, own, version=4):
+def read(vrf: str, own: str, version: int = 4) -> Outbound:
     """The outbound filters of all neighbours for the routes of a family.
 
-    :param vrf: name of the VRF, '' for the default VRF
     :param own: name of the agent's prefix list, '' for none
-    :param version: 4 or 6
-    :returns: :class:`Outbound`
     :raises readers.Unread: when bgpd does not answer
     """
     neighbours = tuple(frr.read_filters(vrf, each, version)
@@ -43,14 +37,11 @@ def read(vrf, own, version=4):
         {name for kind, name in used if kind == filters.MAP}, own, version))
 
 
-def read_parts(lists, maps, own, version=4):
+def read_parts(lists: Iterable[str], maps: Iterable[str], own: str,
+               version: int = 4) -> filters.Filters:
     """Prefix lists and route maps, with all that they lead to.
 
-    :param lists: iterable of names of prefix lists of the family
-    :param maps: iterable of names of route maps
     :param own: name of the agent's prefix list, '' for none
-    :param version: 4 or 6
-    :returns: :class:`filters.Filters`
     :raises readers.Unread: when bgpd does not answer
     """
     maps = _maps(maps)
@@ -65,7 +56,7 @@ def read_parts(lists, maps, own, version=4):
         for name in sorted(lists)}, maps)
 
 
-def _maps(names):
+def _maps(names: Iterable[str]) -> dict[str, tuple[filters.Rule, ...] | None]:
     """The route maps, and those that they call; see Filters.maps."""
     found, left = {}, set(names)
     while left:
@@ -75,11 +66,10 @@ def _maps(names):
     return found
 
 
-def read_map(name):
+def read_map(name: str) -> tuple[filters.Rule, ...] | None:
     """A route map of bgpd.
 
-    :param name: its name
-    :returns: tuple of :class:`filters.Rule`, None when there is no such map
+    :returns: None when there is no such map
     :raises readers.Unread: when bgpd does not answer
     """
     try:
@@ -95,7 +85,7 @@ def read_map(name):
     return None
 
 
-def _rule(said):
+def _rule(said: frr.Document) -> filters.Rule:
     rule = filters.Rule(said['sequenceNumber'], said['type'],
                         tuple(said.get('matchClauses', ())),
                         said.get('callClause', ''),

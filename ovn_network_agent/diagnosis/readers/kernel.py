@@ -5,6 +5,7 @@
 
 import dataclasses
 import socket
+import typing
 
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
@@ -14,77 +15,63 @@ from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import lookups
 from ovn_network_agent.netlink import neighbours
+from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import rules
+
+# In the class, the name is that of the field.
+_Rule: typing.TypeAlias = rules.Rule
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kernel:
-    """The objects of the kernel for one address.
+    """The objects of the kernel for one address."""
 
-    :ivar links: dict of name to :class:`netlink.links.Link`, without
-        devices that are missing
-    :ivar addresses: dict of device to tuple of 'address/length'
-    :ivar neighbours: dict of (device, address) to (MAC, name of the state)
-    :ivar sysctls: dict of path below /proc/sys to text, None when missing
-    :ivar rules: tuple of :class:`netlink.rules.Rule`, those that the agent
-        could have made
-    :ivar routes: dict of table to tuple of :class:`route_codec.Route`
-    :ivar lookups: dict of question to :class:`netlink.lookups.Lookup`:
-        'here' (default VRF), 'in' (arrives from the pair), 'vrf' (provider
-        VRF), 'out' (arrives from the bridge with the address as its source),
-        'out vrf' (the same in the provider VRF).  A VIP has 'out vrf', and
-        'marked' (an answer of a destination, with its packet mark)
-    :ivar towards: tuple of all rules with a destination, whatever they do
-    :ivar proxies: frozenset of (device, IPv6 address) that the kernel answers
-        neighbour solicitations for, as far as they are wanted
-    """
-
-    links: dict
-    addresses: dict
-    neighbours: dict
-    sysctls: dict
-    rules: tuple
-    routes: dict
-    lookups: dict
-    towards: tuple = ()
-    proxies: frozenset = frozenset()
+    links: dict[str, links.Link]  # by name, without devices that are missing
+    # 'address/length' by device.
+    addresses: dict[str, tuple[str, ...]]
+    # (MAC, name of the state) by (device, address).
+    neighbours: dict[tuple[str, str], tuple[str, str]]
+    # By path below /proc/sys, None when missing.
+    sysctls: dict[str, str | None]
+    rules: tuple[_Rule, ...]  # those that the agent could have made
+    # By table.
+    routes: dict[int, tuple[route_codec.Route, ...]]
+    # By question: 'here' (default VRF), 'in' (arrives from the pair), 'vrf'
+    # (provider VRF), 'out' (arrives from the bridge with the address as its
+    # source), 'out vrf' (the same in the provider VRF). A VIP has 'out vrf',
+    # and 'marked' (an answer of a destination, with its packet mark).
+    lookups: dict[str, lookups.Lookup]
+    # All rules with a destination, whatever they do.
+    towards: tuple[_Rule, ...] = ()
+    # (device, IPv6 address) that the kernel answers neighbour solicitations
+    # for, as far as they are wanted.
+    proxies: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wanted:
-    """The objects to read for one address.
-
-    :ivar address: the address
-    :ivar client: an address outside, for the way back
-    :ivar device: device of the provider segment, or of VIPs
-    :ivar vrf: name of the VRF, '' for none
-    :ivar pair: whether there is a veth pair
-    :ivar ask: whether to ask for the routes of packets to the address; for
-        a VIP, without them, only the way of the answers is asked for
-    :ivar neighbours: tuple of (device, address)
-    :ivar sysctls: tuple of paths below /proc/sys
-    :ivar tables: tuple of ids of small routing tables to read as a whole
-    :ivar proxies: whether to read the neighbour proxies of the device
-    """
+    """The objects to read for one address."""
 
     address: str
-    client: str
-    device: str
-    vrf: str = ''
-    pair: bool = False
+    client: str  # an address outside, for the way back
+    device: str  # device of the provider segment, or of VIPs
+    vrf: str = ''  # name of the VRF, '' for none
+    pair: bool = False  # whether there is a veth pair
+    # Whether to ask for the routes of packets to the address; for a VIP,
+    # without them, only the way of the answers is asked for.
     ask: bool = True
-    neighbours: tuple = ()
-    sysctls: tuple = ()
-    tables: tuple = ()
+    neighbours: tuple[tuple[str, str], ...] = ()
+    sysctls: tuple[str, ...] = ()  # paths below /proc/sys
+    # Ids of small routing tables to read as a whole.
+    tables: tuple[int, ...] = ()
+    # Whether to read the neighbour proxies of the device.
     proxies: bool = False
 
 
-def read(wanted):
+def read(wanted: Wanted) -> Kernel:
     """Read from the kernel.
 
-    :param wanted: :class:`Wanted`
-    :returns: :class:`Kernel`
     :raises readers.Unread: when the kernel does not answer
     """
     names = {wanted.device, wanted.vrf, *(
@@ -109,7 +96,9 @@ def read(wanted):
         raise readers.Unread(f'kernel: {readers.reason(error)}') from error
 
 
-def _neighbours(kernel, wanted, found):
+def _neighbours(kernel: connection.Connection, wanted: Wanted,
+                found: dict[str, links.Link]
+                ) -> dict[tuple[str, str], tuple[str, str]]:
     read_ = {}
     for device, address in wanted.neighbours:
         if device in found:
@@ -119,14 +108,15 @@ def _neighbours(kernel, wanted, found):
     return read_
 
 
-def _proxies(kernel, device, found):
+def _proxies(kernel: connection.Connection, device: str,
+             found: dict[str, links.Link]) -> frozenset[tuple[str, str]]:
     return frozenset(
         (device, entry.dst)
         for entry in neighbours.read_proxies(kernel, socket.AF_INET6)
         if device in found and entry.index == found[device].index)
 
 
-def _sysctl(path):
+def _sysctl(path: str) -> str | None:
     try:
         with open('/proc/sys/' + path, encoding='ascii') as opened:
             return opened.read().strip()
@@ -134,9 +124,10 @@ def _sysctl(path):
         return None
 
 
-def _lookups(kernel, wanted, found):
+def _lookups(kernel: connection.Connection, wanted: Wanted,
+             found: dict[str, links.Link]) -> dict[str, lookups.Lookup]:
     """The answers that can be had with the devices that are there."""
-    def index(name):
+    def index(name: str) -> int:
         return found[name].index if name in found else 0
 
     if not wanted.ask:
@@ -158,7 +149,8 @@ def _lookups(kernel, wanted, found):
             for name, question in questions.items()}
 
 
-def _of_vip(kernel, wanted, inside):
+def _of_vip(kernel: connection.Connection, wanted: Wanted, inside: int
+            ) -> dict[str, lookups.Lookup]:
     """The answers about the way from the destinations to the client.
 
     The packet mark decides about that way, whatever the device and the source

@@ -1,83 +1,92 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The agent's table of nftables, and the connections through it."""
+"""nftables: the agent's table and its connections, and filters of others."""
 
 import collections
+from collections.abc import Iterable
 import dataclasses
+import typing
 
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.nft import filters
 from ovn_network_agent.nft import listing
+
+#: (protocol, VIP, port, destination, its port)
+Target: typing.TypeAlias = tuple[str, str, int, str, int]
 
 _FAMILIES = {4: 'ip', 6: 'ip6'}
 # Seconds.
 _TIMEOUT = 5
-# The agent marks a table as loaded a moment after the load.
-_READINGS = 2
+
+
+class _Missing(readers.Unread):
+    """What nft was to list does not exist."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Translation:
-    """The agent's table of one family.
+    """The agent's table of one family."""
 
-    :ivar targets: frozenset, see :attr:`listing.Listed.targets`
-    :ivar altered: whether the table is another one than the agent has loaded
-    :ivar connections: dict of a target to the number of its present
-        connections, or :class:`readers.Unread`
-    """
-
-    targets: frozenset
-    altered: bool
-    connections: object
+    # See listing.Listed.targets.
+    targets: frozenset[Target]
+    altered: bool  # whether the table is another one than the agent has loaded
+    # Number of present connections by target.
+    connections: dict[Target, int] | readers.Unread
 
 
-def read(version, zone, targets):
+def read(version: int, zone: int, targets: Iterable[Target]
+         ) -> Translation | None:
     """Read the agent's table, and count the connections of some targets.
 
-    :param version: 4 or 6
     :param zone: the agent's zone of connection tracking
-    :param targets: frozenset, see :attr:`Translation.targets`
-    :returns: :class:`Translation`; None without the table
+    :returns: None without the table
     :raises readers.Unread: when nft fails
     """
     family = _FAMILIES[version]
-    for _reading in range(_READINGS):
+    found = _table(family)
+    if found is not None and found.digest == listing.ALTERED:
+        # The agent marks a table as loaded a moment after the load.
         found = _table(family)
-        if found is None:
-            return None
-        if found.digest != listing.ALTERED:
-            break
+    if found is None:
+        return None
     return Translation(found.targets, found.digest == listing.ALTERED,
                        _connections(family, zone, targets))
 
 
-def _table(family):
-    """The table, a :class:`listing.Listed`, or None."""
-    # The privileged side takes long to import; only a VIP needs it.
-    from ovn_network_agent.privileged import command
-    argv = ['nft', '-j', '-n', 'list', 'table', family, ownership.NFT_TABLE]
+def _table(family: str) -> listing.Listed | None:
     try:
-        done = command.run(argv, _TIMEOUT)
-    except OSError as error:
-        raise readers.Unread(f'nft: {readers.reason(error)}') from error
-    if done.status:
-        if 'No such file' in done.stderr:
-            return None
-        raise readers.Unread(f'nft: {done.messages}')
-    try:
-        return listing.parse(done.stdout)
+        return listing.parse(_list('table', family, ownership.NFT_TABLE))
+    except _Missing:
+        return None
     except listing.Unreadable as error:
         raise readers.Unread(readers.reason(error)) from error
 
 
-def _connections(family, zone, targets):
-    """The number of connections to each target, a dict, or Unread."""
+def _list(*what: str) -> str:
+    """What nft lists, in JSON."""
+    # The privileged side takes long to import, and is rarely needed here.
+    from ovn_network_agent.privileged import command
+    try:
+        done = command.run(['nft', '-j', '-n', 'list', *what], _TIMEOUT)
+    except OSError as error:
+        raise readers.Unread(f'nft: {readers.reason(error)}') from error
+    if done.status:
+        kind = _Missing if 'No such file' in done.stderr else readers.Unread
+        raise kind(f'nft: {done.messages}')
+    return done.stdout
+
+
+def _connections(family: str, zone: int, targets: Iterable[Target]
+                 ) -> dict[Target, int] | readers.Unread:
+    """The number of connections to each target."""
     from ovn_network_agent.netlink import connection
     from ovn_network_agent.netlink import conntrack
     from ovn_network_agent.nft import elements
-    numbers = {(elements.PROTOCOLS[proto], *rest): (proto, *rest)
-               for proto, *rest in targets}
+    numbers: dict[tuple[typing.Any, ...], Target] = {
+        (elements.PROTOCOLS[target[0]], *target[1:]): target
+        for target in targets}
     try:
         with connection.Connection(
                 True, connection.NETLINK_NETFILTER) as kernel:
@@ -85,3 +94,21 @@ def _connections(family, zone, targets):
     except OSError as error:
         return readers.Unread(f'kernel: {readers.reason(error)}')
     return dict(collections.Counter(numbers[one[:5]] for one in found))
+
+
+def read_filters() -> filters.Found:
+    """Read what other programs drop by address.
+
+    :raises readers.Unread: when nft fails
+    """
+    try:
+        return filters.parse(_list('ruleset'))
+    except filters.Unreadable as error:
+        raise readers.Unread(readers.reason(error)) from error
+
+
+def culprit(one: filters.Filter) -> tuple[str, str]:
+    """A rule in words, and the command that shows the rule."""
+    sets = ''.join(f', by the set {name}' for name in one.sets)
+    return (f'rule {one.handle:d} of the chain "{one.chain}"{sets}',
+            f'nft -a list chain {one.chain}')

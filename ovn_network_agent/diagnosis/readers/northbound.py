@@ -3,8 +3,11 @@
 
 """The rows of OVN NB that concern one address."""
 
+from collections.abc import Iterable
 import contextlib
 import typing
+
+from oslo_config import cfg
 
 from ovn_network_agent import iptext
 from ovn_network_agent import networks
@@ -21,18 +24,18 @@ from ovn_network_agent.ovsdb import once
 _OPEN = ('localnet', 'l2gateway', 'vtep')
 _CIDRS = 'neutron:cidrs'
 
+#: the rows by table and UUID
+Tables: typing.TypeAlias = dict[str, dict[columns.Uuid, columns.Row]]
 
-def read(conf, address, timeout):
+
+def read(conf: cfg.ConfigOpts, address: str, timeout: float) -> Tables:
     """Select the rows of the routers that have an address.
 
     Only the NAT rows of this address are selected, and not the thousands of
     other NAT rows that a router may have.
 
-    :param conf: the oslo.config ConfigOpts
-    :param address: IP address in canonical notation
     :param timeout: seconds
-    :returns: dict of table to dict of UUID to :class:`once.Row`; the table
-        Logical_Router is empty when no router has the address
+    :returns: Logical_Router is empty when no router has the address
     :raises readers.Unread: when the database cannot be read
     """
     try:
@@ -45,16 +48,14 @@ def read(conf, address, timeout):
         raise readers.Unread(readers.reason(error)) from error
 
 
-def read_tenants(conf, prefix, timeout):
+def read_tenants(conf: cfg.ConfigOpts, prefix: str, timeout: float) -> Tables:
     """Select the routers with a network that overlaps with a prefix.
 
     OVSDB has no question for prefixes, so all ports of routers are looked at,
     with few columns.
 
-    :param conf: the oslo.config ConfigOpts
     :param prefix: address or prefix
     :param timeout: seconds
-    :returns: as :func:`read`
     :raises readers.Unread: when the database cannot be read
     """
     try:
@@ -65,7 +66,8 @@ def read_tenants(conf, prefix, timeout):
             session.by_uuid('NAT', {
                 key for router in routers
                 for key in columns.referenced(router, 'nat')})
-            if inputs.choice(conf).tenants.vips:
+            tenants = inputs.choice(conf).tenants
+            if tenants and tenants.vips:
                 address = str(iptext.network(prefix).network_address)
                 routers = _unique([routers, _balanced(session, address)])
                 _checks(session, address)
@@ -75,7 +77,8 @@ def read_tenants(conf, prefix, timeout):
         raise readers.Unread(readers.reason(error)) from error
 
 
-def _behind(session, wanted, routes):
+def _behind(session: once.Session, wanted: iptext.Network, routes: bool
+            ) -> list[columns.Row]:
     """The routers with a network, or an extra route, that overlaps."""
     found = []
     for table, column, reference in (
@@ -93,27 +96,26 @@ def _behind(session, wanted, routes):
     return _unique(found)
 
 
-def _overlaps(text, wanted):
+def _overlaps(text: str, wanted: iptext.Network) -> bool:
     with contextlib.suppress(ValueError):
         return networks.overlap(iptext.interface(text).network, wanted)
     return False
 
 
-def read_networks(conf, sb, timeout):
+def read_networks(conf: cfg.ConfigOpts, sb: columns.Tables, timeout: float
+                  ) -> Tables:
     """Select the networks of some ports of SB, and their router ports.
 
-    :param conf: the oslo.config ConfigOpts
-    :param sb: see :func:`southbound.read_ports`
     :param timeout: seconds
-    :returns: as :func:`read`
     :raises readers.Unread: when the database cannot be read
     """
     try:
         with once.Session(conf.ovn.ovn_nb_remote,
                           ovsdb.SCHEMAS['nb'], timeout) as session:
-            session.by_uuid('Logical_Switch', filter(None, (
+            keys: list[columns.Uuid] = [
                 columns.entry(row, 'external_ids', 'logical-switch')
-                for row in sb['Datapath_Binding'].values())))
+                for row in sb['Datapath_Binding'].values()]
+            session.by_uuid('Logical_Switch', filter(None, keys))
             session.select(*(
                 ('Logical_Router_Port', ['name', '==', peer])
                 for row in sb['Port_Binding'].values()
@@ -125,11 +127,8 @@ def read_networks(conf, sb, timeout):
         raise readers.Unread(readers.reason(error)) from error
 
 
-def _select_vnis(session, sb):
-    """Select the other networks of the same VNIs, and the gateways.
-
-    :param sb: see :func:`read_networks`
-    """
+def _select_vnis(session: once.Session, sb: columns.Tables) -> None:
+    """Select the other networks of the same VNIs, and the gateways."""
     numbers = sorted({vni.number
                       for row in session.tables['Logical_Switch'].values()
                       for vni in vnis.read(row)} - {0})
@@ -143,31 +142,25 @@ def _select_vnis(session, sb):
 
 
 class Inside(typing.NamedTuple):
-    """What has the inner address of a NAT row.
+    """What has the inner address of a NAT row."""
 
-    :ivar network: network of the router port that the address is behind, or
-        prefix of the static route to the address; '' without one
-    :ivar port: name of the logical port with the address, '' for none
-    :ivar judged: whether a port of the network would have the address: not
-        behind a static route, and not where a port has unknown addresses
-    """
-
+    # Network of the router port that the address is behind, or prefix of the
+    # static route to the address; '' without one.
     network: str = ''
-    port: str = ''
+    port: str = ''  # name of the logical port with the address, '' for none
+    # Whether a port of the network would have the address: not behind a static
+    # route, and not where a port has unknown addresses.
     judged: bool = True
 
 
-def read_inside(conf, router, address, timeout):
+def read_inside(conf: cfg.ConfigOpts, router: str, address: str, timeout: float
+                ) -> Inside:
     """Find the logical port that has an inner address of a router.
 
     Neutron's port of the address of a load balancer has its address only in
     external_ids.
 
-    :param conf: the oslo.config ConfigOpts
-    :param router: UUID of the router
-    :param address: IP address in canonical notation
     :param timeout: seconds
-    :returns: :class:`Inside`
     :raises readers.Unread: when the database cannot be read
     """
     try:
@@ -178,7 +171,8 @@ def read_inside(conf, router, address, timeout):
         raise readers.Unread(readers.reason(error)) from error
 
 
-def _inside(session, router, address):
+def _inside(session: once.Session, router: columns.Uuid,
+            address: iptext.Address) -> Inside:
     found = session.by_uuid('Logical_Router', [router])
     near = {port: network for row in found for port in session.by_uuid(
         'Logical_Router_Port', columns.referenced(row, 'ports'))
@@ -207,15 +201,15 @@ def _inside(session, router, address):
     return Inside(next(iter(near.values())), judged=judged)
 
 
-def covers(network, address):
+def covers(network: str, address: iptext.Address) -> bool:
     """Whether a network, any text, has an address of ipaddress."""
     with contextlib.suppress(ValueError):
         return address in iptext.interface(network).network
     return False
 
 
-def addresses(port):
-    """All addresses of a row of Logical_Switch_Port, a set."""
+def addresses(port: columns.Row) -> set[iptext.Address]:
+    """All addresses of a row of Logical_Switch_Port."""
     texts = [*port.addresses, columns.optional(port, 'dynamic_addresses'),
              port.external_ids.get(_CIDRS, ''),
              port.options.get('virtual-ip', '')]
@@ -227,11 +221,11 @@ def addresses(port):
     return found
 
 
-def _select(session, address, checks):
+def _select(session: once.Session, address: str, checks: bool) -> None:
     """Select the rows.
 
-    :param checks: whether health checks count, also those of an address with
-        a NAT row
+    :param checks: whether health checks count, also those of an address with a
+        NAT row
     """
     routers = _routers(session, address)
     if checks or not routers:
@@ -241,7 +235,7 @@ def _select(session, address, checks):
     _select_routers(session, routers)
 
 
-def _checks(session, address):
+def _checks(session: once.Session, address: str) -> None:
     """Select the health checks of the load balancers of an address."""
     session.by_uuid('Load_Balancer_Health_Check', {
         key for row in session.tables.get('Load_Balancer', {}).values()
@@ -249,7 +243,8 @@ def _checks(session, address):
         for key in columns.referenced(row, 'health_check')})
 
 
-def _select_routers(session, routers):
+def _select_routers(session: once.Session, routers: Iterable[columns.Row]
+                    ) -> None:
     """Select what a view has of routers, but for their addresses."""
     ports = session.by_uuid('Logical_Router_Port', {
         key for router in routers
@@ -274,7 +269,7 @@ def _select_routers(session, routers):
             columns.referenced(port, 'ha_chassis_group')))
 
 
-def _switches(session, ports):
+def _switches(session: once.Session, ports: Iterable[columns.Row]) -> None:
     """Select the networks on the other side of router ports."""
     found = session.select(*(
         ('Logical_Switch_Port', ['options', 'includes', [
@@ -284,7 +279,7 @@ def _switches(session, ports):
         for rows_of_port in found for row in rows_of_port))
 
 
-def _routers(session, address):
+def _routers(session: once.Session, address: str) -> list[columns.Row]:
     """The routers with a NAT row or a port of the address."""
     lengths = range(1, iptext.address(address).max_prefixlen + 1)
     nats, *ports = session.select(
@@ -299,7 +294,7 @@ def _routers(session, address):
           for answer in ports for row in answer)))
 
 
-def _balanced(session, address):
+def _balanced(session: once.Session, address: str) -> list[columns.Row]:
     """The routers with a load balancer of the address.
 
     OVSDB has no question for the address in a key "address:port", so the
@@ -321,9 +316,9 @@ def _balanced(session, address):
           for answer in groups for row in answer)))
 
 
-def _reference(row):
+def _reference(row: columns.Row) -> list[str]:
     return ['uuid', str(row.uuid)]
 
 
-def _unique(answers):
+def _unique(answers: Iterable[Iterable[columns.Row]]) -> list[columns.Row]:
     return sorted({row for rows in answers for row in rows})

@@ -9,18 +9,26 @@ table.  Each simulation looks one packet up, so that the number of flows does
 not matter.
 """
 
+from collections.abc import Iterable
 import dataclasses
 import glob
 import os
 import typing
 
+from oslo_config import cfg
+
 from ovn_network_agent import evpn_names
 from ovn_network_agent import iptext
+from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent.control import client
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.openflow import trace_text
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.diagnosis.address import facts
+    from ovn_network_agent.diagnosis.address import subject as subjects
 
 #: seconds for one question
 TIMEOUT = 2.0
@@ -32,19 +40,12 @@ _BROADCAST = 'ff:ff:ff:ff:ff:ff'
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Family:
-    """The notation of ovs-ofctl for packets of a family.
+    """The notation of ovs-ofctl for packets of a family."""
 
-    :ivar protocols: dict of protocol to its word
-    :ivar kind: field of the type of ICMP
-    :ivar echo: types of an ICMP question and of its answer
-    :ivar source: field of the source, and of the destination
-    :ivar destination: likewise
-    """
-
-    protocols: dict
-    kind: str
-    echo: tuple
-    source: str
+    protocols: dict[str, str]  # words by protocol
+    kind: str  # field of the type of ICMP
+    echo: tuple[int, int]  # types of an ICMP question and of its answer
+    source: str  # field of the source, and of the destination
     destination: str
 
 
@@ -65,40 +66,27 @@ _LAST_BITS = 0xffffff
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Packet:
-    """A packet between the kernel and OVN.
+    """A packet between the kernel and OVN."""
 
-    :ivar name: such as 'ICMP to 198.51.100.10'
-    :ivar flow: the packet in the notation of ovs-ofctl
-    :ivar inward: whether the packet is for OVN, and not for the kernel
-    """
-
-    name: str
-    flow: str
-    inward: bool
+    name: str  # such as 'ICMP to 198.51.100.10'
+    flow: str  # the packet in the notation of ovs-ofctl
+    inward: bool  # whether the packet is for OVN, and not for the kernel
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Journey:
-    """A packet on its way through the bridges.
-
-    :ivar packet: :class:`Packet`
-    :ivar bridge: name of the provider bridge
-    :ivar port: OpenFlow number of its patch port to OVN
-    :ivar trace: :class:`openflow.trace_text.Trace`
-    :ivar ports: tuple of :class:`openflow.trace_text.Port`
-    :ivar end: name of the port that leads to the kernel, '' for the bridge's
-        own
-    """
+    """A packet on its way through the bridges."""
 
     packet: Packet
     bridge: str
-    port: int
+    port: int  # OpenFlow number of its patch port to OVN
     trace: trace_text.Trace
-    ports: tuple
+    ports: tuple[trace_text.Port, ...]
+    # Name of the port that leads to the kernel, '' for the bridge's own.
     end: str = ''
 
     @property
-    def arrives(self):
+    def arrives(self) -> bool:
         """Whether OVN, or the kernel, gets the packet from the bridge."""
         if self.packet.inward:
             patch = next((each for each in self.ports if
@@ -113,28 +101,26 @@ class Journey:
                    for each in self.ports)
 
     @property
-    def steps(self):
+    def steps(self) -> tuple[trace_text.Step, ...]:
         """The tables of the provider bridge that the packet crosses."""
         return self.trace.steps_in(self.bridge)
 
     @property
-    def sent(self):
-        """Where the packet leaves the bridges, a tuple of texts."""
+    def sent(self) -> tuple[str, ...]:
+        """Where the packet leaves the bridges."""
         names = {each.datapath: each.name for each in self.ports}
         return tuple(dict.fromkeys(names.get(each, each)
                                    for each in self.trace.outputs))
 
 
-def for_address(address, client_, segment, mac, nexthop='', port=LOCAL):
+def for_address(address: str, client_: str, segment: model.Segment, mac: str,
+                nexthop: str = '', port: str = LOCAL) -> tuple[Packet, ...]:
     """The packets that tell whether an address works.
 
-    :param address: IP address
     :param client_: address outside, of the same family
-    :param segment: :class:`model.Segment` with a patch port
+    :param segment: with a patch port
     :param mac: MAC of the router port
     :param nexthop: whose MAC that is, '' for the address
-    :param port: see :class:`End`
-    :returns: tuple of :class:`Packet`
     """
     asking = {4: _arp, 6: _neighbours}[networks.family(address)]
     found = asking(nexthop or address, client_, segment, mac, port)
@@ -143,7 +129,8 @@ def for_address(address, client_, segment, mac, nexthop='', port=LOCAL):
     return tuple(found)
 
 
-def _arp(address, client_, segment, mac, port):
+def _arp(address: str, client_: str, segment: model.Segment, mac: str,
+         port: str) -> list[Packet]:
     """The question for the MAC of an IPv4 address, and the answer."""
     tag = _tag(segment)
     return [Packet(
@@ -155,7 +142,8 @@ def _arp(address, client_, segment, mac, port):
         f'arp_tha={segment.mac},arp_spa={address},arp_tpa={client_}', False)]
 
 
-def _neighbours(address, _client, segment, mac, port):
+def _neighbours(address: str, _client: str, segment: model.Segment, mac: str,
+                port: str) -> list[Packet]:
     """The same for an IPv6 address, which the device itself asks for."""
     tag, own = _tag(segment), ownership.SEGMENT_LINK_LOCAL
     last = int(iptext.address(address)) & _LAST_BITS
@@ -174,12 +162,12 @@ def _neighbours(address, _client, segment, mac, port):
         f'nd_tll={mac}', False)]
 
 
-def both_ways(protocol, address, client_, segment, mac, port=LOCAL):
+def both_ways(protocol: str, address: str, client_: str,
+              segment: model.Segment, mac: str, port: str = LOCAL
+              ) -> list[Packet]:
     """A packet to an address, and one from the address.
 
     :param protocol: 'icmp', 'tcp' or 'udp'
-    :param port: see :class:`End`
-    :returns: list of two :class:`Packet`
     """
     name, tag = protocol.upper(), _tag(segment)
     words = _FAMILIES[networks.family(address)]
@@ -196,23 +184,20 @@ def both_ways(protocol, address, client_, segment, mac, port=LOCAL):
         False)]
 
 
-def _from(port, tag):
+def _from(port: str, tag: str) -> str:
     """Where the kernel's packets come from; a veth end's port adds the tag."""
     return f'in_port={port},{tag if port == LOCAL else ""}'
 
 
-def _tag(segment):
+def _tag(segment: model.Segment) -> str:
     """The VLAN of a segment's packets, in the notation of ovs-ofctl."""
     return f'dl_vlan={segment.vlan:d},' if segment.vlan else ''
 
 
-def read(conf, known, about):
+def read(conf: cfg.ConfigOpts, known: 'facts.Setup', about: 'subjects.Subject'
+         ) -> tuple[Journey, ...]:
     """Follow the packets of an address whose gateway port is here.
 
-    :param conf: the oslo.config ConfigOpts
-    :param known: :class:`facts.Setup`
-    :param about: :class:`subject.Subject`
-    :returns: tuple of :class:`Journey`
     :raises readers.Unread: when ovs-vswitchd does not answer
     """
     if about.segment is None or not about.segment.patch_port or not (
@@ -228,24 +213,22 @@ def read(conf, known, about):
 
 
 class End(typing.NamedTuple):
-    """The port of the provider bridge that leads to the kernel.
+    """The port of the provider bridge that leads to the kernel."""
 
-    :ivar port: its OpenFlow number, text
-    :ivar name: its name, '' for the bridge's own port
-    """
-
-    port: str = LOCAL
-    name: str = ''
+    port: str = LOCAL  # its OpenFlow number
+    name: str = ''  # its name, '' for the bridge's own port
 
 
-def met(about, listed):
+def met(about: 'subjects.Subject', listed: Iterable[trace_text.Port]
+        ) -> tuple[model.Segment, End]:
     """The segment with the kernel's MAC, and the :class:`End`.
 
-    :param about: :class:`subject.Subject` with a segment
-    :param listed: see :func:`ports`
+    :param about: with a segment
     :raises readers.Unread: when the bridge has no port of the veth pair
     """
     segment = about.segment
+    if segment is None:
+        raise readers.Unread('the address has no provider segment')
     if about.end is None:
         return segment, End()
     name = evpn_names.bridge_end(about.end.name)
@@ -257,27 +240,24 @@ def met(about, listed):
             End(f'{number:d}', name))
 
 
-def ports(conf):
-    """The ports of all bridges, a tuple of :class:`trace_text.Port`.
+def ports(conf: cfg.ConfigOpts) -> tuple[trace_text.Port, ...]:
+    """The ports of all bridges.
 
-    :param conf: the oslo.config ConfigOpts
     :raises readers.Unread: when ovs-vswitchd does not answer
     """
     return trace_text.ports(ask(conf, 'dpif/show', []))
 
 
-def trace(conf, bridge, flow):
+def trace(conf: cfg.ConfigOpts, bridge: str, flow: str) -> str:
     """The text of ofproto/trace.
 
-    :param conf: the oslo.config ConfigOpts
-    :param bridge: name of the bridge
     :param flow: the packet, in the notation of ovs-ofctl
     :raises readers.Unread: when ovs-vswitchd does not answer
     """
     return ask(conf, 'ofproto/trace', [bridge, flow])
 
 
-def parsed(text):
+def parsed(text: str) -> trace_text.Trace:
     """The :class:`trace_text.Trace` of a text.
 
     :raises readers.Unread: when the text is something else
@@ -288,15 +268,11 @@ def parsed(text):
         raise readers.Unread(f'ovs-vswitchd: {error}') from error
 
 
-def ask(conf, command, argv):
+def ask(conf: cfg.ConfigOpts, command: str, argv: list[str]) -> str:
     """Ask ovs-vswitchd over its own control socket.
 
     A crash leaves the socket of a former process behind.
 
-    :param conf: the oslo.config ConfigOpts
-    :param command: name of the command
-    :param argv: its arguments
-    :returns: text
     :raises readers.Unread: without an answer
     """
     why = ('there is no control socket of ovs-vswitchd in '

@@ -4,55 +4,58 @@
 """The peerings of routers by which one address is reached, and their rows."""
 
 import collections
+from collections.abc import Hashable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
+import typing
+
+from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.readers import sources
+from ovn_network_agent.drivers import base
+from ovn_network_agent.ovn import marked_rows
 from ovn_network_agent.ovn import peering_rows
 from ovn_network_agent.ovsdb import columns
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Way:
-    """One intent to peer that concerns an address.
-
-    :ivar peering: :class:`model.Peering`
-    :ivar wanted: :class:`resources.Peering`, None unless it is created
-    :ivar missing: tuple of :class:`peering_rows.Values` that no row has
-    :ivar others: likewise of the rows that are not wanted
-    :ivar foreign: policies of the other router that are not the agent's,
-        tuple of :class:`resources.PeerPolicy`; its action is any text
-    :ivar detours: likewise those of this router that send packets elsewhere
-        or drop them, whatever their priority
-    """
+    """One intent to peer that concerns an address."""
 
     peering: model.Peering
-    wanted: resources.Peering | None = None
-    missing: tuple = ()
-    others: tuple = ()
-    foreign: tuple = ()
-    detours: tuple = ()
+    wanted: resources.Peering | None = None  # None unless it is created
+    missing: tuple[marked_rows.Values, ...] = ()  # that no row has
+    # Likewise of the rows that are not wanted.
+    others: tuple[marked_rows.Values, ...] = ()
+    # Policies of the other router that are not the agent's, with any text as
+    # their action.
+    foreign: tuple[resources.PeerPolicy, ...] = ()
+    # Likewise those of this router that send packets elsewhere or drop them,
+    # whatever their priority.
+    detours: tuple[resources.PeerPolicy, ...] = ()
 
     @property
-    def entry(self):
+    def entry(self) -> resources.PeerSide:
         """The other router, a :class:`resources.PeerSide`."""
-        return next(side for side in self.wanted.sides
+        sides = self.wanted.sides if self.wanted else ()
+        return next(side for side in sides
                     if side.router != self.peering.router)
 
 
-def read(conf, drivers, address, node, timeout):
+def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver], address: str,
+         node: model.Node, timeout: float) -> tuple[Way, ...]:
     """Find the peerings that give or take an address.
 
-    :param conf: the oslo.config ConfigOpts
-    :param drivers: list of :class:`drivers.base.Driver`
-    :param address: IP address in canonical notation
-    :param node: :class:`model.Node`
     :param timeout: seconds
-    :returns: tuple of :class:`Way`: routers that have the address behind a
-        peer, and intents of routers that would give it to one
+    :returns: routers that have the address behind a peer, and intents of
+        routers that would give it to one
     :raises readers.Unread: when NB cannot be read
     """
     asking = [each for each in drivers if model.Peering in each.SUBJECTS]
@@ -66,9 +69,11 @@ def read(conf, drivers, address, node, timeout):
                      each.takes if each.pair else each.gives)))
 
 
-def _way(driver, peering, node, nb, there):
+def _way(driver: base.Driver, peering: model.Peering, node: model.Node,
+         nb: columns.Tables,
+         there: Mapping[tuple[Hashable, ...], Iterable[typing.Any]]) -> Way:
     wanted = next((each for each in driver.resources(peering, node)
-                   if each.kind == resources.Peering.kind), None)
+                   if isinstance(each, resources.Peering)), None)
     if wanted is None:
         return Way(peering)
     desired = collections.Counter(peering_rows.wanted(wanted))
@@ -76,13 +81,14 @@ def _way(driver, peering, node, nb, there):
         each.values for each in there.get(wanted.key, ()))
     way = Way(peering, wanted, tuple((desired - found).elements()),
               tuple((found - desired).elements()))
-    here, there = (sorted(_foreign(nb, router), reverse=True)
+    here, elsewhere = (sorted(_foreign(nb, router), reverse=True)
                    for router in (peering.router, way.entry.router))
-    return dataclasses.replace(way, foreign=tuple(there), detours=tuple(
+    return dataclasses.replace(way, foreign=tuple(elsewhere), detours=tuple(
         each for each in here if each.action != 'allow'))
 
 
-def _foreign(nb, router):
+def _foreign(nb: columns.Tables, router: str
+             ) -> Iterator[resources.PeerPolicy]:
     for row in nb['Logical_Router'].values():
         if str(row.uuid) == router:
             for policy in columns.rows(row, 'policies'):

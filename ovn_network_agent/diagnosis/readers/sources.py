@@ -4,43 +4,53 @@
 """The subjects that sources of drivers make of the present rows."""
 
 import collections
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import typing
+
+from oslo_config import cfg
 
 from ovn_network_agent import ovsdb
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.drivers import base
 from ovn_network_agent.files import flaws
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import sources
+from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import once
 from ovn_network_agent.runtime import rows_files
 
 
-def read(conf, drivers, timeout):
+def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
+         timeout: float) -> tuple[list[tuple[str, typing.Any]],
+                                  tuple[str, ...],
+                                  dict[str, columns.Tables]]:
     """Make all subjects of the sources of some drivers.
 
     The rows have the columns that the replica of an agent has, and are chosen
     as there.  So a source finds here what it finds in the agent.
 
-    :param conf: the oslo.config ConfigOpts
-    :param drivers: list of :class:`drivers.base.Driver`
     :param timeout: seconds for each database
-    :returns: (list of (kind and name, subject); tuple of texts: the subjects
-        that could not be made; dict of database to its rows by table)
-    :raises readers.Unread: when a database or a file of an operator cannot
-        be read
+    :returns: each kind and name with the subject; the subjects that could not
+        be made, and why; the rows by database and table
+    :raises readers.Unread: when a database or a file of an operator cannot be
+        read
     """
     made = sources.of_drivers(drivers)
-    columns, places = collections.defaultdict(set), {
-        place for source in made for place in source.INDEXES}
+    wanted: collections.defaultdict[tuple[str, str], set[str]] = (
+        collections.defaultdict(set))
+    places = {place for source in made for place in source.INDEXES}
     for watch in events.of_view(conf):
-        columns[watch.database, watch.table].update(watch.columns)
+        wanted[watch.database, watch.table].update(watch.columns)
     for watch in (each for driver in drivers for each in driver.events()):
-        columns[watch.database, watch.table].update(watch.columns)
+        wanted[watch.database, watch.table].update(watch.columns)
         # A row may refer to a row of a table without an index.
         places.add((watch.database, watch.table))
     remotes = {'nb': conf.ovn.ovn_nb_remote, 'sb': conf.ovn.ovn_sb_remote}
     chosen = list(events.conditions(conf))
     rows = {name: _rows(name, remote, timeout, {
-        table: columns[name, table] for database, table in sorted(places)
+        table: wanted[name, table] for database, table in sorted(places)
         if database == name}, chosen) for name, remote in remotes.items()}
     try:
         kept = sources.Sources(made, rows_files.of_drivers(conf, drivers))
@@ -52,12 +62,10 @@ def read(conf, drivers, timeout):
             for subject in alone.values()], kept.problems, rows
 
 
-def _rows(database, remote, timeout, tables, conditions):
-    """The rows of some tables, see :attr:`once.Session.tables`.
-
-    :param tables: dict of table to columns
-    :param conditions: see :func:`events.conditions`
-    """
+def _rows(database: str, remote: Sequence[str], timeout: float,
+          tables: Mapping[str, Iterable[str]],
+          conditions: Iterable[tuple[str, str, typing.Any]]) -> columns.Tables:
+    """The rows of some tables, see :attr:`once.Session.tables`."""
     if not tables:
         return {}
     chosen = {table: clauses for name, table, clauses in conditions

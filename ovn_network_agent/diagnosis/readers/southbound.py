@@ -3,10 +3,16 @@
 
 """The rows of OVN SB that concern some gateway ports, or an address."""
 
+from collections.abc import Collection
+from collections.abc import Iterable
+
+from oslo_config import cfg
+
 from ovn_network_agent import model
 from ovn_network_agent import ovsdb
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import rows
@@ -18,19 +24,17 @@ _OF_MACHINES = ('', 'virtual', 'external', 'localport')
 _OF_ADDRESSES = ('logical_port', 'mac', 'port_security')
 
 
-def read(conf, here, lrps, chassis, hostnames, machines, timeout,
-         hosts=False):
+def read(conf: cfg.ConfigOpts, here: wirings.Wiring, lrps: Collection[str],
+         chassis: Iterable[str], hostnames: Collection[str],
+         machines: Iterable[str], timeout: float, hosts: bool = False
+         ) -> columns.Tables:
     """Select the rows of gateway ports and of the chassis.
 
-    :param conf: the oslo.config ConfigOpts
-    :param here: :class:`model.wiring.Wiring` of this node
-    :param lrps: names of the router ports
     :param chassis: names of further chassis, such as the candidates
     :param hostnames: host names of further chassis
     :param machines: names of logical ports of virtual machines
     :param timeout: seconds
     :param hosts: whether to select the machines in networks of tenants
-    :returns: dict of table to dict of UUID to :class:`once.Row`
     :raises readers.Unread: when the database cannot be read
     """
     try:
@@ -51,17 +55,15 @@ def read(conf, here, lrps, chassis, hostnames, machines, timeout,
         raise readers.Unread(readers.reason(error)) from error
 
 
-def read_ports(conf, here, address, timeout):
+def read_ports(conf: cfg.ConfigOpts, here: wirings.Wiring, address: str,
+               timeout: float) -> tuple[columns.Tables, list[str]]:
     """Select the rows of the ports of machines that have an address.
 
     OVSDB has no question for an address in the texts of a column, so all ports
     of machines are looked at, with few columns.
 
-    :param conf: the oslo.config ConfigOpts
-    :param here: :class:`model.wiring.Wiring` of this node
-    :param address: IP address in canonical notation
     :param timeout: seconds
-    :returns: (as :func:`read`; names of the logical ports, a list)
+    :returns: with the names of the logical ports
     :raises readers.Unread: when the database cannot be read
     """
     try:
@@ -75,8 +77,8 @@ def read_ports(conf, here, address, timeout):
         raise readers.Unread(readers.reason(error)) from error
 
 
-def _with_address(session, address):
-    """Names of the logical ports of machines with an address, a list."""
+def _with_address(session: once.Session, address: str) -> list[str]:
+    """Names of the logical ports of machines with an address."""
     answers = session.select(
         *(('Port_Binding', ['type', '==', kind]) for kind in _OF_MACHINES),
         columns=[each for each in _OF_ADDRESSES
@@ -87,7 +89,8 @@ def _with_address(session, address):
             if address in rows.machine(row, True)[0]]
 
 
-def _select_networks(session, here, names):
+def _select_networks(session: once.Session, here: wirings.Wiring,
+                     names: Iterable[str]) -> None:
     """Select ports of machines, with their networks and their chassis."""
     _select(session, here, (), (), [here.hostname], names)
     ports = [*session.tables['Port_Binding'].values()]
@@ -105,7 +108,7 @@ def _select_networks(session, here, names):
           for row in ports if columns.optional(row, 'virtual_parent')))
 
 
-def _select_attached(session):
+def _select_attached(session: once.Session) -> None:
     """Select the ports of other routers on the provider networks."""
     session.select(*(
         ('Port_Binding', ['type', '==', 'patch'],
@@ -115,7 +118,7 @@ def _select_attached(session):
         for key in columns.referenced(row, 'datapath')))
 
 
-def _select_machines(session):
+def _select_machines(session: once.Session) -> None:
     """Select the machines in the networks without a localnet port."""
     rows_ = [*session.tables['Port_Binding'].values()]
     keys = {kind: {key for row in rows_ if row.type == kind
@@ -131,7 +134,7 @@ def _select_machines(session):
         for key in columns.referenced(row, 'chassis')})
 
 
-def _select_advertised(session):
+def _select_advertised(session: once.Session) -> None:
     """Select what OVN advertises for the routers of the gateway ports."""
     datapaths = {key for row in session.tables['Port_Binding'].values()
                  if row.type == 'chassisredirect'
@@ -141,7 +144,9 @@ def _select_advertised(session):
                      for key in sorted(datapaths)))
 
 
-def _select(session, here, lrps, chassis, hostnames, machines):
+def _select(session: once.Session, here: wirings.Wiring, lrps: Collection[str],
+            chassis: Iterable[str], hostnames: Collection[str],
+            machines: Iterable[str]) -> None:
     tunnels = session.select(
         ('Encap', ['chassis_name', '==', here.chassis]),
         *(('Encap', ['ip', '==', address]) for address in here.addresses))

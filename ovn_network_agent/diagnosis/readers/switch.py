@@ -5,22 +5,23 @@
 
 import dataclasses
 
+from oslo_config import cfg
+
 from ovn_network_agent import ovsdb
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import devices
+from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.ovn import local_state
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import once
 
 
-def read(conf, timeout):
+def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
     """The wiring of this node, with its devices.
 
-    :param conf: the oslo.config ConfigOpts
     :param timeout: seconds
-    :returns: :class:`model.wiring.Wiring`
     :raises readers.Unread: when the database or the kernel cannot be read
     """
     try:
@@ -36,7 +37,7 @@ def read(conf, timeout):
         raise readers.Unread(readers.reason(error)) from error
 
 
-def _select(session, bridge_dev):
+def _select(session: once.Session, bridge_dev: str) -> None:
     """Select the rows that :func:`wiring.read` needs."""
     roots, = session.select(('Open_vSwitch',))
     mappings = [wiring.bridge_mappings(root.external_ids) for root in roots]

@@ -7,12 +7,17 @@ Both tools only simulate a packet.  ovn-trace reads the whole Southbound
 database, so nobody gets a trace who has not asked for one.
 """
 
+from collections.abc import Callable
 import dataclasses
 import re
 import typing
 
+from oslo_config import cfg
+
 from ovn_network_agent import networks
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import facts
+from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.readers import packets
 
 _TIMEOUT = 30
@@ -20,14 +25,10 @@ _TIMEOUT = 30
 
 class _Words(typing.NamedTuple):
     """The fields of ovn-trace for a family, and the type of an ICMP question.
-
-    :ivar ip: prefix of the fields of the addresses
-    :ivar icmp: prefix of the field of the type
-    :ivar question: type of the question
     """
 
-    ip: str
-    icmp: str
+    ip: str  # prefix of the fields of the addresses
+    icmp: str  # prefix of the field of the type
     question: int
 
 
@@ -37,26 +38,16 @@ _OUTPUT = re.compile(r'/\* output to "([^"]*)", type "([^"]*)" \*/')
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Traced:
-    """A traced packet.
+    """A traced packet."""
 
-    :ivar title: the tool and the direction
-    :ivar verdict: what becomes of the packet, one line
-    :ivar text: the whole answer of the tool
-    """
-
-    title: str
-    verdict: str
-    text: str
+    title: str  # the tool and the direction
+    verdict: str  # what becomes of the packet, one line
+    text: str  # the whole answer of the tool
 
 
-def read(conf, known, about):
-    """The traces of an address whose gateway port is here.
-
-    :param conf: the oslo.config ConfigOpts
-    :param known: :class:`facts.Setup`
-    :param about: :class:`subject.Subject`
-    :returns: tuple of :class:`Traced`
-    """
+def read(conf: cfg.ConfigOpts, known: facts.Setup, about: subjects.Subject
+         ) -> tuple[Traced, ...]:
+    """The traces of an address whose gateway port is here."""
     if about.vip is not None:
         why = ('there is no trace of a VIP: nftables of this node translates '
                'its packets')
@@ -70,7 +61,8 @@ def read(conf, known, about):
                      ('Open vSwitch, way back', _switch, 1)))
 
 
-def _attempt(title, function, *arguments):
+def _attempt(title: str, function: Callable[..., tuple[str, str]],
+             *arguments: typing.Any) -> Traced:
     try:
         return Traced(title, *function(*arguments))
     except (readers.Unread, OSError) as error:
@@ -78,7 +70,8 @@ def _attempt(title, function, *arguments):
         return Traced(title, why, why)
 
 
-def _switch(conf, known, about, way):
+def _switch(conf: cfg.ConfigOpts, known: facts.Setup, about: subjects.Subject,
+            way: int) -> tuple[str, str]:
     """(verdict, text) of a packet between the kernel and OVN.
 
     :param way: 0 for the one to the address, 1 for the one from it
@@ -93,12 +86,8 @@ def _switch(conf, known, about, way):
     return fate(journey), text
 
 
-def fate(journey):
-    """The fate of a packet in Open vSwitch, in words.
-
-    :param journey: :class:`packets.Journey`
-    :returns: text
-    """
+def fate(journey: packets.Journey) -> str:
+    """The fate of a packet in Open vSwitch, in words."""
     where = ('OVN' if journey.packet.inward else
              f'the kernel through {journey.end or journey.bridge}')
     got = f'{"reaches" if journey.arrives else "does not reach"} {where}'
@@ -125,10 +114,11 @@ def fate(journey):
     return f'{journey.packet.name} {got}; {end}'
 
 
-def _logical(conf, known, about):
+def _logical(conf: cfg.ConfigOpts, known: facts.Setup, about: subjects.Subject
+             ) -> tuple[str, str]:
     """(verdict, text) of a packet from the provider network, in OVN."""
     from ovn_network_agent.privileged import command
-    segment = about.segment
+    segment = subjects.certain(about.segment)
     words = _WORDS[networks.family(about.address)]
     remotes = ','.join(conf.ovn.ovn_sb_remote)
     flow = (f'inport == "{segment.localnet_port}" && '
@@ -144,12 +134,10 @@ def _logical(conf, known, about):
     return logical_fate(f'ICMP to {about.address}', done.stdout), done.stdout
 
 
-def logical_fate(name, text):
+def logical_fate(name: str, text: str) -> str:
     """The fate of a packet in OVN, in words.
 
-    :param name: name of the packet
     :param text: the answer of "ovn-trace --summary"
-    :returns: text
     """
     outputs = [f'"{port}"' + (f' ({kind})' if kind else '')
                for port, kind in _OUTPUT.findall(text)]
@@ -161,7 +149,7 @@ def logical_fate(name, text):
     return f'{name} reaches no port; the last action: {last}'
 
 
-def _files(conf):
+def _files(conf: cfg.ConfigOpts) -> list[str]:
     """The arguments for the TLS files of OVN."""
     given = (('--private-key', conf.ovn.ovn_ssl_key),
              ('--certificate', conf.ovn.ovn_ssl_cert),

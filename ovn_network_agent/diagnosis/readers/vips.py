@@ -3,25 +3,28 @@
 
 """The VIP that an address is, from the rules file and the agent."""
 
+from collections.abc import Sequence
 import dataclasses
+
+from oslo_config import cfg
 
 from ovn_network_agent import port_forwards
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import needs
+from ovn_network_agent.diagnosis.address import subject as subjects
+from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import devices
+from ovn_network_agent.drivers import base
 from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import presence
 from ovn_network_agent.forward import rules
 
 
-def find(conf, address, said, drivers):
-    """The :class:`subject.Subject` of a VIP.
+def find(conf: cfg.ConfigOpts, address: str,
+         said: agent.Answer | readers.Unread, drivers: Sequence[base.Driver]
+         ) -> subjects.Subject | None:
+    """The subject of a VIP, None for another address.
 
-    :param conf: the oslo.config ConfigOpts
-    :param address: IP address in canonical notation
-    :param said: the agent's status, a dict, or :class:`readers.Unread`
-    :param drivers: list of :class:`drivers.base.Driver`
-    :returns: :class:`subject.Subject`, or None when it is no VIP
     :raises ValueError: when the rules file cannot be used
     """
     try:
@@ -42,13 +45,9 @@ def find(conf, address, said, drivers):
     return needs.of_vip(vip, node, gateway(known), drivers)
 
 
-def with_health(vip, said):
-    """A VIP whose destinations are as alive as the agent says.
-
-    :param vip: :class:`port_forwards.Vip`
-    :param said: the agent's status, a dict
-    :returns: :class:`port_forwards.Vip`
-    """
+def with_health(vip: port_forwards.Vip, said: agent.Answer
+                ) -> port_forwards.Vip:
+    """A VIP whose destinations are as alive as the agent says."""
     known = next((each for each in said.get('vips', ())
                   if each['address'] == vip.address), None)
     if known is None:
@@ -66,11 +65,8 @@ def with_health(vip, said):
         for rule in vip.rules))
 
 
-def gateway(said):
-    """Whether a router has its gateway here; None when unknown.
-
-    :param said: the agent's status, a dict
-    """
+def gateway(said: agent.Answer) -> bool | None:
+    """Whether a router has its gateway here; None when unknown."""
     if 'groups' not in said:
         return None
     return any(port['here'] for group in said['groups']

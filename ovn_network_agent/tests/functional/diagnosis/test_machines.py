@@ -9,12 +9,12 @@ from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.diagnosis.node import families
 from ovn_network_agent.diagnosis.node import gateways
 from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
-from ovn_network_agent.diagnosis.node import tags
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.diagnosis import test_subject
 from ovn_network_agent.tests.functional.ovn import base
@@ -204,7 +204,7 @@ class DoctorTest(DoctorTestCase):
         self.assertIn('1 of 2 addresses', self.looked('withheld-addresses',
                                                       doctor.OK))
         self.assertEqual([VM], list(map(str, self.asked(
-            lambda found: found.announceable()))))
+            lambda found: found.announceable(4)))))
         segment, = self.asked(lambda found: found.segments())
         self.assertEqual(3, segment.patch_port)
 
@@ -226,13 +226,13 @@ class DoctorTest(DoctorTestCase):
         self.assertIn('2 addresses', self.looked('provider-machines',
                                                  doctor.OK))
         self.assertEqual((), self.asked(
-            lambda found: found.announceable()))
+            lambda found: found.announceable(4)))
         self.assertFalse(self.asked(families.has_ipv6))
         tagged = [each for known in self.asked(
             lambda found: found.snapshot()).machines.values()
             for each in known.values() if each.tag]
         self.assertEqual([VM], [each.address for each in tagged])
-        self.assertEqual((), self.asked(tags.read_tags).addresses)
+        self.assertEqual((), self.asked(announced.read_tags).addresses)
         # The kernel forwards their packets all the same.
         self.assertEqual(('public',), self.asked(gateways.read_ipv6).owners)
 

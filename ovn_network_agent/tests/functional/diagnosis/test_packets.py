@@ -12,8 +12,8 @@ from ovn_network_agent.backends import base as backends
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
-from ovn_network_agent.diagnosis.address import foreign
 from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.diagnosis.address import switch
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import trace
 from ovn_network_agent.tests import configs
@@ -79,7 +79,7 @@ class PacketsTestCase(base.FlowTestCase):
 
     def judged(self, **of):
         """The :class:`finding.Finding` about the flows of others."""
-        return foreign.judge(self.facts(**of))
+        return switch.other_flows(self.facts(**of))
 
     def shown(self):
         """All flows with their counters, and the learned MACs."""

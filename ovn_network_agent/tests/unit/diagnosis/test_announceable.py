@@ -6,7 +6,7 @@ import dataclasses
 from oslotest import base
 
 from ovn_network_agent import model
-from ovn_network_agent.diagnosis.readers import announceable
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.tests.unit import world
 
 
@@ -22,9 +22,9 @@ class AddressesTest(base.BaseTestCase):
         snapshot = world.snapshot(router, groups=(group,))
         self.assertEqual(
             ['198.51.100.1', '198.51.100.10', '198.51.100.30'],
-            list(map(str, announceable.addresses(snapshot, (
+            list(map(str, sources.announceable(snapshot, (
                 '198.51.100.10', '192.0.2.7', '2001:db8::7', 'nonsense')))))
-        self.assertEqual((), announceable.addresses(
+        self.assertEqual((), sources.announceable(
             model.Snapshot(world.node()), ('198.51.100.10',)))
 
     def test_a_vni_is_not_the_underlay(self):
@@ -37,12 +37,12 @@ class AddressesTest(base.BaseTestCase):
         router = world.router(ports=(world.port(vni=vni),),
                               fips=('198.51.100.10',))
         self.assertEqual(['198.51.100.2'], list(map(
-            str, announceable.addresses(world.snapshot(
+            str, sources.announceable(world.snapshot(
                 router, groups=(group,)), ()))))
 
     def test_machines_need_no_group(self):
         for version, address in (4, '198.51.100.20'), (6, '2001:db8::20'):
             self.assertEqual([address], list(map(
-                str, announceable.addresses(
+                str, sources.announceable(
                     model.Snapshot(world.node()), (),
                     ('198.51.100.20', '2001:db8::20'), version))))

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-from ovn_network_agent.diagnosis.node import advertised
+from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 
 class AdvertisedTest(base.JudgeTestCase):
 
     def judge(self, verdict, *values):
-        return self.judged(advertised.judge_advertised,
-                           advertised.Advertised(*values), verdict)
+        return self.judged(announced.judge_advertised,
+                           announced.Advertised(*values), verdict)
 
     def test_off(self):
         self.assertIn('is off', self.judge(base.OK, False))

@@ -5,6 +5,8 @@
 
 """Advice of doctor, and the lines for another announce method."""
 
+import dataclasses
+
 from ovn_network_agent.backends import frr_static
 from ovn_network_agent.diagnosis.node import advice
 from ovn_network_agent.diagnosis.node import redistribution
@@ -16,8 +18,8 @@ class AnnouncedTest(base.JudgeTestCase):
     def test_many_static_routes_are_no_fault(self):
         few = advice.Announced('static', frr_static.MANY)
         self.judged(advice.judge_announced, few, base.OK)
-        said = self.judged(advice.judge_announced, few._replace(
-            count=frr_static.MANY + 1), base.WARN)
+        said = self.judged(advice.judge_announced, dataclasses.replace(
+            few, count=frr_static.MANY + 1), base.WARN)
         self.assertIn(str(frr_static.MANY + 1), said)
         self.judged(advice.judge_announced,
                     advice.Announced('kernel', 0), base.OK)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-from ovn_network_agent.diagnosis.node import tags
+from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 
 class TagsTest(base.JudgeTestCase):
 
     def judge(self, verdict, *addresses, method='static', mapped=True):
-        return self.judged(tags.judge_tags, tags.Tags(
+        return self.judged(announced.judge_tags, announced.Tags(
             addresses, method, mapped), verdict)
 
     def test_none(self):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-from ovn_network_agent.diagnosis.node import withheld
+from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 
@@ -9,7 +9,7 @@ class WithheldTest(base.JudgeTestCase):
 
     def judge(self, *verdicts, addresses=8, reasons=(), unknown=(),
               doubled=()):
-        return self.judged(withheld.judge_withheld, withheld.Withheld(
+        return self.judged(announced.judge_withheld, announced.Withheld(
             addresses, reasons, unknown, doubled), *verdicts)
 
     def test_none(self):

@@ -16,7 +16,6 @@ from oslo_upgradecheck import upgradecheck  # noqa: E402
 
 from ovn_network_agent.conf import opts  # noqa: E402
 from ovn_network_agent.upgrade import checks  # noqa: E402
-from ovn_network_agent.upgrade import node  # noqa: E402
 
 PROGRAM = 'ovn-network-agent-status'
 
@@ -31,7 +30,7 @@ def main(argv=None):
     rest, files = opts.split(sys.argv[1:] if argv is None else argv)
     # The results have what the libraries would log.
     logging.getLogger().addHandler(logging.NullHandler())
-    here = node.Node(cfg.CONF, files)
+    here = checks.Node(cfg.CONF, files)
     try:
         # The files are for the checks, which report each of their mistakes.
         return int(upgradecheck.main(

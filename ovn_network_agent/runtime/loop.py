@@ -46,6 +46,7 @@ LOG = logging.getLogger(__name__)
 # Longest sleep of the loop, seconds; every event ends the sleep.
 LONGEST_WAIT = 3600.0
 
+
 class Loop:
     """Makes one pass after the other on the thread that calls :meth:`run`."""
 

@@ -27,10 +27,9 @@ result on this node; the messages say why.
 """
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     """Convert the settings.
 
-    :param argv: list of str, default sys.argv[1:]
     :returns: exit status, see the epilog of the help
     """
     words = list(sys.argv[1:] if argv is None else argv)
@@ -43,7 +42,7 @@ def main(argv=None):
     return command.run(given)
 
 
-def parser():
+def parser() -> parsing.Parser:
     """The command line, a :class:`parsing.Parser`."""
     made = parsing.Parser(
         prog=command.PROGRAM, description=_DESCRIPTION, epilog=_EPILOG,

@@ -20,10 +20,9 @@ from ovn_network_agent.upgrade import checks  # noqa: E402
 PROGRAM = 'ovn-network-agent-status'
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     """Run one command.
 
-    :param argv: list of str, default sys.argv[1:]
     :returns: exit status: 0 for success, 1 after a warning, 2 after a failure
         or for a wrong command line, 255 for a check that could not be made
     """

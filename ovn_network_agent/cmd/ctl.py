@@ -50,10 +50,7 @@ class _Version(argparse.Action):
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command.
-
-    :returns: exit status, see the epilog of the help
-    """
+    """Run one command; the help has the exit statuses."""
     given = parser().parse_args(argv)
     try:
         status: int = given.function(given)

@@ -28,10 +28,7 @@ result on this node; the messages say why.
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Convert the settings.
-
-    :returns: exit status, see the epilog of the help
-    """
+    """Convert the settings; the help has the exit statuses."""
     words = list(sys.argv[1:] if argv is None else argv)
     own, original = words, []
     if '--' in words:
@@ -39,7 +36,8 @@ def main(argv: list[str] | None = None) -> int:
         own, original = words[:place], words[place + 1:]
     given = parser().parse_args(own)
     given.words = original
-    return command.run(given)
+    status: int = command.run(given)
+    return status
 
 
 def parser() -> parsing.Parser:

@@ -142,10 +142,7 @@ def threads() -> dict[str, list[str]]:
 
 
 def tried(make: Callable[[], Any]) -> Any:
-    """The result of a function, or why there is none.
-
-    :returns: the result, or a dict with the one key ``error``
-    """
+    """The result of a function, or ``error`` with the reason for none."""
     try:
         return make()
     except Exception as error:

@@ -12,7 +12,8 @@ from ovn_network_agent import model
 def wish(group: model.GatewayGroup, drains: Set[str]) -> str:
     """The wish of the operator that covers a group.
 
-    :returns: 'all', 'router' (one of the routers of the group), or ''
+    It is 'all', 'router' (one of the routers of the group), or ''.
+
     """
     if model.ALL in drains:
         return 'all'

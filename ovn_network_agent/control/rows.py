@@ -45,7 +45,8 @@ def around(table: tables.Table, refs: Iterable[resources.Ref],
            beside: Iterable[resources.Ref] = ()) -> list[tables.Row]:
     """Some keys and their prerequisites, in the order of the work.
 
-    :param beside: likewise, without their prerequisites
+    Those beside are without their prerequisites.
+
     """
     found, left = {ref: table.row(ref) for ref in beside}, list(refs)
     while left:

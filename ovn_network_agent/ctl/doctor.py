@@ -37,10 +37,7 @@ def add(commands: parsing.Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Check the node, and print the findings.
-
-    :returns: exit status: 1 when a check fails
-    """
+    """Check the node, and print the findings; 1 when a check fails."""
     # The imports take a second, and only this command needs them.
     from ovn_network_agent.runtime import garbage
     from ovn_network_agent.runtime import own_threads

@@ -104,7 +104,8 @@ def _collected(given: argparse.Namespace) -> dict[str, Any]:
     if not answered:
         found['configuration'] = bug_report.tried(lambda: _configured(given))
     # Secrets that the agent leaves out are left out here once more.
-    return masking.everywhere(found)
+    shown: dict[str, Any] = masking.everywhere(found)
+    return shown
 
 
 def _configured(given: argparse.Namespace) -> dict[str, Any]:
@@ -117,4 +118,6 @@ def _configured(given: argparse.Namespace) -> dict[str, Any]:
     conf = cfg.ConfigOpts()
     opts.load(conf, socket_path.files(given))
     opts.register_daemons(conf)
-    return masking.everywhere(effective.shown(conf), effective.secrets(conf))
+    shown: dict[str, Any] = masking.everywhere(
+        effective.shown(conf), effective.secrets(conf))
+    return shown

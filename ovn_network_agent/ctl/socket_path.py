@@ -36,10 +36,7 @@ def errors_of_configuration(*others: type[Exception]
 
 
 def files(given: argparse.Namespace) -> list[str]:
-    """The options of the command line that name configuration files.
-
-    :returns: list of str, as arguments for oslo.config
-    """
+    """The options of the command line that name configuration files."""
     found = []
     for name in ('config_file', 'config_dir'):
         for path in getattr(given, name):

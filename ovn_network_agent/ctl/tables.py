@@ -30,10 +30,7 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 def render(header: list[str], rows: Sequence[list[str]]) -> str:
-    """A table with aligned columns, without lines.
-
-    :param rows: list of lists of str, which may have colours
-    """
+    """A table with aligned columns, without lines; texts may have colours."""
     # The import takes longer than most commands.
     import prettytable
     made = prettytable.PrettyTable(header, align='l', border=False)

@@ -60,10 +60,7 @@ def problems(conf: cfg.ConfigOpts) -> list[str]:
 
 
 def warnings(conf: cfg.ConfigOpts) -> list[str]:
-    """Settings that look unintended but do not prevent a start.
-
-    :param conf: a loaded ConfigOpts, without :func:`problems`
-    """
+    """Settings that look unintended but prevent no start; without problems."""
     return [*validate.warnings(conf), *rules.warnings(conf),
             *rows_files.warnings(conf)]
 

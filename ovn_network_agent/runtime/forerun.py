@@ -23,15 +23,15 @@ _WORTH_IT = 2
 def first_of(snapshot: model.Snapshot) -> model.Snapshot | None:
     """The view with its first routers alone.
 
-    It has no machines, whose announcements do not wait for a router.
+    None where there are few addresses, or few before a router that has too
+    many of them.  It has no machines, whose announcements do not wait for a
+    router.
 
     The routers are in the order of their UUIDs, and so are the contributors
     that the engine prefers at a conflict (:mod:`engine.tracking`).  So no
     resource of these routers gives way to what the same driver wants for a
     later one.
 
-    :returns: :class:`model.Snapshot`, or None where there are few addresses,
-        or few before a router that has too many of them
     """
     some, count = {}, 0
     for uuid, addresses in snapshot.addresses.items():

@@ -100,12 +100,13 @@ class Loop:
     def drain(self, drain: drains.Drain) -> None:
         """Make passes until the gateways have been taken over."""
         self._serving = model.Phase.DRAINING
-        drain.begin(self._present())
+        seen = self._present()
+        drain.begin(seen)
         wake = triggers.Wake(('drain',))
-        while drain.result is None:
+        while seen is not None and drain.result is None:
             self._guarded_pass(wake)
-            drain.consider(self._view.last,
-                           self._pass_error or self._unconfirmed())
+            seen = self._view.last or seen
+            drain.consider(seen, self._pass_error or self._unconfirmed())
             self._status.waits(drain.waiting)
             if drain.result is None:
                 wake = self._wait(min(
@@ -154,9 +155,8 @@ class Loop:
         """Have the configuration read before the next pass (any thread).
 
         The loop reads it between passes, so that no pass sees a mixture of
-        old and new values.
+        old and new values.  Returns the number of the request.
 
-        :returns: number of the request, see :class:`reloads.Reloads`
         """
         return self.reloads.ask()
 
@@ -225,10 +225,7 @@ class Loop:
 
     def _guarded_pass(self, wake: triggers.Wake, at_once: bool = False
                       ) -> None:
-        """Make one pass; an exception in the pass must not end the loop.
-
-        :param at_once: see :class:`passes.Pass`
-        """
+        """Make one pass; an exception in the pass must not end the loop."""
         began = self._clock()
         self.passes.running = pass_log.Running(wake.reasons)
         waiting = None

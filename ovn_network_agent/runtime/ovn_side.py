@@ -38,11 +38,10 @@ LOG = logging.getLogger(__name__)
 class OvnSide:
     """Owns the connections to the three databases, and the view.
 
-    :param rows: :class:`watches.pace.Pace` for rows that put backends in
-        doubt, None for the trigger; other rows cause no repair, so they wake
-        the loop without a pace
-    :param tables: further ones, see :class:`ovn.view.View`
+    :param rows: for rows that put backends in doubt, None for the trigger;
+        other rows cause no repair, so they wake the loop without a pace
     :param times: further arguments of :class:`ovn.view.View`
+
     """
 
     def __init__(self, conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],

@@ -73,10 +73,7 @@ class Reloads:
     # -- on any thread ----------------------------------------------------
 
     def ask(self) -> int:
-        """Ask for a reload.
-
-        :returns: number for :meth:`wait`
-        """
+        """Ask for a reload; returns a number for :meth:`wait`."""
         with self._changed:
             self._asked += 1
             number = self._asked
@@ -87,12 +84,12 @@ class Reloads:
              ) -> tuple[Answer | None, bool]:
         """Wait for the answer to a request.
 
-        :param number: result of :meth:`ask`
         :param in_force: whether to wait for the end of the next complete
             pass, too; a refused reload needs none
-        :returns: (:class:`Answer` or None without one in time, whether a
-            complete pass has followed)
+        :returns: the answer, None without one in time; and whether a complete
+            pass has followed
         :raises Closed: when the agent stops first
+
         """
         def over() -> bool:
             return self._closed or self._answered >= number and (

@@ -102,10 +102,7 @@ def of_drivers(conf: cfg.ConfigOpts, drivers: Iterable[base.Driver]
 
 
 def warnings(conf: cfg.ConfigOpts) -> list[str]:
-    """What looks unintended, or costs an entry, but prevents no start.
-
-    :param conf: the oslo.config ConfigOpts, without :func:`problems`
-    """
+    """What looks unintended, or costs an entry, without :func:`problems`."""
     return [flaw for kind in _KINDS for flaw in kind.load(conf).flaws]
 
 

@@ -28,10 +28,9 @@ _TOGETHER = 0.05
 class Signals:
     """Catches signals from now on; to be made on the main thread.
 
-    Of signals that come together, those of a lower number count first: SIGHUP
-    before SIGINT and SIGTERM.
+    Of signals that come together, within so many seconds, those of a lower
+    number count first: SIGHUP before SIGINT and SIGTERM.
 
-    :param together: seconds for such signals
     """
 
     def __init__(self, *numbers: int, together: float = _TOGETHER) -> None:

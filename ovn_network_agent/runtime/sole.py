@@ -41,11 +41,12 @@ class AnotherOne(Exception):
 class Place:
     """The lock of the only agent in this network namespace.
 
-    The process takes the lock before it forks or starts threads.
+    The process takes the lock before it forks or starts threads.  ``about`` is
+    the text for a second agent, which cannot start.
 
-    :param about: text for a second agent that cannot start
     :raises AnotherOne: when another agent has the lock
     :raises OSError: when the socket cannot be made
+
     """
 
     def __init__(self, about: str) -> None:

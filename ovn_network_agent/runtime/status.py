@@ -104,10 +104,7 @@ class Status:
         return self._ready
 
     def ready(self, routers: int) -> None:
-        """Tell the supervisor once that a first pass is complete.
-
-        :param routers: number of routers with a gateway here
-        """
+        """Tell the supervisor once that a first pass is complete."""
         if self._ready:
             return
         self._ready = True

@@ -29,20 +29,20 @@ class Watchdog:
 
     :param interval: seconds after which the supervisor takes a silent process
         for dead, math.inf without a supervisor that watches
-    :ivar pause: seconds after which a waiting loop has to call :attr:`alive`
-    :ivar alive: function that gives a sign of life; it only sets a flag, so
-        the engine can call it at each step of a pass
-    :ivar last: when the thread saw the last sign, monotonic seconds
+
     """
 
     def __init__(self, interval: float) -> None:
+        # Seconds after which a waiting loop has to call alive.
         self.pause = interval / 2
         self._between = interval / _AT_MOST
         self._sign = threading.Event()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._supervised = interval != math.inf
+        # It only sets a flag, so the engine can call it at each step.
         self.alive = self._sign.set
+        # When the thread saw the last sign, monotonic seconds.
         self.last = time.monotonic()
 
     def also_within(self, seconds: float) -> None:

@@ -19,7 +19,6 @@ from ovn_network_agent import notyet
 from ovn_network_agent import trigger as triggers
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.drivers import base as drivers_base
 from ovn_network_agent.engine import outcome as outcomes
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler as reconcilers
@@ -186,7 +185,9 @@ class Loop:
         if self._status.is_ready:
             notify.notify(RELOADING=1, MONOTONIC_USEC=int(
                 time.monotonic() * 1000000))
-        drivers = self.reloads.take_in(self._conf, self._renewed)
+        drivers = self.reloads.take_in(
+            self._conf, lambda read: loader.renewed(
+                self._reconciler.wanted.drivers, read))
         if drivers is not None:
             self._reconciler.wanted.drivers = drivers
         self._record.reloaded(drivers is not None)
@@ -194,10 +195,6 @@ class Loop:
         self._schedule.reloaded = True
         if self._status.is_ready:
             notify.notify(READY=1)
-
-    def _renewed(self, read: loader.Read) -> list[drivers_base.Driver]:
-        """The drivers as changed options make them."""
-        return loader.renewed(self._reconciler.wanted.drivers, read)
 
     def _run_without_ovn(self, wake: triggers.Wake | None = None,
                          waiting_for: tuple[str, ...] = ()) -> None:

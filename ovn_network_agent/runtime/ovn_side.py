@@ -101,7 +101,9 @@ class OvnSide:
         for name, remote in remotes.items():
             self._handlers[name] = replica.Handler()
             databases[name] = connection.Database(
-                name, _text(remote), self._handlers[name],
+                # One remote, or as python-ovs wants several.
+                name, remote if isinstance(remote, str) else ','.join(remote),
+                self._handlers[name],
                 self._conf.ovn.ovsdb_connection_timeout,
                 self._conf.ovn.ovsdb_probe_interval, self._changed,
                 schema.objection)
@@ -163,8 +165,3 @@ class OvnSide:
                 self._stopping.wait(backoff.spread(min(
                     retries.due_in(), self._conf.ovn.retry_max_interval)))
                 retries.take_due()
-
-
-def _text(remotes: str | list[str]) -> str:
-    """A remote option as the text that python-ovs wants."""
-    return remotes if isinstance(remotes, str) else ','.join(remotes)

@@ -65,11 +65,11 @@ class Endpoint(base.Serving):
         self._names = directory.Directory()
         self._since = since.Since()
         more: dict[str, commands.Command] = {
-                'health': ('', self._health),
-                'log-level': (log_level.USAGE, log_level.run),
-                'report': ('', bug_report.BugReport(
-                    conf, databases, self._report, self._tell_health,
-                    lambda: parts.passes.last if parts else ()).run)}
+            'health': ('', self._health),
+            'log-level': (log_level.USAGE, log_level.run),
+            'report': ('', bug_report.BugReport(
+                conf, databases, self._report, self._tell_health,
+                lambda: parts.passes.last if parts else ()).run)}
         if parts is not None:
             more.update(inspection.Inspection(
                 conf, parts, snapshot, standings, self._read_names,

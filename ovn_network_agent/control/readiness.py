@@ -13,7 +13,6 @@ def wish(group: model.GatewayGroup, drains: Set[str]) -> str:
     """The wish of the operator that covers a group.
 
     It is 'all', 'router' (one of the routers of the group), or ''.
-
     """
     if model.ALL in drains:
         return 'all'

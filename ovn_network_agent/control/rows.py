@@ -46,7 +46,6 @@ def around(table: tables.Table, refs: Iterable[resources.Ref],
     """Some keys and their prerequisites, in the order of the work.
 
     Those beside are without their prerequisites.
-
     """
     found, left = {ref: table.row(ref) for ref in beside}, list(refs)
     while left:

@@ -31,7 +31,6 @@ def first_of(snapshot: model.Snapshot) -> model.Snapshot | None:
     that the engine prefers at a conflict (:mod:`engine.tracking`).  So no
     resource of these routers gives way to what the same driver wants for a
     later one.
-
     """
     some, count = {}, 0
     for uuid, addresses in snapshot.addresses.items():

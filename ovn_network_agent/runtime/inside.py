@@ -17,8 +17,7 @@ from ovn_network_agent.runtime import reloads as reloading
 class Inside:
     """The questions that a command may ask."""
 
-    # :class:`runtime.questions.Questions`: the way to call anything of the
-    # reconciler but ``health``.
+    # The way to call anything of the reconciler but ``health``.
     questions: asking.Questions
     passes: pass_log.PassLog
     reconciler: reconcilers.Reconciler

@@ -155,7 +155,6 @@ class Loop:
 
         The loop reads it between passes, so that no pass sees a mixture of
         old and new values.  Returns the number of the request.
-
         """
         return self.reloads.ask()
 

@@ -41,7 +41,6 @@ class OvnSide:
     :param rows: for rows that put backends in doubt, None for the trigger;
         other rows cause no repair, so they wake the loop without a pace
     :param times: further arguments of :class:`ovn.view.View`
-
     """
 
     def __init__(self, conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],

@@ -23,7 +23,7 @@ KEPT = 20
 class Running:
     """A pass that runs."""
 
-    # Tuple of str: what woke the loop.
+    # What woke the loop.
     reasons: tuple[str, ...]
     # Begin of the pass, seconds since the epoch.
     at: float = dataclasses.field(default_factory=time.time)
@@ -37,7 +37,7 @@ class Done:
 
     # Begin of the pass, seconds since the epoch.
     at: float
-    # Tuple of str: what woke the loop.
+    # What woke the loop.
     reasons: tuple[str, ...]
     # Number of objects created, updated or deleted.
     changes: int = 0

@@ -25,12 +25,11 @@ class Passed:
     # Monotonic seconds of the event that woke the loop, or None.
     since: float | None
     outcome: outcomes.Outcome
-    # :class:`tracking.Tracker`, valid during the call only.
+    # Valid during the call only.
     tracker: tracking.Tracker
     # Whether everything was read and compared.
     full: bool
-    # The last :class:`takeover.Takeover`, or None; the same object until the
-    # next takeover.
+    # The last one; the same object until the next takeover.
     takeover: takeovers.Takeover | None = None
 
 
@@ -56,10 +55,7 @@ class Record:
         """
 
     def drained(self, result: str, seconds: float) -> None:
-        """Note the end of a drain.
-
-        :param result: text, a value of :class:`drain.Result`
-        """
+        """Note the end of a drain, with a value of :class:`drain.Result`."""
 
 
 class Guarded(Record):

@@ -41,11 +41,11 @@ class Answer:
 
     # Time, UTC, such as 2026-01-31T12:00:00Z.
     at: str
-    # Tuple of str: why nothing has changed, empty otherwise.
+    # Why nothing has changed, empty otherwise.
     refused: tuple[str, ...] = ()
-    # Tuple of :class:`reload.Change`, in force.
+    # In force.
     changed: tuple[reload.Change, ...] = ()
-    # Tuple of :class:`reload.Change` that need a restart.
+    # Those that need a restart.
     waiting: tuple[reload.Change, ...] = ()
 
     def json(self) -> dict[str, Any]:
@@ -89,7 +89,6 @@ class Reloads:
         :returns: the answer, None without one in time; and whether a complete
             pass has followed
         :raises Closed: when the agent stops first
-
         """
         def over() -> bool:
             return self._closed or self._answered >= number and (

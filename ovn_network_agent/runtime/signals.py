@@ -30,7 +30,6 @@ class Signals:
 
     Of signals that come together, within so many seconds, those of a lower
     number count first: SIGHUP before SIGINT and SIGTERM.
-
     """
 
     def __init__(self, *numbers: int, together: float = _TOGETHER) -> None:

@@ -46,7 +46,6 @@ class Place:
 
     :raises AnotherOne: when another agent has the lock
     :raises OSError: when the socket cannot be made
-
     """
 
     def __init__(self, about: str) -> None:

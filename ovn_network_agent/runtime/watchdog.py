@@ -29,7 +29,6 @@ class Watchdog:
 
     :param interval: seconds after which the supervisor takes a silent process
         for dead, math.inf without a supervisor that watches
-
     """
 
     def __init__(self, interval: float) -> None:

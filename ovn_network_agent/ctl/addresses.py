@@ -37,7 +37,7 @@ _CLEAR = '\x1b[2J\x1b[H'
 def add(commands: parsing.Commands) -> None:
     """Add the command to the command line."""
     shown = commands.add_parser(
-        'addresses', aliases=['fips'], allow_abbrev=False,
+        'addresses', aliases=['fips'],
         help='each address that this node handles: its state, since when, and '
         'why; "announced" does not say that packets arrive, "explain" looks '
         'at their way')

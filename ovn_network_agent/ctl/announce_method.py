@@ -35,7 +35,7 @@ _ENDED = frozenset({'withdrawing', 'forwarded', 'omitted'})
 def add(commands: parsing.Commands) -> None:
     """Add the command to the command line."""
     change = commands.add_parser(
-        'announce-method', allow_abbrev=False, help='change how addresses get '
+        'announce-method', help='change how addresses get '
         'into BGP, without a loss; as root', description='Change [fip_route] '
         'announce_method of the running agent. The command first checks '
         'whether FRR is prepared for the method, and whether the '

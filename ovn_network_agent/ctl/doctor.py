@@ -25,7 +25,7 @@ _WORDS = {'OK': 'PASS', 'WARN': 'WARN', 'BROKEN': 'FAIL',
 def add(commands: parsing.Commands) -> None:
     """Add the command to the command line."""
     doctor = commands.add_parser(
-        'doctor', allow_abbrev=False, help='check this node, also without '
+        'doctor', help='check this node, also without '
         'an agent; as root, changes nothing')
     doctor.add_argument('--json', action='store_true',
                         help='for programs; the keys are documented')

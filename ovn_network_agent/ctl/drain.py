@@ -28,14 +28,14 @@ _WAIT = 300.0
 def add(commands: parsing.Commands) -> None:
     """Add both commands to the command line."""
     drain = commands.add_parser(
-        'drain', allow_abbrev=False, help='hand gateways over to other '
+        'drain', help='hand gateways over to other '
         'nodes, and keep them away')
     drain.add_argument('--force', action='store_true',
                        help='write the drain also where no other candidate '
                        'is ready: gateways that no candidate can take over '
                        'go later')
     undrain = commands.add_parser(
-        'undrain', allow_abbrev=False,
+        'undrain',
         help='be a candidate again; nothing moves back by itself')
     for each in (drain, undrain):
         each.add_argument(

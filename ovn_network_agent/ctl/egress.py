@@ -28,7 +28,7 @@ _COLOURS = {'in place': tables.GOOD, 'failed': tables.BAD,
 def add(commands: parsing.Commands) -> None:
     """Add the command to the command line."""
     shown = commands.add_parser(
-        'egress', allow_abbrev=False, help='egress addresses: at which router '
+        'egress', help='egress addresses: at which router '
         'or node each one is, and which machines leave with it')
     shown.add_argument('--machines', action='store_true',
                        help='each machine, and why it does not leave with '

@@ -27,7 +27,7 @@ _CLIENTS = {4: '192.0.2.1', 6: '2001:db8::1'}
 def add(commands: parsing.Commands) -> None:
     """Add the command to the command line."""
     explain = commands.add_parser(
-        'explain', allow_abbrev=False, help='why an address is not '
+        'explain', help='why an address is not '
         'reachable: each layer that a packet and its announcement cross')
     explain.add_argument('address', metavar='ADDRESS',
                          help='floating IP, SNAT or router address, VIP, '

@@ -31,7 +31,7 @@ fast.
 def add(commands: parsing.Commands) -> None:
     """Add the command to the command line."""
     health = commands.add_parser(
-        'health', allow_abbrev=False, help='whether the agent is ready, for '
+        'health', help='whether the agent is ready, for '
         'the health check of a container', epilog=_EPILOG,
         description='Tell whether the agent is ready, without asking '
         'anything else than the agent.',

@@ -30,13 +30,13 @@ _COLOURS = {'created': tables.GOOD, 'in place': tables.GOOD,
 def add(commands: parsing.Commands) -> None:
     """Add both commands to the command line."""
     shown = commands.add_parser(
-        'peers', allow_abbrev=False, help='routers that peer inside OVN: each '
+        'peers', help='routers that peer inside OVN: each '
         'intent, its state, and why')
     shown.add_argument('--json', action='store_true',
                        help='for programs; the keys are documented')
     shown.set_defaults(function=show)
     peer = commands.add_parser(
-        'peer', allow_abbrev=False, help='have a router name another one as '
+        'peer', help='have a router name another one as '
         'its peer, or no longer; both have to name each other')
     peer.add_argument('action', choices=_ACTIONS,
                       help='write the intent, or remove all of it')

@@ -35,7 +35,7 @@ line or the configuration cannot be used; 4 no agent runs
 def add(commands: parsing.Commands) -> None:
     """Add the command to the command line."""
     plan = commands.add_parser(
-        'plan', allow_abbrev=False, help='what the running agent would '
+        'plan', help='what the running agent would '
         'change now, after all systems have been read anew', epilog=_EPILOG,
         description='Compare what the running agent wants with what there '
         'is, and change nothing.',

@@ -21,7 +21,7 @@ _MARGIN = 5.0
 def add(commands: parsing.Commands) -> None:
     """Add the command to the command line."""
     reload = commands.add_parser(
-        'reload', allow_abbrev=False, help='have the agent read its '
+        'reload', help='have the agent read its '
         'configuration, and say what has changed', description='Have the '
         'agent read its configuration files and the rules file, as SIGHUP '
         'does, and print what has changed and what waits for a restart. A '

@@ -22,7 +22,7 @@ _MORE = 30.0
 def add(commands: parsing.Commands) -> None:
     """Add the command to the command line."""
     resync = commands.add_parser(
-        'resync', allow_abbrev=False, help='have backends read again and '
+        'resync', help='have backends read again and '
         'repaired at once')
     resync.add_argument('backend', nargs='*', metavar='BACKEND',
                         help='a name of "status"; default: all')

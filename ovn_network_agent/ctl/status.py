@@ -18,7 +18,7 @@ ANSWER = 60.0
 def add(commands: parsing.Commands) -> None:
     """Add the command to the command line."""
     status = commands.add_parser(
-        'status', allow_abbrev=False, help='what the agent does, and where '
+        'status', help='what the agent does, and where '
         'the gateways are; "announced" does not say that packets arrive, '
         '"explain" looks at their way')
     status.add_argument('--json', action='store_true',

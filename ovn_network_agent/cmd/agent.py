@@ -8,6 +8,8 @@ handles signals itself.  The launcher of oslo.service would lose SIGINT, and
 would restart the service on SIGHUP, which would drain the gateway ports.
 """
 
+from collections.abc import Iterable
+from collections.abc import Sequence
 import faulthandler
 import functools
 import signal
@@ -29,9 +31,11 @@ from ovn_network_agent.backends import base  # noqa: E402
 from ovn_network_agent.conf import levels  # noqa: E402
 from ovn_network_agent.conf import unknown  # noqa: E402
 from ovn_network_agent.conf import validate  # noqa: E402
+from ovn_network_agent.drivers import base as drivers_base  # noqa: E402
 from ovn_network_agent.engine import plan_text  # noqa: E402
 from ovn_network_agent.ovn import view  # noqa: E402
 from ovn_network_agent.ovsdb import streams  # noqa: E402
+from ovn_network_agent.privileged import context  # noqa: E402
 from ovn_network_agent.privileged import heap  # noqa: E402
 from ovn_network_agent.privileged import start as privileges  # noqa: E402
 from ovn_network_agent.runtime import configuration  # noqa: E402
@@ -42,6 +46,7 @@ from ovn_network_agent.runtime import readable  # noqa: E402
 from ovn_network_agent.runtime import signals  # noqa: E402
 from ovn_network_agent.runtime import sole  # noqa: E402
 from ovn_network_agent.runtime import state_report  # noqa: E402
+from ovn_network_agent.watches import base as watches  # noqa: E402
 from ovn_network_agent.watches import flows  # noqa: E402
 from ovn_network_agent.watches import frr_observers  # noqa: E402
 from ovn_network_agent.watches import heartbeat  # noqa: E402
@@ -65,20 +70,16 @@ _LOOK = 10.0
 
 
 class EnvironmentProblem(Exception):
-    """The node cannot run the agent; the messages have reason and remedy.
+    """The node cannot run the agent; the messages have reason and remedy."""
 
-    :param messages: list of str
-    """
-
-    def __init__(self, messages):
+    def __init__(self, messages: Iterable[str]) -> None:
         self.messages = tuple(messages)
         super().__init__('\n'.join(messages))
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     """Run the agent until a signal stops it.
 
-    :param argv: list of str, default sys.argv[1:]
     :returns: exit status: 0 after an orderly stop, 1 when the node cannot run
         the agent, 2 when the configuration cannot be used, 3 after an
         incomplete clean-up or plan, 4 after a stop in which other chassis
@@ -103,7 +104,7 @@ def main(argv=None):
         garbage.release()
 
 
-def _check_threads():
+def _check_threads() -> None:
     """Check that eventlet has not replaced the threads of Python.
 
     :raises EnvironmentProblem: when it has
@@ -116,28 +117,28 @@ def _check_threads():
             f'and out of the files *.pth of {sys.prefix}'])
 
 
-def _warn(messages):
+def _warn(messages: Iterable[str]) -> None:
     for message in messages:
         print(f'ovn-network-agent: warning: {message}', file=sys.stderr)
 
 
-def _checked(conf):
+def _checked(conf: cfg.ConfigOpts) -> int:
     _warn(configuration.warnings(conf))
     print('configuration OK')
     return EXIT_OK
 
 
-def _fail(kind, messages, status):
+def _fail(kind: str, messages: Iterable[str], status: int) -> int:
     for message in messages:
         print(f'ovn-network-agent: {kind}: {message}',
               file=sys.stderr)
     return status
 
 
-def _configure(conf, argv):
+def _configure(conf: cfg.ConfigOpts, argv: list[str]
+               ) -> tuple[list[drivers_base.Driver], list[base.Backend]]:
     """Load and check the configuration and the plugins.
 
-    :returns: (drivers, backends)
     :raises validate.ConfigError: when the configuration cannot be used
     """
     state_report.set_defaults(conf)
@@ -153,7 +154,8 @@ def _configure(conf, argv):
     return loader.load_drivers(conf), loader.load_backends(conf)
 
 
-def _run(conf, drivers, backends):
+def _run(conf: cfg.ConfigOpts, drivers: list[drivers_base.Driver],
+         backends: Sequence[base.Backend]) -> int:
     logging.setup(conf, 'ovn-network-agent')
     levels.apply(conf)
     state_report.arm(conf)
@@ -194,7 +196,8 @@ def _run(conf, drivers, backends):
         agent.close()
 
 
-def _say_mode(conf, drivers):
+def _say_mode(conf: cfg.ConfigOpts, drivers: Iterable[drivers_base.Driver]
+              ) -> None:
     """Start the checks of a full agent, or log which drivers are left out."""
     if mode.name(conf) == mode.FULL:
         surroundings.look_beside(conf)
@@ -207,7 +210,8 @@ def _say_mode(conf, drivers):
              'any other')
 
 
-def _observers(conf, paced):
+def _observers(conf: cfg.ConfigOpts, paced: pace.Pace
+               ) -> list[watches.Observer]:
     """The observers of the configuration, a list."""
     beats = heartbeat.Heartbeat()
     found = [beats, sysctls.Sysctls(paced, beats)]
@@ -223,7 +227,7 @@ def _observers(conf, paced):
     return found
 
 
-def _place(conf):
+def _place(conf: cfg.ConfigOpts) -> sole.Place:
     try:
         return sole.Place(sole.describe(conf.control_socket))
     except sole.AnotherOne as e:
@@ -233,7 +237,7 @@ def _place(conf):
             f'whether another agent runs here is unknown: {e}']) from e
 
 
-def _check_original():
+def _check_original() -> None:
     """Check that the original program does not work beside this agent.
 
     :raises EnvironmentProblem: when the original runs
@@ -252,7 +256,7 @@ def _check_original():
                     'agent in its place', unit)
 
 
-def _check_program():
+def _check_program() -> None:
     """Check that what is imported later can be read then, too.
 
     Without some packages, the agent still announces, so it only warns.
@@ -266,14 +270,14 @@ def _check_program():
         LOG.warning('%s', text)
 
 
-def _check_node(backends):
+def _check_node(backends: Sequence[base.Backend]) -> None:
     messages = [message for backend in backends
                 for message in _check(backend)]
     if messages:
         raise EnvironmentProblem(messages)
 
 
-def _check(backend):
+def _check(backend: base.Backend) -> list[str]:
     """The missing prerequisites of a backend, which may be foreign code."""
     try:
         return list(backend.check())
@@ -282,9 +286,10 @@ def _check(backend):
                 f'{type(e).__name__}: {e}']
 
 
-def _serve(agent, caught, contexts):
-    for context in contexts:
-        context.ended = caught.wake
+def _serve(agent: service.AgentService, caught: signals.Signals,
+           contexts: Sequence[context.Context]) -> int:
+    for each in contexts:
+        each.ended = caught.wake
     agent.start(ended=caught.wake)
     keeper = heap.Keeper(heap.trim)
     keeper.start()
@@ -299,7 +304,7 @@ def _serve(agent, caught, contexts):
             settled = True
         keeper.look()
         if number is None:
-            if not all(context.alive for context in contexts):
+            if not all(each.alive for each in contexts):
                 # A forked daemon cannot be started again.  All objects stay,
                 # and the next start takes them over.
                 LOG.critical('A privileged daemon has died; ending, so that '
@@ -313,14 +318,14 @@ def _serve(agent, caught, contexts):
             agent.stop()
     if not agent.complete:
         return EXIT_INCOMPLETE
-    if agent.drain.failed:
+    if agent.drain and agent.drain.failed:
         LOG.warning('Stopped; not every gateway was taken over')
         return EXIT_NOT_TAKEN_OVER
     LOG.info('Stopped')
     return EXIT_OK
 
 
-def _dry_run(agent, conf):
+def _dry_run(agent: service.AgentService, conf: cfg.ConfigOpts) -> int:
     """Print the plan and change nothing."""
     steps, outcome = agent.plan(conf.ovn.ovsdb_connection_timeout)
     for line in plan_text.render(steps, outcome):

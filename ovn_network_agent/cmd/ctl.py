@@ -43,34 +43,31 @@ the address, nobody has it
 class _Version(argparse.Action):
     """Prints the version, which only this option has to look up."""
 
-    def __call__(self, parser, *_given):
+    def __call__(self, parser: argparse.ArgumentParser, *_given: object
+                 ) -> None:
         from ovn_network_agent import version
         parser.exit(message=f'{exits.PROGRAM} {version.STRING}\n')
 
 
-def main(argv=None):
-    """Run one command.
-
-    :param argv: list of str, default sys.argv[1:]
-    :returns: exit status, see the epilog of the help
-    """
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; the help has the exit statuses."""
     given = parser().parse_args(argv)
     try:
-        return given.function(given)
+        status: int = given.function(given)
+        return status
     except socket_path.NoSocket as e:
         return exits.fail(e, exits.USAGE)
     except client.NotRunning as e:
         return exits.fail(e, exits.NOT_RUNNING)
     except (client.NoAgent, client.Refused) as e:
         return exits.fail(e, exits.FAILED)
-    except (OSError, ValueError,
-            *socket_path.errors_of_configuration()) as e:
+    except socket_path.errors_of_configuration() as e:
         return exits.fail(f'configuration: {e}', exits.USAGE)
     except KeyboardInterrupt:
         return exits.fail('interrupted', exits.FAILED)
 
 
-def parser():
+def parser() -> parsing.Parser:
     """The command line, a :class:`parsing.Parser`."""
     made = parsing.Parser(
         prog=exits.PROGRAM, epilog=_EPILOG,

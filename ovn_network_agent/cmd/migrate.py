@@ -27,12 +27,8 @@ result on this node; the messages say why.
 """
 
 
-def main(argv=None):
-    """Convert the settings.
-
-    :param argv: list of str, default sys.argv[1:]
-    :returns: exit status, see the epilog of the help
-    """
+def main(argv: list[str] | None = None) -> int:
+    """Convert the settings; the help has the exit statuses."""
     words = list(sys.argv[1:] if argv is None else argv)
     own, original = words, []
     if '--' in words:
@@ -40,10 +36,11 @@ def main(argv=None):
         own, original = words[:place], words[place + 1:]
     given = parser().parse_args(own)
     given.words = original
-    return command.run(given)
+    status: int = command.run(given)
+    return status
 
 
-def parser():
+def parser() -> parsing.Parser:
     """The command line, a :class:`parsing.Parser`."""
     made = parsing.Parser(
         prog=command.PROGRAM, description=_DESCRIPTION, epilog=_EPILOG,

@@ -16,22 +16,20 @@ from oslo_upgradecheck import upgradecheck  # noqa: E402
 
 from ovn_network_agent.conf import opts  # noqa: E402
 from ovn_network_agent.upgrade import checks  # noqa: E402
-from ovn_network_agent.upgrade import node  # noqa: E402
 
 PROGRAM = 'ovn-network-agent-status'
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     """Run one command.
 
-    :param argv: list of str, default sys.argv[1:]
     :returns: exit status: 0 for success, 1 after a warning, 2 after a failure
         or for a wrong command line, 255 for a check that could not be made
     """
     rest, files = opts.split(sys.argv[1:] if argv is None else argv)
     # The results have what the libraries would log.
     logging.getLogger().addHandler(logging.NullHandler())
-    here = node.Node(cfg.CONF, files)
+    here = checks.Node(cfg.CONF, files)
     try:
         # The files are for the checks, which report each of their mistakes.
         return int(upgradecheck.main(

@@ -1,4 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The control socket: questions and commands of operators."""
+"""The control socket: questions and commands of operators.
+
+It may import :mod:`runtime` and what that imports.  Those modules that
+:mod:`ctl` imports do not, because a command has to start fast.
+"""

@@ -7,7 +7,13 @@ The view says which addresses routers and machines have, and the engine's table
 says what has become of each.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Sequence
 import dataclasses
+from typing import Any
+
+from oslo_config import cfg
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import model
@@ -21,7 +27,10 @@ from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import segments
 from ovn_network_agent.drivers import tenant_network
 from ovn_network_agent.engine import ledger
+from ovn_network_agent.engine import moments as engine_moments
+from ovn_network_agent.engine import table as tables
 from ovn_network_agent.forward import standing as forwarding
+from ovn_network_agent.ovn import directory
 
 # In the order in which the first one names an address.
 VIP, PORT, TENANT, OTHER = 'vip', 'port', 'tenant', 'other'
@@ -39,51 +48,45 @@ _OF_ROUTER = ((resources.DefaultRoute.kind, '0.0.0.0/0'),
 
 @dataclasses.dataclass(slots=True)
 class _Known:
-    """One address or prefix, as far as the view knows it.
-
-    :ivar kinds: set of words of :data:`KINDS`
-    :ivar router: :class:`model.Router`, or None
-    :ivar served: :class:`model.ServedAddress`, or None
-    :ivar machine: :class:`model.PortAddress`, or None
-    :ivar tenant: :class:`model.TenantPrefix`, or None
-    :ivar vip: :class:`forward.standing.Standing`, or None
-    :ivar about: subject of an address that only the table knows, or ''
-    """
+    """One address or prefix, as far as the view knows it."""
 
     address: str
-    kinds: set
+    # Words of :data:`KINDS`.
+    kinds: set[str]
     router: model.Router | None = None
     served: model.ServedAddress | None = None
     machine: model.PortAddress | None = None
     tenant: model.TenantPrefix | None = None
     vip: forwarding.Standing | None = None
+    # Subject of an address that only the table knows, or ''.
     about: str = ''
 
     @property
-    def port(self):
+    def port(self) -> model.GatewayPort | None:
         """The :class:`model.GatewayPort` that answers for it, or None."""
         of = self.served or self.tenant
-        return of and of.port
+        return of.port if of else None
 
     @property
-    def found(self):
+    def found(self) -> (model.ServedAddress | model.PortAddress |
+                        model.TenantPrefix | None):
         """The address in the view, or None."""
         return self.served or self.machine or self.tenant
 
     @property
-    def subject(self):
+    def subject(self) -> str:
         """What its resources are about, see :class:`resources.Resource`."""
         if self.found:
             return self.found.subject
         return self.about or networks.host_prefix(self.address)
 
     @property
-    def segment(self):
+    def segment(self) -> model.Segment | None:
         """The provider segment, or None."""
-        return self.found and self.found.place.segment
+        return self.found.place.segment if self.found else None
 
     @property
-    def device(self):
+    def device(self) -> str:
         """Name of the device that its packets go to, '' without one."""
         if self.machine and self.machine.network.vni:
             return evpn_names.vrf_end(self.machine.network.uuid)
@@ -92,27 +95,22 @@ class _Known:
         return self.segment.device if self.segment else ''
 
     @property
-    def claimed(self):
+    def claimed(self) -> str:
         """Who else has the address of a machine and comes first, or ''."""
         return self.machine.claimed if self.machine else ''
 
     @property
-    def resident(self):
+    def resident(self) -> bool:
         """Whether a machine on this chassis has the address."""
         return self.served is not None and self.served.resident
 
 
 class Addresses:
-    """The addresses of one moment.
+    """The addresses of one moment."""
 
-    :param snapshot: :class:`model.Snapshot`, or None
-    :param table: :class:`engine.table.Table`
-    :param standings: tuple of :class:`forward.standing.Standing`
-    :param names: :class:`ovn.directory.Directory`
-    :param conf: the oslo.config ConfigOpts
-    """
-
-    def __init__(self, snapshot, table, standings, names, conf):
+    def __init__(self, snapshot: model.Snapshot | None, table: tables.Table,
+                 standings: Sequence[forwarding.Standing],
+                 names: directory.Directory, conf: cfg.ConfigOpts) -> None:
         self._snapshot = snapshot
         self._table = table
         self._names = names
@@ -120,35 +118,39 @@ class Addresses:
         self._refs = table.by_subject()
         self._problems = {address: problem.text for problem in table.problems
                           for address in problem.addresses}
-        self._known = {}
+        self._known: dict[tuple[str, str], _Known] = {}
         routers = {router.uuid: router
                    for router in snapshot.routers} if snapshot else {}
+        addresses = snapshot.addresses if snapshot else {}
+        self._tenants = snapshot.tenants if snapshot else {}
         served = [each for uuid in routers
-                  for each in snapshot.addresses.get(uuid, {}).values()]
+                  for each in addresses.get(uuid, {}).values()]
         self._withheld = {each.address for each in served if each.withheld}
         for each in served:
             self._add_served(each, routers[each.router])
         for machines in snapshot.machines.values() if snapshot else ():
-            for each in machines.values():
-                self._known[each.address, each.port] = _Known(
-                    each.address, {PORT}, machine=each)
-        for uuid, prefixes in snapshot.tenants.items() if snapshot else ():
-            for each in prefixes.values():
-                self._known[each.address, f'{TENANT} {uuid}'] = _Known(
-                    each.address, {TENANT, VIP} if each.vip else {TENANT},
-                    routers[uuid], tenant=each)
-        for each in standings:
-            self._add(each.vip.address, (VIP,)).vip = each
+            for machine in machines.values():
+                self._known[machine.address, machine.port] = _Known(
+                    machine.address, {PORT}, machine=machine)
+        for uuid, prefixes in self._tenants.items():
+            for prefix in prefixes.values():
+                self._known[prefix.address, f'{TENANT} {uuid}'] = _Known(
+                    prefix.address, {TENANT, VIP} if prefix.vip else {TENANT},
+                    routers[uuid], tenant=prefix)
+        for found in standings:
+            self._add(found.vip.address, (VIP,)).vip = found
         self._add_others()
 
-    def build(self, chosen=lambda address: True, router='', detailed=False):
+    def build(self, chosen: Callable[[str], bool] = lambda address: True,
+              router: str = '', detailed: bool = False
+              ) -> list[dict[str, Any]]:
         """The addresses as JSON values, sorted by router, network and address.
 
-        :param chosen: function(address), False for one to leave out
+        The reference documents the keys; ``detailed`` adds the rows of each
+        address.
+
         :param router: a name for :meth:`directory.Router.is_called`, '' for
             all
-        :param detailed: whether to add the rows of each address
-        :returns: list of dict, with the keys that the reference documents
         """
         found = [self._row(known, detailed)
                  for known in self._known.values()
@@ -157,7 +159,7 @@ class Addresses:
             each['router_name'], each['network'],
             networks.sort_key(each['address'].partition('/')[0])))
 
-    def _is_of(self, known, router):
+    def _is_of(self, known: _Known, router: str) -> bool:
         if not router:
             return True
         of = known.router and self._names.routers.get(known.router.uuid)
@@ -167,27 +169,29 @@ class Addresses:
 
     # -- which ------------------------------------------------------------
 
-    def _add(self, address, kinds, router=None):
+    def _add(self, address: str, kinds: Collection[str],
+             router: model.Router | None = None) -> _Known:
         known = self._known.setdefault(
             (address, router.uuid if router else ''),
             _Known(address, set(), router))
         known.kinds.update(kinds)
         return known
 
-    def _add_served(self, served, router):
+    def _add_served(self, served: model.ServedAddress, router: model.Router
+                    ) -> None:
         address = served.address
         if not self._handled(served):
             return
         prefix = networks.host_prefix(address)
         if served.kinds == (VIP,) and address not in self._problems and (
                 served.subject not in self._refs or
-                prefix in self._snapshot.tenants.get(router.uuid, {})):
+                prefix in self._tenants.get(router.uuid, {})):
             # An address without a resource may be a tenant's.
             return
         known = self._add(address, served.kinds, router)
         known.served = known.served or served
 
-    def _handled(self, served):
+    def _handled(self, served: model.ServedAddress) -> bool:
         """Whether an address has more than flows.
 
         Nothing else is made for an address of IPv6 in no provider network.
@@ -198,7 +202,7 @@ class Addresses:
             any(ref.kind != resources.Flow.kind
                 for ref in self._refs.get(served.subject, ())))
 
-    def _add_others(self):
+    def _add_others(self) -> None:
         """Addresses and prefixes that only the table knows."""
         known = {each.subject for each in self._known.values()
                  if not each.claimed}
@@ -214,7 +218,7 @@ class Addresses:
 
     # -- one address ------------------------------------------------------
 
-    def _row(self, known, detailed):
+    def _row(self, known: _Known, detailed: bool) -> dict[str, Any]:
         router = known.router
         named = self._names.routers.get(router.uuid) if router else None
         state, why, since = self._state(known)
@@ -243,19 +247,20 @@ class Addresses:
                 self._of_router(known.router))]
         return row
 
-    def _of_router(self, router):
+    def _of_router(self, router: model.Router | None) -> list[resources.Ref]:
         """Refs of what belongs to a router as a whole."""
         about = [resources.Ref(kind, (router.uuid, *rest))
                  for kind, *rest in _OF_ROUTER] if router else []
         return [ref for ref in about if self._table.state(ref) is not None]
 
-    def _state(self, known):
+    def _state(self, known: _Known
+               ) -> tuple[standing.State, str, engine_moments.Moment | None]:
         """(:class:`standing.State`, reason, Moment or None)."""
         if known.claimed:
             return standing.State.OMITTED, (
                 f'{known.claimed} has the address, too, and comes first'), None
         fault = self._fault(known)
-        if fault and not known.tenant.announced:
+        if fault and known.tenant and not known.tenant.announced:
             return standing.State.OMITTED, fault, None
         judged = standing.judge(self._table, [
             self._table.row(ref) for ref
@@ -271,7 +276,7 @@ class Addresses:
             why = fault
         return state, why or self._remark(known, state), since
 
-    def _fault(self, known):
+    def _fault(self, known: _Known) -> str:
         """What an operator should know about a prefix, or ''."""
         prefix = known.tenant
         if prefix is None or prefix.withheld:
@@ -281,7 +286,7 @@ class Addresses:
                                                      prefix.port)))
         return f'it {found.text}; {found.outcome}' if found else ''
 
-    def _remark(self, known, state):
+    def _remark(self, known: _Known, state: standing.State) -> str:
         """The remark about an address that is announced."""
         port = known.port
         if (state is standing.State.ANNOUNCED and port and
@@ -291,7 +296,7 @@ class Addresses:
             return f'handed over to {to}; announced until its proof'
         return self._trouble(known)
 
-    def _silent(self, known):
+    def _silent(self, known: _Known) -> tuple[standing.State, str]:
         """(state, reason) of an address that nothing announces."""
         State = standing.State
         port = known.port
@@ -328,26 +333,27 @@ class Addresses:
                     known.address, networks.provider_networks((), manual))):
             return State.OMITTED, 'in no network of [DEFAULT] network_cidr'
         name = self._conf.frr.vrf_name
-        if name and self._snapshot.node.device(name) is None:
+        if name and self._snapshot and (
+                self._snapshot.node.device(name) is None):
             return State.FAILED, (f'the VRF {name} of [frr] vrf_name is '
                                   'missing on this node')
         return State.OMITTED, 'no driver announces it ([DEFAULT] drivers)'
 
-    def _trouble(self, known):
+    def _trouble(self, known: _Known) -> str:
         """The reason why a driver cannot do anything about an address."""
         if known.found is None:
             return ''
-        if known.port and not known.port.announced:
+        if known.port and known.port.vni and not known.port.announced:
             return known.port.vni.problem
         of = known.machine.network if known.machine else known.router
         for (driver, about, name), why in self._table.broken.items():
-            if about == of.uuid and name in ('', known.address):
+            if of and about == of.uuid and name in ('', known.address):
                 return f'driver {driver}: {why}'
         if known.port and not (known.port.local or known.resident):
             return ''
         return segments.objection(known.segment, bridges.served(self._conf))
 
-    def _is_beside(self, known):
+    def _is_beside(self, known: _Known) -> bool:
         """Whether a machine is on a network that is not the agent's here."""
         return (known.machine is not None and
                 not known.machine.network.named and not segments.located(

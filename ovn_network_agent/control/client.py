@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import time
+from typing import Any
 
 # The beginning of the refusal by an agent that has no place for a client.
 BUSY = 'the agent is busy'
@@ -34,14 +35,9 @@ class _NoPlace(Exception):
     """The agent has no place for this client; the text says why, or ''."""
 
 
-def call(path, command, argv, timeout):
+def call(path: str, command: str, argv: list[str], timeout: float) -> str:
     """Have the agent carry out a command.
 
-    :param path: path of the control socket
-    :param command: name of the command
-    :param argv: list of str
-    :param timeout: seconds
-    :returns: text
     :raises NotRunning: when no agent listens there
     :raises NoAgent: without an answer within the timeout
     :raises Refused: when the agent refuses the command
@@ -73,7 +69,8 @@ def call(path, command, argv, timeout):
         return str(reply.get('result'))
 
 
-def _ask(path, command, argv, deadline):
+def _ask(path: str, command: str, argv: list[str], deadline: float
+         ) -> dict[str, Any]:
     """The reply to one request, a dict.
 
     :param deadline: monotonic seconds
@@ -99,7 +96,7 @@ def _ask(path, command, argv, deadline):
     return reply
 
 
-def _receive(opened, deadline):
+def _receive(opened: socket.socket, deadline: float) -> dict[str, Any]:
     """The reply, a dict."""
     received = b''
     while True:
@@ -113,7 +110,8 @@ def _receive(opened, deadline):
         received += data
         if data.rstrip().endswith(b'}'):
             try:
-                return json.loads(received)
+                reply: dict[str, Any] = json.loads(received)
+                return reply
             except ValueError:
                 # This brace ends only a part of the reply.
                 continue

@@ -8,7 +8,9 @@ reads one backend after the other, so that an event waits for one reading at
 the most.  Systems that may hang are read beside the loop.
 """
 
+from collections.abc import Iterator
 import time
+from typing import Any
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
@@ -17,32 +19,29 @@ from ovn_network_agent.control import rows
 from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
+from ovn_network_agent.engine import table as tables
+from ovn_network_agent.runtime import inside as insides
+from ovn_network_agent.runtime import questions
 
 # Seconds to wait for one backend that works, and for its answer.
 PATIENCE = 30.0
 _VERBS = ('create', 'update', 'delete')
+# Backend, verb, a resource, and the resource as it was and will be.
+_Step = tuple[str, str, resources.Resource, resources.Resource | None,
+              resources.Resource | None]
 
 
 class Comparison:
-    """Compares the wanted with the actual state of all backends.
+    """Compares the wanted with the actual state of all backends."""
 
-    :param ask: function(function) that has the loop call a function, see
-        :meth:`questions.Questions.ask`
-    :param inside: :class:`runtime.inside.Inside`
-    :param patience: seconds, see :data:`PATIENCE`
-    """
-
-    def __init__(self, ask, inside, patience=PATIENCE):
+    def __init__(self, ask: questions.Ask, inside: insides.Inside,
+                 patience: float = PATIENCE) -> None:
         self._ask = ask
         self._inside = inside
         self._patience = patience
 
-    def run(self):
-        """Read all systems.
-
-        :returns: dict of JSON values with the keys that the reference
-            documents
-        """
+    def run(self) -> dict[str, Any]:
+        """Read all systems; the reference documents the keys."""
         reconciler = self._inside.reconciler
         before = self._ask(reconciler.table)
         readings, unreadable = {}, {}
@@ -70,7 +69,7 @@ class Comparison:
                 f'driver {driver} on {" ".join(filter(None, about))}: {why}'
                 for (driver, *about), why in sorted(after.broken.items())]}
 
-    def _read(self, name):
+    def _read(self, name: str) -> list[resources.Resource]:
         """The resources that a backend has, a list.
 
         :raises base.BackendError: when the backend cannot be read
@@ -82,7 +81,9 @@ class Comparison:
                     lambda: self._inside.reconciler.backends.look(name))
                 left = deadline - time.monotonic()
                 if answer is not None:
-                    return answer.result(max(0.0, left))
+                    found: list[resources.Resource] = answer.result(
+                        max(0.0, left))
+                    return found
                 if left <= 0:
                     raise base.BackendError(
                         f'it has been at work for {self._patience:g} s')
@@ -92,8 +93,9 @@ class Comparison:
                 f'no answer within {self._patience:g} s') from None
 
 
-def _differences(name, found, before, after):
-    """The changes of one backend, tuples (backend, verb, was, will).
+def _differences(name: str, found: list[resources.Resource],
+                 before: tables.Table, after: tables.Table) -> Iterator[_Step]:
+    """The changes of one backend.
 
     A change that the agent has made meanwhile is no difference.
     """
@@ -108,21 +110,24 @@ def _differences(name, found, before, after):
         if after.row(ref).state is ledger.State.KEPT:
             continue
         want = after.tracker.desired(ref)
-        yield name, ('create' if have is None else
-                     'delete' if want is None else 'update'), have, want
+        about = want or have
+        if about is not None:
+            yield name, ('create' if have is None else
+                         'delete' if want is None else
+                         'update'), about, have, want
 
 
-def _order(step):
+def _order(step: _Step) -> tuple[bool, int, str, str]:
     """The order of the work: up the stages, and then down."""
-    name, verb, was, will = step
-    resource = will or was
+    name, verb, resource, _was, _will = step
     stage = resource.stage
     return (verb == 'delete', -stage if verb == 'delete' else stage, name,
             str(resource.ref))
 
 
-def _json(table, name, verb, was, will):
-    resource = will or was
+def _json(table: tables.Table, name: str, verb: str,
+          resource: resources.Resource, was: resources.Resource | None,
+          will: resources.Resource | None) -> dict[str, Any]:
     return {
         'backend': name, 'verb': verb, 'kind': resource.kind,
         'ref': outcome.brief(resource.key),
@@ -131,7 +136,7 @@ def _json(table, name, verb, was, will):
         'reason': _why(table, resources.Ref(resource.kind, resource.key))}
 
 
-def _why(table, ref):
+def _why(table: tables.Table, ref: resources.Ref) -> str:
     """The reason why the agent has not made the change yet, or ''."""
     row = table.row(ref)
     holder = f' ({rows.name(row.holder)})' if row.holder else ''

@@ -3,15 +3,24 @@
 
 """The command "egress": egress addresses, and how machines leave."""
 
+import argparse
 import collections
+from collections.abc import Callable
 import json
+from typing import Any
+
+from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.conf import egress_ip
+from ovn_network_agent.control import commands
 from ovn_network_agent.control import peers
 from ovn_network_agent.control import rows
 from ovn_network_agent.engine import ledger
+from ovn_network_agent.engine import table as tables
+from ovn_network_agent.runtime import inside as insides
+from ovn_network_agent.runtime import questions
 
 _ROWS = resources.EgressRows.kind
 # What the node of mode "host" has for each machine or address.
@@ -24,18 +33,21 @@ _ON_NODE = frozenset(each.kind for each in (
 class Egress:
     """The command about egress addresses; see :class:`peers.Peers`."""
 
-    def __init__(self, conf, inside, ask, snapshot):
+    def __init__(self, conf: cfg.ConfigOpts, inside: insides.Inside,
+                 ask: questions.Ask,
+                 snapshot: Callable[[], model.Snapshot | None]) -> None:
         self._conf = conf
         self._inside = inside
         self._ask = ask
         self._snapshot = snapshot
 
     @property
-    def commands(self):
+    def commands(self) -> dict[str, commands.Command]:
         """The commands, see :class:`commands.Table`, a dict."""
         return {'egress': ('[--json]', self._egress)}
 
-    def _egress(self, arguments, argv):
+    def _egress(self, arguments: argparse.ArgumentParser, argv: list[str]
+                ) -> str:
         # The answer is always JSON; the program makes a table of it.
         arguments.add_argument('--json', action='store_true')
         arguments.parse_args(argv)
@@ -54,9 +66,9 @@ class Egress:
                 if row.state is not ledger.State.IN_PLACE]})
 
 
-def _build(found, table):
+def _build(found: model.EgressIp, table: tables.Table) -> dict[str, Any]:
     """One object, with the keys that the reference documents."""
-    by_place = collections.defaultdict(list)
+    by_place: dict[tuple[str, int], list[str]] = collections.defaultdict(list)
     for place in found.places:
         if place.address:
             by_place[place.router, place.family].append(place.address)
@@ -73,7 +85,8 @@ def _build(found, table):
             'why': each.why} for each in found.machines]}
 
 
-def _place(name, place, table):
+def _place(name: str, place: model.EgressPlace, table: tables.Table
+           ) -> dict[str, Any]:
     row = (table.row(resources.Ref(_ROWS, (name, place.router)))
            if place.address else None)
     return {'router': place.router, 'router_name': place.called,

@@ -3,45 +3,56 @@
 
 """The control socket as a part of the running agent."""
 
+import argparse
+from collections.abc import Callable
+from collections.abc import Mapping
+import functools
 import json
 import time
+from typing import Any
 
+from oslo_config import cfg
+
+from ovn_network_agent import model
 from ovn_network_agent.control import bug_report
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import health
 from ovn_network_agent.control import inspection
 from ovn_network_agent.control import log_level
 from ovn_network_agent.control import maintenance
-from ovn_network_agent.control import reloading
 from ovn_network_agent.control import report
 from ovn_network_agent.control import server
 from ovn_network_agent.control import since
+from ovn_network_agent.control import text
+from ovn_network_agent.forward import standing
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.runtime import inside as insides
 from ovn_network_agent.runtime import mode
+from ovn_network_agent.runtime import reloads
+from ovn_network_agent.runtime import status as statuses
 from ovn_network_agent.watches import base
 
 # Seconds that a command waits for the lock of a replica.
 _PATIENCE = 1.0
+# Seconds to wait for the loop, which may be in a pass with FRR in it.
+_RELOAD = 30.0
 
 
 class Endpoint(base.Serving):
     """Gives the commands of the control socket the state of the agent.
 
-    :param conf: the oslo.config ConfigOpts
-    :param databases: dict of name to :class:`ovsdb.connection.Database`
-    :param snapshot: function without arguments that returns the last
-        :class:`model.Snapshot`, or None; called on any thread
-    :param status: :class:`status.Status`
-    :param standings: function without arguments that returns a tuple of
-        :class:`forward.standing.Standing`; called on any thread
-    :param overlap: function without arguments that returns whether a drain
-        could overlap, see :func:`overlaps.standing`; called on any thread
-    :param parts: :class:`runtime.inside.Inside`, None without a loop
+    Any thread calls the functions, and ``parts`` is None without a loop.
     """
 
-    def __init__(self, conf, databases, snapshot, status,
-                 standings=lambda: (), overlap=str, parts=None):
+    def __init__(self, conf: cfg.ConfigOpts,
+                 databases: Mapping[str, connection.Database],
+                 snapshot: Callable[[], model.Snapshot | None],
+                 status: statuses.Status,
+                 standings: Callable[
+                     [], tuple[standing.Standing, ...]] = lambda: (),
+                 overlap: Callable[[], str] = str,
+                 parts: insides.Inside | None = None) -> None:
         super().__init__('control socket')
         self._conf = conf
         self._databases = databases
@@ -53,17 +64,18 @@ class Endpoint(base.Serving):
         self._parts = parts
         self._names = directory.Directory()
         self._since = since.Since()
-        more = {'health': ('', self._health),
-                'log-level': (log_level.USAGE, log_level.run),
-                'report': ('', bug_report.BugReport(
-                    conf, databases, self._report, self._tell_health,
-                    lambda: parts.passes.last if parts else ()).run)}
+        more: dict[str, commands.Command] = {
+            'health': ('', self._health),
+            'log-level': (log_level.USAGE, log_level.run),
+            'report': ('', bug_report.BugReport(
+                conf, databases, self._report, self._tell_health,
+                lambda: parts.passes.last if parts else ()).run)}
         if parts is not None:
             more.update(inspection.Inspection(
                 conf, parts, snapshot, standings, self._read_names,
                 databases).commands)
-            more['reload'] = (reloading.USAGE,
-                              reloading.Reloading(parts.reloads).run)
+            more['reload'] = ('[--wait] [--timeout SECONDS] [--json]',
+                              functools.partial(_reload, parts.reloads))
         if conf.control_socket:
             self._server = server.Server(
                 conf.control_socket, commands.Table(
@@ -71,14 +83,12 @@ class Endpoint(base.Serving):
                                             self._read_names),
                     self._report, more), self._changed)
 
-    def seen(self, snapshot):
+    def seen(self, snapshot: model.Snapshot) -> None:
         """Note since when drains and handovers last; see :class:`since.Since`.
-
-        :param snapshot: :class:`model.Snapshot`
         """
         self._since.note(snapshot)
 
-    def _report(self):
+    def _report(self) -> dict[str, Any]:
         return report.build(self._snapshot(), self._status.reasons,
                             self._databases, self._read_names(), self._mode,
                             self._standings(), self._status.waiting,
@@ -86,16 +96,17 @@ class Endpoint(base.Serving):
                             self._parts.reloads.last if self._parts
                             else None, self._parts)
 
-    def _health(self, arguments, argv):
+    def _health(self, arguments: argparse.ArgumentParser, argv: list[str]
+                ) -> str:
         arguments.parse_args(argv)
         return json.dumps(self._tell_health())
 
-    def _tell_health(self):
+    def _tell_health(self) -> dict[str, Any]:
         return health.build(
             self._snapshot(), self._status, self._conf.reconcile_interval,
             time.monotonic())
 
-    def _read_names(self):
+    def _read_names(self) -> directory.Directory:
         """:class:`directory.Directory`, the former one if OVN is away."""
         if not self._databases:
             return self._names
@@ -107,3 +118,26 @@ class Endpoint(base.Serving):
             # Every answer names the state of the databases anyhow.
             pass
         return self._names
+
+
+def _reload(answers: reloads.Reloads, arguments: argparse.ArgumentParser,
+            argv: list[str]) -> str:
+    """Have the loop read the configuration, and answer."""
+    arguments.add_argument('--wait', action='store_true')
+    arguments.add_argument('--timeout', type=float, default=_RELOAD)
+    arguments.add_argument('--json', action='store_true')
+    given = arguments.parse_args(argv)
+    try:
+        answer, in_force = answers.wait(
+            answers.ask(), given.timeout, given.wait)
+    except reloads.Closed as e:
+        raise commands.Refused(f'{e}; the next start reads the files '
+                               'anyhow') from None
+    if answer is None:
+        raise commands.Refused(
+            f'the loop has not read the files within {given.timeout:g} '
+            's, as a pass takes long; it will, and "status" then says '
+            'what came of it')
+    found = {**answer.json(), 'in_force': in_force}
+    return json.dumps(found) if given.json else (
+        text.of_reload(found))

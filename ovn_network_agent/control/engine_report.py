@@ -6,16 +6,24 @@
 The answer takes nothing from the loop, so that a stuck loop cannot keep it.
 """
 
+from collections.abc import Iterator
 import time
+import typing
+from typing import Any
 
 from ovn_network_agent.control import moments
 
+if typing.TYPE_CHECKING:
+    # A command imports this module, and starts without the engine.
+    from ovn_network_agent.engine import health as healths
+    from ovn_network_agent.runtime import inside
+    from ovn_network_agent.runtime import pass_log
 
-def build(parts):
-    """The state of the engine as JSON values.
 
-    :param parts: :class:`runtime.inside.Inside`, None without a loop
-    :returns: dict with the keys that the reference documents
+def build(parts: 'inside.Inside | None') -> dict[str, Any]:
+    """The state of the engine, None without a loop, as JSON values.
+
+    The reference documents the keys.
     """
     if parts is None:
         return {'started': '', 'working': '', 'backends': [], 'passes': [],
@@ -32,7 +40,7 @@ def build(parts):
             for each in health for repair in each.repairs]}
 
 
-def _backend(health):
+def _backend(health: 'healths.Health') -> dict[str, Any]:
     retry = (None if health.retry is None else
              round(max(0.0, health.retry - time.monotonic()), 1))
     return {'name': health.name, 'state': health.state,
@@ -41,7 +49,7 @@ def _backend(health):
             'last_read': moments.text(health.read), 'retry_in': retry}
 
 
-def _pass(done):
+def _pass(done: 'pass_log.Done') -> dict[str, Any]:
     return {'at': moments.text(done.at), 'reasons': list(done.reasons),
             'changes': done.changes, 'seconds': round(done.seconds, 4),
             'full': done.full, 'trouble': done.trouble}
@@ -53,12 +61,8 @@ _SHOWN = 5
 _REASONS = 3
 
 
-def text(found):
-    """The state of the engine in lines.
-
-    :param found: dict, see :func:`build`
-    :returns: iterator of str
-    """
+def text(found: dict[str, Any]) -> Iterator[str]:
+    """The state of the engine in lines."""
     if found['working']:
         yield f'at work: {found["working"]}'
     if found['backends']:
@@ -75,7 +79,7 @@ def text(found):
             yield '  ' + _line(done)
 
 
-def _backends(backends):
+def _backends(backends: list[dict[str, Any]]) -> Iterator[str]:
     well = sum(1 for each in backends if each['state'] == 'ok')
     yield f'backends: {well:d} of {len(backends):d} ok'
     width = max(len(each['name']) for each in backends)
@@ -93,7 +97,7 @@ def _backends(backends):
         yield f'  {each["name"]:<{width}}  {"; ".join(parts)}'
 
 
-def _line(done):
+def _line(done: dict[str, Any]) -> str:
     reasons = ', '.join(done['reasons'][:_REASONS])
     if len(done['reasons']) > _REASONS:
         reasons += ', ...'

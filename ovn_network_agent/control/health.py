@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Whether the agent does its work: a short answer that takes no lock.
 
 "status" asks the replicas and ovn-controller; a health check every few seconds
 must not.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 from ovn_network_agent import model
+from ovn_network_agent.runtime import status as statuses
 
 READY = 'ready'
 DEGRADED = 'degraded'
@@ -20,16 +23,12 @@ _STOPS = {model.Phase.DRAINING: 'an orderly stop hands gateways over',
           model.Phase.STOPPED: 'an orderly stop cleans up'}
 
 
-def build(snapshot, status, interval, now):
-    """The health of the agent.
+def build(snapshot: model.Snapshot | None, status: statuses.Status,
+          interval: int, now: float) -> dict[str, Any]:
+    """The health of the agent; without ``reasons`` it is ready.
 
-    :param snapshot: the last :class:`model.Snapshot`, or None
-    :param status: :class:`status.Status`
     :param interval: seconds, ``[DEFAULT] reconcile_interval``
     :param now: monotonic seconds
-    :returns: dict of JSON values: ``health``, :data:`READY` or
-        :data:`DEGRADED`; ``phase``; ``reasons``, list of str, empty when
-        ready
     """
     phase = snapshot.node.phase if snapshot else model.Phase.RESTORING
     reasons = list(_reasons(phase, status, interval, now))
@@ -37,11 +36,12 @@ def build(snapshot, status, interval, now):
             'reasons': reasons}
 
 
-def _reasons(phase, status, interval, now):
+def _reasons(phase: model.Phase, status: statuses.Status, interval: int,
+             now: float) -> Iterator[str]:
     if phase in _STOPS:
         yield _STOPS[phase]
     yield from status.waiting
-    if status.reasons is None:
+    if status.reasons is None or status.reported is None:
         yield 'no pass was made yet'
         return
     yield from status.reasons

@@ -4,8 +4,15 @@
 """Questions to the engine: what has become of each address and resource."""
 
 import argparse
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
 import json
+from typing import Any
 
+from oslo_config import cfg
+
+from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent.control import addresses
 from ovn_network_agent.control import commands
@@ -16,27 +23,24 @@ from ovn_network_agent.control import resync
 from ovn_network_agent.control import rows
 from ovn_network_agent.control import seconds
 from ovn_network_agent.control import standing
+from ovn_network_agent.engine import table as tables
+from ovn_network_agent.forward import standing as forwarding
+from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.runtime import inside as insides
 from ovn_network_agent.runtime import questions
 
 _STATES = [state.value for state in standing.State]
 
 
 class Inspection:
-    """The commands that ask the loop.
+    """The commands that ask the loop."""
 
-    :param conf: the oslo.config ConfigOpts
-    :param inside: :class:`runtime.inside.Inside`
-    :param snapshot: function without arguments that returns the last
-        :class:`model.Snapshot`, or None
-    :param standings: function without arguments that returns a tuple of
-        :class:`forward.standing.Standing`
-    :param names: function without arguments that returns a
-        :class:`ovn.directory.Directory`
-    :param databases: dict of name to :class:`ovsdb.connection.Database`
-    """
-
-    def __init__(self, conf, inside, snapshot, standings, names,
-                 databases):
+    def __init__(self, conf: cfg.ConfigOpts, inside: insides.Inside,
+                 snapshot: Callable[[], model.Snapshot | None],
+                 standings: Callable[[], Sequence[forwarding.Standing]],
+                 names: Callable[[], directory.Directory],
+                 databases: Mapping[str, connection.Database]) -> None:
         self._conf = conf
         self._inside = inside
         self._snapshot = snapshot
@@ -47,7 +51,7 @@ class Inspection:
         self._egress = egress.Egress(conf, inside, self._ask, snapshot)
 
     @property
-    def commands(self):
+    def commands(self) -> dict[str, commands.Command]:
         """The commands, see :class:`commands.Table`, a dict."""
         found = ('[ADDRESS]... [--router ROUTER] [--state STATE] [--json]',
                  self._addresses)
@@ -58,13 +62,14 @@ class Inspection:
                            '[--json]',
                            self._resync)}
 
-    def _ask(self, function):
+    def _ask(self, function: Callable[[], Any]) -> Any:
         try:
             return self._inside.questions.ask(function)
         except questions.NoAnswer as e:
             raise commands.Refused(str(e)) from None
 
-    def _addresses(self, arguments, argv):
+    def _addresses(self, arguments: argparse.ArgumentParser, argv: list[str]
+                   ) -> str:
         arguments.add_argument('address', nargs='*', type=_address)
         arguments.add_argument('--router', default='')
         arguments.add_argument('--state', choices=_STATES)
@@ -95,13 +100,15 @@ class Inspection:
                 table, wanted - {each['address'] for each in found
                                  if each['router']})]})
 
-    def _plan(self, arguments, argv):
+    def _plan(self, arguments: argparse.ArgumentParser, argv: list[str]
+              ) -> str:
         arguments.add_argument('--json', action='store_true')
         arguments.parse_args(argv)
         return json.dumps(comparison.Comparison(
             self._ask, self._inside).run())
 
-    def _resync(self, arguments, argv):
+    def _resync(self, arguments: argparse.ArgumentParser, argv: list[str]
+                ) -> str:
         arguments.add_argument('backend', nargs='*')
         arguments.add_argument('--force', action='store_true')
         arguments.add_argument('--timeout', type=seconds.positive,
@@ -111,7 +118,8 @@ class Inspection:
         return json.dumps(resync.Resync(self._ask, self._inside).run(
             given.backend, given.timeout, given.force))
 
-    def _check_router(self, text, names, snapshot):
+    def _check_router(self, text: str, names: directory.Directory,
+                      snapshot: model.Snapshot | None) -> None:
         """Refuse the name of no router, which is likely a slip."""
         if not any(router.is_called(text)
                    for router in names.routers.values()) and not any(
@@ -123,7 +131,7 @@ class Inspection:
                 'of a router in Neutron')
 
 
-def _beside(table, wanted):
+def _beside(table: tables.Table, wanted: set[str]) -> list[tables.Row]:
     """The rows whose keys have some addresses, a list.
 
     Drivers of other projects may have made them.
@@ -132,7 +140,7 @@ def _beside(table, wanted):
         rows.has(ref.key, each) for each in wanted)) if wanted else []
 
 
-def _address(text):
+def _address(text: str) -> str:
     """An IP address or prefix of the command line, canonical text."""
     try:
         return networks.canonical(text)

@@ -9,6 +9,7 @@ the same moment, the second finds the first.  The lock is on a file with the
 mode 0600, because any user who may read a directory could lock the directory.
 """
 
+from collections.abc import Iterator
 import contextlib
 import errno
 import fcntl
@@ -39,7 +40,7 @@ class Listener:
     :raises OSError: when the socket cannot be made
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self.path = path
         with _locked(path):
             _make_room(path)
@@ -56,14 +57,14 @@ class Listener:
             self._file = _identity(path)
 
     @property
-    def reachable(self):
+    def reachable(self) -> bool:
         """Whether the path still leads to this socket."""
         try:
             return _identity(self.path) == self._file
         except OSError:
             return False
 
-    def close(self):
+    def close(self) -> None:
         """Stop listening, and remove the file if it is still this socket."""
         with contextlib.suppress(OSError):
             # This wakes up a thread that waits in accept().
@@ -75,13 +76,13 @@ class Listener:
                 os.unlink(self.path)
 
 
-def _identity(path):
+def _identity(path: str) -> tuple[int, int]:
     found = os.lstat(path)
     return found.st_dev, found.st_ino
 
 
 @contextlib.contextmanager
-def _locked(path):
+def _locked(path: str) -> Iterator[None]:
     """Make the directory if it is missing (not its parents), and lock.
 
     The lock file stays.  If it were removed, two processes could lock two
@@ -107,7 +108,7 @@ def _locked(path):
         os.close(opened)
 
 
-def _make_room(path):
+def _make_room(path: str) -> None:
     """Remove the socket of a process that is gone.
 
     :raises InUse: when another process listens, or the path is no socket

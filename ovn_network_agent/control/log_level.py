@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """The command log-level: shows or sets the levels of the running agent."""
 
+import argparse
 import json
 import logging
 import math
+from typing import Any
 
 from oslo_log import log
 
@@ -24,12 +25,9 @@ _DAEMONS = 'oslo.privsep.daemon'
 LONGEST = 86400.0
 
 
-def run(arguments, argv):
+def run(arguments: argparse.ArgumentParser, argv: list[str]) -> str:
     """Carry out the command.
 
-    :param arguments: see :class:`commands.Table`
-    :param argv: list of str
-    :returns: text, of JSON with --json
     :raises commands.Refused: for a level or a time that cannot be
     """
     arguments.add_argument('level', nargs='?', choices=list(levels.LEVELS))
@@ -47,7 +45,7 @@ def run(arguments, argv):
     return json.dumps(found) if given.json else text(found)
 
 
-def _set(given):
+def _set(given: argparse.Namespace) -> None:
     seconds = given.seconds
     if seconds is not None and not 0 < seconds <= LONGEST:
         raise commands.Refused(
@@ -69,13 +67,11 @@ def _set(given):
              f'{math.ceil(seconds)} s have passed, or the next reload')
 
 
-def show(logger):
-    """The levels as they are now.
+def show(logger: str) -> dict[str, Any]:
+    """The levels as they are now; '' is the root logger.
 
-    :param logger: name of a logger, '' for the root
-    :returns: dict of JSON values: ``logger``, ``level`` (in force for this
-        logger) and ``changed``, a list of ``logger``, ``level`` and
-        ``seconds_left`` (None until the next reload)
+    ``level`` is in force for this logger.  ``changed`` has the levels that a
+    command has set; ``seconds_left`` is None until the next reload.
     """
     return {
         'logger': logger,
@@ -85,12 +81,8 @@ def show(logger):
                     for name, level, left in levels.temporary.now()]}
 
 
-def text(found):
-    """The levels for people.
-
-    :param found: dict, see :func:`show`
-    :returns: text of one or more lines
-    """
+def text(found: dict[str, Any]) -> str:
+    """The levels for people."""
     lines = [f'level of {found["logger"] or "all loggers"}: '
              f'{found["level"]}']
     for changed in found['changed']:

@@ -7,6 +7,15 @@ A command writes only the wish into the local database; the loop follows the
 wish.  Before this, the command checks whether another chassis can take over.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from collections.abc import Set
+from typing import Any
+
+from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
@@ -18,41 +27,40 @@ from ovn_network_agent.control import peers
 from ovn_network_agent.control import readiness
 from ovn_network_agent.control import text
 from ovn_network_agent.drivers import announcing
+from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovs import wishes
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import writing
 
 LOG = logging.getLogger(__name__)
 
 
 class Maintenance:
-    """Carries out the commands drain and undrain of an operator.
+    """Carries out the commands drain and undrain of an operator."""
 
-    :param conf: the oslo.config ConfigOpts
-    :param databases: dict of name to :class:`ovsdb.connection.Database`
-    :param snapshot: function without arguments that returns the last
-        :class:`model.Snapshot`, or None
-    :param names: function without arguments that returns a
-        :class:`ovn.directory.Directory`
-    """
-
-    def __init__(self, conf, databases, snapshot, names):
+    def __init__(self, conf: cfg.ConfigOpts,
+                 databases: Mapping[str, connection.Database],
+                 snapshot: Callable[[], model.Snapshot | None],
+                 names: Callable[[], directory.Directory]) -> None:
         self._conf = conf
         self._databases = databases
         self._snapshot = snapshot
         self._names = names
 
-    def drain(self, routers=(), force=False):
+    def drain(self, routers: Sequence[str] = (), force: bool = False
+              ) -> dict[str, Any]:
         """Write the wish that gateway ports leave this node.
 
         :param routers: names of routers for
             :meth:`directory.Router.is_called`; empty for all routers
         :param force: whether to write the wish even if no other candidate is
             ready to take over
-        :returns: dict, as documented for "drain --json"
+        :returns: the answer to "drain --json"
         :raises commands.Refused: when the wish is not written
         """
         self._may_write()
         snapshot, names = self._snapshot(), self._names()
+        chassis = snapshot.node.chassis if snapshot else ''
         machines = self._machines(snapshot) if not routers else 0
         if not plugins.asked(self._conf, plugins.RANKING):
             raise commands.Refused(
@@ -67,41 +75,41 @@ class Maintenance:
                 f'not drained: {"; ".join(doubts)}; to drain all the same, '
                 'repeat the command with --force')
 
-        def add(before):
+        def add(before: frozenset[str]) -> frozenset[str]:
             return before if model.ALL in before else (
                 wanted if model.ALL in wanted else before | wanted)
         before, after = self._write(add)
         LOG.info('Drain of %s was asked for%s', ', '.join(sorted(wanted)),
                  ' (forced)' if force else '')
-        groups = _groups(snapshot, wanted)
         return {
             'command': 'drain', 'wanted': sorted(wanted),
             'changed': before != after, 'drains': sorted(after),
             'names': _called(names, wanted | after),
             'stays': [{'group': group.name, 'reason': reason,
                        'routers': list(map(names.describe, group.routers))}
-                      for group in groups if (reason := readiness.stays(
-                          group, snapshot.node.chassis, names.hostname))],
+                      for group in _groups(snapshot, wanted)
+                      if (reason := readiness.stays(
+                          group, chassis, names.hostname))],
             'machines': machines, 'peerings': _peerings(snapshot),
             'forced': doubts}
 
-    def undrain(self, routers=()):
+    def undrain(self, routers: Sequence[str] = ()) -> dict[str, Any]:
         """Remove the wish.
 
         :param routers: as for :meth:`drain`; empty to remove all wishes
-        :returns: dict, as documented for "undrain --json"
+        :returns: the answer to "undrain --json"
         :raises commands.Refused: when the wish is not removed
         """
         self._may_write()
-        names = self._names()
+        snapshot, names = self._snapshot(), self._names()
         # A router of the present wish is found by its UUID alone, because
         # the router may be gone.
-        wished = self._snapshot().node.drains if self._snapshot() else ()
+        wished = snapshot.node.drains if snapshot else ()
         wanted = frozenset(
             name if name in wished else self._find(names, name).uuid
             for name in routers)
 
-        def remove(before):
+        def remove(before: frozenset[str]) -> frozenset[str]:
             if wanted and model.ALL in before:
                 raise commands.Refused(
                     'the whole node is drained, and no single router can be '
@@ -117,7 +125,7 @@ class Maintenance:
             'changed': before != after, 'drains': sorted(after),
             'names': _called(names, wanted | after)}
 
-    def _may_write(self):
+    def _may_write(self) -> None:
         if mode.forwards_only(self._conf):
             raise commands.Refused(
                 'this agent only forwards ports: there are no gateways here '
@@ -125,12 +133,13 @@ class Maintenance:
         if self._conf.dry_run:
             raise commands.Refused('this is a dry run, which writes nothing')
 
-    def _machines(self, snapshot):
+    def _machines(self, snapshot: model.Snapshot | None) -> int:
         """The number of announced addresses of machines on this node."""
         return sum(1 for _each in announcing.of_machines(
             self._conf, snapshot)) if snapshot else 0
 
-    def _write(self, how):
+    def _write(self, how: Callable[[frozenset[str]], frozenset[str]]
+               ) -> tuple[frozenset[str], frozenset[str]]:
         try:
             return wishes.change(self._databases['ovs'], how,
                                  self._conf.ovn.transaction_timeout)
@@ -141,13 +150,12 @@ class Maintenance:
 
     # -- whom it is about -------------------------------------------------
 
-    def _find(self, names, given, snapshot=None):
-        """The :class:`ovn.directory.Router` that a name means.
+    def _find(self, names: directory.Directory, given: str,
+              snapshot: model.Snapshot | None = None) -> directory.Router:
+        """The router that a name or UUID means.
 
-        :param names: :class:`ovn.directory.Directory`
-        :param given: UUID or name of a router
-        :param snapshot: None, or the :class:`model.Snapshot` in which the
-            router has to have a gateway port
+        In a snapshot, the router has to have a gateway port.
+
         :raises commands.Refused: when not exactly one router is meant
         """
         found = [router for router in names.routers.values()
@@ -173,7 +181,9 @@ class Maintenance:
 
     # -- what speaks against it -------------------------------------------
 
-    def _doubts(self, snapshot, names, wanted):
+    def _doubts(self, snapshot: model.Snapshot | None,
+                names: directory.Directory, wanted: frozenset[str]
+                ) -> Iterator[str]:
         """Reasons against a drain, texts."""
         if snapshot is None:
             yield ('OVN has not been seen yet, so it is unknown which '
@@ -195,22 +205,21 @@ class Maintenance:
                 yield f'{routers}: {reason} ({group.name})'
 
 
-def _called(names, uuids):
-    """The names of the routers of wishes, as far as they are known.
-
-    :returns: dict of UUID to name
-    """
+def _called(names: directory.Directory, uuids: Iterable[str]
+            ) -> dict[str, str]:
+    """The names of the routers of wishes, as far as they are known."""
     return {uuid: router.label or router.name for uuid in sorted(uuids)
             if (router := names.routers.get(uuid))}
 
 
-def _peerings(snapshot):
+def _peerings(snapshot: model.Snapshot | None) -> int:
     """The number of peerings with rows in OVN."""
     return len({each.pair for each in peers.of_view(
         snapshot, model.Peering)} - {''})
 
 
-def _groups(snapshot, wanted):
+def _groups(snapshot: model.Snapshot | None, wanted: Set[str]
+            ) -> list[model.GatewayGroup]:
     """The groups that a wish covers, a list."""
     return [group for group in (snapshot.groups if snapshot else ())
             if readiness.wish(group, wanted)]

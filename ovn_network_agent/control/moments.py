@@ -6,12 +6,8 @@
 import datetime
 
 
-def text(seconds):
-    """A time for people and programs.
-
-    :param seconds: seconds since the epoch, or None
-    :returns: text such as 2026-01-31T12:00:00Z, '' for None
-    """
+def text(seconds: float | None) -> str:
+    """Seconds since the epoch as 2026-01-31T12:00:00Z; '' for None."""
     if seconds is None:
         return ''
     return datetime.datetime.fromtimestamp(

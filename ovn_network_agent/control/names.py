@@ -1,27 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
+"""Names that a person knows, for the texts about gateways.
 
-"""Names that a person knows, for the texts about gateways."""
+The routers, groups and ports are those of :func:`report.build`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
 
 # Most routers of a group, and most networks, in one name.
 _NAMED = 3
 
 
-def of_router(router):
-    """The name of a router: that of Neutron, that of the row, or its UUID.
-
-    :param router: an item of ``routers`` of :func:`report.build`
-    """
-    return router['neutron_name'] or router['name'] or router['uuid']
+def of_router(router: dict[str, Any]) -> str:
+    """The name of a router: that of Neutron, that of the row, or its UUID."""
+    return str(router['neutron_name'] or router['name'] or router['uuid'])
 
 
-def of_group(group, routers):
-    """The name of a gateway group: its routers, and their addresses.
-
-    :param group: an item of ``groups`` of :func:`report.build`
-    :param routers: dict of UUID to item of ``routers``
-    """
+def of_group(group: dict[str, Any], routers: Mapping[str, dict[str, Any]]
+             ) -> str:
+    """The name of a gateway group: its routers, and their addresses."""
     names = _some([of_router(routers[uuid]) for uuid in group['routers']])
     networks = _some([network for port in group['ports']
                       for network in port['networks']])
@@ -29,12 +28,9 @@ def of_group(group, routers):
     return found or group['name']
 
 
-def of_port(port, group, routers):
-    """The name of a gateway port, as seen from its group.
-
-    :param port: an item of ``ports`` of the group
-    :param group: see :func:`of_group`, as are ``routers``
-    """
+def of_port(port: dict[str, Any], group: dict[str, Any],
+            routers: Mapping[str, dict[str, Any]]) -> str:
+    """The name of a gateway port, as seen from its group."""
     if len(group['ports']) == 1:
         return 'gateway port'
     router = routers.get(port['router'])
@@ -42,19 +38,15 @@ def of_port(port, group, routers):
     return f'gateway port{of} ({_some(port["networks"]) or port["name"]})'
 
 
-def of_drain(drain, routers):
-    """The name of one wish: a router with its UUID, or all.
-
-    :param drain: an item of ``drains`` of :func:`report.build`
-    :param routers: see :func:`of_group`
-    """
+def of_drain(drain: str, routers: Mapping[str, dict[str, Any]]) -> str:
+    """The name of one wish: a router with its UUID, or all."""
     router = routers.get(drain)
     if router is None or of_router(router) == drain:
         return drain
     return f'{of_router(router)} ({drain})'
 
 
-def _some(names):
+def _some(names: list[str]) -> str:
     """The first names of a list, and the number of the others."""
     more = len(names) - _NAMED
     return ', '.join(names[:_NAMED]) + (f' and {more} more' if more > 0

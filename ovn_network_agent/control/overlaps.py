@@ -3,18 +3,19 @@
 
 """Whether drains of this node have an overlap (decision record 0011)."""
 
+from oslo_config import cfg
+
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import overlap
 
 
-def standing(conf):
+def standing(conf: cfg.ConfigOpts) -> str:
     """The overlap of drains on this node, for ``status``.
 
     The function asks ovn-controller, which takes some seconds at the most.
 
-    :param conf: the oslo.config ConfigOpts
     :returns: text: 'on', 'off', or the reason why there is none; '' where
         the agent drains nothing
     """

@@ -4,9 +4,15 @@
 """The peerings of routers, and the intents that an operator adds and removes.
 """
 
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 import json
+from typing import Any
 
+from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
@@ -14,13 +20,18 @@ from ovn_network_agent import printable
 from ovn_network_agent import resources
 from ovn_network_agent.conf import network_peer
 from ovn_network_agent.control import commands
+from ovn_network_agent.engine import table as tables
+from ovn_network_agent.files import entries
 from ovn_network_agent.files import flaws
 from ovn_network_agent.ovn import peer_changes
 from ovn_network_agent.ovn import peer_file
 from ovn_network_agent.ovn import peer_routers
+from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock_state as states
 from ovn_network_agent.ovsdb import writing
+from ovn_network_agent.runtime import inside as insides
+from ovn_network_agent.runtime import questions
 
 LOG = logging.getLogger(__name__)
 
@@ -28,17 +39,12 @@ _KIND = resources.Peering.kind
 
 
 class Peers:
-    """The commands about peerings.
+    """The commands about peerings."""
 
-    :param conf: the oslo.config ConfigOpts
-    :param inside: :class:`runtime.inside.Inside`
-    :param ask: function(function) that calls a function between two passes
-    :param snapshot: function without arguments that returns the last
-        :class:`model.Snapshot`, or None
-    :param databases: dict of name to :class:`ovsdb.connection.Database`
-    """
-
-    def __init__(self, conf, inside, ask, snapshot, databases):
+    def __init__(self, conf: cfg.ConfigOpts, inside: insides.Inside,
+                 ask: questions.Ask,
+                 snapshot: Callable[[], model.Snapshot | None],
+                 databases: Mapping[str, connection.Database]) -> None:
         self._conf = conf
         self._inside = inside
         self._ask = ask
@@ -46,13 +52,14 @@ class Peers:
         self._databases = databases
 
     @property
-    def commands(self):
+    def commands(self) -> dict[str, commands.Command]:
         """The commands, see :class:`commands.Table`, a dict."""
         return {'peers': ('[--json]', self._peers),
                 'peer-add': ('ROUTER NAME TARGET [--json]', self._add),
                 'peer-remove': ('ROUTER NAME [--json]', self._remove)}
 
-    def _peers(self, arguments, argv):
+    def _peers(self, arguments: argparse.ArgumentParser, argv: list[str]
+               ) -> str:
         # The answer is always JSON; the program makes a table of it.
         arguments.add_argument('--json', action='store_true')
         arguments.parse_args(argv)
@@ -65,7 +72,7 @@ class Peers:
                 of_view(snapshot, model.Peering), key=lambda each: (
                     each.called, each.router, each.name))]})
 
-    def _add(self, arguments, argv):
+    def _add(self, arguments: argparse.ArgumentParser, argv: list[str]) -> str:
         for name in ('router', 'name', 'target'):
             arguments.add_argument(name)
         arguments.add_argument('--json', action='store_true')
@@ -90,7 +97,8 @@ class Peers:
                  called, made.target, made.state.value)
         return json.dumps(_intent(made))
 
-    def _remove(self, arguments, argv):
+    def _remove(self, arguments: argparse.ArgumentParser, argv: list[str]
+                ) -> str:
         for name in ('router', 'name'):
             arguments.add_argument(name)
         arguments.add_argument('--json', action='store_true')
@@ -110,7 +118,8 @@ class Peers:
 
     # -- the parts --------------------------------------------------------
 
-    def _build(self, peering, table):
+    def _build(self, peering: model.Peering, table: tables.Table
+               ) -> dict[str, Any]:
         """One intent, with the keys that the reference documents."""
         row = table.row(resources.Ref(_KIND, (peering.pair,))
                         ) if peering.pair else None
@@ -118,29 +127,29 @@ class Peers:
                 'rows': row.state.value if row else '',
                 'rows_why': row.reason if row else ''}
 
-    def _need_the_driver(self):
+    def _need_the_driver(self) -> None:
         need_the_driver(self._conf, network_peer.GROUP, 'peerings')
 
-    def _may_write(self):
+    def _may_write(self) -> None:
         self._need_the_driver()
         if self._conf.dry_run:
             raise commands.Refused('this is a dry run, which writes nothing')
 
-    def _file(self):
+    def _file(self) -> entries.Content[peer_file.End]:
         try:
             return peer_file.load(self._conf)
         except flaws.BadFile as e:
             raise commands.Refused(f'not written: {e}') from e
 
     @contextlib.contextmanager
-    def _rows(self):
+    def _rows(self) -> Iterator[columns.Tables]:
         try:
             with self._databases['nb'].rows() as nb:
                 yield nb
         except connection.Unavailable as e:
             raise commands.Refused(f'not written: {e}') from e
 
-    def _write(self, called, make):
+    def _write(self, called: str, make: Callable[[Any], Any]) -> None:
         try:
             done = writing.write(
                 self._databases['nb'], 'OVN_Northbound', make,
@@ -151,25 +160,21 @@ class Peers:
         _refuse(called, done.refused)
 
 
-def of_view(snapshot, kind):
-    """The subjects of a kind of a :class:`model.Snapshot`, or of None, a list.
-    """
+def of_view(snapshot: model.Snapshot | None, kind: type) -> list[Any]:
+    """The subjects of a kind in a view."""
     return [each for alone in (snapshot.subjects.get(
         kind, {}) if snapshot else {}).values() for each in alone.values()]
 
 
-def lock_state(inside, kind):
-    """Who writes the resources of a kind.
-
-    :returns: a value of :class:`lock_state.State`, or 'not asked' so far
-    """
+def lock_state(inside: insides.Inside, kind: type[resources.Resource]) -> str:
+    """Who writes the resources of a kind: a state of the lock."""
     found = next((each.lock for each in inside.reconciler.backends.all
                   if kind in each.kinds), None)
     return (found.state.value if found and found.started else
             states.NOT_ASKED)
 
 
-def need_the_driver(conf, driver, what):
+def need_the_driver(conf: cfg.ConfigOpts, driver: str, what: str) -> None:
     """Refuse a command without the driver that knows of something."""
     if driver not in conf.drivers:
         raise commands.Refused(
@@ -177,14 +182,14 @@ def need_the_driver(conf, driver, what):
             'an agent that has it in [DEFAULT] drivers')
 
 
-def _intent(peering):
+def _intent(peering: model.Peering) -> dict[str, Any]:
     return {'router': peering.router, 'router_name': peering.called,
             'name': peering.name, 'target': peering.target,
             'state': peering.state.value, 'why': peering.why,
             'gives': list(peering.gives), 'takes': list(peering.takes)}
 
 
-def _find(nb, given):
+def _find(nb: columns.Tables, given: str) -> Any:
     """The only row of Logical_Router that a name means.
 
     :raises commands.Refused: when there is not exactly one
@@ -204,7 +209,7 @@ def _find(nb, given):
     return found[0]
 
 
-def _refuse(called, why):
+def _refuse(called: str, why: str) -> None:
     """Refuse a command about a router for a reason, if there is one."""
     if why:
         raise commands.Refused(f'router {called}: {why}')

@@ -12,6 +12,7 @@ thread of its own, and an error affects only this connection.
 """
 
 import codecs
+from collections.abc import Iterator
 import contextlib
 import json
 import socket
@@ -32,29 +33,23 @@ class Broken(Exception):
 
 
 class Client:
-    """The server's side of one client.
+    """The server's side of one client, which may be silent for a time."""
 
-    :param opened: connected socket
-    :param patience: seconds for a client that sends or receives nothing
-    :ivar json: whether the client wants answers as JSON objects
-    :ivar process: process that connected, 0 in another PID namespace
-    """
-
-    def __init__(self, opened, patience):
+    def __init__(self, opened: socket.socket, patience: float) -> None:
         self._socket = opened
         self._patience = patience
         self._pending = ''
         self._parser = json.JSONDecoder()
         self._decoder = codecs.getincrementaldecoder('utf-8')('replace')
+        # Whether the client wants answers as JSON objects.
         self.json = False
+        # The process that connected, 0 in another PID namespace.
         self.process = _UCRED.unpack(opened.getsockopt(
             socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))[0]
 
-    def requests(self):
-        """The requests of the client, one after the other.
+    def requests(self) -> Iterator[jsonrpc.Message]:
+        """The requests of the client, until the client closes its side.
 
-        :returns: iterator of :class:`jsonrpc.Message`, until the client
-            closes its side
         :raises Broken: when the client sends no valid request in time
         """
         while True:
@@ -67,7 +62,7 @@ class Client:
                 raise Broken('received what is no request')
             yield message
 
-    def _receive(self):
+    def _receive(self) -> jsonrpc.Message | str | None:
         """The next :class:`jsonrpc.Message`, an error text, or None."""
         deadline = time.monotonic() + self._patience
         while True:
@@ -86,7 +81,7 @@ class Client:
             if not self._more(deadline):
                 return None
 
-    def _more(self, deadline):
+    def _more(self, deadline: float) -> bool:
         """Wait for further text; False at the end."""
         try:
             # The end of the agent closes the socket on another thread.
@@ -99,32 +94,25 @@ class Client:
         self._pending += self._decoder.decode(data)
         return bool(data)
 
-    def answer(self, request, text):
+    def answer(self, request: jsonrpc.Message, text: str) -> None:
         """Answer a request.
 
-        :param request: :class:`jsonrpc.Message`
-        :param text: str
         :raises Broken: when the answer cannot be delivered
         """
-        result = text
+        result: str | dict[str, str] = text
         if self.json:
             result = {'reply-format': 'plain', 'reply': text}
         self._send(jsonrpc.Message.create_reply(result, request.id))
 
-    def refuse(self, request, text):
+    def refuse(self, request: jsonrpc.Message, text: str) -> None:
         """Answer a request with the reason of its refusal.
 
-        :param request: :class:`jsonrpc.Message`
-        :param text: str
         :raises Broken: when the answer cannot be delivered
         """
         self._send(jsonrpc.Message.create_error(text, request.id))
 
-    def send_away(self, text):
-        """Refuse a client whose request is not read, and close.
-
-        :param text: str
-        """
+    def send_away(self, text: str) -> None:
+        """Refuse a client whose request is not read, and close."""
         # The number of the first request of a client; nothing else was sent,
         # so this never waits.
         first = jsonrpc.Message.create_error(text, 0)
@@ -132,7 +120,7 @@ class Client:
             self._send(first)
         self.close()
 
-    def _send(self, message):
+    def _send(self, message: jsonrpc.Message) -> None:
         try:
             self._socket.settimeout(self._patience)
             self._socket.sendall(json.dumps(message.to_json()).encode())
@@ -141,13 +129,13 @@ class Client:
         except OSError as e:
             raise Broken(e.strerror) from e
 
-    def hang_up(self):
+    def hang_up(self) -> None:
         """End the connection, and wake a thread that waits on it."""
         with contextlib.suppress(OSError):
             # The client may have closed the connection already.
             self._socket.shutdown(socket.SHUT_RDWR)
 
-    def close(self):
+    def close(self) -> None:
         """End the connection, and close the socket."""
         self.hang_up()
         self._socket.close()

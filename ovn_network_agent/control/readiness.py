@@ -3,32 +3,30 @@
 
 """The wishes for a gateway group, and the reasons why it stays.  Pure."""
 
+from collections.abc import Callable
+from collections.abc import Set
+
 from ovn_network_agent import model
 
 
-def wish(group, drains):
+def wish(group: model.GatewayGroup, drains: Set[str]) -> str:
     """The wish of the operator that covers a group.
 
-    :param group: :class:`model.GatewayGroup`
-    :param drains: see :class:`model.Node`
-    :returns: 'all', 'router' (one of the routers of the group), or ''
+    It is 'all', 'router' (one of the routers of the group), or ''.
     """
     if model.ALL in drains:
         return 'all'
     return '' if drains.isdisjoint(group.routers) else 'router'
 
 
-def stays(group, chassis, name=str):
+def stays(group: model.GatewayGroup, chassis: str,
+          name: Callable[[str], str] = str) -> str:
     """The reason why a drain does not move a group, '' when it does.
 
     A drain would leave the group without a ready candidate.  A chassis with
     priority 0 and without a port has nothing to move.
-
-    :param group: :class:`model.GatewayGroup`
-    :param chassis: name of this chassis
-    :param name: function(name of a chassis) that returns a name for people
     """
-    own = group.candidate(chassis)
+    own = group.candidate(chassis) or model.Candidate(chassis, 0)
     here = any(port.chassis == chassis for port in group.ports)
     if group.takers(chassis) or not (own.priority > 0 or here):
         return ''
@@ -39,7 +37,7 @@ def stays(group, chassis, name=str):
     return f'none of its other candidates is ready ({reasons})'
 
 
-def _why(candidate):
+def _why(candidate: model.Candidate) -> str:
     """The reason why a candidate is not ready, in words."""
     if not candidate.known:
         return 'has no chassis in OVN SB'

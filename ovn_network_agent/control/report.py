@@ -7,6 +7,11 @@ All input is frozen: the last view, the last reasons and the last names.  The
 reference of ovn-network-agent-ctl documents the keys, which must not change.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
 from ovn_network_agent import model
 from ovn_network_agent import version
 from ovn_network_agent.control import engine_report
@@ -14,31 +19,27 @@ from ovn_network_agent.control import moments
 from ovn_network_agent.control import names as people
 from ovn_network_agent.control import readiness
 from ovn_network_agent.control import since as times
+from ovn_network_agent.forward import standing as forwarding
+from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.runtime import inside
+from ovn_network_agent.runtime import reloads
 
 
-def build(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
-          overlap='', since=None, reload=None, parts=None):
-    """The state of the agent.
-
-    :param snapshot: the last :class:`model.Snapshot`, or None
-    :param reasons: tuple of reasons why the agent is degraded, or None
-        before the first pass
-    :param databases: dict of name to :class:`ovsdb.connection.Database`
-    :param names: :class:`ovn.directory.Directory`
-    :param mode: see :func:`mode.name`
-    :param standings: tuple of :class:`forward.standing.Standing`
-    :param waiting: tuple of str: the conditions that a stop waits for
-    :param overlap: result of :func:`overlaps.standing`
-    :param since: :class:`since.Since`, or None
-    :param reload: :class:`reloads.Answer` of the last reload, or None
-    :param parts: :class:`runtime.inside.Inside`, None without a loop
-    :returns: dict of JSON values
-    """
+def build(snapshot: model.Snapshot | None, reasons: tuple[str, ...] | None,
+          databases: Mapping[str, connection.Database],
+          names: directory.Directory, mode: str,
+          standings: Iterable[forwarding.Standing] = (),
+          waiting: Iterable[str] = (), overlap: str = '',
+          since: times.Since | None = None,
+          reload: reloads.Answer | None = None,
+          parts: inside.Inside | None = None) -> dict[str, Any]:
+    """The state of the agent; ``reasons`` is None before the first pass."""
     node = snapshot.node if snapshot else None
     since = since or times.Since()
     routers = _routers(snapshot, names)
     groups = [_group(snapshot, group, names, routers, since)
-              for group in (snapshot.groups if snapshot else ())]
+              for group in snapshot.groups] if snapshot else []
     return {
         'version': version.STRING,
         'mode': mode,
@@ -64,7 +65,7 @@ def build(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
         **engine_report.build(parts)}
 
 
-def _vip(standing):
+def _vip(standing: forwarding.Standing) -> dict[str, Any]:
     vip = standing.vip
     return {
         'address': vip.address, 'managed': vip.managed,
@@ -80,9 +81,11 @@ def _vip(standing):
             for rule in vip.rules]}
 
 
-def _group(snapshot, group, names, routers, since):
+def _group(snapshot: model.Snapshot, group: model.GatewayGroup,
+           names: directory.Directory, routers: Mapping[str, dict[str, Any]],
+           since: times.Since) -> dict[str, Any]:
     node = snapshot.node
-    own = group.candidate(node.chassis)
+    own = group.candidate(node.chassis) or model.Candidate(node.chassis, 0)
     wish = readiness.wish(group, node.drains)
     stays = readiness.stays(group, node.chassis, names.hostname)
     found = {
@@ -97,11 +100,12 @@ def _group(snapshot, group, names, routers, since):
                 group.candidates, key=lambda c: (-c.priority, c.chassis))]}
     found['label'] = people.of_group(found, routers)
     found['pending'] = list(_pending(found, own, routers, names,
-                                     node.overlap or node.overlapping))
+                                     bool(node.overlap) or node.overlapping))
     return found
 
 
-def _port(port, snapshot, since):
+def _port(port: model.GroupPort, snapshot: model.Snapshot, since: times.Since
+          ) -> dict[str, Any]:
     router, gateway = _gateway(snapshot, port)
     handover = gateway.handover if gateway else model.Handover.NONE
     return {'name': port.redirect.removeprefix(model.REDIRECT),
@@ -113,7 +117,8 @@ def _port(port, snapshot, since):
             if gateway else ''}
 
 
-def _gateway(snapshot, port):
+def _gateway(snapshot: model.Snapshot, port: model.GroupPort
+             ) -> tuple[model.Router | None, model.GatewayPort | None]:
     """(:class:`model.Router`, :class:`model.GatewayPort`) of a group's port.
 
     Both are None for a port whose router does not concern this chassis.
@@ -124,7 +129,9 @@ def _gateway(snapshot, port):
                 (None, None))
 
 
-def _pending(group, own, routers, names, overlap):
+def _pending(group: dict[str, Any], own: model.Candidate,
+             routers: Mapping[str, dict[str, Any]], names: directory.Directory,
+             overlap: bool) -> Iterator[str]:
     """The steps to the wished state that are still to come, texts."""
     if group['wish'] and not group['stays']:
         for port in group['ports']:
@@ -142,11 +149,9 @@ def _pending(group, own, routers, names, overlap):
         yield 'priority is to be restored'
 
 
-def _routers(snapshot, names):
-    """The routers of the groups, and others that concern this chassis.
-
-    :returns: dict of UUID to dict of JSON values
-    """
+def _routers(snapshot: model.Snapshot | None, names: directory.Directory
+             ) -> dict[str, dict[str, Any]]:
+    """The routers of the groups, and others that concern this chassis."""
     if snapshot is None:
         return {}
     wanted = {uuid for group in snapshot.groups for uuid in group.routers}
@@ -156,7 +161,7 @@ def _routers(snapshot, names):
     return {uuid: _router(uuid, names) for uuid in wanted}
 
 
-def _router(uuid, names):
+def _router(uuid: str, names: directory.Directory) -> dict[str, Any]:
     router = names.routers.get(uuid)
     managed = [route for route in router.default_routes
                if route.managed] if router else []

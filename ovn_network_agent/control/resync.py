@@ -3,11 +3,20 @@
 
 """Backends that are read again and repaired at once, and the result."""
 
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
 import time
+from typing import Any
 
+from ovn_network_agent import resources
 from ovn_network_agent.control import commands
+from ovn_network_agent.engine import health as healths
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
+from ovn_network_agent.engine import table as tables
+from ovn_network_agent.runtime import inside as insides
+from ovn_network_agent.runtime import questions
 
 # Seconds to wait for the result.
 PATIENCE = 60.0
@@ -16,25 +25,19 @@ _INTERVAL = 0.5
 
 
 class Resync:
-    """Has the loop read backends, and waits.
+    """Has the loop read backends, and waits."""
 
-    :param ask: function(function) that has the loop call a function, see
-        :meth:`questions.Questions.ask`
-    :param inside: :class:`runtime.inside.Inside`
-    """
-
-    def __init__(self, ask, inside):
+    def __init__(self, ask: questions.Ask, inside: insides.Inside) -> None:
         self._ask = ask
         self._inside = inside
 
-    def run(self, names, patience, force=False):
-        """Read backends again, without their back-off.
+    def run(self, names: Collection[str], patience: float, force: bool = False
+            ) -> dict[str, Any]:
+        """Read backends again, all without ``names``, without their back-off.
 
-        :param names: names of backends, empty for all
-        :param force: whether to withdraw what the withdrawal guard holds
-        :param patience: seconds
-        :returns: dict of JSON values with the keys that the reference
-            documents
+        ``force`` also withdraws what the withdrawal guard holds.  The
+        reference documents the keys of the answer.
+
         :raises commands.Refused: for an unknown name, or without a loop
         """
         known = [health.name for health in self._inside.reconciler.health]
@@ -59,7 +62,7 @@ class Resync:
             'failures': [*_unreadable(health, names), *_failures(table,
                                                                   names)]}
 
-    def _wait(self, names, patience):
+    def _wait(self, names: Collection[str], patience: float) -> list[str]:
         """Wait for the result; returns what is missing, a list of texts."""
         asked = time.monotonic()
         self._inside.trigger.fire('resync', stale=names, revived=names)
@@ -73,7 +76,7 @@ class Resync:
             self._inside.passes.wait(min(left, _INTERVAL))
 
 
-def _missing(health, asked):
+def _missing(health: healths.Health, asked: float) -> Iterator[str]:
     """The part of the work that a backend still has to do, texts."""
     if health.working:
         yield f'{health.name} is at work'
@@ -81,13 +84,15 @@ def _missing(health, asked):
         yield f'{health.name} has not been read'
 
 
-def _unreadable(health, names):
+def _unreadable(health: Mapping[str, healths.Health], names: Collection[str]
+                ) -> list[dict[str, str]]:
     return [{'backend': name, 'kind': '', 'ref': '',
              'reason': health[name].trouble}
             for name in names if health[name].trouble]
 
 
-def _failures(table, names):
+def _failures(table: tables.Table, names: Collection[str]
+              ) -> list[dict[str, Any]]:
     found = [table.row(ref) for ref in (*table.entries, *table.conflicts)]
     return [{'backend': row.backend, 'kind': row.ref.kind,
              'ref': outcome.brief(row.ref.key), 'reason': row.reason}
@@ -97,7 +102,8 @@ def _failures(table, names):
                 row.state is ledger.State.DISPUTED)]
 
 
-def _change(table, verb, resource):
+def _change(table: tables.Table, verb: str, resource: resources.Resource
+            ) -> dict[str, Any]:
     return {'backend': table.owners.get(resource.kind), 'verb': verb,
             'kind': resource.kind, 'ref': outcome.brief(resource.key),
             'text': outcome.describe(resource)}

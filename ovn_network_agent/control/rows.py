@@ -3,29 +3,27 @@
 
 """Rows of the engine's table as JSON values.  Pure."""
 
+from collections.abc import Iterable
+from typing import Any
+
+from ovn_network_agent import resources
 from ovn_network_agent.control import moments
 from ovn_network_agent.engine import outcome
+from ovn_network_agent.engine import table as tables
 
 
-def name(ref):
-    """The name of a resource in one line, text.
-
-    :param ref: :class:`resources.Ref`
-    """
+def name(ref: resources.Ref) -> str:
+    """The name of a resource in one line."""
     return f'{ref.kind} {outcome.brief(ref.key)}'.rstrip()
 
 
-def has(key, address):
+def has(key: tuple[Any, ...], address: str) -> bool:
     """Whether a key of a resource has an address, also with a length."""
     return any(f'{item}/'.startswith(f'{address}/') for item in key)
 
 
-def build(row):
-    """One row, with the keys that the reference documents.
-
-    :param row: :class:`engine.table.Row`
-    :returns: dict of JSON values
-    """
+def build(row: tables.Row) -> dict[str, Any]:
+    """One row, with the keys that the reference documents."""
     return {
         'kind': row.ref.kind, 'ref': outcome.brief(row.ref.key),
         'backend': row.backend or '', 'state': row.state.value,
@@ -37,19 +35,17 @@ def build(row):
         'there': outcome.describe(row.there) if row.there else ''}
 
 
-def stage(row):
+def stage(row: tables.Row) -> resources.Stage | None:
     """:class:`resources.Stage` of a row; None where nothing is known."""
     resource = row.wanted or row.there
     return resource.stage if resource else None
 
 
-def around(table, refs, beside=()):
+def around(table: tables.Table, refs: Iterable[resources.Ref],
+           beside: Iterable[resources.Ref] = ()) -> list[tables.Row]:
     """Some keys and their prerequisites, in the order of the work.
 
-    :param table: :class:`engine.table.Table`
-    :param refs: iterable of :class:`resources.Ref`
-    :param beside: likewise, without their prerequisites
-    :returns: list of :class:`engine.table.Row`
+    Those beside are without their prerequisites.
     """
     found, left = {ref: table.row(ref) for ref in beside}, list(refs)
     while left:

@@ -1,29 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Options with a number of seconds, of commands and of the program."""
 
 import argparse
 
 
-def add_timeout(parser, default, what):
-    """Add the option --timeout.
-
-    :param parser: argparse.ArgumentParser of a command
-    :param default: seconds, float
-    :param what: text of the help: what the time is for
-    """
+def add_timeout(parser: argparse.ArgumentParser, default: float, what: str
+                ) -> None:
+    """Add the option --timeout; ``what`` says in the help what it is for."""
     parser.add_argument('--timeout', type=positive, default=default,
                         metavar='SECONDS',
                         help=f'{what}, %(default)g by default')
 
 
-def positive(value):
+def positive(value: str) -> float:
     """The number of seconds that an argument names.
 
-    :param value: text
-    :returns: float above 0
     :raises argparse.ArgumentTypeError: for anything else
     """
     try:

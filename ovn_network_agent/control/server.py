@@ -11,9 +11,12 @@ or is removed, the server makes it later.
 """
 
 import collections
+from collections.abc import Callable
+import socket
 import threading
 
 from oslo_log import log as logging
+from ovs import jsonrpc
 
 from ovn_network_agent.control import client
 from ovn_network_agent.control import commands
@@ -37,39 +40,36 @@ _CLOSE = 2.0
 class Server:
     """Owns the control socket and the threads of its clients.
 
-    :param path: absolute path of the socket
-    :param table: :class:`commands.Table`
-    :param changed: function without arguments, called on the server's
-        thread when ``trouble`` has changed
-    :param patience: seconds, see :data:`PATIENCE`
-    :param interval: seconds, see :data:`INTERVAL`
-    :ivar trouble: the reason why no client can connect, or ''
+    The server's thread calls ``changed`` when ``trouble`` has changed.
     """
 
-    def __init__(self, path, table, changed=lambda: None,
-                 patience=PATIENCE, interval=INTERVAL):
+    def __init__(self, path: str, table: commands.Table,
+                 changed: Callable[[], object] = lambda: None,
+                 patience: float = PATIENCE, interval: float = INTERVAL
+                 ) -> None:
         self._path = path
         self._table = table
         self._changed = changed
         self._patience = patience
         self._interval = interval
-        self._listener = None
+        self._listener: listener.Listener | None = None
         self._lock = threading.Lock()
         # The connections by age, and whether a command is under way.
-        self._clients = {}
+        self._clients: dict[protocol.Client, bool] = {}
         self._crowded = False
         self._stopping = threading.Event()
-        self._thread = None
+        self._thread: threading.Thread | None = None
         self._said = ''
+        # The reason why no client can connect, or ''.
         self.trouble = ''
 
-    def start(self):
+    def start(self) -> None:
         """Start the thread."""
         self._thread = threading.Thread(target=self._run, daemon=True,
                                         name='control')
         self._thread.start()
 
-    def stop(self):
+    def stop(self) -> None:
         """Close the socket and all connections; may be called twice."""
         self._stopping.set()
         with self._lock:
@@ -84,7 +84,7 @@ class Server:
 
     # -- listening (on the server's thread) -------------------------------
 
-    def _run(self):
+    def _run(self) -> None:
         while not self._stopping.is_set():
             opened = self._look_after()
             if opened is None:
@@ -92,7 +92,7 @@ class Server:
                 continue
             self._accept(opened)
 
-    def _look_after(self):
+    def _look_after(self) -> socket.socket | None:
         """The listening socket, made anew if need be, or None."""
         with self._lock:
             if self._stopping.is_set():
@@ -105,11 +105,11 @@ class Server:
             trouble = ''
             if self._listener is None:
                 trouble = self._listen()
-            found = self._listener and self._listener.socket
+            found = self._listener.socket if self._listener else None
         self._say(trouble)
         return found
 
-    def _listen(self):
+    def _listen(self) -> str:
         """Make the socket; returns the reason of a failure, or ''."""
         try:
             self._listener = listener.Listener(self._path)
@@ -122,7 +122,7 @@ class Server:
                     '[DEFAULT] control_socket')
         return ''
 
-    def _say(self, trouble):
+    def _say(self, trouble: str) -> None:
         if trouble == self.trouble:
             return
         self.trouble = trouble
@@ -132,7 +132,7 @@ class Server:
             LOG.info('Listening on %s', self._path)
         self._changed()
 
-    def _accept(self, opened):
+    def _accept(self, opened: socket.socket) -> None:
         try:
             opened.settimeout(self._interval)
             accepted, _address = opened.accept()
@@ -155,11 +155,8 @@ class Server:
         threading.Thread(target=self._serve, args=(connection,),
                          daemon=True, name='control-client').start()
 
-    def _make_room(self, connection):
-        """Give a new client a place.
-
-        :returns: why there is none, or ''
-        """
+    def _make_room(self, connection: protocol.Client) -> str:
+        """Give a new client a place; returns why there is none, or ''."""
         with self._lock:
             if self._stopping.is_set():
                 return f'{client.BUSY}: it stops'
@@ -183,7 +180,7 @@ class Server:
         return (f'{client.BUSY}: it works on {CLIENTS} other commands, '
                 f'{taken}' if refused else '')
 
-    def _most(self):
+    def _most(self) -> str:
         """The process with most of the connections, in words."""
         (process, number), = collections.Counter(
             each.process for each in self._clients).most_common(1)
@@ -191,7 +188,7 @@ class Server:
 
     # -- one client (on a thread of its own) ------------------------------
 
-    def _serve(self, connection):
+    def _serve(self, connection: protocol.Client) -> None:
         try:
             for request in connection.requests():
                 if not self._works(connection, True):
@@ -206,7 +203,7 @@ class Server:
                 self._clients.pop(connection, None)
             connection.close()
 
-    def _works(self, connection, works):
+    def _works(self, connection: protocol.Client, works: bool) -> bool:
         """Note whether a command is under way; False after a hang-up."""
         with self._lock:
             if connection not in self._clients:
@@ -214,7 +211,8 @@ class Server:
             self._clients[connection] = works
             return True
 
-    def _answer(self, connection, request):
+    def _answer(self, connection: protocol.Client, request: jsonrpc.Message
+                ) -> None:
         send = connection.refuse
         try:
             text = self._table.run(connection, request.method,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Since when the agent knows a wish of the operator, or hands a port over."""
 
+from collections.abc import Callable
 import datetime
 
 from ovn_network_agent import model
@@ -14,24 +14,21 @@ class Since:
 
     The database has no times of wishes, so the time of a wish is at the
     earliest that of the agent's start.
-
-    :param clock: function that returns the time, a datetime with a zone
-    :ivar drains: dict of a member of ``node.drains`` to a text like
-        2026-01-31T12:00:00Z; replaced as a whole, so that any thread may
-        read it
-    :ivar handovers: likewise, by the name of the Logical_Router_Port
     """
 
-    def __init__(self, clock=lambda: datetime.datetime.now(datetime.UTC)):
+    def __init__(self,
+                 clock: Callable[[], datetime.datetime] = (
+                     lambda: datetime.datetime.now(datetime.UTC))
+                 ) -> None:
         self._clock = clock
-        self.drains = {}
-        self.handovers = {}
+        # By a member of node.drains, and by the name of the
+        # Logical_Router_Port, times like 2026-01-31T12:00:00Z.  Replaced as a
+        # whole, so that any thread may read them.
+        self.drains: dict[str, str] = {}
+        self.handovers: dict[str, str] = {}
 
-    def note(self, snapshot):
-        """Note a new view; on one thread only.
-
-        :param snapshot: :class:`model.Snapshot`
-        """
+    def note(self, snapshot: model.Snapshot) -> None:
+        """Note a new view; on one thread only."""
         leaving = [port.lrp for router in snapshot.routers
                    for port in router.ports
                    if port.handover is not model.Handover.NONE]

@@ -3,11 +3,14 @@
 
 """The state of one address, from the rows of its resources.  Pure."""
 
+from collections.abc import Sequence
 import enum
 
 from ovn_network_agent import resources
 from ovn_network_agent.control import rows
 from ovn_network_agent.engine import ledger
+from ovn_network_agent.engine import moments
+from ovn_network_agent.engine import table as tables
 
 # So many resources can wait for each other in a row, at the most.
 _DEPTH = 20
@@ -28,14 +31,15 @@ class State(enum.Enum):
     OMITTED = 'omitted'
 
 
-def judge(table, found):
+# A state, its reason, and its begin.
+Judgement = tuple[State, str, moments.Moment | None]
+
+
+def judge(table: tables.Table, found: Sequence[tables.Row]
+          ) -> Judgement | None:
     """The state of an address that has resources.
 
-    :param table: :class:`engine.table.Table`
-    :param found: list of :class:`engine.table.Row` of the address
-    :returns: (:class:`State`, text with the reason, wall and monotonic
-        begin of the state as :class:`engine.moments.Moment` or None), or
-        None when no resource says anything about its announcement
+    None when no resource says anything about its announcement.
     """
     announcing = [row for row in found
                   if rows.stage(row) is resources.Stage.ANNOUNCE]
@@ -56,7 +60,7 @@ def judge(table, found):
     return _unwanted(announcing)
 
 
-def _unwanted(announcing):
+def _unwanted(announcing: Sequence[tables.Row]) -> Judgement | None:
     """The state of an address that no driver wants to announce."""
     for row in announcing:
         if row.state in (ledger.State.KEPT, ledger.State.HELD):
@@ -68,23 +72,23 @@ def _unwanted(announcing):
     return None
 
 
-def _as_of(table, wanted):
+def _as_of(table: tables.Table, wanted: Sequence[tables.Row]) -> str:
     """The doubt about announcements that cannot be read now, or ''."""
     return next((f'as of the last reading; {row.backend}: '
                  f'{table.unreadable[row.backend]}' for row in wanted
-                 if row.backend in table.unreadable), '')
+                 if row.backend and row.backend in table.unreadable), '')
 
 
-def _but(there, why):
+def _but(there: bool, why: str) -> str:
     return f'announced, but {why}' if there else why
 
 
-def _why(row):
+def _why(row: tables.Row) -> str:
     verb = '' if row.wanted else 'removal of '
     return f'{verb}{rows.name(row.ref)}: {row.reason}'
 
 
-def _because(table, row):
+def _because(table: tables.Table, row: tables.Row) -> str:
     """The reason to wait, and the reason of the last one in the chain."""
     root = row
     for _step in range(_DEPTH):
@@ -95,7 +99,7 @@ def _because(table, row):
         f'; {_why(root)}' if root is not row and root.reason else '')
 
 
-def _work(row):
+def _work(row: tables.Row) -> str:
     if row.state is ledger.State.UNDER_WAY:
         return f'{row.backend} works on it'
     return f'{rows.name(row.ref)} is due'

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The answers of the commands as text."""
+"""The answers of the commands, JSON values, as text."""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
 
 from ovn_network_agent import model
 from ovn_network_agent.conf import mode
@@ -9,16 +13,12 @@ from ovn_network_agent.control import engine_report
 from ovn_network_agent.control import names
 
 
-def of_change(done):
-    """The answer to drain and undrain.
-
-    :param done: dict, see :mod:`maintenance`
-    :returns: text of one or more lines
-    """
+def of_change(done: dict[str, Any]) -> str:
+    """The answer to drain and undrain."""
     known = {uuid: {'uuid': uuid, 'name': name, 'neutron_name': ''}
              for uuid, name in done.get('names', {}).items()}
 
-    def called(drains):
+    def called(drains: list[str]) -> str:
         return ', '.join('all routers' if drain == model.ALL else
                          f'router {names.of_drain(drain, known)}'
                          for drain in drains)
@@ -37,23 +37,15 @@ def of_change(done):
     return '\n'.join(lines) + '\n'
 
 
-def of_machines(number):
-    """The addresses of machines, which no drain moves.
-
-    :param number: of addresses
-    :returns: text without an end of line
-    """
+def of_machines(number: int) -> str:
+    """The addresses of machines, which no drain moves."""
     return (f'{number:d} addresses of machines on provider networks, which '
             'are announced where their machine is; move the machines by live '
             'migration')
 
 
-def of_reload(found):
-    """The answer to reload.
-
-    :param found: dict, see :meth:`reloads.Answer.json`
-    :returns: text of one or more lines
-    """
+def of_reload(found: dict[str, Any]) -> str:
+    """The answer to reload."""
     if found['refused']:
         lines = ['reload: refused, nothing has changed']
         lines += [f'  {reason}' for reason in found['refused']]
@@ -65,23 +57,16 @@ def of_reload(found):
     return '\n'.join(lines) + '\n'
 
 
-def of_option(change):
-    """One changed option in words.
-
-    :param change: dict, see :class:`reload.Change`
-    """
+def of_option(change: dict[str, Any]) -> str:
+    """One changed option in words."""
     text = (f'[{change["section"]}] {change["option"]}: '
             f'{change["before"] or "(empty)"} -> '
             f'{change["after"] or "(empty)"}')
     return f'{text} ({change["reason"]})' if change['reason'] else text
 
 
-def of_status(found):
-    """The state of the agent.
-
-    :param found: dict, see :mod:`report`
-    :returns: text of several lines
-    """
+def of_status(found: dict[str, Any]) -> str:
+    """The state of the agent."""
     full = found['mode'] != mode.FORWARDS_ONLY
     role = (f'chassis {found["chassis"] or "not known yet"}' if full
             else found['mode'])
@@ -112,7 +97,7 @@ def of_status(found):
     return '\n'.join(line.rstrip() for line in lines) + '\n'
 
 
-def _last_reload(last):
+def _last_reload(last: dict[str, Any] | None) -> list[str]:
     """Lines about a reload of which something is left to do."""
     if last is None or not (last['refused'] or last['waiting']):
         return []
@@ -120,7 +105,8 @@ def _last_reload(last):
             *(f'  {line}' for line in of_reload(last).splitlines())]
 
 
-def _drains(found, routers):
+def _drains(found: dict[str, Any], routers: Mapping[str, dict[str, Any]]
+            ) -> str:
     since = found['drains_since']
     return ', '.join(
         names.of_drain(drain, routers) +
@@ -128,7 +114,7 @@ def _drains(found, routers):
         for drain in found['drains'])
 
 
-def _vip(vip):
+def _vip(vip: dict[str, Any]) -> Iterator[str]:
     reason = f' ({vip["reason"]})' if vip['reason'] else ''
     yield f'vip {vip["address"]}: {vip["state"]}{reason}'
     for rule in vip['rules']:
@@ -137,7 +123,7 @@ def _vip(vip):
                f'port {rule["dest_port"]:d}, {_health(rule)}')
 
 
-def _health(rule):
+def _health(rule: dict[str, Any]) -> str:
     if not rule['checked']:
         return 'not checked'
     dead = [f'{b["address"]} ({b["why"]})' if b['why'] else b['address']
@@ -145,7 +131,8 @@ def _health(rule):
     return f'dead: {", ".join(dead)}' if dead else 'all alive'
 
 
-def _group(group, routers):
+def _group(group: dict[str, Any], routers: Mapping[str, dict[str, Any]]
+           ) -> Iterator[str]:
     yield ''
     yield f'gateway of {group["label"]}: {group["table"]} {group["name"]}'
     for uuid in group['routers']:
@@ -163,19 +150,19 @@ def _group(group, routers):
     yield '  ' + _drain(group)
 
 
-def _port(port):
+def _port(port: dict[str, Any]) -> str:
     networks = ', '.join(port['networks'])
     return f'{networks} ({port["name"]})' if networks else port['name']
 
 
-def _place(port, hosts):
+def _place(port: dict[str, Any], hosts: Mapping[str, str]) -> str:
     if port['here']:
         return 'here'
     chassis = port['chassis']
     return f'on {hosts.get(chassis, chassis)}' if chassis else 'nowhere'
 
 
-def _handover(port):
+def _handover(port: dict[str, Any]) -> str:
     if port['handover'] == 'none':
         return ''
     since = port['handover_since']
@@ -183,7 +170,7 @@ def _handover(port):
         f' since {since}' if since else '')
 
 
-def _drain(group):
+def _drain(group: dict[str, Any]) -> str:
     """The progress of an operator's wish, one line."""
     if group['pending']:
         return 'not yet as wished: ' + ', '.join(group['pending'])
@@ -191,11 +178,11 @@ def _drain(group):
         return (f'drained: {group["drained"]}'
                 if group['drained'] else 'not drained')
     if group['stays']:
-        return 'a drain is wished, and it stays: ' + group['stays']
+        return f'a drain is wished, and it stays: {group["stays"]}'
     return f'drained, as wished ({group["wish"]})'
 
 
-def _router(router):
+def _router(router: dict[str, Any]) -> str:
     text = f'router {names.of_drain(router["uuid"], {router["uuid"]: router})}'
     if not router['routed_by']:
         return text

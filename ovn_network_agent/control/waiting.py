@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The missing steps of a drain or an undrain.  Pure."""
+"""The missing steps of a drain or an undrain.  Pure.
+
+``done`` is the answer to the command, see :mod:`maintenance`, and ``state``
+that to a later "status", see :mod:`report`.
+"""
+
+from typing import Any
 
 from ovn_network_agent import model
 
@@ -9,13 +15,8 @@ from ovn_network_agent import model
 _NAMED = 10
 
 
-def missing(done, state):
-    """The steps that a command still waits for.
-
-    :param done: the answer to the command, see :mod:`maintenance`
-    :param state: the answer to a later "status", see :mod:`report`
-    :returns: list of str, empty when the command is carried out
-    """
+def missing(done: dict[str, Any], state: dict[str, Any]) -> list[str]:
+    """The steps that a command still waits for."""
     if state['phase'] == model.Phase.RESTORING.value:
         return ['the agent has not seen OVN yet']
     away = [f'database {name}: {database["trouble"]}'
@@ -32,18 +33,15 @@ class Progress:
 
     A gateway counts from the first look that finds it still to be moved, so
     that a gateway which was never here does not count as handed over.
-
-    :param done: the answer to the command, see :mod:`maintenance`
     """
 
-    def __init__(self, done):
+    def __init__(self, done: dict[str, Any]) -> None:
         self._done = done
-        self._seen = set()
-        self._left = set()
+        self._seen: set[str] = set()
+        self._left: set[str] = set()
 
-    def look(self, state):
-        """The steps that the command still waits for, see :func:`missing`.
-        """
+    def look(self, state: dict[str, Any]) -> list[str]:
+        """The steps that the command still waits for, see :func:`missing`."""
         found = missing(self._done, state)
         if _seen(self._done, set(state['drains'])):
             self._left = {group['uuid'] or group['name']
@@ -51,12 +49,8 @@ class Progress:
             self._seen |= self._left
         return found
 
-    def text(self, steps, seconds):
-        """One line for people.
-
-        :param steps: what the command waits for, a list of str
-        :param seconds: since the command was given
-        """
+    def text(self, steps: list[str], seconds: float) -> str:
+        """One line for people."""
         count = self.count()
         parts = [count] if count else []
         parts += steps[:_NAMED]
@@ -64,9 +58,8 @@ class Progress:
             parts.append(f'and {len(steps) - _NAMED} more')
         return f'for {seconds:.0f} s: {"; ".join(parts)}'
 
-    def count(self):
-        """How many gateways are done, such as "2 of 3 handed over", or ''.
-        """
+    def count(self) -> str:
+        """How many gateways are done, such as "2 of 3 handed over", or ''."""
         if not self._seen:
             return ''
         word = ('handed over' if self._done['command'] == 'drain' else
@@ -75,12 +68,13 @@ class Progress:
                 f'{word}')
 
 
-def _pending(done, state):
+def _pending(done: dict[str, Any], state: dict[str, Any]
+             ) -> list[dict[str, Any]]:
     return [group for group in state['groups']
             if group['pending'] and _concerned(done, group)]
 
 
-def _seen(done, drains):
+def _seen(done: dict[str, Any], drains: set[str]) -> bool:
     """Whether the agent knows the wish that the command has written."""
     wanted = set(done['wanted'])
     if done['command'] == 'drain':
@@ -88,7 +82,7 @@ def _seen(done, drains):
     return not drains if model.ALL in wanted else wanted.isdisjoint(drains)
 
 
-def _concerned(done, group):
+def _concerned(done: dict[str, Any], group: dict[str, Any]) -> bool:
     wanted = set(done['wanted'])
     drain = done['command'] == 'drain'
     # After an undrain, another router of the group may still be drained.

@@ -3,14 +3,18 @@
 
 """The command addresses: each address of this node, and its state."""
 
+import argparse
 import collections
 import json
 import sys
 import time
+from typing import Any
+from typing import TextIO
 
 from ovn_network_agent.control import client
 from ovn_network_agent.control import seconds
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 from ovn_network_agent.ctl import tables
 
@@ -30,13 +34,10 @@ STATES = ('announced', 'wanted', 'waiting', 'failed', 'held', 'withdrawing',
 _CLEAR = '\x1b[2J\x1b[H'
 
 
-def add(commands):
-    """Add the command to the command line.
-
-    :param commands: what argparse's add_subparsers returned
-    """
+def add(commands: parsing.Commands) -> None:
+    """Add the command to the command line."""
     shown = commands.add_parser(
-        'addresses', aliases=['fips'], allow_abbrev=False,
+        'addresses', aliases=['fips'],
         help='each address that this node handles: its state, since when, and '
         'why; "announced" does not say that packets arrive, "explain" looks '
         'at their way')
@@ -57,12 +58,8 @@ def add(commands):
     shown.set_defaults(function=run)
 
 
-def run(given):
-    """Print the addresses.
-
-    :param given: the parsed command line, argparse.Namespace
-    :returns: exit status
-    """
+def run(given: argparse.Namespace) -> int:
+    """Print the addresses."""
     path = socket_path.find(given)
     argv = [*given.address]
     for option in ('router', 'state'):
@@ -77,7 +74,7 @@ def run(given):
         time.sleep(given.watch)
 
 
-def _show(answer, given):
+def _show(answer: str, given: argparse.Namespace) -> int:
     """Print one answer; returns the exit status."""
     found = json.loads(answer)
     if given.json:
@@ -98,7 +95,7 @@ def _show(answer, given):
     return exits.OK
 
 
-def _network(each):
+def _network(each: dict[str, Any]) -> str:
     """The provider network of an address, with its VLAN."""
     vlan = f':{each["vlan"]:d}' if each['vlan'] else ''
     physical = each['physical_network'] + vlan or '-'
@@ -106,13 +103,8 @@ def _network(each):
     return f'{called} ({physical})' if called else physical
 
 
-def text(found, stream):
-    """The addresses as tables.
-
-    :param found: dict, the answer of the agent
-    :param stream: file that the text is for
-    :returns: text of several lines
-    """
+def text(found: dict[str, Any], stream: TextIO) -> str:
+    """The addresses as tables."""
     addresses = found['addresses']
     if not addresses:
         return 'no addresses\n' if not found['unknown'] else ''
@@ -139,23 +131,23 @@ def text(found, stream):
     return f'{lines}{details}\n{summary}\n'
 
 
-def _title(each):
+def _title(each: dict[str, Any]) -> str:
     vni = each.get('vni')
     return f'{each["address"]} in VNI {vni:d}' if vni else each['address']
 
 
-def _resources(rows, stream):
+def _resources(rows: list[dict[str, Any]], stream: TextIO) -> str:
     return tables.render(_RESOURCES, [[
         row['kind'], row['ref'], row['backend'],
         _state(row['state'], stream), row['since'] or '-', _why(row)]
         for row in rows])
 
 
-def _why(row):
+def _why(row: dict[str, Any]) -> str:
     again = (f' (again in {row["due_in"]:.0f} s)'
              if row['due_in'] is not None else '')
-    return row['reason'] + again
+    return f'{row["reason"]}{again}'
 
 
-def _state(state, stream):
+def _state(state: str, stream: TextIO) -> str:
     return tables.coloured(state, _COLOURS.get(state, ''), stream)

@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """The command announce-method: another announce method, without a loss."""
 
+import argparse
+from collections.abc import Collection
+from collections.abc import Sequence
 import json
 import logging
+import typing
 
 from ovn_network_agent.control import client
 from ovn_network_agent.control import seconds
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
+
+if typing.TYPE_CHECKING:
+    from oslo_config import cfg
+
+    from ovn_network_agent.diagnosis.node import method as node_method
+    from ovn_network_agent.diagnosis.node import sources as node_sources
 
 _TIMEOUT = 60.0
 _ANSWER = 60.0
@@ -22,13 +32,10 @@ _SECTION = 'fip_route'
 _ENDED = frozenset({'withdrawing', 'forwarded', 'omitted'})
 
 
-def add(commands):
-    """Add the command to the command line.
-
-    :param commands: what argparse's add_subparsers returned
-    """
+def add(commands: parsing.Commands) -> None:
+    """Add the command to the command line."""
     change = commands.add_parser(
-        'announce-method', allow_abbrev=False, help='change how addresses get '
+        'announce-method', help='change how addresses get '
         'into BGP, without a loss; as root', description='Change [fip_route] '
         'announce_method of the running agent. The command first checks '
         'whether FRR is prepared for the method, and whether the '
@@ -45,12 +52,8 @@ def add(commands):
     change.set_defaults(function=run)
 
 
-def run(given):
-    """Change the method.
-
-    :param given: the parsed command line, argparse.Namespace
-    :returns: exit status
-    """
+def run(given: argparse.Namespace) -> int:
+    """Change the method."""
     # The imports take a quarter of a second, and few commands need them.
     from ovn_network_agent.runtime import garbage
     from ovn_network_agent.runtime import own_threads
@@ -79,7 +82,7 @@ def run(given):
         found.close()
 
 
-def _change(given, sources):
+def _change(given: argparse.Namespace, sources: 'node_sources.Sources') -> int:
     from ovn_network_agent.diagnosis.node import method
     from ovn_network_agent.engine import executor
     path = given.socket or sources.conf.control_socket
@@ -117,26 +120,25 @@ def _change(given, sources):
     return result(given.method, change, took, wanted(_states(path)))
 
 
-def _states(path):
-    """The states of each address of the agent, dict of address to set."""
-    found, states = json.loads(client.call(path, 'fips', [], _ANSWER)), {}
+def _states(path: str) -> dict[str, set[str]]:
+    """The states of each address of the agent."""
+    found = json.loads(client.call(path, 'fips', [], _ANSWER))
+    states: dict[str, set[str]] = {}
     for each in found['addresses']:
         states.setdefault(each['address'], set()).add(each['state'])
     return states
 
 
-def wanted(states):
+def wanted(states: dict[str, set[str]]) -> set[str]:
     """The addresses whose announcement has not ended on purpose.
 
     An address that waits, or that has failed, is wanted still.
-
-    :param states: dict of address to the set of its states
-    :returns: set of addresses
     """
     return {address for address, found in states.items() if found - _ENDED}
 
 
-def _prepared(given, sources, ready):
+def _prepared(given: argparse.Namespace, sources: 'node_sources.Sources',
+              ready: 'node_method.Readiness') -> bool:
     """Print what is missing; returns whether nothing is."""
     if ready.others:
         print('other kernel routes here, which "redistribute kernel" takes '
@@ -156,36 +158,35 @@ def _prepared(given, sources, ready):
               f'change {_place(sources.conf)}, with the tool that writes '
               'it:\n'
               f'  [{_SECTION}]\n  {_OPTION} = {given.method}')
-    ready = not ready.lacks and configured == given.method
-    if not ready:
+    prepared = not ready.lacks and configured == given.method
+    if not prepared:
         print('nothing has been changed; run the command again after this')
-    return ready
+    return bool(prepared)
 
 
-def _place(conf):
+def _place(conf: 'cfg.ConfigOpts') -> str:
     """What sets the option, or the last of the files."""
     place = conf.get_location(_OPTION, _SECTION)
     if place is not None and place.location.is_user_controlled:
-        return place.detail
-    return ([*conf.config_file] or ['the configuration file'])[-1]
+        return str(place.detail)
+    return str(([*conf.config_file] or ['the configuration file'])[-1])
 
 
-def _reload(path, timeout):
+def _reload(path: str, timeout: float) -> list[str]:
     """Reload the agent; returns the reasons of a refusal, a list."""
     answer = json.loads(client.call(
         path, 'reload', ['--json', '--wait', '--timeout', str(timeout)],
         timeout + _MARGIN))
-    return answer['refused']
+    refused: list[str] = answer['refused']
+    return refused
 
 
-def result(method, change, took, still):
+def result(method: str, change: 'node_method.Change', took: float | None,
+           still: Collection[str]) -> int:
     """Print the result.
 
-    :param method: the new method
-    :param change: :class:`method.Change`, or its values
     :param took: seconds until the method announced everything, or None
     :param still: set of the addresses that are wanted, see :func:`wanted`
-    :returns: exit status
     """
     gone = {prefix for prefix in change.before
             if prefix.partition('/')[0] not in still}
@@ -210,7 +211,7 @@ def result(method, change, took, still):
     return exits.OK
 
 
-def _some(prefixes):
+def _some(prefixes: Sequence[str]) -> str:
     """Some prefixes in words."""
     shown = ', '.join(prefixes[:_NAMED])
     more = len(prefixes) - _NAMED

@@ -1,27 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """The command doctor: checks of the node, with or without an agent."""
 
+import argparse
+from collections.abc import Sequence
 import json
 import logging
 import sys
+import typing
+from typing import Any
 
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.diagnosis import finding
 
 _WORDS = {'OK': 'PASS', 'WARN': 'WARN', 'BROKEN': 'FAIL',
           'NOT CHECKED': 'NOT CHECKED'}
 
 
-def add(commands):
-    """Add the command to the command line.
-
-    :param commands: what argparse's add_subparsers returned
-    """
+def add(commands: parsing.Commands) -> None:
+    """Add the command to the command line."""
     doctor = commands.add_parser(
-        'doctor', allow_abbrev=False, help='check this node, also without '
+        'doctor', help='check this node, also without '
         'an agent; as root, changes nothing')
     doctor.add_argument('--json', action='store_true',
                         help='for programs; the keys are documented')
@@ -32,12 +36,8 @@ def add(commands):
     doctor.set_defaults(function=run)
 
 
-def run(given):
-    """Check the node, and print the findings.
-
-    :param given: the parsed command line, argparse.Namespace
-    :returns: exit status: 1 when a check fails
-    """
+def run(given: argparse.Namespace) -> int:
+    """Check the node, and print the findings; 1 when a check fails."""
     # The imports take a second, and only this command needs them.
     from ovn_network_agent.runtime import garbage
     from ovn_network_agent.runtime import own_threads
@@ -65,7 +65,8 @@ def run(given):
     return exits.FAILED if broken else exits.OK
 
 
-def _examined(given, known, wanted):
+def _examined(given: argparse.Namespace, known: Any, wanted: Any
+              ) -> 'list[finding.Finding]':
     """The findings of the wanted checks."""
     from oslo_config import cfg
 
@@ -82,7 +83,7 @@ def _examined(given, known, wanted):
         found.close()
 
 
-def _as_json(findings):
+def _as_json(findings: 'Sequence[finding.Finding]') -> str:
     return json.dumps({
         'failed': sorted({one.check for one in findings
                           if one.verdict.name == 'BROKEN'}),
@@ -90,7 +91,7 @@ def _as_json(findings):
                      for one in findings]}, indent=2) + '\n'
 
 
-def _as_text(findings):
+def _as_text(findings: 'Sequence[finding.Finding]') -> str:
     """One line for each finding, and one for its remedy."""
     lines = []
     for one in findings:

@@ -3,14 +3,21 @@
 
 """The commands drain and undrain."""
 
+import argparse
 import json
 import sys
 import time
+import typing
+from typing import Any
 
 from ovn_network_agent.control import client
 from ovn_network_agent.control import seconds
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.control import waiting
 
 # Seconds for an answer of the agent.
 ANSWER = 60.0
@@ -18,20 +25,17 @@ _INTERVAL = 0.5
 _WAIT = 300.0
 
 
-def add(commands):
-    """Add both commands to the command line.
-
-    :param commands: what argparse's add_subparsers returned
-    """
+def add(commands: parsing.Commands) -> None:
+    """Add both commands to the command line."""
     drain = commands.add_parser(
-        'drain', allow_abbrev=False, help='hand gateways over to other '
+        'drain', help='hand gateways over to other '
         'nodes, and keep them away')
     drain.add_argument('--force', action='store_true',
                        help='write the drain also where no other candidate '
                        'is ready: gateways that no candidate can take over '
                        'go later')
     undrain = commands.add_parser(
-        'undrain', allow_abbrev=False,
+        'undrain',
         help='be a candidate again; nothing moves back by itself')
     for each in (drain, undrain):
         each.add_argument(
@@ -44,12 +48,8 @@ def add(commands):
         each.set_defaults(function=run)
 
 
-def run(given):
-    """Carry out one of the commands.
-
-    :param given: the parsed command line, argparse.Namespace
-    :returns: exit status
-    """
+def run(given: argparse.Namespace) -> int:
+    """Carry out one of the commands."""
     from ovn_network_agent.control import text
     path = socket_path.find(given)
     argv = ['--json']
@@ -64,10 +64,10 @@ def run(given):
     return _wait(path, done, began, given.timeout) if given.wait else exits.OK
 
 
-def _wait(path, done, began, timeout):
+def _wait(path: str, done: dict[str, Any], began: float, timeout: float
+          ) -> int:
     """Wait until a command is carried out; returns the exit status.
 
-    :param began: monotonic seconds
     :param timeout: seconds from then on
     """
     from ovn_network_agent.control import waiting
@@ -91,7 +91,8 @@ def _wait(path, done, began, timeout):
         time.sleep(min(_INTERVAL, left))
 
 
-def _missing(path, progress, left):
+def _missing(path: str, progress: 'waiting.Progress', left: float
+             ) -> list[str]:
     """The steps that a command still waits for, a list of str."""
     limit = min(ANSWER, max(1.0, left))
     try:

@@ -3,11 +3,16 @@
 
 """The command "egress": egress addresses, and who leaves with them."""
 
+import argparse
+from collections.abc import Iterator
 import json
 import sys
+from typing import Any
+from typing import TextIO
 
 from ovn_network_agent.control import client
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import peers
 from ovn_network_agent.ctl import socket_path
 from ovn_network_agent.ctl import tables
@@ -20,13 +25,10 @@ _COLOURS = {'in place': tables.GOOD, 'failed': tables.BAD,
             'refused': tables.BAD, 'unreachable': tables.BAD}
 
 
-def add(commands):
-    """Add the command to the command line.
-
-    :param commands: what argparse's add_subparsers returned
-    """
+def add(commands: parsing.Commands) -> None:
+    """Add the command to the command line."""
     shown = commands.add_parser(
-        'egress', allow_abbrev=False, help='egress addresses: at which router '
+        'egress', help='egress addresses: at which router '
         'or node each one is, and which machines leave with it')
     shown.add_argument('--machines', action='store_true',
                        help='each machine, and why it does not leave with '
@@ -36,12 +38,8 @@ def add(commands):
     shown.set_defaults(function=show)
 
 
-def show(given):
-    """Print the egress addresses.
-
-    :param given: the parsed command line, argparse.Namespace
-    :returns: exit status
-    """
+def show(given: argparse.Namespace) -> int:
+    """Print the egress addresses."""
     found = json.loads(client.call(socket_path.find(given), 'egress', [],
                                    peers.ANSWER))
     if given.json:
@@ -51,13 +49,8 @@ def show(given):
     return exits.OK
 
 
-def text(found, stream, machines=False):
-    """The egress addresses, or their machines, as a table.
-
-    :param found: dict, the answer of the agent
-    :param stream: file that the text is for
-    :returns: text of several lines
-    """
+def text(found: dict[str, Any], stream: TextIO, machines: bool = False) -> str:
+    """The egress addresses, or their machines, as a table."""
     made = found['egress_ips']
     node = ''.join(f'{row["kind"]} {row["ref"]}: {row["state"]} '
                    f'{row["reason"]}'.rstrip() + '\n'
@@ -75,7 +68,7 @@ def text(found, stream, machines=False):
     return f'{lines}\n{problems}{node}{lock_state.WRITERS[found["lock"]]}\n'
 
 
-def _rows(one, stream):
+def _rows(one: dict[str, Any], stream: TextIO) -> Iterator[list[str]]:
     if not one['places']:
         yield [one['name'], one['mode'], '-', '-', '-', '-', '0', '-',
                one['why'] or 'it has no machines']

@@ -17,12 +17,7 @@ ELSEWHERE = 5
 NOBODY = 6
 
 
-def fail(message, status):
-    """Print why a command fails to standard error.
-
-    :param message: text, or an exception
-    :param status: one of the statuses of this module
-    :returns: the status
-    """
+def fail(message: object, status: int) -> int:
+    """Print why a command fails to standard error."""
     print(f'{PROGRAM}: {message}', file=sys.stderr)
     return status

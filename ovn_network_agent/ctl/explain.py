@@ -3,24 +3,31 @@
 
 """The command explain: why is one address not reachable?"""
 
+import argparse
+from collections.abc import Iterable
 import json
 import logging
 import sys
+import typing
+from typing import Any
 
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
+
+if typing.TYPE_CHECKING:
+    from oslo_config import cfg
+
+    from ovn_network_agent.diagnosis.readers import trace
 
 # Addresses for examples (RFC 5737, RFC 3849), which no network has.
 _CLIENTS = {4: '192.0.2.1', 6: '2001:db8::1'}
 
 
-def add(commands):
-    """Add the command to the command line.
-
-    :param commands: what argparse's add_subparsers returned
-    """
+def add(commands: parsing.Commands) -> None:
+    """Add the command to the command line."""
     explain = commands.add_parser(
-        'explain', allow_abbrev=False, help='why an address is not '
+        'explain', help='why an address is not '
         'reachable: each layer that a packet and its announcement cross')
     explain.add_argument('address', metavar='ADDRESS',
                          help='floating IP, SNAT or router address, VIP, '
@@ -45,19 +52,16 @@ def add(commands):
     explain.set_defaults(function=run)
 
 
-def run(given):
-    """Explain an address.
-
-    :param given: the parsed command line, argparse.Namespace
-    :returns: exit status
-    """
+def run(given: argparse.Namespace) -> int:
+    """Explain an address."""
     address = _canonical(given.address)
     client = _client(given.client, address)
     # The readers of the systems take long to import, and only this command
     # needs them.
     # Where eventlet is installed, python-ovs imports it to see whether it has
     # patched the threads, which takes longer than all the rest.
-    sys.modules.setdefault('eventlet', None)
+    modules: dict[str, Any] = sys.modules
+    modules.setdefault('eventlet', None)
     from ovn_network_agent.runtime import garbage
     garbage.hold()
     from ovn_network_agent.diagnosis.address import explanation
@@ -97,13 +101,13 @@ def run(given):
     return exits.FAILED if exits.FAILED in statuses else min(statuses)
 
 
-def _of_traces(traces):
+def _of_traces(traces: 'Iterable[trace.Traced]') -> dict[str, Any]:
     """The traces as a dict of JSON values."""
     return {'trace_verdicts': {each.title: each.verdict for each in traces},
             'traces': {each.title: each.text for each in traces}}
 
 
-def _text(traces, verbose):
+def _text(traces: 'Iterable[trace.Traced]', verbose: bool) -> str:
     """The traces for people: the verdicts, and the texts on demand."""
     verdicts = ''.join(f'Trace, {each.title}: {each.verdict}\n'
                        for each in traces)
@@ -112,16 +116,15 @@ def _text(traces, verbose):
         for each in traces if verbose)
 
 
-def _traces(conf, facts):
+def _traces(conf: 'cfg.ConfigOpts', facts: Any) -> 'tuple[trace.Traced, ...]':
     """The traces, a tuple of :class:`readers.trace.Traced`."""
     from ovn_network_agent.diagnosis.readers import trace
     return trace.read(conf, facts.setup, facts.subject)
 
 
-def _client(text, address):
+def _client(text: str, address: str) -> str:
     """The client of an address, in canonical notation.
 
-    :param text: what the user has given, '' for the default
     :raises ValueError: when the text is no address of the same family
     """
     from ovn_network_agent import networks
@@ -133,7 +136,7 @@ def _client(text, address):
     return client
 
 
-def _canonical(text):
+def _canonical(text: str) -> str:
     """An address or prefix in canonical notation.
 
     :raises ValueError: when the text is neither

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """The command health, for the health check of a container."""
 
 import argparse
@@ -10,6 +9,7 @@ import json
 from ovn_network_agent.control import client
 from ovn_network_agent.control import seconds
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
 # The exit statuses of this command alone.
@@ -28,13 +28,10 @@ fast.
 """
 
 
-def add(commands):
-    """Add the command to the command line.
-
-    :param commands: what argparse's add_subparsers returned
-    """
+def add(commands: parsing.Commands) -> None:
+    """Add the command to the command line."""
     health = commands.add_parser(
-        'health', allow_abbrev=False, help='whether the agent is ready, for '
+        'health', help='whether the agent is ready, for '
         'the health check of a container', epilog=_EPILOG,
         description='Tell whether the agent is ready, without asking '
         'anything else than the agent.',
@@ -45,12 +42,8 @@ def add(commands):
     health.set_defaults(function=run)
 
 
-def run(given):
-    """Print the health of the agent.
-
-    :param given: the parsed command line, argparse.Namespace
-    :returns: exit status, of this module
-    """
+def run(given: argparse.Namespace) -> int:
+    """Print the health of the agent."""
     path = socket_path.find(given)
     try:
         found = json.loads(client.call(path, 'health', [], given.timeout))

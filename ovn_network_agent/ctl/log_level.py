@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """The command log-level."""
 
+import argparse
 import sys
 
 from ovn_network_agent.control import client
 from ovn_network_agent.control import seconds
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
 LEVELS = ('debug', 'info', 'warn', 'error')
@@ -16,11 +17,8 @@ LEVELS = ('debug', 'info', 'warn', 'error')
 _ANSWER = 10.0
 
 
-def add(commands):
-    """Add the command to the command line.
-
-    :param commands: what argparse's add_subparsers returned
-    """
+def add(commands: parsing.Commands) -> None:
+    """Add the command to the command line."""
     level = commands.add_parser(
         'log-level', help='show or set the log level of the running agent',
         description='Show or set the log level of the running agent. A set '
@@ -39,12 +37,8 @@ def add(commands):
     level.set_defaults(function=run)
 
 
-def run(given):
-    """Show or set the level.
-
-    :param given: the parsed command line, argparse.Namespace
-    :returns: exit status
-    """
+def run(given: argparse.Namespace) -> int:
+    """Show or set the level."""
     argv = [given.level] if given.level else []
     if given.logger:
         argv += ['--logger', given.logger]

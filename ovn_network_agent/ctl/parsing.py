@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """The parser of ovn-network-agent-ctl, which names what a typo probably means.
 """
 
 import argparse
+from collections.abc import Iterable
 import itertools
 import re
 import sys
+from typing import Any
+from typing import NoReturn
 
 from ovn_network_agent import typos
 
@@ -24,22 +26,22 @@ class Parser(argparse.ArgumentParser):
     of the class of the parser above.
     """
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{'allow_abbrev': False, **kwargs})
-        self._words = []
+        self._words: list[str] = []
 
-    def parse_args(self, args=None, namespace=None):
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As in the base class."""
         self._words = sys.argv[1:] if args is None else list(args)
         given, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            command = self.commands().get(getattr(given, 'command', None))
+            command = self.commands().get(getattr(given, 'command', ''))
             of = [self, command] if command else [self]
             (command or self).error(_unknown(
                 unknown, [text for parser in of for text in parser.options()]))
         return given
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         """As in the base class; a wrong choice gets the nearest one."""
         match = _CHOICE.search(message)
         known = list(self.commands())
@@ -57,39 +59,36 @@ class Parser(argparse.ArgumentParser):
                                   _WORD.findall(match['known']))
         super().error(message)
 
-    def commands(self):
+    def commands(self) -> dict[str, 'Parser']:
         """dict of the name of each command to its :class:`Parser`."""
         return next((action.choices for action in self.actions()
                      if isinstance(action.choices, dict)), {})
 
-    def options(self):
+    def options(self) -> list[str]:
         """The texts of all options, a list."""
         return [text for action in self.actions()
                 for text in action.option_strings]
 
-    def actions(self):
+    def actions(self) -> list[argparse.Action]:
         """The arguments of this parser, a list of argparse.Action."""
         return self._actions
 
 
 class Commands:
-    """Adds commands; each without a description is described by its help.
+    """Adds commands; each without a description is described by its help."""
 
-    :param parser: :class:`Parser`
-    """
-
-    def __init__(self, parser):
+    def __init__(self, parser: Parser) -> None:
         self._added = parser.add_subparsers(
             dest='command', required=True, metavar='COMMAND')
 
-    def add_parser(self, name, **kwargs):
+    def add_parser(self, name: str, **kwargs: Any) -> Parser:
         """As that of argparse; ``help`` is required."""
         text = kwargs['help']
         return self._added.add_parser(name, **{
             'description': f'{text[0].upper()}{text[1:]}.', **kwargs})
 
 
-def _unknown(words, known):
+def _unknown(words: Iterable[str], known: Iterable[str]) -> str:
     hints = ''.join(typos.hint(word.partition('=')[0], known)
                     for word in words)
     return f'unrecognized arguments: {" ".join(words)}{hints}'

@@ -3,12 +3,16 @@
 
 """The commands peers and peer: routers that peer inside OVN."""
 
+import argparse
 import collections
 import json
 import sys
+from typing import Any
+from typing import TextIO
 
 from ovn_network_agent.control import client
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 from ovn_network_agent.ctl import tables
 from ovn_network_agent.ovsdb import lock_state
@@ -23,19 +27,16 @@ _COLOURS = {'created': tables.GOOD, 'in place': tables.GOOD,
             'error': tables.BAD, 'failed': tables.BAD, 'refused': tables.BAD}
 
 
-def add(commands):
-    """Add both commands to the command line.
-
-    :param commands: what argparse's add_subparsers returned
-    """
+def add(commands: parsing.Commands) -> None:
+    """Add both commands to the command line."""
     shown = commands.add_parser(
-        'peers', allow_abbrev=False, help='routers that peer inside OVN: each '
+        'peers', help='routers that peer inside OVN: each '
         'intent, its state, and why')
     shown.add_argument('--json', action='store_true',
                        help='for programs; the keys are documented')
     shown.set_defaults(function=show)
     peer = commands.add_parser(
-        'peer', allow_abbrev=False, help='have a router name another one as '
+        'peer', help='have a router name another one as '
         'its peer, or no longer; both have to name each other')
     peer.add_argument('action', choices=_ACTIONS,
                       help='write the intent, or remove all of it')
@@ -49,19 +50,15 @@ def add(commands):
     peer.add_argument('--json', action='store_true',
                       help='for programs; the keys are documented')
 
-    def run(given):
+    def run(given: argparse.Namespace) -> int:
         if (given.action == 'add') is (given.target is None):
             peer.error('"add" needs TARGET, and "remove" has none')
         return change(given)
     peer.set_defaults(function=run)
 
 
-def show(given):
-    """Print the peerings.
-
-    :param given: the parsed command line, argparse.Namespace
-    :returns: exit status
-    """
+def show(given: argparse.Namespace) -> int:
+    """Print the peerings."""
     found = json.loads(client.call(socket_path.find(given), 'peers', [],
                                    ANSWER))
     if given.json:
@@ -71,7 +68,7 @@ def show(given):
     return exits.OK
 
 
-def change(given):
+def change(given: argparse.Namespace) -> int:
     """Add or remove an intent; see :func:`show`."""
     argv = [given.router, given.name]
     if given.target is not None:
@@ -87,13 +84,8 @@ def change(given):
     return exits.OK
 
 
-def text(found, stream):
-    """The peerings as a table.
-
-    :param found: dict, the answer of the agent
-    :param stream: file that the text is for
-    :returns: text of several lines
-    """
+def text(found: dict[str, Any], stream: TextIO) -> str:
+    """The peerings as a table."""
     peerings = found['peerings']
     if not peerings:
         return 'no peerings\n'
@@ -111,12 +103,8 @@ def text(found, stream):
     return f'{lines}\n{summary}; {lock_state.WRITERS[found["lock"]]}\n'
 
 
-def of_change(done):
-    """The answer to "peer" for people.
-
-    :param done: dict, the answer of the agent
-    :returns: text of one line
-    """
+def of_change(done: dict[str, Any]) -> str:
+    """The answer to "peer" for people."""
     head = f'router {done["router_name"]}: peering {done["name"]}'
     if done['state'] == 'removed':
         return f'{head} removed\n'
@@ -124,5 +112,5 @@ def of_change(done):
     return f'{head} with {done["target"]} written, {done["state"]}{why}\n'
 
 
-def _prefixes(texts):
+def _prefixes(texts: list[str]) -> str:
     return ' '.join(texts) or '-'

@@ -6,9 +6,13 @@
 import argparse
 import json
 import sys
+from typing import Any
+from typing import NoReturn
+from typing import TextIO
 
 from ovn_network_agent.control import client
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 from ovn_network_agent.ctl import tables
 
@@ -28,39 +32,33 @@ line or the configuration cannot be used; 4 no agent runs
 """
 
 
-def add(commands):
-    """Add the command to the command line.
-
-    :param commands: what argparse's add_subparsers returned
-    """
+def add(commands: parsing.Commands) -> None:
+    """Add the command to the command line."""
     plan = commands.add_parser(
-        'plan', allow_abbrev=False, help='what the running agent would '
+        'plan', help='what the running agent would '
         'change now, after all systems have been read anew', epilog=_EPILOG,
         description='Compare what the running agent wants with what there '
         'is, and change nothing.',
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    plan.error = lambda message: _refuse(plan, message)
+    # argparse ends the program with 2.
+    plan.error = (  # type: ignore[method-assign]
+        lambda message: _refuse(plan, message))
     plan.add_argument('--json', action='store_true',
                       help='for programs; the keys are documented')
     plan.set_defaults(function=run)
 
 
-def _refuse(plan, message):
+def _refuse(plan: argparse.ArgumentParser, message: str) -> NoReturn:
     """End the program; 2 says of this command that there is a difference."""
     plan.print_usage(sys.stderr)
     plan.exit(exits.FAILED, f'{plan.prog}: error: {message}\n')
 
 
-def run(given):
-    """Print the differences.
-
-    :param given: the parsed command line, argparse.Namespace
-    :returns: exit status
-    """
+def run(given: argparse.Namespace) -> int:
+    """Print the differences."""
     try:
         path = socket_path.find(given)
-    except (OSError, ValueError, socket_path.NoSocket,
-            *socket_path.errors_of_configuration()) as e:
+    except socket_path.errors_of_configuration(socket_path.NoSocket) as e:
         return exits.fail(f'configuration: {e}', exits.FAILED)
     found = json.loads(client.call(path, 'plan', [], ANSWER))
     if given.json:
@@ -74,13 +72,8 @@ def run(given):
     return exits.FAILED if found['unreadable'] else SAME
 
 
-def text(found, stream):
-    """The differences in lines, by backend.
-
-    :param found: dict, the answer of the agent
-    :param stream: file that the text is for
-    :returns: text of several lines
-    """
+def text(found: dict[str, Any], stream: TextIO) -> str:
+    """The differences in lines, by backend."""
     lines = []
     for name in dict.fromkeys(step['backend'] for step in found['steps']):
         lines.append(f'{name}:')
@@ -94,7 +87,7 @@ def text(found, stream):
     return '\n'.join(lines) + '\n'
 
 
-def _line(step, stream):
+def _line(step: dict[str, Any], stream: TextIO) -> str:
     verb = step['verb']
     sign = tables.coloured(_SIGNS[verb], _COLOURS[verb], stream)
     was = f' (was {step["was"]})' if verb == 'update' else ''

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """The command reload."""
 
+import argparse
 import json
 import sys
 
 from ovn_network_agent.control import client
 from ovn_network_agent.control import seconds
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
 _TIMEOUT = 60.0
@@ -17,13 +18,10 @@ _TIMEOUT = 60.0
 _MARGIN = 5.0
 
 
-def add(commands):
-    """Add the command to the command line.
-
-    :param commands: what argparse's add_subparsers returned
-    """
+def add(commands: parsing.Commands) -> None:
+    """Add the command to the command line."""
     reload = commands.add_parser(
-        'reload', allow_abbrev=False, help='have the agent read its '
+        'reload', help='have the agent read its '
         'configuration, and say what has changed', description='Have the '
         'agent read its configuration files and the rules file, as SIGHUP '
         'does, and print what has changed and what waits for a restart. A '
@@ -37,12 +35,8 @@ def add(commands):
     reload.set_defaults(function=run)
 
 
-def run(given):
-    """Reload, and print the answer.
-
-    :param given: the parsed command line, argparse.Namespace
-    :returns: exit status
-    """
+def run(given: argparse.Namespace) -> int:
+    """Reload, and print the answer."""
     argv = ['--json', '--timeout', str(given.timeout)]
     if given.wait:
         argv.append('--wait')

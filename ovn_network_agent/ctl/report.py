@@ -1,34 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """The command report: one file with all that a report of a bug needs."""
 
+import argparse
+from collections.abc import Iterator
 import contextlib
 import json
 import os
 import socket
 import sys
 import time
+from typing import Any
+from typing import TextIO
 
 from ovn_network_agent.control import client
 from ovn_network_agent.control import seconds
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
 _TIMEOUT = 60.0
 # Questions to the agent, by the key in the file; an older agent lacks some.
-_ASKED = {'agent': ('report', []), 'addresses': ('fips', ['--json'])}
+_ASKED: dict[str, tuple[str, list[str]]] = {
+    'agent': ('report', []), 'addresses': ('fips', ['--json'])}
 _MODE = 0o600
 # Grows with a change that a reader of the file has to know.
 _FORMAT = 1
 
 
-def add(commands):
-    """Add the command to the command line.
-
-    :param commands: what argparse's add_subparsers returned
-    """
+def add(commands: parsing.Commands) -> None:
+    """Add the command to the command line."""
     report = commands.add_parser(
         'report', help='write all that a report of a bug needs into one file',
         description='Write versions, the configuration in effect, the state '
@@ -44,12 +46,8 @@ def add(commands):
     report.set_defaults(function=run)
 
 
-def run(given):
-    """Write the report.
-
-    :param given: the parsed command line, argparse.Namespace
-    :returns: exit status
-    """
+def run(given: argparse.Namespace) -> int:
+    """Write the report."""
     path = given.file or _name()
     try:
         with _written(path) as opened:
@@ -65,13 +63,13 @@ def run(given):
     return exits.OK
 
 
-def _name():
+def _name() -> str:
     now = time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())
     return f'ovn-network-agent-report-{socket.gethostname()}-{now}.json'
 
 
 @contextlib.contextmanager
-def _written(path):
+def _written(path: str) -> Iterator[TextIO]:
     """The context of the new file, which a failure removes again."""
     if path == '-':
         yield sys.stdout
@@ -85,7 +83,7 @@ def _written(path):
         raise
 
 
-def _collected(given):
+def _collected(given: argparse.Namespace) -> dict[str, Any]:
     """The report, a dict of JSON values."""
     # The imports take longer than all other commands.
     from ovn_network_agent.conf import masking
@@ -99,17 +97,18 @@ def _collected(given):
             found[key] = json.loads(client.call(
                 socket_path.find(given), command, argv, given.timeout))
             answered = True
-        except (client.NoAgent, client.Refused, socket_path.NoSocket, OSError,
-                ValueError, *socket_path.errors_of_configuration()) as e:
+        except socket_path.errors_of_configuration(
+                client.NoAgent, client.Refused, socket_path.NoSocket) as e:
             found[key] = {'error': str(e)}
             exits.fail(f'{key}: {e}', exits.OK)
     if not answered:
         found['configuration'] = bug_report.tried(lambda: _configured(given))
     # Secrets that the agent leaves out are left out here once more.
-    return masking.everywhere(found)
+    shown: dict[str, Any] = masking.everywhere(found)
+    return shown
 
 
-def _configured(given):
+def _configured(given: argparse.Namespace) -> dict[str, Any]:
     """The configuration of the files, without an agent."""
     from oslo_config import cfg
 
@@ -119,4 +118,6 @@ def _configured(given):
     conf = cfg.ConfigOpts()
     opts.load(conf, socket_path.files(given))
     opts.register_daemons(conf)
-    return masking.everywhere(effective.shown(conf), effective.secrets(conf))
+    shown: dict[str, Any] = masking.everywhere(
+        effective.shown(conf), effective.secrets(conf))
+    return shown

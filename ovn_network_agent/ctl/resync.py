@@ -3,12 +3,15 @@
 
 """The command resync: read backends again, and repair at once."""
 
+import argparse
 import json
 import sys
+from typing import Any
 
 from ovn_network_agent.control import client
 from ovn_network_agent.control import seconds
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
 _TIMEOUT = 60.0
@@ -16,13 +19,10 @@ _TIMEOUT = 60.0
 _MORE = 30.0
 
 
-def add(commands):
-    """Add the command to the command line.
-
-    :param commands: what argparse's add_subparsers returned
-    """
+def add(commands: parsing.Commands) -> None:
+    """Add the command to the command line."""
     resync = commands.add_parser(
-        'resync', allow_abbrev=False, help='have backends read again and '
+        'resync', help='have backends read again and '
         'repaired at once')
     resync.add_argument('backend', nargs='*', metavar='BACKEND',
                         help='a name of "status"; default: all')
@@ -35,12 +35,8 @@ def add(commands):
     resync.set_defaults(function=run)
 
 
-def run(given):
-    """Print what was changed, and what failed.
-
-    :param given: the parsed command line, argparse.Namespace
-    :returns: exit status
-    """
+def run(given: argparse.Namespace) -> int:
+    """Print what was changed, and what failed."""
     found = json.loads(client.call(
         socket_path.find(given), 'resync',
         [f'--timeout={given.timeout:g}', *(['--force'] * given.force),
@@ -56,12 +52,8 @@ def run(given):
     return exits.FAILED if found['failures'] else exits.OK
 
 
-def text(found):
-    """The result in lines.
-
-    :param found: dict, the answer of the agent
-    :returns: text of several lines
-    """
+def text(found: dict[str, Any]) -> str:
+    """The result in lines."""
     lines = [f'{change["backend"]}: {change["verb"]} {change["kind"]} '
              f'{change["text"]}' for change in found['changes']]
     lines += [f'{failure["backend"]}: failed: {_about(failure)}'
@@ -76,6 +68,6 @@ def text(found):
     return '\n'.join(lines) + '\n'
 
 
-def _about(failure):
+def _about(failure: dict[str, Any]) -> str:
     name = f'{failure["kind"]} {failure["ref"]}'.strip()
     return f'{name}: {failure["reason"]}' if name else failure['reason']

@@ -3,6 +3,7 @@
 
 """The place of the agent's control socket."""
 
+import argparse
 import sys
 
 
@@ -10,11 +11,9 @@ class NoSocket(Exception):
     """The configuration switches the control socket off."""
 
 
-def find(given):
+def find(given: argparse.Namespace) -> str:
     """The control socket that the command line or the configuration names.
 
-    :param given: the parsed command line, argparse.Namespace
-    :returns: absolute path
     :raises NoSocket: when the agent has no control socket
     :raises cfg.Error: for a configuration that cannot be used
     """
@@ -25,23 +24,19 @@ def find(given):
     return path
 
 
-def errors_of_configuration():
-    """The errors of oslo.config, if the command has imported the library.
+def errors_of_configuration(*others: type[Exception]
+                            ) -> tuple[type[Exception], ...]:
+    """The errors of a configuration that cannot be used, and others.
 
-    The import takes longer than a command to the agent.
-
-    :returns: tuple of classes of exceptions
+    Those of oslo.config count if the command has imported the library: the
+    import takes longer than a command to the agent.
     """
     cfg = sys.modules.get('oslo_config.cfg')
-    return (cfg.Error,) if cfg else ()
+    return (OSError, ValueError, *others, *((cfg.Error,) if cfg else ()))
 
 
-def files(given):
-    """The options of the command line that name configuration files.
-
-    :param given: the parsed command line, argparse.Namespace
-    :returns: list of str, as arguments for oslo.config
-    """
+def files(given: argparse.Namespace) -> list[str]:
+    """The options of the command line that name configuration files."""
     found = []
     for name in ('config_file', 'config_dir'):
         for path in getattr(given, name):
@@ -49,7 +44,7 @@ def files(given):
     return found
 
 
-def _configured(given):
+def _configured(given: argparse.Namespace) -> str:
     # A command with --socket starts much faster without these imports.
     from oslo_config import cfg
 
@@ -58,4 +53,5 @@ def _configured(given):
     conf.register_opts([option for option in base.OPTS
                         if option.name == 'control_socket'])
     conf(args=files(given), project=base.PROJECT, prog=base.PROJECT)
-    return conf.control_socket
+    path: str = conf.control_socket
+    return path

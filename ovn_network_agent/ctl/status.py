@@ -3,23 +3,22 @@
 
 """The command status."""
 
+import argparse
 import sys
 
 from ovn_network_agent.control import client
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
 # Seconds for an answer of the agent.
 ANSWER = 60.0
 
 
-def add(commands):
-    """Add the command to the command line.
-
-    :param commands: what argparse's add_subparsers returned
-    """
+def add(commands: parsing.Commands) -> None:
+    """Add the command to the command line."""
     status = commands.add_parser(
-        'status', allow_abbrev=False, help='what the agent does, and where '
+        'status', help='what the agent does, and where '
         'the gateways are; "announced" does not say that packets arrive, '
         '"explain" looks at their way')
     status.add_argument('--json', action='store_true',
@@ -27,12 +26,8 @@ def add(commands):
     status.set_defaults(function=run)
 
 
-def run(given):
-    """Print the state of the agent.
-
-    :param given: the parsed command line, argparse.Namespace
-    :returns: exit status
-    """
+def run(given: argparse.Namespace) -> int:
+    """Print the state of the agent."""
     argv = ['--json'] if given.json else []
     sys.stdout.write(client.call(socket_path.find(given), 'status', argv,
                                  ANSWER))

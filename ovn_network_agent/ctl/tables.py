@@ -3,39 +3,34 @@
 
 """Tables and colours for people at a terminal."""
 
+from collections.abc import Sequence
 import os
+from typing import TextIO
 
 #: Colours by their meaning, as SGR parameters of ECMA-48.
 GOOD, WARNING, BAD, DIM = '32', '33', '31', '2'
 
 
-def coloured(text, colour, stream):
+def coloured(text: str, colour: str, stream: TextIO) -> str:
     """A text in a colour, if the stream is a terminal that wants colours.
 
     The environment variable NO_COLOR switches colours off (no-color.org).
 
-    :param text: str
     :param colour: one of the colours of this module, or ''
-    :param stream: file that the text is for
     """
     if not (colour and text and wants_colour(stream)):
         return text
     return f'\x1b[{colour}m{text}\x1b[0m'
 
 
-def wants_colour(stream):
+def wants_colour(stream: TextIO) -> bool:
     """Whether a file is a terminal that shows colours."""
     return (stream.isatty() and not os.environ.get('NO_COLOR') and
             os.environ.get('TERM') != 'dumb')
 
 
-def render(header, rows):
-    """A table with aligned columns, without lines.
-
-    :param header: list of str
-    :param rows: list of lists of str, which may have colours
-    :returns: text of several lines
-    """
+def render(header: list[str], rows: Sequence[list[str]]) -> str:
+    """A table with aligned columns, without lines; texts may have colours."""
     # The import takes longer than most commands.
     import prettytable
     made = prettytable.PrettyTable(header, align='l', border=False)

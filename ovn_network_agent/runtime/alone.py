@@ -8,41 +8,42 @@ Without a database to wait for, the view is complete from the first pass on.
 
 import socket
 
+from oslo_config import cfg
+
 from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent import pieces
 from ovn_network_agent.ovn import local_state
+from ovn_network_agent.ovsdb import connection
 
 
 class View:
-    """The node alone; the interface of :class:`ovn.view.View`.
-
-    :param conf: the oslo.config ConfigOpts
-    """
+    """The node alone; the interface of :class:`ovn.view.View`."""
 
     confirmed = True
     cross_check = None
     chassis = ''
-    marks = frozenset()
-    dead = frozenset()
-    silent = frozenset()
+    marks: frozenset[ownership.Owner] = frozenset()
+    dead: frozenset[str] = frozenset()
+    silent: frozenset[str] = frozenset()
 
-    def __init__(self, conf):
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
         self._hostname = socket.gethostname()
-        self.last = None
+        self.last: model.Snapshot | None = None
 
-    def due_in(self):
+    def due_in(self) -> None:
         """None: the view never changes by time alone."""
         return None
 
-    def pieces(self, anyway=False):
+    def pieces(self, anyway: bool = False) -> list[pieces.Piece]:
         """Nothing: there are no rows."""
         return []
 
-    def snapshot(self, phase, full=False):
+    def snapshot(self, phase: model.Phase, full: bool = False
+                 ) -> model.Snapshot:
         """The present view, built anew at each call.
 
-        :param phase: :class:`model.Phase`
-        :returns: :class:`model.Snapshot` without routers and groups
         :raises OSError: when the kernel cannot be asked
         """
         self.last = model.Snapshot(model.Node(
@@ -58,16 +59,14 @@ class Alone:
     """A view without OVN, and no database.
 
     The interface is that of :class:`runtime.ovn_side.OvnSide`.
-
-    :param conf: the oslo.config ConfigOpts
     """
 
-    def __init__(self, conf):
-        self.databases = {}
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self.databases: dict[str, connection.Database] = {}
         self.view = View(conf)
 
-    def connect(self):
+    def connect(self) -> None:
         """Do nothing: there is no database."""
 
-    def close(self, limit):
+    def close(self, limit: float) -> None:
         """Do nothing: there is no database."""

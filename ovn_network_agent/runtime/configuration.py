@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """The configuration of a start: all sources read, all problems found."""
 
 import contextlib
@@ -16,11 +15,9 @@ from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import rows_files
 
 
-def read(conf, argv):
+def read(conf: cfg.ConfigOpts, argv: list[str]) -> None:
     """Read all sources.
 
-    :param conf: oslo.config ConfigOpts that has read nothing yet
-    :param argv: list of str, the command line without the program
     :raises validate.ConfigError: when a source cannot be read; the text has
         the remedy
     """
@@ -46,12 +43,8 @@ def read(conf, argv):
             '[DEFAULT]']) from e
 
 
-def problems(conf):
-    """All problems that make a start impossible, those of YAML files, too.
-
-    :param conf: a loaded ConfigOpts
-    :returns: list of str
-    """
+def problems(conf: cfg.ConfigOpts) -> list[str]:
+    """All problems that make a start impossible, those of YAML files, too."""
     messages = validate.problems(conf)
     with contextlib.suppress(cfg.Error, ValueError):
         messages += file_problems(conf)
@@ -66,19 +59,12 @@ def problems(conf):
     return messages
 
 
-def warnings(conf):
-    """Settings that look unintended but do not prevent a start.
-
-    :param conf: a loaded ConfigOpts, without :func:`problems`
-    :returns: list of str
-    """
+def warnings(conf: cfg.ConfigOpts) -> list[str]:
+    """Settings that look unintended but prevent no start; without problems."""
     return [*validate.warnings(conf), *rules.warnings(conf),
             *rows_files.warnings(conf)]
 
 
-def file_problems(conf):
-    """Why the YAML files that options name cannot be used, a list of str.
-
-    :param conf: a loaded ConfigOpts
-    """
+def file_problems(conf: cfg.ConfigOpts) -> list[str]:
+    """Why the YAML files that options name cannot be used, a list of str."""
     return [*rules.problems(conf), *rows_files.problems(conf)]

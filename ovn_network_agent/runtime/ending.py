@@ -3,14 +3,22 @@
 
 """The clean-up at the end: passes with nothing desired until all is gone."""
 
+from collections.abc import Callable
+from collections.abc import Set
+import threading
 import time
 
+from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent import trigger as triggers
 from ovn_network_agent.drivers import announcing
+from ovn_network_agent.engine import outcome as outcomes
 from ovn_network_agent.engine import passes
+from ovn_network_agent.engine import reconciler as reconcilers
+from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.ovn import view
 from ovn_network_agent.runtime import record
@@ -29,21 +37,17 @@ _NAMED = 5
 class Ending:
     """Withdraws, waits a moment, and removes the objects of the agent.
 
-    :param conf: the oslo.config ConfigOpts
-    :param state: :class:`ovn.view.View`
-    :param reconciler: :class:`reconciler.Reconciler`
-    :param trigger: :class:`trigger.Trigger`
-    :param hurry: threading.Event, set by a second stop request
-    :param bare_node: function(phase) that returns the :class:`model.Node`
-        to use before OVN was ever seen
-    :param forwards: :class:`forward.source.Source`
-    :param told: :class:`record.Record`, None for nobody
-    :param unreached: function without arguments that returns the names of
-        the backends whose database this agent has never reached, a set
+    A second stop request sets ``hurry``.  ``bare_node`` makes the node where
+    OVN was never seen.  ``unreached`` has the names of the backends whose
+    database this agent has never reached.
     """
 
-    def __init__(self, conf, state, reconciler, trigger, hurry, bare_node,
-                 forwards, told=None, unreached=frozenset):
+    def __init__(self, conf: cfg.ConfigOpts, state: view.View,
+                 reconciler: reconcilers.Reconciler, trigger: triggers.Trigger,
+                 hurry: threading.Event,
+                 bare_node: Callable[[model.Phase], model.Node],
+                 forwards: source.Source, told: record.Record | None = None,
+                 unreached: Callable[[], Set[str]] = frozenset) -> None:
         self._conf = conf
         self._view = state
         self._reconciler = reconciler
@@ -61,7 +65,7 @@ class Ending:
         # written anything; their address may be wrong.
         self._in_vain = False
 
-    def run(self):
+    def run(self) -> bool:
         """Remove everything, if ``cleanup_on_shutdown`` is on.
 
         :returns: True when nothing is left that should have gone
@@ -88,7 +92,7 @@ class Ending:
             LOG.info('Clean-up complete')
         return not reasons
 
-    def _withdraw(self, deadline):
+    def _withdraw(self, deadline: float) -> None:
         """Remove the announcements and NB rows, and wait for the effect.
 
         Packets still arrive for a moment from the fabric and from OVN.  The
@@ -103,7 +107,7 @@ class Ending:
             self._hurry.wait(max(0.0, min(
                 handover.SETTLE, deadline - time.monotonic())))
 
-    def _withdraw_once(self, deadline):
+    def _withdraw_once(self, deadline: float) -> list[outcomes.Outcome]:
         """Remove what can be removed now; see :meth:`_passes`.
 
         The rows of NB that belong to no node are then left to other agents:
@@ -119,7 +123,7 @@ class Ending:
                 backend.lock.close()
         return outcomes
 
-    def _wait_for_translation(self, deadline):
+    def _wait_for_translation(self, deadline: float) -> None:
         """Wait until OVN translates again what this node translates.
 
         This node offers no links any more, so the agent that writes the rows
@@ -135,15 +139,15 @@ class Ending:
                 self._reconciler.invalidate(revived=wake.revived)
                 self._withdraw_once(deadline)
 
-    def _passes(self, deadline, down_to):
+    def _passes(self, deadline: float, down_to: resources.Stage
+                ) -> list[outcomes.Outcome]:
         """Run one pass, and a second pass after work beside the loop.
 
+        ``_failed`` then says why a pass failed, if one did.
+
         :param deadline: monotonic seconds
-        :param down_to: :class:`resources.Stage`, the last one to delete from
-        :returns: list of :class:`outcome.Outcome`; ``_failed`` says why a
-            pass failed
         """
-        found = []
+        found: list[outcomes.Outcome] = []
         try:
             seen = self._last_view()
             if self._retry:
@@ -163,13 +167,13 @@ class Ending:
             self._failed = ''
         return found
 
-    def _run(self, asked):
+    def _run(self, asked: passes.Pass) -> outcomes.Outcome:
         outcome = self._reconciler.run(asked)
         self._record.made(record.Passed(
             'stop', None, outcome, self._reconciler.tracker, full=True))
         return outcome
 
-    def _clean_up_once(self, deadline):
+    def _clean_up_once(self, deadline: float) -> list[str]:
         found = self._passes(deadline, resources.Stage.GUARD)
         if self._failed:
             return [self._failed]
@@ -180,16 +184,16 @@ class Ending:
         return outcome.degraded + [f'{name} still works'
                                    for name in outcome.pending]
 
-    def _wait_beside(self, deadline):
+    def _wait_beside(self, deadline: float) -> None:
         """Wait for work beside the loop; a second stop request ends it."""
         while (not self._hurry.is_set() and time.monotonic() < deadline and
                not self._reconciler.wait_beside(0.1)):
             pass
 
-    def _last_view(self):
+    def _last_view(self) -> model.Snapshot:
         return self._forwards.with_rules(self._last_of_ovn())
 
-    def _last_of_ovn(self):
+    def _last_of_ovn(self) -> model.Snapshot:
         """The present view of OVN, or the last view without a database.
 
         The present view is better: the new owner of a router that has moved
@@ -205,11 +209,8 @@ class Ending:
             return model.Snapshot(self._bare_node(model.Phase.STOPPED))
 
 
-def _warn_of_loss(snapshot):
-    """Say which addresses no other node can take over.
-
-    :param snapshot: :class:`model.Snapshot`
-    """
+def _warn_of_loss(snapshot: model.Snapshot) -> None:
+    """Say which addresses no other node can take over."""
     lost = sorted({
         each.address for known in snapshot.addresses.values()
         for each in known.values() if each.resident and each.answered})
@@ -221,12 +222,8 @@ def _warn_of_loss(snapshot):
                     ', '.join(lost[:_NAMED]))
 
 
-def _warn_of_machines(conf, snapshot):
-    """Say which addresses of machines are not announced any more.
-
-    :param conf: the oslo.config ConfigOpts
-    :param snapshot: :class:`model.Snapshot`
-    """
+def _warn_of_machines(conf: cfg.ConfigOpts, snapshot: model.Snapshot) -> None:
+    """Say which addresses of machines are not announced any more."""
     lost = sorted(each.address
                   for each in announcing.of_machines(conf, snapshot))
     if lost:

@@ -10,6 +10,8 @@ works while the drivers are asked about the others.
 
 import dataclasses
 
+from ovn_network_agent import model
+
 #: Most addresses of the first routers.  FRR takes 0.4 s for them, in which the
 #: drivers answer about 10,000 others.
 AT_MOST = 2000
@@ -18,19 +20,17 @@ AT_MOST = 2000
 _WORTH_IT = 2
 
 
-def first_of(snapshot):
+def first_of(snapshot: model.Snapshot) -> model.Snapshot | None:
     """The view with its first routers alone.
 
-    It has no machines, whose announcements do not wait for a router.
+    None where there are few addresses, or few before a router that has too
+    many of them.  It has no machines, whose announcements do not wait for a
+    router.
 
     The routers are in the order of their UUIDs, and so are the contributors
     that the engine prefers at a conflict (:mod:`engine.tracking`).  So no
     resource of these routers gives way to what the same driver wants for a
     later one.
-
-    :param snapshot: :class:`model.Snapshot`
-    :returns: :class:`model.Snapshot`, or None where there are few addresses,
-        or few before a router that has too many of them
     """
     some, count = {}, 0
     for uuid, addresses in snapshot.addresses.items():

@@ -13,6 +13,9 @@ change the network of this node: otherwise a local user could keep the agent
 from starting.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import contextlib
 import glob
 import os
@@ -40,34 +43,25 @@ _PREFIXES = '-@:+!|'
 
 
 class Former(typing.NamedTuple):
-    """The original program on this node.
+    """The original program on this node."""
 
-    :ivar running: tuple of process ids in this network namespace
-    :ivar enabled: tuple of names of units that start it with the node
-    :ivar installed: tuple of paths
-    """
-
-    running: tuple
-    enabled: tuple
-    installed: tuple
+    # Process ids in this network namespace.
+    running: tuple[int, ...]
+    # Names of units that start it with the node.
+    enabled: tuple[str, ...]
+    # Paths.
+    installed: tuple[str, ...]
 
 
-def look(places=PLACES, units=UNITS):
-    """Look for the original program.
-
-    :param places: paths where it may be installed
-    :param units: directories of units, the strongest first
-    :returns: :class:`Former`
-    """
+def look(places: Iterable[str] = PLACES, units: Sequence[str] = UNITS
+         ) -> Former:
+    """Look for the original program."""
     return Former(tuple(running()), tuple(enabled(units)),
                   tuple(path for path in places if is_executable(path)))
 
 
-def running():
-    """The processes of the original in this network namespace.
-
-    :returns: iterator of process ids, ascending
-    """
+def running() -> Iterator[int]:
+    """Ids of the processes of the original in this network namespace."""
     for pid in sorted(int(name) for name in os.listdir('/proc')
                       if name.isdigit()):
         # A process may end meanwhile.
@@ -77,12 +71,8 @@ def running():
                 yield pid
 
 
-def enabled(units=UNITS):
-    """The units that start the original when the node starts.
-
-    :param units: directories of units, the strongest first
-    :returns: iterator of names
-    """
+def enabled(units: Sequence[str] = UNITS) -> Iterator[str]:
+    """The units that start the original when the node starts."""
     wanted = {os.path.basename(link) for folder in units
               for link in glob.glob(f'{folder}/*.wants/*.service')}
     for name in sorted(wanted):
@@ -92,12 +82,8 @@ def enabled(units=UNITS):
             yield name
 
 
-def is_executable(path):
-    """Whether a file is in the format of Linux's executable files.
-
-    :param path: str
-    :returns: bool, False when the file cannot be read
-    """
+def is_executable(path: str) -> bool:
+    """Whether a file is in the format of Linux's executable files."""
     try:
         with open(path, 'rb') as opened:
             return opened.read(len(_MAGIC)) == _MAGIC
@@ -106,7 +92,7 @@ def is_executable(path):
         return False
 
 
-def _is_original(words, pid):
+def _is_original(words: list[str], pid: int) -> bool:
     if not words or os.path.basename(words[0]) != PROGRAM or (
             set(words).intersection(_LOOKS)):
         return False
@@ -118,12 +104,12 @@ def _is_original(words, pid):
         f'/proc/{pid}/exe')
 
 
-def _words(pid):
+def _words(pid: int) -> list[str]:
     with open(f'/proc/{pid}/cmdline', 'rb') as opened:
         return opened.read().decode(errors='replace').split('\0')[:-1]
 
 
-def _is_here(pid):
+def _is_here(pid: int) -> bool:
     try:
         return os.readlink(f'/proc/{pid}/ns/net') == os.readlink(
             '/proc/thread-self/ns/net')
@@ -133,7 +119,7 @@ def _is_here(pid):
         return bool(here) and here == _locks(pid)
 
 
-def _changes_network(pid):
+def _changes_network(pid: int) -> bool:
     """Whether a process may change the network of this node.
 
     A user namespace that a user makes gives all capabilities there, and none
@@ -144,13 +130,13 @@ def _changes_network(pid):
         _users(pid) == _users('self'))
 
 
-def _users(process):
+def _users(process: int | str) -> bytes:
     """The map of users of a process' user namespace, bytes."""
     with open(f'/proc/{process}/uid_map', 'rb') as opened:
         return opened.read()
 
 
-def _locks(process):
+def _locks(process: int | str) -> set[str]:
     """The inodes of the agents' lock that a process can see, a set."""
     with open(f'/proc/{process}/net/unix', encoding='utf-8',
               errors='replace') as opened:
@@ -158,7 +144,7 @@ def _locks(process):
     return {words[6] for words in lines if words[7:] == [_SOCKET]}
 
 
-def _starts(unit):
+def _starts(unit: str) -> bool:
     """Whether a unit starts the original."""
     try:
         with open(unit, encoding='utf-8', errors='replace') as opened:

@@ -19,12 +19,12 @@ import gc
 _THRESHOLDS = (50_000, 10, 100)
 
 
-def hold():
+def hold() -> None:
     """Collect nothing until :func:`settle` or :func:`release`."""
     gc.disable()
 
 
-def settle():
+def settle() -> None:
     """Keep the present objects for good, and rarely collect later ones.
 
     The collector does not touch the kept objects any more.  So full
@@ -36,6 +36,6 @@ def settle():
     gc.enable()
 
 
-def release():
+def release() -> None:
     """Collect all objects again, also those of the start."""
     gc.enable()

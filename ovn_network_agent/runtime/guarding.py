@@ -3,18 +3,19 @@
 
 """The limits of the withdrawal guard, from the options and the view."""
 
+from oslo_config import cfg
+
 from ovn_network_agent import model
 from ovn_network_agent.engine import guard
+from ovn_network_agent.ovn import view
 
 
-def limits(conf, state, phase):
-    """The limits of one pass.
+def limits(conf: cfg.ConfigOpts, state: view.View, phase: model.Phase
+           ) -> guard.Limits | None:
+    """The limits of a pass with the last view.
 
-    :param conf: the oslo.config ConfigOpts
-    :param state: :class:`ovn.view.View` that has made the view of the pass
-    :param phase: :class:`model.Phase` of the pass
-    :returns: :class:`guard.Limits`; None without OVN, and while the agent
-        stops, because a stop withdraws on purpose
+    None without OVN, and while the agent stops, because a stop withdraws on
+    purpose.
     """
     cross_check = state.cross_check
     if cross_check is None or phase is not model.Phase.RUNNING:

@@ -15,26 +15,20 @@ from ovn_network_agent.runtime import reloads as reloading
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Inside:
-    """The questions that a command may ask.
+    """The questions that a command may ask."""
 
-    :ivar questions: :class:`runtime.questions.Questions`: the way to call
-        anything of the reconciler but ``health``
-    :ivar passes: :class:`runtime.pass_log.PassLog`
-    :ivar reconciler: :class:`engine.reconciler.Reconciler`
-    :ivar trigger: :class:`trigger.Trigger`
-    :ivar reloads: :class:`runtime.reloads.Reloads`
-    :ivar started: begin of the agent, seconds since the epoch
-    """
-
+    # The way to call anything of the reconciler but ``health``.
     questions: asking.Questions
     passes: pass_log.PassLog
     reconciler: reconcilers.Reconciler
     trigger: triggers.Trigger
     reloads: reloading.Reloads
+    # Begin of the agent, seconds since the epoch.
     started: float
 
 
-def make(reconciler, trigger):
+def make(reconciler: reconcilers.Reconciler, trigger: triggers.Trigger
+         ) -> Inside:
     """:class:`Inside` with a new log of passes."""
     passes = pass_log.PassLog()
     return Inside(asking.Questions(trigger.ask, lambda: passes.work), passes,

@@ -11,8 +11,18 @@ again, or take a copy from the home directory of the agent's user, and would
 load all plugins to tell their names.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import contextlib
+from importlib import metadata
+from typing import Any
+from typing import NoReturn
 
+from oslo_config import cfg
+from stevedore import extension
 from stevedore import named
 
 from ovn_network_agent.backends import base as backends
@@ -25,34 +35,32 @@ from ovn_network_agent.runtime import plugin_rules
 
 DRIVERS = 'ovn_network_agent.drivers'
 BACKENDS = 'ovn_network_agent.backends'
+_Extension = extension.Extension[Any]
+# Of a section and an option, see conf.settings.
+Read = Callable[[str, str], Any]
 
 
 class LoadError(Exception):
     """A plugin cannot be used; the text names it, and the remedy."""
 
 
-class _Manager(named.NamedExtensionManager):
-    """Loads plugins by name, among the entry points that are given.
+class _Manager(named.NamedExtensionManager[Any]):
+    """Loads plugins by name, among the entry points that are given."""
 
-    :param namespace: name of a group of entry points
-    :param points: list of EntryPoint of importlib.metadata
-    """
-
-    def __init__(self, namespace, points, names, **callbacks):
+    def __init__(self, namespace: str, points: list[metadata.EntryPoint],
+                 names: Sequence[str], **callbacks: Any) -> None:
         self._points = points
         super().__init__(namespace, names, name_order=True, **callbacks)
 
-    def list_entry_points(self):
+    def list_entry_points(self) -> list[metadata.EntryPoint]:
         return self._points
 
 
-def load_drivers(conf):
+def load_drivers(conf: cfg.ConfigOpts) -> list[drivers.Driver]:
     """The drivers named by ``[DEFAULT] drivers``, in that order.
 
     Drivers without a use in the mode of the agent are left out.
 
-    :param conf: the oslo.config ConfigOpts
-    :returns: list of :class:`drivers.base.Driver`
     :raises LoadError: when a driver cannot be used
     """
     names = list(conf.drivers)
@@ -71,7 +79,7 @@ def load_drivers(conf):
     return used
 
 
-def _used(conf, plugin, known):
+def _used(conf: cfg.ConfigOpts, plugin: Any, known: Any) -> bool:
     """Whether the mode has a use for a plugin.
 
     A plugin that cannot tell counts as used: making it reports the error.
@@ -80,7 +88,8 @@ def _used(conf, plugin, known):
             mode.uses(conf, plugin, known))
 
 
-def _create_driver(conf, ext):
+def _create_driver(conf: cfg.ConfigOpts, ext: _Extension
+                   ) -> drivers.Driver | None:
     """A driver with its settings, None when the mode has no use for it."""
     _register('driver', conf, ext)
     with _told('driver', ext, 'declares what cannot be used'):
@@ -89,25 +98,23 @@ def _create_driver(conf, ext):
             settings.live(conf), ext.name, ext.plugin)
     if not _used(conf, ext.plugin, known):
         return None
-    driver = _create('driver', ext, drivers.Driver, ext.name, known)
+    driver: drivers.Driver = _create(
+        'driver', ext, drivers.Driver, ext.name, known)
     with _told('driver', ext, 'declares what cannot be used'):
         plugin_rules.check_driver(driver)
     return driver
 
 
-def renewed(loaded, read):
+def renewed(loaded: Iterable[drivers.Driver], read: Read
+            ) -> list[drivers.Driver]:
     """Drivers with the settings that the options give them now.
 
-    :param loaded: list of :class:`drivers.base.Driver`
-    :param read: as of :mod:`conf.settings`
-    :returns: list of the same drivers in the same order; where the settings
-        are equal, the same object
     :raises LoadError: when a driver refuses its settings
     """
     return [_renewed(driver, read) for driver in loaded]
 
 
-def _renewed(driver, read):
+def _renewed(driver: drivers.Driver, read: Read) -> drivers.Driver:
     known = settings.driver_settings(read, driver.name, type(driver))
     if known == driver.settings:
         return driver
@@ -118,16 +125,19 @@ def _renewed(driver, read):
                         f'{type(e).__name__}: {e}') from e
 
 
-def _create_backend(conf, ext):
+def _create_backend(conf: cfg.ConfigOpts, ext: _Extension
+                    ) -> backends.Backend:
     _register('backend', conf, ext)
-    backend = _create('backend', ext, backends.Backend, conf)
+    backend: backends.Backend = _create(
+        'backend', ext, backends.Backend, conf)
     backend.name = backend.name or ext.name
     with _told('backend', ext, 'declares what cannot be used'):
         plugin_rules.check_backend(ext.name, backend)
     return backend
 
 
-def _register(what, conf, ext):
+def _register(what: str, conf: cfg.ConfigOpts, ext: _Extension
+              ) -> None:
     """Register a plugin's options in the group of its name; check values."""
     options = getattr(ext.plugin, 'CONFIG_OPTS', ())
     if not options:
@@ -142,7 +152,7 @@ def _register(what, conf, ext):
 
 
 @contextlib.contextmanager
-def _told(what, ext, failure):
+def _told(what: str, ext: _Extension, failure: str) -> Iterator[None]:
     """Turn any exception into a LoadError that names the plugin."""
     try:
         yield
@@ -151,7 +161,7 @@ def _told(what, ext, failure):
                         f'{failure}: {type(e).__name__}: {e}') from e
 
 
-def _create(what, ext, base, *args):
+def _create(what: str, ext: _Extension, base: type, *args: Any) -> Any:
     with _told(what, ext, 'failed to start'):
         made = ext.plugin(*args)
     if not isinstance(made, base):
@@ -160,13 +170,11 @@ def _create(what, ext, base, *args):
     return made
 
 
-def load_backends(conf):
+def load_backends(conf: cfg.ConfigOpts) -> list[backends.Backend]:
     """The backends that are installed, in order of their names.
 
     In port-forward-only mode, only backends with a use without OVN.
 
-    :param conf: the oslo.config ConfigOpts
-    :returns: list of :class:`backends.base.Backend`
     :raises LoadError: when a backend cannot be used
     """
     points = _points(BACKENDS)
@@ -180,10 +188,9 @@ def load_backends(conf):
     return made
 
 
-def check_names(names):
+def check_names(names: Collection[str]) -> None:
     """Check that drivers are installed, without loading any.
 
-    :param names: list of names of drivers
     :raises LoadError: when a driver is not installed
     """
     known = sorted(_names(_points(DRIVERS)))
@@ -192,29 +199,32 @@ def check_names(names):
         raise _missing(DRIVERS, names, unknown, known)
 
 
-def _missing(namespace, names, unknown, known):
+def _missing(namespace: str, names: Iterable[str], unknown: Iterable[str],
+             known: Iterable[str]) -> LoadError:
     absent = ','.join(sorted(unknown))
     return LoadError(
         f'drivers = {",".join(names)}: no such plugin {absent} in '
         f'{namespace}; there are {", ".join(known)}')
 
 
-def _points(namespace):
+def _points(namespace: str) -> list[metadata.EntryPoint]:
     """The entry points of a group, a list."""
     return list(plugins.everything().select(group=namespace))
 
 
-def _names(points):
+def _names(points: list[metadata.EntryPoint]) -> set[str]:
     return {point.name for point in points}
 
 
-def _load(namespace, points, names):
-    def failed(_manager, entry_point, error):
+def _load(namespace: str, points: list[metadata.EntryPoint],
+          names: Sequence[str]) -> list[_Extension]:
+    def failed(_manager: object, entry_point: metadata.EntryPoint,
+               error: BaseException) -> NoReturn:
         raise LoadError(f'{namespace} {entry_point.name} '
                         f'({entry_point.value}) cannot be loaded: '
                         f'{type(error).__name__}: {error}') from error
 
-    def missing(unknown):
+    def missing(unknown: Iterable[str]) -> NoReturn:
         raise _missing(namespace, names, unknown, sorted(_names(points)))
 
     _refuse_doubles(namespace, points, names)
@@ -223,12 +233,14 @@ def _load(namespace, points, names):
                          on_missing_entrypoints_callback=missing))
 
 
-def _refuse_doubles(namespace, points, names):
+def _refuse_doubles(namespace: str, points: list[metadata.EntryPoint],
+                    names: Iterable[str]) -> None:
     """Refuse a name that several packages provide, before loading any."""
     for name in sorted(set(names)):
         same = [point for point in points if point.name == name]
         if len(same) > 1:
-            providers = ', '.join(f'{p.value} of {p.dist.name}'
-                                  for p in same)
+            providers = ', '.join(
+                f'{p.value} of {p.dist.name if p.dist else "no package"}'
+                for p in same)
             raise LoadError(f'{namespace} {name} is provided twice: '
                             f'{providers}; uninstall one of them')

@@ -18,7 +18,7 @@ LOG = logging.getLogger(__name__)
 _LIMIT = 1.0
 
 
-def notify(**values):
+def notify(**values: object) -> None:
     """Send state to the socket named by NOTIFY_SOCKET, if there is one.
 
     :param values: such as READY=1, STATUS='text', STOPPING=1; see
@@ -40,7 +40,7 @@ def notify(**values):
         LOG.warning('Could not notify the supervisor at %s: %s', address, e)
 
 
-def _one_line(value):
+def _one_line(value: object) -> str:
     """A value without characters that could end its line.
 
     The supervisor reads each line as a setting of its own, and a name in OVN

@@ -7,12 +7,19 @@ In port-forward-only mode, :class:`ovn_network_agent.runtime.alone.Alone`
 takes the place of :class:`OvnSide`.
 """
 
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 import threading
+from typing import Any
 
+from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import backoff
 from ovn_network_agent import notices
+from ovn_network_agent import trigger as triggers
+from ovn_network_agent.drivers import base
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovn import schema
@@ -21,6 +28,8 @@ from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.runtime import rows_files
+from ovn_network_agent.watches import base as observing
+from ovn_network_agent.watches import pace
 from ovn_network_agent.watches import surroundings
 
 LOG = logging.getLogger(__name__)
@@ -29,29 +38,24 @@ LOG = logging.getLogger(__name__)
 class OvnSide:
     """Owns the connections to the three databases, and the view.
 
-    :param conf: the oslo.config ConfigOpts
-    :param drivers: list of :class:`drivers.base.Driver`
-    :param trigger: :class:`trigger.Trigger`
-    :param stopping: threading.Event
-    :param observers: see :class:`ovn.view.View`
-    :param rows: :class:`watches.pace.Pace` for rows that put backends in
-        doubt, None for the trigger; other rows cause no repair, so they wake
-        the loop without a pace
-    :param tables: further ones, see :class:`ovn.view.View`
+    :param rows: for rows that put backends in doubt, None for the trigger;
+        other rows cause no repair, so they wake the loop without a pace
     :param times: further arguments of :class:`ovn.view.View`
-    :ivar databases: dict of 'nb', 'sb', 'ovs' to Database
-    :ivar view: :class:`ovn.view.View`
     """
 
-    def __init__(self, conf, drivers, trigger, stopping, observers,
-                 rows=None, tables=None, **times):
+    def __init__(self, conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
+                 trigger: triggers.Trigger, stopping: threading.Event,
+                 observers: Sequence[observing.Observer],
+                 rows: pace.Pace | None = None,
+                 tables: Mapping[tuple[str, str], sources.Table] | None = None,
+                 **times: Any) -> None:
         self._conf = conf
         self._drivers = drivers
         self._trigger = trigger
         self._rows = rows or trigger
         self._stopping = stopping
-        self._handlers = {}
-        self._threads = []
+        self._handlers: dict[str, replica.Handler] = {}
+        self._threads: list[threading.Thread] = []
         self.databases = self._make()
         self._subscribe()
         self._files = rows_files.of_drivers(conf, drivers)
@@ -61,7 +65,7 @@ class OvnSide:
             made_of_rows=sources.of_drivers(self._drivers),
             tables={**(tables or {}), **self._files}, **times)
 
-    def connect(self):
+    def connect(self) -> None:
         """Begin to connect to each database on its own thread.
 
         The method returns at once.
@@ -75,7 +79,7 @@ class OvnSide:
             self._threads.append(thread)
             thread.start()
 
-    def close(self, limit):
+    def close(self, limit: float) -> None:
         """Close the connections and end the threads.
 
         :param limit: seconds for each connection
@@ -88,7 +92,7 @@ class OvnSide:
             each.stop()
         self.view.close()
 
-    def _make(self):
+    def _make(self) -> dict[str, connection.Database]:
         remotes = {'nb': self._conf.ovn.ovn_nb_remote,
                    'sb': self._conf.ovn.ovn_sb_remote,
                    'ovs': self._conf.ovs.ovsdb_connection}
@@ -96,48 +100,52 @@ class OvnSide:
         for name, remote in remotes.items():
             self._handlers[name] = replica.Handler()
             databases[name] = connection.Database(
-                name, _text(remote), self._handlers[name],
+                # One remote, or as python-ovs wants several.
+                name, remote if isinstance(remote, str) else ','.join(remote),
+                self._handlers[name],
                 self._conf.ovn.ovsdb_connection_timeout,
                 self._conf.ovn.ovsdb_probe_interval, self._changed,
                 schema.objection)
         return databases
 
-    def _changed(self, database):
+    def _changed(self, database: connection.Database) -> None:
         """Wake the loop after a loss or return of a connection.
 
         This runs on the thread of the connection.
         """
         self._wake_for(database, 'connection')
 
-    def _wake_for(self, database, what):
+    def _wake_for(self, database: connection.Database, what: str) -> None:
         """Wake the loop, and end the back-off of the database's backends."""
         self._trigger.fire(
             f'{database.name} {what}', urgent=True,
             revived=[notices.connected(database.name)]
             if database.connected else ())
 
-    def _subscribe(self):
+    def _subscribe(self) -> None:
         # The view does not exist yet; events come after the first load.
         own = own_rows.OwnRows(lambda: self.view.last,
                                lambda: self.view.dead)
         for owner, wanted in self._watches():
             self.databases[wanted.database].require(wanted.table,
                                                     wanted.columns)
-            for event in events.of_watch(owner, wanted, own,
-                                         self._rows if wanted.stale
-                                         else self._trigger):
+            # A Pace fires like a Trigger.
+            for event in events.of_watch(
+                    owner, wanted, own,
+                    self._rows if wanted.stale  # type: ignore[arg-type]
+                    else self._trigger):
                 self._handlers[wanted.database].watch_event(event)
         for name, table, clauses in events.conditions(self._conf):
             self.databases[name].only(table, clauses)
 
-    def _watches(self):
+    def _watches(self) -> Iterator[tuple[str, base.Watch]]:
         for wanted in events.of_view(self._conf):
             yield 'view', wanted
         for driver in self._drivers:
             for wanted in driver.events():
                 yield driver.name, wanted
 
-    def _connect(self, database):
+    def _connect(self, database: connection.Database) -> None:
         """Connect to a database, however long OVN takes to come up."""
         retries = backoff.Retries()
         said = None
@@ -156,8 +164,3 @@ class OvnSide:
                 self._stopping.wait(backoff.spread(min(
                     retries.due_in(), self._conf.ovn.retry_max_interval)))
                 retries.take_due()
-
-
-def _text(remotes):
-    """A remote option as the text that python-ovs wants."""
-    return remotes if isinstance(remotes, str) else ','.join(remotes)

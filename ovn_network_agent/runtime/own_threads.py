@@ -11,9 +11,10 @@ threads of the agent into something else.
 
 import importlib
 import sys
+from typing import Any
 
 
-def keep_eventlet_out():
+def keep_eventlet_out() -> None:
     """Make every later import of eventlet fail.
 
     Most libraries treat the failed import like an eventlet that is not
@@ -23,23 +24,22 @@ def keep_eventlet_out():
     An eventlet that is imported already stays; :func:`patched` tells whether
     it has changed the standard library.
     """
-    if sys.modules.setdefault('eventlet', None) is not None:
+    # None in this table makes an import fail.
+    modules: dict[str, Any] = sys.modules
+    if modules.setdefault('eventlet', None) is not None:
         return
     try:
         importlib.import_module('oslo_privsep.daemon')
     except ModuleNotFoundError as error:
         if error.name != 'eventlet':
             raise
-        del sys.modules['eventlet']
+        del modules['eventlet']
         importlib.import_module('oslo_privsep.daemon')
-        sys.modules['eventlet'] = None
+        modules['eventlet'] = None
 
 
-def patched():
-    """Modules of the standard library that eventlet has replaced.
-
-    :returns: list of names, empty in a correct process
-    """
+def patched() -> list[str]:
+    """Modules of the standard library that eventlet has replaced."""
     patcher = sys.modules.get('eventlet.patcher')
     if patcher is None:
         return []

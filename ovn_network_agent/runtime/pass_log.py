@@ -1,49 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """The last passes of the loop, for those who ask on other threads."""
 
+from collections.abc import Iterator
 import contextlib
 import dataclasses
 import threading
 import time
+from typing import Any
 
+from ovn_network_agent import resources
+from ovn_network_agent.engine import outcome as outcomes
+
+# See Outcome.applied.
+_Change = tuple[str, resources.Resource]
 # So many passes are remembered.
 KEPT = 20
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Running:
-    """A pass that runs.
+    """A pass that runs."""
 
-    :ivar reasons: tuple of str: what woke the loop
-    :ivar at: begin of the pass, seconds since the epoch
-    :ivar began: likewise, monotonic seconds
-    """
-
-    reasons: tuple
+    # What woke the loop.
+    reasons: tuple[str, ...]
+    # Begin of the pass, seconds since the epoch.
     at: float = dataclasses.field(default_factory=time.time)
+    # Likewise, monotonic seconds.
     began: float = dataclasses.field(default_factory=time.monotonic)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Done:
-    """A pass that has ended.
+    """A pass that has ended."""
 
-    :ivar at: begin of the pass, seconds since the epoch
-    :ivar reasons: tuple of str: what woke the loop
-    :ivar changes: number of objects created, updated or deleted
-    :ivar seconds: seconds that the pass took
-    :ivar full: whether everything was read and compared
-    :ivar trouble: text why the pass failed, or was made without OVN; or ''
-    """
-
+    # Begin of the pass, seconds since the epoch.
     at: float
-    reasons: tuple
+    # What woke the loop.
+    reasons: tuple[str, ...]
+    # Number of objects created, updated or deleted.
     changes: int = 0
+    # Seconds that the pass took.
     seconds: float = 0.0
+    # Whether everything was read and compared.
     full: bool = False
+    # Text why the pass failed, or was made without OVN; or ''.
     trouble: str = ''
 
 
@@ -51,45 +53,36 @@ class PassLog:
     """The last passes, and the pass that runs.
 
     The loop thread writes.  Any thread may read.
-
-    :ivar last: tuple of :class:`Done`, the newest last, replaced as a whole
-    :ivar running: :class:`Running`, which the loop sets at the begin of a
-        pass, or None
     """
 
-    def __init__(self):
-        self.last = ()
-        self.running = None
-        self._result = {}
+    def __init__(self) -> None:
+        # The newest last; replaced as a whole.
+        self.last: tuple[Done, ...] = ()
+        # Set by the loop at the begin of a pass.
+        self.running: Running | None = None
+        self._result: dict[str, Any] = {}
         self._ended = threading.Condition()
         self._count = 0
-        self._listeners = []
+        self._listeners: list[list[_Change]] = []
 
     # -- on the loop thread -----------------------------------------------
 
-    def note(self, outcome, full=False, trouble=''):
-        """Note the result of the pass that runs.
-
-        :param outcome: :class:`outcome.Outcome`
-        :param full: whether everything was read and compared
-        :param trouble: see :class:`Done`
-        """
+    def note(self, outcome: outcomes.Outcome, full: bool = False,
+             trouble: str = '') -> None:
+        """Note the result of the pass that runs, as :class:`Done` has it."""
         self._result = {'changes': outcome.changes, 'full': full,
                         'trouble': trouble}
         with self._ended:
             for heard in self._listeners:
                 heard.extend(outcome.applied)
 
-    def fail(self, trouble):
-        """Note why the pass that runs has failed.
-
-        :param trouble: text
-        """
+    def fail(self, trouble: str) -> None:
+        """Note why the pass that runs has failed."""
         self._result['trouble'] = trouble
 
-    def end(self):
+    def end(self) -> None:
         """Note the end of the pass that runs, completed or not."""
-        ran, self.running = self.running, None
+        ran, self.running = self.running or Running(()), None
         result, self._result = self._result, {}
         done = Done(ran.at, tuple(ran.reasons),
                     seconds=time.monotonic() - ran.began, **result)
@@ -101,7 +94,7 @@ class PassLog:
     # -- on any thread ----------------------------------------------------
 
     @property
-    def work(self):
+    def work(self) -> str:
         """The pass that runs, in words; '' between two passes."""
         running = self.running
         if running is None:
@@ -111,13 +104,12 @@ class PassLog:
                 f'({", ".join(running.reasons)})')
 
     @contextlib.contextmanager
-    def changes(self):
+    def changes(self) -> Iterator[list[_Change]]:
         """The context in which the changes of all passes are collected.
 
-        :returns: context with a list of (verb, resource), see
-            :class:`outcome.Outcome`; it grows with each pass
+        Its list grows with each pass.
         """
-        heard = []
+        heard: list[_Change] = []
         with self._ended:
             self._listeners.append(heard)
         try:
@@ -127,11 +119,8 @@ class PassLog:
                 self._listeners = [each for each in self._listeners
                                    if each is not heard]
 
-    def wait(self, seconds):
-        """Wait until another pass has ended.
-
-        :param seconds: seconds, at the most
-        """
+    def wait(self, seconds: float) -> None:
+        """Wait until another pass has ended."""
         with self._ended:
             before = self._count
             self._ended.wait_for(lambda: self._count != before, seconds)

@@ -8,7 +8,12 @@ number in place of a stage has no place in the order of work, and a text in
 place of a tuple is read as a tuple of letters.
 """
 
+from collections.abc import Collection
+from collections.abc import Iterable
+from typing import Any
+
 from ovn_network_agent import resources
+from ovn_network_agent.backends import base
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.engine import contributions
@@ -19,7 +24,7 @@ _NO_KINDS = (resources.Resource.kind, resources.Keep.kind,
              resources.Problem.kind)
 
 
-def check_other_options(plugin):
+def check_other_options(plugin: object) -> None:
     """Look at which options a driver reads beside its own section.
 
     :param plugin: class of a driver, or what its package has in that place
@@ -28,10 +33,9 @@ def check_other_options(plugin):
     _check_tuple('OTHER_OPTIONS', getattr(plugin, 'OTHER_OPTIONS', ()))
 
 
-def check_driver(driver):
+def check_driver(driver: drivers.Driver) -> None:
     """Check the declarations of a driver.
 
-    :param driver: :class:`drivers.base.Driver`
     :raises TypeError: when a value is of the wrong type
     :raises ValueError: when a value is unknown
     """
@@ -59,15 +63,14 @@ def check_driver(driver):
         _check_watch(watch)
 
 
-def check_sources(loaded):
+def check_sources(loaded: Iterable[drivers.Driver]) -> None:
     """Check that one source alone makes the subjects of a kind.
 
     Drivers that name the same class share the source.
 
-    :param loaded: iterable of :class:`drivers.base.Driver`
     :raises ValueError: when two sources have the same kind
     """
-    known = {}
+    known: dict[type, tuple[str, Any]] = {}
     for driver in loaded:
         for each in driver.SOURCES:
             name, first = known.setdefault(each.KIND, (driver.name, each))
@@ -80,11 +83,11 @@ def check_sources(loaded):
                     'source a class of its own')
 
 
-def _path(named):
+def _path(named: Any) -> str:
     return f'{named.__module__}.{named.__qualname__}'
 
 
-def _check_watch(watch):
+def _check_watch(watch: drivers.Watch) -> None:
     if not isinstance(watch, drivers.Watch):
         raise TypeError(f'events() has {watch!r}, which is not a '
                         'drivers.base.Watch')
@@ -94,11 +97,9 @@ def _check_watch(watch):
     _check_known('events of a Watch', watch.events, drivers.ALL_EVENTS)
 
 
-def check_backend(name, backend):
+def check_backend(name: str, backend: base.Backend) -> None:
     """Check the declarations of a backend.
 
-    :param name: name of the entry point
-    :param backend: :class:`backends.base.Backend`
     :raises TypeError: when a value is of the wrong type
     :raises ValueError: when a value cannot be used
     """
@@ -113,7 +114,7 @@ def check_backend(name, backend):
         _check_kind(kind)
 
 
-def _check_kind(kind):
+def _check_kind(kind: object) -> None:
     if not (isinstance(kind, type) and
             issubclass(kind, resources.Resource)):
         raise TypeError(f'kinds has {kind!r}, which is no class of resources')
@@ -125,25 +126,22 @@ def _check_kind(kind):
                         f'{kind.stage!r}, which is no resources.Stage')
 
 
-def owners_of(backends):
-    """Names of the backends of each kind.
-
-    :param backends: iterable of :class:`backends.base.Backend`
-    :returns: dict of kind to list of names
-    """
-    owners = {}
+def owners_of(backends: Iterable[base.Backend]) -> dict[str, list[str]]:
+    """Names of the backends of each kind."""
+    owners: dict[str, list[str]] = {}
     for backend in backends:
         for kind in backend.kinds:
             owners.setdefault(kind.kind, []).append(backend.name)
     return owners
 
 
-def _check_tuple(what, value):
+def _check_tuple(what: str, value: object) -> None:
     if isinstance(value, str) or not hasattr(value, '__iter__'):
         raise TypeError(f'{what} is {value!r}, which is no tuple')
 
 
-def _check_known(what, found, known):
+def _check_known(what: str, found: Iterable[str], known: Collection[str]
+                 ) -> None:
     unknown = [value for value in found if value not in known]
     if unknown:
         raise ValueError(f'{what}: {unknown[0]!r} is none of '

@@ -13,9 +13,15 @@ meanwhile waits for its end.
 """
 
 import collections
+from collections.abc import Callable
 import concurrent.futures
 import threading
+from typing import Any
+from typing import TypeVar
 
+_Result = TypeVar('_Result')
+#: :meth:`Questions.ask` with the usual patience.
+Ask = Callable[[Callable[[], Any]], Any]
 # Seconds: a pass with FRR in it may take some seconds on a slow node.
 PATIENCE = 15.0
 
@@ -27,32 +33,33 @@ class NoAnswer(Exception):
 class Questions:
     """The questions that wait for the loop.
 
-    :param wake: function without arguments that wakes the loop for a
-        question, see :meth:`trigger.Trigger.ask`
-    :param work: function without arguments that returns the present work of
-        the loop in words, '' when the loop waits; called on any thread
+    ``wake`` wakes the loop for a question, see :meth:`trigger.Trigger.ask`.
+    ``work`` says what the loop does at present, '' while it waits; any thread
+    may call it.
     """
 
-    def __init__(self, wake, work=str):
+    def __init__(self, wake: Callable[[], object],
+                 work: Callable[[], str] = str) -> None:
         self._wake = wake
         self._work = work
         self._lock = threading.Lock()
-        self._waiting = collections.deque()
+        self._waiting: collections.deque[tuple[
+            Callable[[], Any], concurrent.futures.Future[Any]]
+        ] = collections.deque()
         self._closed = ''
 
     # -- on any thread ----------------------------------------------------
 
-    def ask(self, function, patience=PATIENCE):
-        """Have the loop call a function, and wait for the result.
+    def ask(self, function: Callable[[], _Result], patience: float = PATIENCE
+            ) -> _Result:
+        """Have the loop thread call a short function, and wait for the result.
 
-        :param function: function without arguments, short; the loop thread
-            calls it
         :param patience: seconds
-        :returns: the result of the function
         :raises NoAnswer: without an answer in time, or at the end of the
             agent; the loop does not call the function later
         """
-        answer = concurrent.futures.Future()
+        answer: concurrent.futures.Future[_Result] = (
+            concurrent.futures.Future())
         with self._lock:
             if self._closed:
                 raise NoAnswer(self._closed)
@@ -73,7 +80,7 @@ class Questions:
 
     # -- on the loop thread -----------------------------------------------
 
-    def answer(self):
+    def answer(self) -> None:
         """Answer the question that has waited longest, if there is any.
 
         An urgent event comes before the next question.
@@ -91,11 +98,8 @@ class Questions:
         if more:
             self._wake()
 
-    def close(self, reason):
-        """Answer no more questions.
-
-        :param reason: text for those who ask
-        """
+    def close(self, reason: str) -> None:
+        """Answer no more questions."""
         with self._lock:
             self._closed = reason
             asked, self._waiting = self._waiting, collections.deque()

@@ -18,12 +18,9 @@ import pwd
 import sys
 
 
-def files():
-    """One file of each directory from which a module was loaded.
-
-    :returns: sorted list of paths
-    """
-    found = {}
+def files() -> list[str]:
+    """One file of each directory from which a module was loaded."""
+    found: dict[str, str] = {}
     for module in list(sys.modules.values()):
         path = getattr(module, '__file__', None)
         # A module in an archive has a path that does not exist.
@@ -32,7 +29,7 @@ def files():
     return sorted(found.values())
 
 
-def trouble():
+def trouble() -> tuple[str, bool]:
     """What this user could not read without privileges.
 
     :returns: (text, whether this is Python's own library); '' if all is well
@@ -46,16 +43,12 @@ def trouble():
         not _is_package(path) for path in closed)
 
 
-def _is_package(path):
+def _is_package(path: str) -> bool:
     return bool({'site-packages', 'dist-packages'} & {*path.split(os.sep)})
 
 
-def message(user, closed):
-    """The text about files that a user cannot read.
-
-    :param user: name of the user
-    :param closed: list of paths, at least one
-    """
+def message(user: str, closed: list[str]) -> str:
+    """The text about files that a user cannot read."""
     more = f' and files of {len(closed) - 1:d} more directories' if (
         len(closed) > 1) else ''
     return (f'{user} cannot read files of the program ({closed[0]}{more}), '
@@ -63,11 +56,8 @@ def message(user, closed):
             'start')
 
 
-def remedy(closed):
-    """What opens the files, a text.
-
-    :param closed: list of paths
-    """
+def remedy(closed: list[str]) -> str:
+    """What opens the files, a text."""
     if sys.prefix == sys.base_prefix:
         return 'open the directories of these files'
     if all(path.startswith(sys.prefix + os.sep) for path in closed):
@@ -78,7 +68,7 @@ def remedy(closed):
             'these files')
 
 
-def _user():
+def _user() -> str:
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

@@ -3,34 +3,34 @@
 
 """The interface through which the loop tells of its work, for the metrics."""
 
+from collections.abc import Callable
 import dataclasses
-import typing
 
 from oslo_log import log as logging
+
+from ovn_network_agent.engine import outcome as outcomes
+from ovn_network_agent.engine import tracking
+from ovn_network_agent.gateways import takeover as takeovers
 
 LOG = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Passed:
-    """A completed pass.
+    """A completed pass."""
 
-    :ivar trigger: why the pass was made: 'startup' before the first complete
-        pass, 'periodic', 'stop', or 'event'
-    :ivar since: monotonic seconds of the event that woke the loop, or None
-    :ivar outcome: :class:`outcome.Outcome`
-    :ivar tracker: :class:`tracking.Tracker`, valid during the call only
-    :ivar full: whether everything was read and compared
-    :ivar takeover: the last :class:`takeover.Takeover`, or None; the same
-        object until the next takeover
-    """
-
+    # Why the pass was made: 'startup' before the first complete pass,
+    # 'periodic', 'stop', or 'event'.
     trigger: str
+    # Monotonic seconds of the event that woke the loop, or None.
     since: float | None
-    outcome: typing.Any
-    tracker: typing.Any
+    outcome: outcomes.Outcome
+    # Valid during the call only.
+    tracker: tracking.Tracker
+    # Whether everything was read and compared.
     full: bool
-    takeover: typing.Any = None
+    # The last one; the same object until the next takeover.
+    takeover: takeovers.Takeover | None = None
 
 
 class Record:
@@ -39,68 +39,56 @@ class Record:
     All methods run on the loop thread and have to be quick.
     """
 
-    def made(self, passed):
-        """Note a completed pass.
+    def made(self, passed: Passed) -> None:
+        """Note a completed pass."""
 
-        :param passed: :class:`Passed`
-        """
-
-    def failed(self):
+    def failed(self) -> None:
         """Note that an error ended a pass."""
 
-    def ended(self, seconds):
-        """Note the end of a pass of the loop, completed or not.
+    def ended(self, seconds: float) -> None:
+        """Note the end of a pass of the loop, completed or not."""
 
-        :param seconds: duration
-        """
-
-    def reloaded(self, good):
+    def reloaded(self, good: bool) -> None:
         """Note a reload of the configuration.
 
         :param good: False when the configuration stays as it was
         """
 
-    def drained(self, result, seconds):
-        """Note the end of a drain.
-
-        :param result: text, a value of :class:`drain.Result`
-        :param seconds: duration
-        """
+    def drained(self, result: str, seconds: float) -> None:
+        """Note the end of a drain, with a value of :class:`drain.Result`."""
 
 
 class Guarded(Record):
     """Keeps the errors of another record away from the loop.
 
     A pass must not fail because its metrics cannot be counted.
-
-    :param inner: :class:`Record`
     """
 
-    def __init__(self, inner):
+    def __init__(self, inner: Record) -> None:
         self._inner = inner
-        self._said = set()
+        self._said: set[tuple[str, type, str]] = set()
 
-    def made(self, passed):
+    def made(self, passed: Passed) -> None:
         """Hand a completed pass on; see :meth:`Record.made`."""
         self._try(self._inner.made, passed)
 
-    def failed(self):
+    def failed(self) -> None:
         """Hand a failed pass on; see :meth:`Record.failed`."""
         self._try(self._inner.failed)
 
-    def ended(self, seconds):
+    def ended(self, seconds: float) -> None:
         """Hand a duration on; see :meth:`Record.ended`."""
         self._try(self._inner.ended, seconds)
 
-    def reloaded(self, good):
+    def reloaded(self, good: bool) -> None:
         """Hand a reload on; see :meth:`Record.reloaded`."""
         self._try(self._inner.reloaded, good)
 
-    def drained(self, result, seconds):
+    def drained(self, result: str, seconds: float) -> None:
         """Hand the end of a drain on; see :meth:`Record.drained`."""
         self._try(self._inner.drained, result, seconds)
 
-    def _try(self, method, *args):
+    def _try(self, method: Callable[..., object], *args: object) -> None:
         try:
             method(*args)
         except Exception as error:

@@ -1,26 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Requests for a reload, and the answers to them.
 
 Any thread asks.  The loop thread reloads between two passes, and says when a
 pass has carried out what has changed.
 """
 
+from collections.abc import Callable
 import dataclasses
 import datetime
 import threading
+from typing import Any
 
+from oslo_config import cfg
 from oslo_log import log as logging
 
+from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import reload
 from ovn_network_agent.conf import validate
+from ovn_network_agent.drivers import base
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import prefix_lists
 from ovn_network_agent.runtime import configuration
 from ovn_network_agent.runtime import loader
-from ovn_network_agent.runtime import permission
 
 LOG = logging.getLogger(__name__)
+
+# The option whose value the privileged side has to allow.
+_SECTION, _OPTION = 'frr', 'frr_prefix_list'
 
 
 class Closed(Exception):
@@ -29,72 +37,63 @@ class Closed(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a reload.
+    """The result of a reload."""
 
-    :ivar at: time, UTC, such as 2026-01-31T12:00:00Z
-    :ivar refused: tuple of str: why nothing has changed, empty otherwise
-    :ivar changed: tuple of :class:`reload.Change`, in force
-    :ivar waiting: tuple of :class:`reload.Change` that need a restart
-    """
-
+    # Time, UTC, such as 2026-01-31T12:00:00Z.
     at: str
-    refused: tuple = ()
-    changed: tuple = ()
-    waiting: tuple = ()
+    # Why nothing has changed, empty otherwise.
+    refused: tuple[str, ...] = ()
+    # In force.
+    changed: tuple[reload.Change, ...] = ()
+    # Those that need a restart.
+    waiting: tuple[reload.Change, ...] = ()
 
-    def json(self):
+    def json(self) -> dict[str, Any]:
         """The answer as a dict of JSON values."""
         return {'at': self.at, 'refused': list(self.refused),
                 'changed': [*map(_json, self.changed)],
                 'waiting': [*map(_json, self.waiting)]}
 
 
-def _json(change):
+def _json(change: reload.Change) -> dict[str, Any]:
     return {name: getattr(change, name) for name in change.__slots__}
 
 
 class Reloads:
-    """Counts the requests, so that no request gets an earlier answer.
+    """Counts the requests, so that no request gets an earlier answer."""
 
-    :param wake: function without arguments that wakes the loop for a reload
-    :ivar last: :class:`Answer` of the last reload, None before the first
-    """
-
-    def __init__(self, wake):
+    def __init__(self, wake: Callable[[], object]) -> None:
         self._wake = wake
         self._changed = threading.Condition()
         self._asked = self._taken = self._answered = self._in_force = 0
         self._closed = False
-        self.last = None
+        # Of the last reload.
+        self.last: Answer | None = None
 
     # -- on any thread ----------------------------------------------------
 
-    def ask(self):
-        """Ask for a reload.
-
-        :returns: number for :meth:`wait`
-        """
+    def ask(self) -> int:
+        """Ask for a reload; returns a number for :meth:`wait`."""
         with self._changed:
             self._asked += 1
             number = self._asked
         self._wake()
         return number
 
-    def wait(self, number, timeout, in_force=False):
+    def wait(self, number: int, timeout: float, in_force: bool = False
+             ) -> tuple[Answer | None, bool]:
         """Wait for the answer to a request.
 
-        :param number: result of :meth:`ask`
-        :param timeout: seconds
         :param in_force: whether to wait for the end of the next complete
             pass, too; a refused reload needs none
-        :returns: (:class:`Answer` or None without one in time, whether a
-            complete pass has followed)
+        :returns: the answer, None without one in time; and whether a complete
+            pass has followed
         :raises Closed: when the agent stops first
         """
-        def over():
+        def over() -> bool:
             return self._closed or self._answered >= number and (
-                not in_force or self.last.refused or
-                self._in_force >= number)
+                not in_force or self._in_force >= number or
+                bool(self.last and self.last.refused))
         with self._changed:
             self._changed.wait_for(over, timeout)
             if self._answered >= number:
@@ -104,7 +103,7 @@ class Reloads:
             return None, False
 
     @property
-    def reasons(self):
+    def reasons(self) -> tuple[str, ...]:
         """Why the agent is degraded, a tuple of str."""
         last = self.last
         if last is None or not last.refused:
@@ -116,23 +115,19 @@ class Reloads:
 
     # -- on the loop thread -----------------------------------------------
 
-    def begin(self):
+    def begin(self) -> bool:
         """Begin to answer all requests so far; False without one."""
         with self._changed:
             self._taken = self._asked
             return self._taken > self._answered
 
-    def take_in(self, conf, renewed):
-        """Read the configuration again, and answer.
-
-        :param conf: the oslo.config ConfigOpts
-        :param renewed: function(read) that returns the drivers, see
-            :mod:`conf.settings`
-        :returns: list of drivers, None when the reload is refused
-        """
-        def prepare(read):
+    def take_in(self, conf: cfg.ConfigOpts,
+                renewed: Callable[[loader.Read], list[base.Driver]]
+                ) -> list[base.Driver] | None:
+        """Read the configuration again, and answer."""
+        def prepare(read: loader.Read) -> list[base.Driver]:
             made = renewed(read)
-            permission.ask(conf, read)
+            _permit(conf, read)
             return made
 
         drivers = None
@@ -156,15 +151,42 @@ class Reloads:
             self._changed.notify_all()
         return drivers
 
-    def passed(self):
+    def passed(self) -> None:
         """Note that a complete pass with the present options has ended."""
         if self._in_force != self._answered:
             with self._changed:
                 self._in_force = self._answered
                 self._changed.notify_all()
 
-    def close(self):
+    def close(self) -> None:
         """Answer no request any more, because the agent stops."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+
+def _permit(conf: cfg.ConfigOpts, read: loader.Read) -> None:
+    """Have the privileged side read the files, before a change takes effect.
+
+    The privileged side does not believe the agent: it reads the files of its
+    start itself.
+
+    :raises validate.ConfigError: when the privileged side does not allow the
+        coming value; nothing may change then
+    """
+    name = read(_SECTION, _OPTION)
+    if mode.forwards_only(conf) or name in (
+            '', conf[_SECTION][_OPTION]):
+        return
+    what = f'[{_SECTION}] {_OPTION} = {name}'
+    try:
+        allowed = prefix_lists.permit()
+    except context.FAILURES as error:
+        raise validate.ConfigError([
+            f'{what}: the privileged side cannot read its configuration '
+            f'({error}); restart the agent']) from error
+    if allowed != name:
+        raise validate.ConfigError([
+            f'{what}: the privileged side read the name '
+            f'{allowed or "(empty)"} in its configuration files; reload '
+            'again once the files are written, or restart the agent'])

@@ -3,12 +3,18 @@
 
 """The files of operators that the view reads as rows, beside those of OVN."""
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
+from ovn_network_agent import trigger as triggers
+from ovn_network_agent.drivers import base
 from ovn_network_agent.files import entries
 from ovn_network_agent.files import flaws
 from ovn_network_agent.files import watched
@@ -24,21 +30,17 @@ _INTERVAL = 0.4
 
 @dataclasses.dataclass(frozen=True)
 class _Kind:
-    """A kind of files.
+    """A kind of files."""
 
-    :ivar subject: the class of the subjects that are made of the rows
-    :ivar table: of the rows, see :class:`ovn.sources.Sources`
-    :ivar path: function(conf) of the name of the file
-    :ivar load: function(conf) of the :class:`entries.Content`
-    :ivar called: what an entry is, in the plural
-    :ivar rows_each: the number of rows of an entry
-    """
-
+    # The class of the subjects that are made of the rows.
     subject: type
+    # Of the rows, see :class:`ovn.sources.Sources`.
     table: tuple[str, str]
-    path: Any
-    load: Any
+    path: Callable[[cfg.ConfigOpts], str]
+    load: Callable[[cfg.ConfigOpts], entries.Content[Any]]
+    # What an entry is, in the plural.
     called: str
+    # The number of rows of an entry.
     rows_each: int
 
 
@@ -54,32 +56,31 @@ _KINDS = (
 class RowsFile:
     """See :class:`ovn.sources.Table`.
 
-    :param conf: the oslo.config ConfigOpts
-    :param kind: one of the kinds
     :raises flaws.BadFile: when the file cannot be used at the start
     """
 
-    def __init__(self, conf, kind):
+    def __init__(self, conf: cfg.ConfigOpts, kind: _Kind) -> None:
         self._conf, self._kind = conf, kind
-        self.content = entries.Content({})
+        self.content: entries.Content[Any] = entries.Content({})
         self._file = watched.Watched(
             lambda: kind.path(conf), lambda: kind.load(conf), self._put,
             f'{kind.called} of the file', _INTERVAL)
-        self.start, self.stop = self._file.start, self._file.stop
+        self.start: Callable[[triggers.Trigger], None] = self._file.start
+        self.stop: Callable[[], None] = self._file.stop
 
     @property
-    def rows(self):
+    def rows(self) -> Mapping[str, Any]:
         """What is in force by key, see :class:`ovn.sources.Table`."""
         return self.content.rows
 
     @property
-    def reasons(self):
+    def reasons(self) -> tuple[str, ...]:
         """Why an entry, or a newer file, is not in force, a tuple of str."""
         left_out = self.content.flaws
         return (*self._file.reasons,
                 *((flaws.first(left_out),) if left_out else ()))
 
-    def _put(self, content):
+    def _put(self, content: entries.Content[Any]) -> None:
         if content == self.content:
             return
         self.content = content
@@ -89,10 +90,10 @@ class RowsFile:
             LOG.error('%s', flaw)
 
 
-def of_drivers(conf, drivers):
+def of_drivers(conf: cfg.ConfigOpts, drivers: Iterable[base.Driver]
+               ) -> dict[tuple[str, str], RowsFile]:
     """The files with rows of subjects that some drivers ask about.
 
-    :returns: dict of the table to :class:`RowsFile`
     :raises flaws.BadFile: when one cannot be used
     """
     asked = {subject for driver in drivers for subject in driver.SUBJECTS}
@@ -100,22 +101,14 @@ def of_drivers(conf, drivers):
             if kind.subject in asked}
 
 
-def warnings(conf):
-    """What looks unintended, or costs an entry, but prevents no start.
-
-    :param conf: the oslo.config ConfigOpts, without :func:`problems`
-    :returns: list of str
-    """
+def warnings(conf: cfg.ConfigOpts) -> list[str]:
+    """What looks unintended, or costs an entry, without :func:`problems`."""
     return [flaw for kind in _KINDS for flaw in kind.load(conf).flaws]
 
 
-def problems(conf):
-    """Why files cannot be used at all.
-
-    :param conf: the oslo.config ConfigOpts
-    :returns: list of str
-    """
-    found = []
+def problems(conf: cfg.ConfigOpts) -> list[str]:
+    """Why files cannot be used at all."""
+    found: list[str] = []
     for kind in _KINDS:
         try:
             kind.load(conf)

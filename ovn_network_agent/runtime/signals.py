@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """The signals of the process, for its main thread.
 
 A signal may reach any thread, and the others do not wake the main thread, in
@@ -13,6 +12,7 @@ The order in which several pending signals are delivered is unspecified
 to reload that was sent first, and the stop would go by the former options.
 """
 
+from collections.abc import Iterator
 import contextlib
 import queue
 import select
@@ -28,36 +28,32 @@ _TOGETHER = 0.05
 class Signals:
     """Catches signals from now on; to be made on the main thread.
 
-    Of signals that come together, those of a lower number count first: SIGHUP
-    before SIGINT and SIGTERM.
-
-    :param numbers: the signals
-    :param together: seconds for such signals
+    Of signals that come together, within so many seconds, those of a lower
+    number count first: SIGHUP before SIGINT and SIGTERM.
     """
 
-    def __init__(self, *numbers, together=_TOGETHER):
+    def __init__(self, *numbers: int, together: float = _TOGETHER) -> None:
         self._first = min(numbers)
         self._together = together
-        self._sorted = []
+        self._sorted: list[int] = []
         self._waiting, self._waking = socket.socketpair()
         self._waiting.setblocking(False)
         self._waking.setblocking(False)
-        self._caught = queue.SimpleQueue()
+        self._caught: queue.SimpleQueue[int] = queue.SimpleQueue()
         signal.set_wakeup_fd(self._waking.fileno(), warn_on_full_buffer=False)
         for number in numbers:
             signal.signal(number, lambda n, _frame: self._caught.put(n))
 
-    def wake(self):
+    def wake(self) -> None:
         """Have :meth:`wait` return soon; on any thread."""
         # A full socket wakes the main thread anyhow.
         with contextlib.suppress(BlockingIOError):
             self._waking.send(b'\0')
 
-    def wait(self, timeout):
+    def wait(self, timeout: float) -> int | None:
         """Wait for a signal, for :meth:`wake`, or for the end of the time.
 
         :param timeout: seconds
-        :returns: number of the signal, or None
         """
         if not self._sorted:
             number = self._next(timeout)
@@ -66,7 +62,7 @@ class Signals:
             self._sorted = sorted([number, *self._others(number)])
         return self._sorted.pop(0)
 
-    def _others(self, number):
+    def _others(self, number: int) -> Iterator[int]:
         """The signals that come together with one, an iterator."""
         deadline = time.monotonic() + self._together
         while number != self._first and (
@@ -76,7 +72,7 @@ class Signals:
                 number = other
                 yield other
 
-    def _next(self, timeout):
+    def _next(self, timeout: float) -> int | None:
         """Likewise, in the order of arrival."""
         if self._caught.empty():
             poll = select.poll()
@@ -90,7 +86,7 @@ class Signals:
         except queue.Empty:
             return None
 
-    def close(self):
+    def close(self) -> None:
         """Let the interpreter forget the socket; for tests."""
         signal.set_wakeup_fd(-1)
         self._waiting.close()

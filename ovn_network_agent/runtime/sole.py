@@ -41,26 +41,26 @@ class AnotherOne(Exception):
 class Place:
     """The lock of the only agent in this network namespace.
 
-    The process takes the lock before it forks or starts threads.
+    The process takes the lock before it forks or starts threads.  ``about`` is
+    the text for a second agent, which cannot start.
 
-    :param about: text for a second agent that cannot start
     :raises AnotherOne: when another agent has the lock
     :raises OSError: when the socket cannot be made
     """
 
-    def __init__(self, about):
+    def __init__(self, about: str) -> None:
         self._about = about.encode(errors='replace')[:_LONGEST]
         self._socket = _bound()
         self._socket.listen(_BACKLOG)
         # A forked process may outlive this one, and must not keep the name.
         os.register_at_fork(after_in_child=self._socket.close)
 
-    def answer(self):
+    def answer(self) -> None:
         """Begin to answer other agents; returns at once."""
         threading.Thread(target=self._answer, name='sole',
                          daemon=True).start()
 
-    def _answer(self):
+    def _answer(self) -> None:
         while True:
             try:
                 client, _address = self._socket.accept()
@@ -74,12 +74,8 @@ class Place:
                 client.sendall(self._about)
 
 
-def describe(control_socket):
-    """The place of this process, for an operator of the same node.
-
-    :param control_socket: path, '' for none
-    :returns: text
-    """
+def describe(control_socket: str) -> str:
+    """The place of this process, for an operator of the same node."""
     said = [f'process {os.getpid()}', f'host name {socket.gethostname()}']
     try:
         with open('/proc/self/cgroup', encoding='utf-8') as opened:
@@ -90,7 +86,7 @@ def describe(control_socket):
     return ', '.join(said)
 
 
-def _bound():
+def _bound() -> socket.socket:
     for _attempt in range(_ATTEMPTS):
         made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -110,7 +106,7 @@ def _bound():
         '"--dry-run" may run beside an agent')
 
 
-def holder():
+def holder() -> str:
     """The process that has the lock, text; '' without one.
 
     The text has the kernel's process id and user, and the process' answer.

@@ -9,7 +9,9 @@ any agent is ever asked for the report, so the signal imports them.
 
 import functools
 import signal
+import types
 
+from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_reports import opts
 
@@ -18,19 +20,13 @@ from ovn_network_agent import version
 LOG = logging.getLogger(__name__)
 
 
-def set_defaults(conf):
-    """Register the options of the library.
-
-    :param conf: the oslo.config ConfigOpts
-    """
+def set_defaults(conf: cfg.ConfigOpts) -> None:
+    """Register the options of the library."""
     opts.set_defaults(conf)
 
 
-def arm(conf):
-    """Write the report at SIGUSR2, or when the configured file changes.
-
-    :param conf: the oslo.config ConfigOpts, checked
-    """
+def arm(conf: cfg.ConfigOpts) -> None:
+    """Write the report at SIGUSR2, or when the configured file changes."""
     if conf.oslo_reports.file_event_handler:
         # The library looks at the file on a thread of its own.
         _set_up(conf)
@@ -38,13 +34,14 @@ def arm(conf):
         signal.signal(signal.SIGUSR2, functools.partial(_first, conf))
 
 
-def _set_up(conf):
+def _set_up(conf: cfg.ConfigOpts) -> None:
     from oslo_reports import guru_meditation_report
     guru_meditation_report.TextGuruMeditation.setup_autorun(
         version.Info(), conf=conf)
 
 
-def _first(conf, number, frame):
+def _first(conf: cfg.ConfigOpts, number: int, frame: types.FrameType | None
+           ) -> None:
     """Handle the first signal; the library handles all others."""
     try:
         _set_up(conf)
@@ -52,4 +49,6 @@ def _first(conf, number, frame):
         # A failed report must not end the agent.
         LOG.exception('There can be no report of the state')
     else:
-        signal.getsignal(number)(number, frame)
+        handler = signal.getsignal(number)
+        if callable(handler):
+            handler(number, frame)

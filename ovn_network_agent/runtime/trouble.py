@@ -7,6 +7,10 @@ Pure.  Drivers do no I/O and leave such parts alone silently.  The loop puts
 these texts into the log and the status.
 """
 
+from collections.abc import Collection
+from collections.abc import Iterator
+
+from ovn_network_agent import model
 from ovn_network_agent.drivers import segments
 
 # The most groups that one message names.
@@ -16,20 +20,21 @@ _NAMED = 5
 class Troubles:
     """Finds the problems of snapshots; looks only at what has changed."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         # What the last view had, and the texts about that.
-        self._routers = (), ()
-        self._texts = set()
+        self._routers: tuple[
+            tuple[model.Router, ...], Collection[str]] = (), ()
+        self._texts: set[str] = set()
         # The last node and groups, and what was said about their drains.
-        self._drains = None, (), ()
+        self._drains: tuple[
+            model.Node | None, tuple[model.GatewayGroup, ...],
+            tuple[str, ...]] = None, (), ()
 
-    def problems(self, snapshot, bridges, ranked):
+    def problems(self, snapshot: model.Snapshot, bridges: Collection[str],
+                 ranked: bool) -> tuple[str, ...]:
         """The problems of a snapshot, each with its effect.
 
-        :param snapshot: :class:`model.Snapshot`
-        :param bridges: names of the provider bridges that the agent serves
         :param ranked: whether a driver writes the priorities of gateways
-        :returns: tuple of str, sorted
         """
         if (snapshot.routers, bridges) != self._routers:
             self._routers = snapshot.routers, bridges
@@ -40,7 +45,7 @@ class Troubles:
             found.update(self._about_drains(snapshot))
         return tuple(sorted(found))
 
-    def _about_drains(self, snapshot):
+    def _about_drains(self, snapshot: model.Snapshot) -> tuple[str, ...]:
         """See :func:`_left_drained`; a NAT row changes no group."""
         node, groups, said = self._drains
         if groups is not snapshot.groups or node != snapshot.node:
@@ -49,7 +54,8 @@ class Troubles:
         return said
 
 
-def _of_router(router, bridges):
+def _of_router(router: model.Router, bridges: Collection[str]
+               ) -> Iterator[str]:
     """The problems of a router, an iterator of str."""
     for problem in router.problems:
         yield f'router {router.called}: {problem}'
@@ -62,17 +68,14 @@ def _of_router(router, bridges):
                    'addresses stay as they are')
 
 
-def _left_drained(snapshot):
-    """Drains that have no effect or no end without gateway_drain.
-
-    :returns: iterable of str
-    """
+def _left_drained(snapshot: model.Snapshot) -> Iterator[str]:
+    """Drains that have no effect or no end without gateway_drain."""
     if snapshot.node.drains:
         yield ('a drain of this node is asked for (ovn-network-agent-ctl), '
                'and without the driver gateway_drain nothing comes of it')
     lowered = sorted(
         group.name for group in snapshot.groups
-        if group.candidate(snapshot.node.chassis).drained)
+        if (own := group.candidate(snapshot.node.chassis)) and own.drained)
     if lowered:
         some = ', '.join(lowered[:_NAMED])
         yield (f'this chassis has priority 0 in {len(lowered)} gateway groups '

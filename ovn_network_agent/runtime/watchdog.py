@@ -29,23 +29,22 @@ class Watchdog:
 
     :param interval: seconds after which the supervisor takes a silent process
         for dead, math.inf without a supervisor that watches
-    :ivar pause: seconds after which a waiting loop has to call :attr:`alive`
-    :ivar alive: function that gives a sign of life; it only sets a flag, so
-        the engine can call it at each step of a pass
-    :ivar last: when the thread saw the last sign, monotonic seconds
     """
 
-    def __init__(self, interval):
+    def __init__(self, interval: float) -> None:
+        # Seconds after which a waiting loop has to call alive.
         self.pause = interval / 2
         self._between = interval / _AT_MOST
         self._sign = threading.Event()
         self._ended = threading.Event()
-        self._thread = None
+        self._thread: threading.Thread | None = None
         self._supervised = interval != math.inf
+        # It only sets a flag, so the engine can call it at each step.
         self.alive = self._sign.set
+        # When the thread saw the last sign, monotonic seconds.
         self.last = time.monotonic()
 
-    def also_within(self, seconds):
+    def also_within(self, seconds: float) -> None:
         """Have a waiting loop give signs for a reader of :attr:`last`, too.
 
         To be called before :meth:`start`.
@@ -53,7 +52,7 @@ class Watchdog:
         self.pause = min(self.pause, seconds)
         self._between = min(self._between, seconds / _AT_MOST)
 
-    def start(self):
+    def start(self) -> None:
         """Begin to pass the signs on, if anybody watches."""
         if self.pause == math.inf or self._thread is not None:
             return
@@ -61,14 +60,14 @@ class Watchdog:
                                         name='watchdog')
         self._thread.start()
 
-    def stop(self):
+    def stop(self) -> None:
         """End the thread."""
         self._ended.set()
         self._sign.set()
         if self._thread is not None:
             self._thread.join()
 
-    def _pass_on(self):
+    def _pass_on(self) -> None:
         while True:
             self._sign.wait()
             if self._ended.is_set():
@@ -80,14 +79,11 @@ class Watchdog:
             self._ended.wait(self._between)
 
 
-def from_environment():
+def from_environment() -> Watchdog:
     """The watchdog that the supervisor asks for.
 
     WATCHDOG_USEC is the interval, and WATCHDOG_PID the process that is meant;
     a process without WATCHDOG_PID is meant, too.
-
-    :returns: :class:`Watchdog`, which does nothing if no supervisor watches
-        this process
     """
     interval = os.environ.get('WATCHDOG_USEC')
     process = os.environ.get('WATCHDOG_PID', str(os.getpid()))

@@ -7,9 +7,18 @@ Each of them is one or more checks of doctor, with the codes of
 oslo.upgradecheck.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+
+from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
 
+from ovn_network_agent.conf import validate
 from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis.node import examination
+from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.node import sources
 
 # Title of a check, and the checks of doctor that it consists of.
 GROUPS = (
@@ -32,13 +41,8 @@ _CODES = {
     finding.Verdict.BROKEN: upgradecheck.Code.FAILURE}
 
 
-def result(findings):
-    """The result of one check.
-
-    :param findings: list of :class:`finding.Finding`, not empty
-    :returns: oslo_upgradecheck.upgradecheck.Result, with all evidence and
-        remedies that are no success
-    """
+def result(findings: Collection[finding.Finding]) -> upgradecheck.Result:
+    """The result of one check."""
     bad = [one for one in findings if one.verdict is not finding.Verdict.OK]
     details = '. '.join(dict.fromkeys(
         f'{one.evidence}; {one.remedy}' if one.remedy else one.evidence
@@ -48,18 +52,54 @@ def result(findings):
 
 
 class Commands(upgradecheck.UpgradeCommands):
-    """The commands of the program.
+    """The commands of the program."""
 
-    :param examine: function(names of checks) that returns a list of
-        :class:`finding.Finding`
-    """
-
-    def __init__(self, examine):
+    def __init__(self,
+                 examine: Callable[[tuple[str, ...]], list[finding.Finding]]
+                 ) -> None:
         super().__init__()
         self._upgrade_checks = tuple(
             (title, (_make, {'examine': examine, 'names': names}))
             for title, names in GROUPS)
 
 
-def _make(_commands, examine, names):
+def _make(_commands: object,
+          examine: Callable[[tuple[str, ...]], list[finding.Finding]],
+          names: tuple[str, ...]) -> upgradecheck.Result:
     return result(examine(names))
+
+
+class Node:
+    """This node, on which each check is made once.
+
+    :param conf: the global oslo.config ConfigOpts, not yet read
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts, argv: list[str]) -> None:
+        self._sources = sources.Sources(conf, argv)
+        self._examination = examination.Examination(
+            registry.CHECKS, self._sources)
+        self._unreadable = ''
+        self._started = False
+
+    def examine(self, names: Iterable[str]) -> list[finding.Finding]:
+        """Make some checks; the first call starts the privileged daemons."""
+        if not self._started:
+            self._start()
+        if self._unreadable:
+            return [finding.Finding(
+                name, '', finding.Verdict.BROKEN, self._unreadable,
+                'repair the configuration first') for name in names]
+        return self._examination.run(examination.select(
+            registry.CHECKS, names))
+
+    def _start(self) -> None:
+        self._started = True
+        try:
+            self._sources.start()
+        except validate.ConfigError as error:
+            self._unreadable = f'{error}'
+
+    def close(self) -> None:
+        """Close the connections to the databases."""
+        self._sources.close()

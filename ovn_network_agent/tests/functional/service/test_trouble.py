@@ -24,8 +24,8 @@ class TroubleTest(services.TwoRoutersTestCase):
             server.kill()
         self.eventually(lambda: not any(
             d.connected for d in agent._databases.values()), 'all are lost')
-        full = agent._loop._next_full
-        self.eventually(lambda: agent._loop._next_full > full + 1,
+        full = agent._loop._schedule.due_at()
+        self.eventually(lambda: agent._loop._schedule.due_at() > full + 1,
                         'full passes')
         self.assertEqual(before, self.world.values())
         for server in self.servers.values():

@@ -178,7 +178,7 @@ class PartsTest(base.BaseTestCase):
 
     def test_a_reload_has_everything_compared_at_once(self):
         self.part()
-        self.loop._reloaded = True
+        self.loop._schedule.reloaded = True
         self.part()
         self.assertEqual([0, 'full'], self.seen.looks)
         self.assertTrue(self.over)

@@ -24,6 +24,7 @@ from ovn_network_agent.gateways import handover
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
+from ovn_network_agent.runtime import comparison
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import status
 from ovn_network_agent.tests.unit import world
@@ -208,17 +209,17 @@ class PeriodicTest(base.BaseTestCase):
         self.clock += self.interval
         self.seen.routers = (world.router(fips=['198.51.100.10']),)
         self.assertFalse(self.made(urgent=True))
-        self.clock += loop.AFTER_TAKEOVER / 2
+        self.clock += comparison.AFTER_TAKEOVER / 2
         self.assertFalse(self.made(urgent=False))
         # And it does not spin meanwhile.
         self.assertGreater(self.loop._timeout(), 0.0)
-        self.clock += loop.AFTER_TAKEOVER / 2
+        self.clock += comparison.AFTER_TAKEOVER / 2
         self.assertTrue(self.made(urgent=False))
 
     def test_takeovers_do_not_put_it_off_for_ever(self):
         self.clock += self.interval
         self.assertFalse(self.made(urgent=True))
-        self.clock += loop.LATEST
+        self.clock += comparison.LATEST
         self.assertTrue(self.made(urgent=True))
 
     def test_one_that_takes_long_leaves_as_much_time_for_all_else(self):

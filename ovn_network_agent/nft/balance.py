@@ -14,6 +14,7 @@ import functools
 import hashlib
 
 from ovn_network_agent.nft import lines
+from ovn_network_agent.nft import values
 
 # The letters 'ona'.  Another number would move clients to other destinations.
 SEED = 0x6f6e61
@@ -22,14 +23,11 @@ SEED = 0x6f6e61
 # As many services as there may be: at each death of a destination all are
 # asked for.
 @functools.lru_cache(maxsize=16384)
-def chain(family, addresses, dest_port, shares):
-    """The chain for a service with more than one share.
+def chain(family: str, addresses: tuple[str, ...], dest_port: int,
+          shares: values.Shares) -> tuple[str, tuple[str, ...]]:
+    """The name and the lines of the chain for a service with several shares.
 
     :param family: 'ip' or 'ip6'
-    :param addresses: tuple of the addresses of the destinations
-    :param dest_port: port of the destinations
-    :param shares: see :attr:`values.Service.shares`
-    :returns: (name, tuple of lines)
     """
     ranges, first = [], 0
     for index, buckets in shares:
@@ -44,5 +42,5 @@ def chain(family, addresses, dest_port, shares):
     return name, tuple(lines.block('chain', name, body))
 
 
-def _range(first, last):
+def _range(first: int, last: int) -> str:
     return str(first) if first == last else f'{first}-{last}'

@@ -3,20 +3,19 @@
 
 """The needs of port forwarding on this node, checked before a start."""
 
+from collections.abc import Iterator
 import shutil
+from typing import Any
 
 from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import rules
 from ovn_network_agent.netlink import links
 
 
-def missing(conf):
-    """The missing needs; nothing where no ports are forwarded.
+def missing(conf: Any) -> list[str]:
+    """Messages about missing needs; none where no ports are forwarded.
 
     Acceptance rows PRE-07 and PRE-08.
-
-    :param conf: a ConfigOpts with the group [port_forward]
-    :returns: list of texts with the remedy
     """
     try:
         if not rules.load(conf):
@@ -27,14 +26,14 @@ def missing(conf):
     return [*_program(conf), *_device(conf)]
 
 
-def _program(conf):
+def _program(conf: Any) -> Iterator[str]:
     if shutil.which('nft') is None:
         yield (f'[port_forward] rules_file = '
                f'{conf.port_forward.rules_file}: the program nft is '
                f'not in PATH; install the package nftables')
 
 
-def _device(conf):
+def _device(conf: Any) -> Iterator[str]:
     device = conf.port_forward.port_forward_dev
     try:
         found = links.read_all()

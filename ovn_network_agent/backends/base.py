@@ -106,7 +106,7 @@ def updates_of(kind: type[_Kind], delta: Delta) -> list[tuple[_Kind, _Kind]]:
 
 
 class BackendError(Exception):
-    """The system could not be read or reached."""
+    """The system could not be read or reached; the text says why."""
 
 
 class Kept(str):

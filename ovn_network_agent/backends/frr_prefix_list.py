@@ -88,7 +88,8 @@ class PrefixListBackend(base.Backend):
         """Read the agent's entries of the present list and of former ones.
 
         :param known: an entry of theirs counts with any sequence number
-        :returns: :class:`PartialEntry` for an entry that a daemon has lost
+        :returns: with :class:`PartialEntry` for an entry that a daemon has
+            lost
         :raises base.BackendError: when FRR or the kernel does not answer
         """
         found = []

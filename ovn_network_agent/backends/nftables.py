@@ -103,8 +103,7 @@ class NftablesBackend(kernel.KernelBackend):
         if self._watch is not None:
             self._watch.stop()
 
-    def _own_change(self
-            ) -> nft_tables.OwnChange:
+    def _own_change(self) -> nft_tables.OwnChange:
         """A context around a change that is not to wake the loop."""
         if self._watch is None:
             return contextlib.nullcontext(lambda _pid: None)

@@ -132,8 +132,7 @@ class NorthboundBackend(nb_writer.Writer):
         if self._context.wake is not None:
             self._context.wake('OVN SB has answered', revived=(self.name,))
 
-    def _read(self, nb: columns.Tables, known: base.Known
-              ) -> list[_Row]:
+    def _read(self, nb: columns.Tables, known: base.Known) -> list[_Row]:
         routed = list(self._managed_routes(nb, self._context.marks()))
         found: list[_Row] = [*routed]
         ours = {(r.lrp, r.nexthop) for r in routed}
@@ -167,9 +166,7 @@ class NorthboundBackend(nb_writer.Writer):
                 router, route.output_port, route.nexthop, route.owner,
                 outdated, route.prefix)
 
-    def command(self, verb: str,
-                resource: _Row
-                ) -> ovsdb_writer.Make:
+    def command(self, verb: str, resource: _Row) -> ovsdb_writer.Make:
         """The command for a route or a binding."""
         set_, remove = _COMMANDS[resource.kind]
         if verb == 'remove':

@@ -32,10 +32,8 @@ class Memory(Generic[_Kind]):
         """The keys of all portions."""
         return self._places.keys()
 
-    def take(
-            self,
-            portions: Iterable[tuple[Hashable, list[_Kind] | None]]
-            ) -> list[_Kind]:
+    def take(self, portions: Iterable[tuple[Hashable, list[_Kind] | None]]
+             ) -> list[_Kind]:
         """Replace what is remembered.
 
         :param portions: resources by key, None for those that the memory has

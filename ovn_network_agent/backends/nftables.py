@@ -22,9 +22,11 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.backends import nft_family
-from ovn_network_agent.backends import nft_needs
 from ovn_network_agent.backends import nft_tables
 from ovn_network_agent.backends import nft_work
+from ovn_network_agent.files import flaws
+from ovn_network_agent.forward import rules
+from ovn_network_agent.netlink import links
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
 from ovn_network_agent.watches import nftables
@@ -53,7 +55,7 @@ class NftablesBackend(kernel.KernelBackend):
 
     def check(self) -> list[str]:
         """Acceptance rows PRE-07 and PRE-08."""
-        return nft_needs.missing(self.conf)
+        return _missing(self.conf)
 
     def attach(self, context: base.Context) -> None:
         """Remember how to wake the loop after a change by another program."""
@@ -123,3 +125,40 @@ def _resources(family: str, listed: listing.Listed
                              targets=tuple(sorted(listed.targets)))
     for name, element in listed.elements:
         yield resources.NftElement(family, name, element)
+
+
+def _missing(conf: Any) -> list[str]:
+    """Messages about missing needs; none where no ports are forwarded.
+
+    Acceptance rows PRE-07 and PRE-08.
+    """
+    try:
+        if not rules.load(conf):
+            return []
+    except flaws.BadFile:
+        # The check of the configuration reports the file.
+        return []
+    return [*_program(conf), *_device(conf)]
+
+
+def _program(conf: Any) -> Iterator[str]:
+    if shutil.which('nft') is None:
+        yield (f'[port_forward] rules_file = '
+               f'{conf.port_forward.rules_file}: the program nft is '
+               f'not in PATH; install the package nftables')
+
+
+def _device(conf: Any) -> Iterator[str]:
+    device = conf.port_forward.port_forward_dev
+    try:
+        found = links.read_all()
+    except OSError:
+        # The backend link reports the error.
+        return
+    if device not in found:
+        vrf = conf.frr.vrf_name
+        enslave = f'ip link set {device} master {vrf}; ' if vrf else ''
+        yield (f'[port_forward] port_forward_dev = {device}: there is no '
+               f'such device; create it (ip link add {device} type '
+               f'dummy; {enslave}ip link set {device} up) or name the '
+               f'right one')

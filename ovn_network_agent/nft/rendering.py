@@ -13,11 +13,11 @@ only for its digest, and recognises the table in the kernel by the digest.
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+import functools
 import hashlib
 import re
 
 from ovn_network_agent import ownership
-from ovn_network_agent.nft import balance
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import lines
 from ovn_network_agent.nft import values
@@ -30,6 +30,9 @@ _ERRORS = {
     'ip6': 'icmpv6 type { destination-unreachable, packet-too-big, '
            'time-exceeded, parameter-problem }'}
 _CHAIN = re.compile(r'^\tchain (\w+) \{$', re.MULTILINE)
+# The letters 'ona'.  Another number would move clients to other destinations,
+# and nft would choose one at each load, on each node.
+_SEED = 0x6f6e61
 _LEAK = f'oifname "{ownership.VETH_DEFAULT}"'
 
 
@@ -156,7 +159,9 @@ def _translation(table: values.Table) -> Iterator[str]:
                     f'{key} : {service.destinations[index].address} . '
                     f'{service.dest_port}')
             elif service.shares:
-                target, block = _balance(name, service)
+                target, block = balance(
+                    name, tuple(d.address for d in service.destinations),
+                    service.dest_port, service.shares)
                 chains[target] = block
                 several.append(f'{key} : goto {target}')
     for _target, block in sorted(chains.items()):
@@ -171,13 +176,6 @@ def _translation(table: values.Table) -> Iterator[str]:
     yield from lines.chain('prerouting_dnat',
                            ('nat', 'prerouting', 'dstnat'),
                            [*_tenants(table), *rules] if rules else [])
-
-
-def _balance(name: str, service: values.Service
-             ) -> tuple[str, tuple[str, ...]]:
-    return balance.chain(
-        name, tuple(d.address for d in service.destinations),
-        service.dest_port, service.shares)
 
 
 def _marks(table: values.Table) -> Iterator[str]:
@@ -247,3 +245,35 @@ def _redirects(table: values.Table) -> Iterator[str]:
 
 def _dnated(table: values.Table) -> str:
     return f'ct status dnat ct original {table.family} daddr'
+
+
+# As many services as there may be: at each death of a destination all are
+# asked for.
+@functools.lru_cache(maxsize=16384)
+def balance(family: str, addresses: tuple[str, ...], dest_port: int,
+            shares: values.Shares) -> tuple[str, tuple[str, ...]]:
+    """The chain that selects one of several destinations for a client.
+
+    Services with the same destinations share a chain.  The kernel scales the
+    hash of the client's address to a number from 0 to N - 1, by
+    reciprocal_scale(), which keeps the order of hashes.  The chain maps ranges
+    of this number to destinations.
+
+    :param family: 'ip' or 'ip6'
+    :returns: name and lines
+    """
+    ranges, first = [], 0
+    for index, buckets in shares:
+        ranges.append(f'{_range(first, first + buckets - 1)} : '
+                      f'{addresses[index]} . {dest_port}')
+        first += buckets
+    body = lines.lookup(
+        f'meta l4proto {{ tcp, udp }} dnat {family} to jhash {family} saddr '
+        f'mod {first} seed {_SEED:#x} map', ranges)
+    hashed = hashlib.sha256('\n'.join(body).encode()).hexdigest()
+    name = 'balance_' + hashed[:16]
+    return name, tuple(lines.block('chain', name, body))
+
+
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f'{first}-{last}'

@@ -45,7 +45,7 @@ class EgressNftBackend(base.Backend):
 
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
-        self._watch = None
+        self._watch: nftables.TableWatch | None = None
         self._wake: Callable[..., object] | None = None
         # Whether there was nothing when there had been nothing to do, yet.
         self._idle = False

@@ -12,6 +12,7 @@ in one transaction for all of them (:mod:`backends.nft_family`).
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import functools
 import shutil
 from typing import Any
 
@@ -48,7 +49,7 @@ class NftablesBackend(kernel.KernelBackend):
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
         self._tables = nft_tables.Tables(conf, self._own_change)
-        self._watch = None
+        self._watch: nftables.TableWatch | None = None
         self._wake: Callable[..., object] | None = None
         # Whether there was nothing when there had been nothing to do, yet.
         self._idle = False
@@ -115,8 +116,8 @@ class NftablesBackend(kernel.KernelBackend):
         """Report changes from here on, if there is a loop to wake."""
         if self._watch is not None or self._wake is None:
             return
-        self._watch = nftables.started(lambda by: self._wake(
-            by, stale=(notices.NFTABLES,)))
+        self._watch = nftables.started(
+            functools.partial(self._wake, stale=(notices.NFTABLES,)))
 
 
 def _resources(family: str, listed: listing.Listed

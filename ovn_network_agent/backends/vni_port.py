@@ -124,7 +124,7 @@ def _is_ours(link: links.Link) -> bool:
     return link.kind == 'veth' and link.alias == ownership.LINK_ALIAS
 
 
-def _pair(found: Mapping[str, links.Link],
+def _pair(found: dict[str, links.Link],
           details: Mapping[str, vni_links.Details], masters: Mapping[int, str],
           name: str) -> tuple[int, str]:
     """(VNI, MAC) of a pair; the MAC is '' while the pair is not complete.

@@ -47,7 +47,7 @@ def line(step: specs.Step) -> str:
             f'{match(spec)},actions={_actions(spec)}')
 
 
-def match(spec: specs.FlowSpec) -> str:
+def match(spec: specs.FlowSpec | resources.Flow) -> str:
     """The match of a flow as text."""
     in_port = _LOCAL if spec.in_port == resources.LOCAL else spec.in_port
     words = [f'in_port={in_port}', _FAMILY_WORDS[spec.family]]

@@ -14,8 +14,8 @@ from collections.abc import Hashable
 from collections.abc import Sequence
 import dataclasses
 import shutil
-import typing
 from typing import Any
+from typing import TypeAlias
 
 from ovn_network_agent import notices
 from ovn_network_agent import resources
@@ -51,7 +51,7 @@ class StrayFlow(resources.Resource):
                 self.match)
 
 
-_Flow: typing.TypeAlias = resources.Flow | StrayFlow
+_Flow: TypeAlias = resources.Flow | StrayFlow
 
 
 class FlowBackend(base.Backend):

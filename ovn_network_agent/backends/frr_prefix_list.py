@@ -27,8 +27,8 @@ from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import shutil
-import typing
 from typing import Any
+from typing import TypeAlias
 
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
@@ -51,10 +51,10 @@ class PartialEntry(resources.PrefixListEntry):
 
 
 # By daemon.
-_Copies: typing.TypeAlias = Mapping[str, list[output.Entry]]
-_Entries: typing.TypeAlias = list[resources.PrefixListEntry]
+_Copies: TypeAlias = Mapping[str, list[output.Entry]]
+_Entries: TypeAlias = list[resources.PrefixListEntry]
 # (network, ge, le)
-_Line: typing.TypeAlias = tuple[str, int, int]
+_Line: TypeAlias = tuple[str, int, int]
 
 
 class PrefixListBackend(base.Backend):

@@ -26,8 +26,8 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import itertools
 import shutil
-import typing
 from typing import Any
+from typing import TypeAlias
 
 from oslo_log import log as logging
 
@@ -57,7 +57,7 @@ _ONLINK = ' onlink'
 _NO_WAY = ('blackhole', 'reject', 'Null0')
 
 
-_Reading: typing.TypeAlias = tuple[
+_Reading: TypeAlias = tuple[
     Sequence[resources.Announcement] | None, str | None]
 
 

@@ -9,8 +9,8 @@ What fails is a :class:`base.BackendError` with a text for the operator.
 from collections.abc import Callable
 from collections.abc import Collection
 import contextlib
-import typing
 from typing import Any
+from typing import TypeAlias
 
 from oslo_log import log as logging
 
@@ -27,7 +27,7 @@ LOG = logging.getLogger(__name__)
 
 
 #: With a function that takes the process id of nft
-OwnChange: typing.TypeAlias = contextlib.AbstractContextManager[
+OwnChange: TypeAlias = contextlib.AbstractContextManager[
     Callable[[int], object]]
 
 

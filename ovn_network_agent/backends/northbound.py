@@ -19,8 +19,8 @@ another chassis has just taken, until a view is newer than an answer of SB
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterator
-import typing
 from typing import Any
+from typing import TypeAlias
 
 from ovn_network_agent import notices
 from ovn_network_agent import notyet
@@ -45,7 +45,7 @@ _COMMANDS = {
                                 commands.RemoveMacBinding)}
 
 
-_Row: typing.TypeAlias = resources.DefaultRoute | resources.MacBinding
+_Row: TypeAlias = resources.DefaultRoute | resources.MacBinding
 
 
 class NorthboundBackend(nb_writer.Writer):

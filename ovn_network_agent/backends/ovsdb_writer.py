@@ -5,8 +5,8 @@
 
 from collections.abc import Callable
 from collections.abc import Hashable
-import typing
 from typing import Any
+from typing import TypeAlias
 
 from ovsdbapp import exceptions
 
@@ -17,7 +17,7 @@ from ovn_network_agent.ovsdb import command
 from ovn_network_agent.ovsdb import connection
 
 #: Makes a command from an ovsdbapp API
-Make: typing.TypeAlias = Callable[[Any], command.Command]
+Make: TypeAlias = Callable[[Any], command.Command]
 
 
 class Writer(base.Backend):

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Sequence
-import typing
 from typing import Any
+from typing import NamedTuple
+from typing import TypeAlias
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import notices
@@ -34,7 +35,7 @@ _NAMES = (resources.KernelRoute.kind, resources.AnnouncedRoute.kind)
 
 
 # (table, prefix), the key of a route.
-_Place: typing.TypeAlias = tuple[Any, ...]
+_Place: TypeAlias = tuple[Any, ...]
 
 
 class RouteBackend(kernel.KernelBackend):
@@ -172,7 +173,7 @@ def _deleted(unwanted: list[resources.KernelRoute]) -> base.Failures:
                           [list(r.key) for r in unwanted])
 
 
-class _Usual(typing.NamedTuple):
+class _Usual(NamedTuple):
     """What decides about the class of a route.
 
     A host route in FRR's table, and each route in the table of a VNI, is an

@@ -6,8 +6,8 @@
 from collections.abc import Callable
 from collections.abc import Sequence
 import time
-import typing
 from typing import Any
+from typing import TypeAlias
 from typing import TypeVar
 
 from ovn_network_agent import resources
@@ -21,7 +21,7 @@ _INTERVAL = 0.02
 
 
 #: See SwitchPorts.standing
-Standing: typing.TypeAlias = tuple[set[Any], dict[Any, str]]
+Standing: TypeAlias = tuple[set[Any], dict[Any, str]]
 _T = TypeVar('_T')
 
 

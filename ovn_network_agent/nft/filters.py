@@ -12,8 +12,9 @@ The notation is that of libnftables-json(5).
 from collections.abc import Iterator
 from collections.abc import Mapping
 import json
-import typing
 from typing import Any
+from typing import NamedTuple
+from typing import TypeAlias
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
@@ -33,10 +34,10 @@ class Unreadable(Exception):
     """The listing was not understood; the text says why."""
 
 
-_Range: typing.TypeAlias = tuple[iptext.Address, iptext.Address]
+_Range: TypeAlias = tuple[iptext.Address, iptext.Address]
 
 
-class Filter(typing.NamedTuple):
+class Filter(NamedTuple):
     """A rule that drops packets of some addresses."""
 
     # Family, table and chain, such as 'inet guard forward'.
@@ -58,7 +59,7 @@ class Filter(typing.NamedTuple):
                    (last.version, int(last)) for first, last in self.ranges)
 
 
-class Found(typing.NamedTuple):
+class Found(NamedTuple):
     """The filters of other programs."""
 
     filters: tuple[Filter, ...] = ()

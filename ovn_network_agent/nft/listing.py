@@ -14,15 +14,15 @@ import dataclasses
 import hashlib
 import json
 import re
-import typing
 from typing import Any
+from typing import TypeAlias
 
 from ovn_network_agent import ownership
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import values
 
 #: kind and value of an object in a listing
-Item: typing.TypeAlias = tuple[str, dict[str, Any]]
+Item: TypeAlias = tuple[str, dict[str, Any]]
 #: digest of a table that has changed since its load
 ALTERED = 'altered'
 

@@ -11,8 +11,9 @@ passes tuples unchanged.
 from collections.abc import Hashable
 from collections.abc import Sequence
 import re
-import typing
 from typing import Any
+from typing import NamedTuple
+from typing import TypeAlias
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
@@ -44,12 +45,12 @@ PRIORITIES = {ownership.COOKIE_MAC_TWEAK: ownership.PRIORITY_MAC_TWEAK,
 
 
 #: (in_port, family, dst) of a FlowSpec
-Match: typing.TypeAlias = tuple[int, int, str | None]
+Match: TypeAlias = tuple[int, int, str | None]
 #: (set_src, set_dst, output) of a FlowSpec
-Actions: typing.TypeAlias = tuple[str | None, str | None, str]
+Actions: TypeAlias = tuple[str | None, str | None, str]
 
 
-class FlowSpec(typing.NamedTuple):
+class FlowSpec(NamedTuple):
     """A flow of table 0, see :class:`resources.Flow` for the fields."""
 
     cookie: int
@@ -62,7 +63,7 @@ class FlowSpec(typing.NamedTuple):
     output: str
 
 
-class StraySpec(typing.NamedTuple):
+class StraySpec(NamedTuple):
     """A flow with the agent's cookie and a match that it never writes."""
 
     cookie: int
@@ -73,7 +74,7 @@ class StraySpec(typing.NamedTuple):
     match: str
 
 
-class Selection(typing.NamedTuple):
+class Selection(NamedTuple):
     """The part of a match that names ports and addresses of IPv4."""
 
     in_port: int | None = None
@@ -86,7 +87,7 @@ class Selection(typing.NamedTuple):
     narrow: bool = False
 
 
-class Step(typing.NamedTuple):
+class Step(NamedTuple):
     """One item of a change."""
 
     # The caller's name for the step.

@@ -14,9 +14,9 @@ STATIC_ROUTES = 'nb:static routes'
 MAC_BINDINGS = 'nb:mac bindings'
 BFD_TIMERS = 'nb:bfd timers'
 EGRESS_NETWORKS = 'nb:egress networks'
-# A chassis is gone for good, or back.
 PEERINGS = 'nb:peerings'
 EGRESS = 'nb:egress addresses'
+# A chassis is gone for good, or back.
 CHASSIS_GONE = 'sb:chassis gone'
 # The chassis or the host name of this node is known, or is another one.
 IDENTITY = 'identity'
@@ -42,7 +42,7 @@ NFTABLES = 'kernel:nftables'
 EGRESS_NFT = 'kernel:nftables of egress addresses'
 
 
-def kernel(kind):
+def kernel(kind: str) -> str:
     """The word for a change of the kernel.
 
     :param kind: one of :data:`watches.kernel.KINDS`, or DEFAULT of the same
@@ -51,7 +51,7 @@ def kernel(kind):
     return f'kernel:{kind}'
 
 
-def connected(database):
+def connected(database: str) -> str:
     """The word for a database that can be written again.
 
     :param database: 'nb', 'sb' or 'ovs'

@@ -3,5 +3,6 @@
 
 """The backends: each reads and changes the resources of one system.
 
-A backend is a plugin; :mod:`backends.base` has its interface.
+They may import all below them in the order of tools/packages.py.  A backend is
+a plugin; :mod:`backends.base` has its interface.
 """

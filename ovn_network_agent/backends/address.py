@@ -13,11 +13,13 @@ is no VIP: it prevents a VIP from being the last address of the device.
 """
 
 import errno
+from typing import Any
 
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import arp_notice
+from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import links
@@ -34,18 +36,16 @@ class AddressBackend(kernel.KernelBackend):
     # With its last address a device loses its routes and neighbours.
     invalidates = ('neighbour', 'route')
 
-    def __init__(self, conf):
+    def __init__(self, conf: Any) -> None:
         super().__init__(conf)
         # The keys of egress addresses that were set here.
-        self._egress = set()
+        self._egress: set[object] = set()
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.Address]:
         """Read the marked addresses, and the wanted ones without a mark.
 
-        :param known: see :meth:`base.Backend.read`; an address counts when its
-            (device, address with prefix length) is the key of one of them
-        :returns: list of :class:`resources.Address` and
-            :class:`resources.VipAddress`
+        :param known: an address counts when its (device, address with prefix
+            length) is the key of one of them
         :raises base.BackendError: when the kernel does not answer
         """
         keys = {ref.key for ref in known}
@@ -60,7 +60,8 @@ class AddressBackend(kernel.KernelBackend):
                     address.protocol == ownership.ADDRESS_PROTOCOL or
                     (dev, address.address) in keys)]
 
-    def _kind(self, dev, address, known):
+    def _kind(self, dev: str, address: str, known: base.Known
+              ) -> type[resources.Address]:
         """The resource class of an address on a device."""
         if resources.Ref(resources.EgressAddress.kind,
                          (dev, address)) in known:
@@ -69,13 +70,13 @@ class AddressBackend(kernel.KernelBackend):
                 if dev == self.conf.port_forward.port_forward_dev and
                 address != ownership.ANCHOR else resources.Address)
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Set and delete addresses, see :meth:`base.Backend.apply`.
 
         An address that the privileged side does not recognise as the agent's
         (EBUSY) is :class:`base.Kept`, but for a VIP that is a failure.
         """
-        wanted = delta.wanted
+        wanted = base.of_kind(resources.Address, delta.wanted)
         # Before OVN was seen, one of a former run was read as another kind,
         # and that one is not there any more.
         self._egress -= {r.key for r in delta.delete if _is_egress(r)}
@@ -101,5 +102,5 @@ class AddressBackend(kernel.KernelBackend):
                              kept=(errno.EBUSY,))}
 
 
-def _is_egress(resource):
+def _is_egress(resource: resources.Resource) -> bool:
     return isinstance(resource, resources.EgressAddress)

@@ -11,13 +11,17 @@ stays: it says that the gateway port was taken over, and nothing of the time
 since then.
 """
 
+from collections.abc import Collection
+from collections.abc import Mapping
 import time
+from typing import Any
 
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import routes
 from ovn_network_agent.ovsdb import connection
@@ -34,7 +38,6 @@ _PAUSE = 0.1
 class AdvertisedBackend(nb_writer.Writer):
     """Proofs on default routes that this chassis announces the router.
 
-    :param conf: the oslo.config ConfigOpts
     :param patience: seconds until a missing announcement counts as a failure
     """
 
@@ -44,18 +47,17 @@ class AdvertisedBackend(nb_writer.Writer):
     revived_by = (notices.connected('nb'), notices.BGP_CHANGED)
     goes_by_rows = True
 
-    def __init__(self, conf, patience=PATIENCE):
+    def __init__(self, conf: Any, patience: float = PATIENCE) -> None:
         super().__init__(conf)
         self._patience = patience
         # Resources that were not announced at the last attempt, which has
         # waited for them.
-        self._late = frozenset()
+        self._late = frozenset[resources.Ref]()
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.Advertised]:
         """Read the proofs of this chassis, none without its host name.
 
-        :param known: not needed, because the proof names the chassis
-        :returns: list of :class:`resources.Advertised`, without prefixes
+        :returns: without prefixes
         :raises base.BackendError: when the replica of NB is not usable
         """
         try:
@@ -67,7 +69,7 @@ class AdvertisedBackend(nb_writer.Writer):
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
 
-    def taken_over(self, lost):
+    def taken_over(self, lost: list[resources.Ref]) -> set[resources.Ref]:
         """See :meth:`base.Backend.taken_over`."""
         ours = self._context.marks() | {ownership.Owner()}
         try:
@@ -79,32 +81,31 @@ class AdvertisedBackend(nb_writer.Writer):
             return set()
         return {ref for ref in lost if ref.key[0] in theirs}
 
-    def command(self, verb, resource):
+    def command(self, verb: str, resource: resources.Advertised
+                ) -> ovsdb_writer.Make:
         """The command that writes a proof, see :class:`ovsdb_writer.Writer`.
 
         :param verb: not looked at: only 'set' occurs
-        :param resource: :class:`resources.Advertised`
         """
         # A proof is retained, so there is nothing to remove.
         return lambda api: commands.SetAdvertised(api, resource)
 
     # -- on a thread of its own -------------------------------------------
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Write each proof once all prefixes of its router are announced.
 
         The call waits up to ``patience`` seconds, but not for resources that
         an earlier call has waited for in vain.
 
-        :param delta: :class:`base.Delta` of :class:`resources.Advertised`; its
-            deletions are not looked at
-        :returns: dict of :class:`resources.Ref` to reason: refused proofs, and
-            those with a prefix that is not announced yet
+        :param delta: its deletions are not looked at
+        :returns: refused proofs, and those with a prefix that is not announced
+            yet
         :raises base.BackendError: when FRR cannot be asked, or NB does not
             answer
         """
-        waiting = {r.ref: r for r in (
-            *delta.create, *(new for _old, new in delta.update))}
+        waiting = {r.ref: r for r in base.of_kind(
+            resources.Advertised, delta.wanted)}
         missing = {ref: set(r.prefixes) for ref, r in waiting.items()}
         deadline = time.monotonic() + self._patience
         failures = {}
@@ -123,10 +124,9 @@ class AdvertisedBackend(nb_writer.Writer):
         return failures | {ref: self._reason(missing[ref])
                            for ref in waiting}
 
-    def _look(self, missing):
+    def _look(self, missing: Mapping[resources.Ref, set[str]]) -> None:
         """Remove the announced prefixes from the missing ones.
 
-        :param missing: dict of Ref to set of prefixes
         :raises BackendError: when FRR cannot be asked
         """
         wanted = set().union(*missing.values())
@@ -144,7 +144,7 @@ class AdvertisedBackend(nb_writer.Writer):
         for prefixes in missing.values():
             prefixes -= found
 
-    def _reason(self, prefixes):
+    def _reason(self, prefixes: Collection[str]) -> str:
         first, *rest = sorted(prefixes)
         more = f' and {len(rest)} more' if rest else ''
         return f'{frr_witness.witness(self.conf)} {first}{more} yet'

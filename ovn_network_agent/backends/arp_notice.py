@@ -31,13 +31,13 @@ _TRIES = 64
 _CHANCE = random.SystemRandom()
 
 
-def tell(dev, address):
+def tell(dev: str, address: str) -> None:
     """Have the kernel ask for unknown neighbours in the name of an address.
 
     A failure costs the hosts there only time, until they ask themselves.
 
     :param dev: name of the link
-    :param address: IPv4 address that the link has
+    :param address: IPv4, which the link has
     """
     try:
         targets = _unknown(socket.if_nametoindex(dev), iptext.address(address))
@@ -55,14 +55,14 @@ def tell(dev, address):
         LOG.info('The hosts on %s are told of %s', dev, address)
 
 
-def _unknown(index, own):
+def _unknown(index: int, own: iptext.Address) -> list[str]:
     """A few addresses of a link's network that the kernel knows no MAC of."""
     with connection.Connection() as kernel:
         present = [iptext.interface(each.address)
                    for each in addresses.read(kernel, index)]
         known = {each.dst for each in neighbours.read(kernel, index)
                  if each.mac} | {str(each.ip) for each in present}
-    found = []
+    found: list[str] = []
     for network in {each.network for each in present
                     if own in each.network and each.network.prefixlen < 32}:
         size = network.num_addresses

@@ -3,28 +3,30 @@
 
 """A question to a database server, from a thread beside the loop."""
 
+from collections.abc import Sequence
 import threading
 
 from ovn_network_agent.backends import base
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import question
 
 # Seconds to wait for the answer.
 PATIENCE = 5.0
 
 
-def ask(database, operations, patience=PATIENCE):
+def ask(database: connection.Database,
+        operations: Sequence[question.Operation], patience: float = PATIENCE
+        ) -> question.Answers:
     """Ask the server, and wait for its answer.
 
-    :param database: :class:`ovsdb.connection.Database`
-    :param operations: of :func:`ovsdb.question.select`
-    :param patience: seconds to wait for the answer
-    :returns: list of lists of rows, one for each operation
+    :param patience: seconds
+    :returns: rows, for each operation
     :raises BackendError: when there is no answer
     """
     answered = threading.Event()
     found = []
 
-    def told(answers, _tables):
+    def told(answers: question.Answers | None, _tables: object) -> None:
         found.append(answers)
         answered.set()
 

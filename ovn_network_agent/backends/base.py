@@ -16,65 +16,66 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
+from collections.abc import Set
 import dataclasses
 import functools
 import typing
 
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 
 #: A value that backends, their tests and the engine share; the name is one of
 #: the stable names of this module.
 Delta = resources.Delta
+Known: typing.TypeAlias = frozenset[resources.Ref]
+#: What failed, and why
+Failures: typing.TypeAlias = dict[resources.Ref, str]
+#: See Backend.reread
+Reading: typing.TypeAlias = tuple[
+    Sequence[resources.Resource] | None, typing.Any]
+_Kind = typing.TypeVar('_Kind', bound=resources.Resource)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Context:
-    """The parts of the running agent that backends may use.
+    """The parts of the running agent that backends may use."""
 
-    :ivar databases: dict of 'nb', 'sb', 'ovs' to ovsdb.connection.Database
-    :ivar marks: function that returns :attr:`model.Node.marks`, the marks of
-        rows of NB that are of this chassis, none while unknown
-    :ivar chassis: function that returns the name of this chassis (its
-        system-id), '' while unknown
-    :ivar dead: function that returns the chassis that are gone for good, a
-        frozenset of :class:`ownership.Owner`
-    :ivar silent: likewise the silent chassis
-    :ivar wake: function(reason, stale=(), revived=()) that wakes the loop,
-        from any thread; stale and revived are words of the module notices;
-        None without a loop
-    :ivar groups: function that returns (table, UUID as text) of the gateway
-        groups that the last view has, a frozenset; None without a view
-    :ivar viewed: function that returns the monotonic seconds at which the
-        last view was built; with the default, every view is new
-    """
-
-    databases: dict = dataclasses.field(default_factory=dict)
-    marks: object = frozenset
-    chassis: object = str
-    dead: object = frozenset
-    silent: object = frozenset
-    wake: object = None
-    # type(None)() is None.
-    groups: object = type(None)
-    viewed: object = functools.partial(float, 'inf')
+    # The ovsdb.connection.Database of 'nb', 'sb' and 'ovs'.
+    databases: Mapping[str, typing.Any] = dataclasses.field(
+        default_factory=dict)
+    # As model.Node.marks: the marks of rows of NB that are of this chassis,
+    # none while unknown.
+    marks: Callable[[], Set[ownership.Owner]] = frozenset
+    # The name of this chassis (its system-id), '' while unknown.
+    chassis: Callable[[], str] = str
+    # The chassis that are gone for good.
+    dead: Callable[[], Set[ownership.Owner]] = frozenset
+    silent: Callable[[], Set[ownership.Owner]] = frozenset
+    # With (reason, stale=(), revived=()), from any thread; stale and revived
+    # are words of the module notices; None without a loop.
+    wake: Callable[..., object] | None = None
+    # (table, UUID as text) of the gateway groups that the last view has; None
+    # without a view, as type(None)() is.
+    groups: Callable[[], Set[tuple[str, str]] | None] = type(None)
+    # Monotonic seconds at which the last view was built; with the default,
+    # every view is new.
+    viewed: Callable[[], float] = functools.partial(float, 'inf')
 
 
 def doubted(backends: 'Iterable[Backend]',
             words: Collection[str]) -> set[str]:
     """Names of the backends whose state some words put in doubt.
 
-    :param backends: iterable of :class:`Backend`
-    :param words: iterable of str, see :mod:`ovn_network_agent.notices`
-    :returns: set
+    :param words: see :mod:`ovn_network_agent.notices`
     """
     return {b.name for b in backends
             if not {b.name, *b.doubted_by}.isdisjoint(words)}
 
 
 def doubted_kinds(backends: 'Collection[Backend]', word: str) -> set[str]:
-    """Names of the kinds of resources that a word puts in doubt, a set.
+    """Names of the kinds of resources that a word puts in doubt.
 
-    :param backends: iterable of :class:`Backend`
     :param word: see :mod:`ovn_network_agent.notices`
     """
     names = doubted(backends, (word,))
@@ -84,20 +85,28 @@ def doubted_kinds(backends: 'Collection[Backend]', word: str) -> set[str]:
 
 def revived(backends: 'Iterable[Backend]',
             words: Collection[str]) -> set[str]:
-    """Names of the backends whose system has come back, a set.
+    """Names of the backends whose system has come back.
 
-    :param backends: iterable of :class:`Backend`
-    :param words: iterable of str, see :mod:`ovn_network_agent.notices`
+    :param words: see :mod:`ovn_network_agent.notices`
     """
     return {b.name for b in backends
             if not {b.name, *b.revived_by}.isdisjoint(words)}
 
 
-class BackendError(Exception):
-    """The system could not be read or reached.
+def of_kind(kind: type[_Kind],
+            found: Iterable[resources.Resource]) -> list[_Kind]:
+    """The resources of a class and its subclasses, in their order."""
+    return [each for each in found if isinstance(each, kind)]
 
-    :param reason: text for the operator: the failure and its reason
-    """
+
+def updates_of(kind: type[_Kind], delta: Delta) -> list[tuple[_Kind, _Kind]]:
+    """The updates of a class and its subclasses: (old, new)."""
+    return [(old, new) for old, new in delta.update
+            if isinstance(old, kind) and isinstance(new, kind)]
+
+
+class BackendError(Exception):
+    """The system could not be read or reached; the text says why."""
 
 
 class Kept(str):
@@ -175,74 +184,61 @@ class Backend(abc.ABC):
 
     @classmethod
     def runs_without_ovn(cls, conf: typing.Any) -> bool:
-        """Whether the port-forward-only mode has a use for this backend.
-
-        :param conf: the oslo.config ConfigOpts
-        :returns: bool
-        """
+        """Whether the port-forward-only mode has a use for this backend."""
         return False
 
     def check(self) -> list[str]:
         """Check the prerequisites before any change.
 
-        :returns: list of str, one message for each missing prerequisite
-            without which the agent cannot start (option, value, remedy)
+        :returns: one message for each missing prerequisite without which the
+            agent cannot start (option, value, remedy)
         """
         return []
 
     def attach(self, context: Context) -> None:
-        """Receive the parts of the running agent; called once, early.
-
-        :param context: :class:`Context`
-        """
+        """Receive the parts of the running agent; called once, early."""
 
     @abc.abstractmethod
-    def read(self, known: frozenset[resources.Ref]
-             ) -> list[resources.Resource]:
+    def read(self, known: Known) -> Sequence[resources.Resource]:
         """Read the actual state: all objects of the agent, and no others.
 
-        :param known: frozenset of :class:`resources.Ref` that are desired
-            or were believed to exist; needed only for objects that may lack
-            a mark (sysctls, addresses, neighbours)
-        :returns: list of resources, in any order
+        :param known: desired, or believed to exist; needed only for objects
+            that may lack a mark (sysctls, addresses, neighbours)
+        :returns: in any order
         :raises BackendError: when the system cannot be read; the reconciler
             then keeps the last known state and tries again
         """
 
-    def reread(self, known: Callable[[], frozenset[resources.Ref]],
-               mark: typing.Any
-               ) -> tuple[list[resources.Resource] | None, typing.Any]:
+    def reread(self, known: Callable[[], Known], mark: typing.Any
+               ) -> Reading:
         """Read the actual state, unless it is the same as at a reading.
 
         The engine passes a mark only in a periodic pass, and only if nothing
         has happened to the objects of this backend since the reading: no
         change, no failure, no other desired object, no notice.
 
-        :param known: function without arguments that returns the argument of
-            :meth:`read`
-        :param mark: what the last call has returned beside the resources;
-            None when the resources are to be read in any case
-        :returns: (list of resources as of :meth:`read`, mark), or (None, mark)
-            when a reading would give the same resources as the one of the
-            mark; without a mark of its own, a backend returns None for it.
-            In the list, the engine puts the objects that it has in place of
-            equal ones
+        :param known: returns the argument of :meth:`read`
+        :param mark: what the last call has returned beside the resources; None
+            when the resources are to be read in any case
+        :returns: the resources as of :meth:`read` and a mark, or None and the
+            mark when a reading would give the same resources as the one of the
+            mark; without a mark of its own, a backend returns None for it. In
+            the list, the engine puts the objects that it has in place of equal
+            ones
         :raises BackendError: as :meth:`read`
         """
         return self.read(known()), None
 
     @abc.abstractmethod
-    def apply(self, delta: Delta) -> dict[resources.Ref, str]:
+    def apply(self, delta: Delta) -> Failures:
         """Make the changes, additions before deletions.
 
         The method is idempotent: the creation of an existing object, and the
         deletion of a missing object, succeed.  A bad item does not affect
         the others.
 
-        :param delta: :class:`Delta`
-        :returns: dict of :class:`resources.Ref` to text with the reason, for
-            the items that failed; all other items count as done; a
-            :class:`Kept` says that the item stays on purpose
+        :returns: the reasons of the items that failed; all other items count
+            as done; a :class:`Kept` says that the item stays on purpose
         :raises BackendError: when nothing could be applied
         """
 
@@ -254,8 +250,8 @@ class Backend(abc.ABC):
         after a change of the announce method.  The old announcements stay
         until FRR knows the new ones, so that BGP withdraws nothing.
 
-        :param announced: list of resources that were applied
-        :returns: set of :class:`resources.Ref`, a subset
+        :param announced: that were applied
+        :returns: a subset
         :raises BackendError: when the system cannot be asked
         """
         return {resource.ref for resource in announced}
@@ -266,9 +262,9 @@ class Backend(abc.ABC):
         This is no drift: a gateway may have moved, and the view of this agent
         does not know of it yet.
 
-        :param lost: list of :class:`resources.Ref` that the last reading has
-            no longer found, or found changed
-        :returns: set of these that another agent has
+        :param lost: that the last reading has no longer found, or found
+            changed
+        :returns: those that another agent has
         """
         return set()
 

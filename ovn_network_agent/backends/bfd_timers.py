@@ -11,12 +11,16 @@ chassis of a request is gone for good.  Of several agents that notice, the
 server lets one write, and the others find nothing left to do.
 """
 
+from collections.abc import Iterable
+from typing import Any
+
 from oslo_log import log as logging
 
 from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.backends import presence
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import bfd_request
@@ -33,19 +37,17 @@ class BfdTimersBackend(nb_writer.Writer):
     doubted_by = (notices.BFD_TIMERS, notices.CHASSIS_GONE, notices.IDENTITY)
     revived_by = (notices.connected('nb'),)
 
-    def __init__(self, conf):
+    def __init__(self, conf: Any) -> None:
         super().__init__(conf)
-        self._gone = frozenset()
+        self._gone = frozenset[str]()
         # The text that the log has about requests that differ.
         self._said = ''
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.BfdTimers]:
         """Read the request of this chassis, and log requests that differ.
 
-        :param known: not needed, because a request names its chassis
-        :returns: list of at most one :class:`resources.BfdTimers`, in
-            milliseconds; a request that cannot be read has zeros, which are
-            never wanted
+        :returns: at most one, in milliseconds; a request that cannot be read
+            has zeros, which are never wanted
         :raises base.BackendError: when the replica of NB is not usable
         """
         try:
@@ -61,12 +63,12 @@ class BfdTimersBackend(nb_writer.Writer):
             self._say(fleet, chassis)
         return found
 
-    def _found(self, fleet, chassis):
-        values = fleet.requests[chassis] or (0, 0, 0)
-        return resources.BfdTimers(chassis, *values,
+    def _found(self, fleet: bfd.Fleet, chassis: str) -> resources.BfdTimers:
+        rx, tx, mult = fleet.requests[chassis] or (0, 0, 0)
+        return resources.BfdTimers(chassis, rx, tx, mult,
                                    self._astray(fleet, chassis))
 
-    def _astray(self, fleet, chassis):
+    def _astray(self, fleet: bfd.Fleet, chassis: str) -> str | None:
         """Why the row of NB is not as the requests want it, or None."""
         gone = self._of_the_gone(fleet, chassis)
         if gone:
@@ -78,19 +80,19 @@ class BfdTimersBackend(nb_writer.Writer):
             return 'the options are not as the requests want them'
         return None
 
-    def _of_the_gone(self, fleet, chassis):
+    def _of_the_gone(self, fleet: bfd.Fleet, chassis: str) -> frozenset[str]:
         """Names of chassis with a request that are gone for good."""
         return frozenset(fleet.requests.keys() & {
             each.chassis for each in self._context.dead()} - {chassis})
 
-    def _say(self, fleet, chassis):
+    def _say(self, fleet: bfd.Fleet, chassis: str) -> None:
         """Warn of requests that differ, once."""
         own = fleet.requests.get(chassis)
         others = [f'{name} {_shown(values)}' for name, values in sorted(
             fleet.requests.items()) if values not in (None, own)]
         text = ''
         if own and others:
-            shown = _shown(tuple(fleet.wanted.values()))
+            shown = _shown(fleet.wanted.values())
             text = (f'this one {_shown(own)}, {", ".join(others)}; the '
                     f'slowest values count, {shown}')
         if text and text != self._said:
@@ -102,32 +104,27 @@ class BfdTimersBackend(nb_writer.Writer):
             LOG.info('No other agent requests other timers of BFD any more')
         self._said = text
 
-    def command(self, verb, resource):
-        """The command that writes or removes the request of this chassis.
-
-        :param verb: 'set' or 'remove', see :class:`ovsdb_writer.Writer`
-        :param resource: :class:`resources.BfdTimers`
-        """
+    def command(self, verb: str, resource: resources.BfdTimers
+                ) -> ovsdb_writer.Make:
+        """The command that writes or removes the request of this chassis."""
         values = None if verb == 'remove' else (
             resource.min_rx, resource.min_tx, resource.mult)
         gone = self._gone
         return lambda api: bfd_request.Request(api, resource.chassis, values,
                                                gone)
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Change the request, and remove those of chassis that are gone.
 
         The Southbound server confirms first that they are gone.  If the server
         does not answer, their requests stay, which is no failure.
 
-        :param delta: :class:`base.Delta`
-        :returns: see :meth:`base.Backend.apply`
         :raises base.BackendError: when NB does not answer
         """
         self._gone = self._confirmed()
         return super().apply(delta)
 
-    def _confirmed(self):
+    def _confirmed(self) -> frozenset[str]:
         """The chassis with a request that are gone, also for the server."""
         try:
             with self._context.databases['nb'].rows() as nb:
@@ -141,6 +138,6 @@ class BfdTimersBackend(nb_writer.Writer):
         return presence.confirmed_gone(self._context, self.conf, gone)
 
 
-def _shown(values):
+def _shown(values: Iterable[object]) -> str:
     rx, tx, mult = values
     return f'{rx}/{tx} ms x {mult}'

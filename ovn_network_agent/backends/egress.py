@@ -3,8 +3,11 @@
 
 """Backend egress: the rows of OVN NB of egress addresses."""
 
+from typing import Any
+
 from ovn_network_agent import notices
 from ovn_network_agent import resources
+from ovn_network_agent.backends import base
 from ovn_network_agent.backends import locked_rows
 from ovn_network_agent.conf import egress_ip
 from ovn_network_agent.ovn import egress_commands
@@ -25,22 +28,21 @@ class EgressBackend(locked_rows.Backend):
     commands = {'set': egress_commands.SetEgress,
                 'remove': egress_commands.RemoveEgress}
 
-    def __init__(self, conf):
+    def __init__(self, conf: Any) -> None:
         super().__init__(conf)
         self.counts = {_MOVES: 0} if self.driver in conf.drivers else {}
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Write, and count the addresses that move; see the base.
 
-        :param delta: :class:`base.Delta`
-        :returns: as there
         :raises base.BackendError: as there
         """
         failures = super().apply(delta)
-        done = [(old, new) for old, new in (
+        changes: list[tuple[Any, Any]] = [
             *((each, None) for each in delta.delete), *delta.update,
-            *((None, each) for each in delta.create))
-            if (old or new).ref not in failures]
+            *((None, each) for each in delta.create)]
+        done = [(old, new) for old, new in changes
+                if (old or new).ref not in failures]
         self.counts = {_MOVES: self.counts.get(_MOVES, 0) + egress_rows.moves(
             *(filter(None, each) for each in zip(*done, strict=True)))
             } if done else self.counts

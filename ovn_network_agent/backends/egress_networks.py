@@ -8,10 +8,14 @@ for good makes the own entry count as another one, so its next change removes
 both.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.backends import presence
 from ovn_network_agent.ovn import egress_networks
 from ovn_network_agent.ovsdb import connection
@@ -26,15 +30,14 @@ class EgressNetworksBackend(nb_writer.Writer):
                   notices.IDENTITY)
     revived_by = (notices.connected('nb'),)
 
-    def __init__(self, conf):
+    def __init__(self, conf: Any) -> None:
         super().__init__(conf)
-        self._gone = frozenset()
+        self._gone = frozenset[str]()
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.EgressNetworks]:
         """Read the entry of this chassis.
 
-        :param known: not needed, because an entry names its chassis
-        :returns: list of at most one :class:`resources.EgressNetworks`
+        :returns: at most one
         :raises base.BackendError: when the replica of NB is not usable
         """
         chassis, found = self._context.chassis(), self._found()
@@ -42,32 +45,27 @@ class EgressNetworksBackend(nb_writer.Writer):
             chassis, found[chassis], tuple(sorted(self._of_the_gone(found)))
         )] if chassis in found else []
 
-    def command(self, verb, resource):
-        """The command that writes or removes the entry of this chassis.
-
-        :param verb: 'set' or 'remove', see :class:`ovsdb_writer.Writer`
-        :param resource: :class:`resources.EgressNetworks`
-        """
+    def command(self, verb: str, resource: resources.EgressNetworks
+                ) -> ovsdb_writer.Make:
+        """The command that writes or removes the entry of this chassis."""
         addresses = None if verb == 'remove' else resource.addresses
         gone = self._gone
         return lambda api: egress_networks.SetNetworks(
             api, resource.chassis, addresses, gone)
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Change the entry, and remove those of chassis that are gone.
 
         The Southbound server confirms first that they are gone.  If the
         server does not answer, their entries stay, which is no failure.
 
-        :param delta: :class:`base.Delta`
-        :returns: see :meth:`base.Backend.apply`
         :raises base.BackendError: when NB does not answer
         """
         self._gone = presence.confirmed_gone(
             self._context, self.conf, self._of_the_gone(self._found()))
         return super().apply(delta)
 
-    def _found(self):
+    def _found(self) -> dict[str, tuple[str, ...]]:
         try:
             with self._context.databases['nb'].rows() as nb:
                 return {chassis: addresses
@@ -77,7 +75,8 @@ class EgressNetworksBackend(nb_writer.Writer):
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
 
-    def _of_the_gone(self, found):
+    def _of_the_gone(self, found: Mapping[str, tuple[str, ...]]
+                     ) -> frozenset[str]:
         """Names of chassis with an entry that are gone for good."""
         return frozenset(found.keys() & {
             each.chassis for each in self._context.dead()} - {

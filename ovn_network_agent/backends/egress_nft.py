@@ -9,14 +9,20 @@ with its elements, in one transaction.  Elements of a table that stays are
 changed in one transaction, too.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import contextlib
 import functools
 import shutil
+from typing import Any
 
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.backends import nft_tables
 from ovn_network_agent.nft import egress
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
@@ -37,32 +43,27 @@ class EgressNftBackend(base.Backend):
              resources.EgressSource, resources.EgressHeld)
     doubted_by = (notices.EGRESS_NFT,)
 
-    def __init__(self, conf):
+    def __init__(self, conf: Any) -> None:
         super().__init__(conf)
-        self._watch = None
-        self._wake = None
+        self._watch: nftables.TableWatch | None = None
+        self._wake: Callable[..., object] | None = None
         # Whether there was nothing when there had been nothing to do, yet.
         self._idle = False
 
-    def check(self):
+    def check(self) -> list[str]:
         """The program that the driver needs."""
         if _DRIVER in self.conf.drivers and shutil.which('nft') is None:
             return [f'[DEFAULT] drivers has {_DRIVER}: the program nft is '
                     'not in PATH; install the package nftables']
         return []
 
-    def attach(self, context):
-        """Remember how to wake the loop after a change by another program.
-
-        :param context: :class:`base.Context`
-        """
+    def attach(self, context: base.Context) -> None:
+        """Remember how to wake the loop after a change by another program."""
         self._wake = context.wake
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.Resource]:
         """Read our tables, also what a former run has left.
 
-        :param known: frozenset of :class:`resources.Ref`
-        :returns: list of the four kinds
         :raises base.BackendError: when nft does not answer
         """
         if known:
@@ -85,11 +86,10 @@ class EgressNftBackend(base.Backend):
         return [resource for family, listed in found.items()
                 for resource in _resources(family, listed)]
 
-    def apply(self, delta):
+    def apply(self, delta: Any) -> base.Failures:
         """Load or delete the tables, and change elements, by family.
 
-        :param delta: :class:`base.Delta`
-        :returns: dict of :class:`resources.Ref` to reason
+        :param delta: :class:`base.Delta` of the four kinds
         """
         failures = {}
         for family in elements.FAMILIES:
@@ -99,12 +99,13 @@ class EgressNftBackend(base.Backend):
                 failures.update(self._apply(family, delta, steps))
         return failures
 
-    def close(self):
+    def close(self) -> None:
         """Stop the watch for changes by other programs."""
         if self._watch is not None:
             self._watch.stop()
 
-    def _apply(self, family, delta, steps):
+    def _apply(self, family: str, delta: Any,
+               steps: list[tuple[str, Any]]) -> base.Failures:
         """Make the changes of a family: all at once, else one by one."""
         gone = [r for r in delta.delete if r.family == family]
         come = [r for r in delta.wanted if r.family == family]
@@ -115,7 +116,8 @@ class EgressNftBackend(base.Backend):
                 return {steps[0][1].ref: str(error)}
         else:
             return {}
-        failures = {}
+        failures: base.Failures = {}
+        one: tuple[list[Any], list[Any]]
         for one in [([r], []) for r in gone] + [([], [r]) for r in come]:
             try:
                 self._change(family, *one)
@@ -123,10 +125,10 @@ class EgressNftBackend(base.Backend):
                 failures[(*one[0], *one[1])[0].ref] = str(error)
         return failures
 
-    def _change(self, family, gone, come):
+    def _change(self, family: str, gone: list[Any], come: list[Any]) -> None:
         """Bring the table to what is wanted.
 
-        :param gone: resources that are not wanted any more
+        :param gone: not wanted any more
         :param come: new and changed ones
         """
         if any(isinstance(r, resources.EgressTable) for r in gone):
@@ -142,7 +144,8 @@ class EgressNftBackend(base.Backend):
             self._run(egress_nft.delete_senders, family,
                       [list(each) for each in sorted(machines.items())])
 
-    def _change_table(self, family, gone, come):
+    def _change_table(self, family: str, gone: list[Any], come: list[Any]
+                      ) -> None:
         before = _listed([family]).get(family)
         there = (before.machines, before.sources, [
             (each,) for each in before.held]) if before else ((), (), ())
@@ -168,15 +171,17 @@ class EgressNftBackend(base.Backend):
         if any(change[0]) or any(change[1]):
             self._run(egress_nft.change_egress, family, *change)
 
-    def _run(self, function, *args):
+    def _run(self, function: Callable[..., Any], *args: Any) -> None:
         try:
-            with (self._watch.own_change() if self._watch else
-                  contextlib.nullcontext(lambda _pid: None)) as ours:
+            own: nft_tables.OwnChange = (
+                self._watch.own_change() if self._watch else
+                contextlib.nullcontext(lambda _pid: None))
+            with own as ours:
                 ours(function(*args))
         except context.FAILURES as error:
             raise base.BackendError(str(error)) from error
 
-    def _start_watch(self):
+    def _start_watch(self) -> None:
         """Report changes from here on, if there is a loop to wake."""
         if self._watch is None and self._wake is not None:
             self._watch = nftables.started(
@@ -190,24 +195,27 @@ _FIELDS = {resources.EgressMachine: ('machine', 'link'),
            resources.EgressHeld: ('address',)}
 
 
-def _values(found, kind):
+def _values(found: Iterable[resources.Resource], kind: type[resources.Resource]
+            ) -> list[tuple[str, ...]]:
     """The values of the resources of a kind, as in a listing."""
     return [tuple(getattr(r, name) for name in _FIELDS[kind])
             for r in found if isinstance(r, kind)]
 
 
-def _plain(values):
+def _plain(values: Iterable[Any]) -> list[Any]:
     """The values as an entry point takes them."""
     return [list(value) if len(value) > 1 else value[0] for value in values]
 
 
-def _keyed(values):
+def _keyed(values: Iterable[Any]
+           ) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """(machine, link) and the value, of each."""
     return [(value[:2], value) for value in values]
 
 
-def _listed(families=tuple(elements.FAMILIES)):
-    """{family: :class:`egress.Listed`} of our tables that are there."""
+def _listed(families: Sequence[str] = tuple(elements.FAMILIES)
+            ) -> dict[str, egress.Listed]:
+    """Our tables that are there, by family."""
     try:
         return {family: egress.parse(printed) for family, printed in
                 egress_nft.read_egress(list(families)).items()}
@@ -217,7 +225,8 @@ def _listed(families=tuple(elements.FAMILIES)):
         ) from error
 
 
-def _resources(family, listed):
+def _resources(family: str, listed: egress.Listed
+               ) -> Iterator[resources.Resource]:
     yield resources.EgressTable(family, listed.digest)
     for machine, link in listed.machines:
         yield resources.EgressMachine(family, machine, link)

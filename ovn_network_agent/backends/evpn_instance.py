@@ -13,8 +13,11 @@ FRR 10 shows an :class:`Empty` section of the VRF as long as there is the
 device.  Then the removal waits for that of the device.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 import dataclasses
 import re
+from typing import Any
 
 from oslo_log import log as logging
 
@@ -49,7 +52,7 @@ class Empty(Rest):
     So the device must not wait for it.
     """
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, 'requires', ())
 
 
@@ -67,18 +70,15 @@ class EvpnInstanceBackend(base.Backend):
     # frr.evpn_steps.
     patience = 1.0
 
-    def __init__(self, conf):
+    def __init__(self, conf: Any) -> None:
         super().__init__(conf)
         # What the log has said of the operator's own instance.
         self._lacks = ()
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.EvpnInstance]:
         """Read the VNIs of the agent.
 
-        :param known: frozenset of :class:`resources.Ref`; without any of this
-            kind, a node need not have FRR
-        :returns: list of :class:`resources.EvpnInstance`, and of
-            :class:`Incomplete`
+        :param known: without any of this kind, a node need not have FRR
         :raises base.BackendError: when FRR does not answer
         """
         kind, = self.kinds
@@ -92,8 +92,9 @@ class EvpnInstanceBackend(base.Backend):
         there = [self._resource(underlay, *fields) for fields in found]
         return [r for r in there if not isinstance(r, Rest) or r.ref in ours]
 
-    def _resource(self, underlay, vni, asn, router_id, rd, imports, exports,
-                  complete):
+    def _resource(self, underlay: int, vni: int, asn: int, router_id: str,
+                  rd: str, imports: Iterable[str], exports: Iterable[str],
+                  complete: bool | None) -> resources.EvpnInstance:
         """The resource of some fields; 0 for the AS number that is wanted."""
         kind, = self.kinds
         if not complete:
@@ -103,15 +104,14 @@ class EvpnInstanceBackend(base.Backend):
             asn = 0
         return kind(vni, asn, router_id, rd, tuple(imports), tuple(exports))
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Write and remove lines; a new reading decides what has failed.
 
-        :param delta: :class:`base.Delta`
-        :returns: dict of :class:`resources.Ref` to reason: the lines of
-            somebody else, or what FRR said
+        :returns: the lines of somebody else, or what FRR said
         :raises base.BackendError: when FRR does not answer
         """
-        adds, deletes = delta.wanted, delta.delete
+        adds, deletes = (base.of_kind(resources.EvpnInstance, some)
+                         for some in (delta.wanted, delta.delete))
         refused, said = self._call(
             evpn_instances.change,
             [[r.vni, r.asn, r.router_id, r.rd, list(r.imports),
@@ -138,21 +138,21 @@ class EvpnInstanceBackend(base.Backend):
                     if isinstance(left, Empty) else _refused(about))
         return failures
 
-    def _tell_lacks(self):
+    def _tell_lacks(self) -> None:
         lacks = self._call(evpn_instances.read_lacks)
         for text in lacks:
             if text not in self._lacks:
                 LOG.warning('%s', text)
         self._lacks = lacks
 
-    def _call(self, function, *args):
+    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         try:
             return function(*args)
         except context.FAILURES as error:
             raise base.BackendError(f'VNIs of FRR: {error}') from error
 
 
-def _about(vni, vnis, said):
+def _about(vni: int, vnis: set[int], said: str) -> str:
     """What FRR said that is not about other VNIs of the same call.
 
     It is the same text for each VNI, and at each attempt, as long as the cause
@@ -166,11 +166,11 @@ def _about(vni, vnis, said):
         {int(each) for each in _NUMBER.findall(row)} & vnis - {vni}))
 
 
-def _refused(said):
+def _refused(said: str) -> str:
     return f'FRR did not take it: {said or "no message"}'
 
 
-def _waits(vni, said):
+def _waits(vni: int, said: str) -> str:
     return notyet.Reason(
         f'"vrf {evpn_names.vrf(vni)}" of FRR goes after its device' +
         (f': {said}' if said else ''))

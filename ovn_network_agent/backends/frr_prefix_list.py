@@ -22,8 +22,13 @@ copies is read as a :class:`PartialEntry`, which differs from the wanted entry.
 So the entry is written again, with the same number.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Mapping
 import dataclasses
 import shutil
+from typing import Any
+from typing import TypeAlias
 
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
@@ -39,12 +44,17 @@ from ovn_network_agent.privileged import prefix_lists
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PartialEntry(resources.PrefixListEntry):
-    """An entry that some daemon has lost; never equal to a wanted entry.
+    """An entry that some daemon has lost; never equal to a wanted entry."""
 
-    :ivar missing_in: names of the daemons
-    """
+    # Names of the daemons.
+    missing_in: tuple[str, ...] = ()
 
-    missing_in: tuple = ()
+
+# By daemon.
+_Copies: TypeAlias = Mapping[str, list[output.Entry]]
+_Entries: TypeAlias = list[resources.PrefixListEntry]
+# (network, ge, le)
+_Line: TypeAlias = tuple[str, int, int]
 
 
 class PrefixListBackend(base.Backend):
@@ -56,15 +66,15 @@ class PrefixListBackend(base.Backend):
     doubted_by = (notices.FRR_RESTARTED, notices.PREFIX_LISTS)
     revived_by = (notices.FRR_RESTARTED,)
 
-    def __init__(self, conf):
+    def __init__(self, conf: Any) -> None:
         super().__init__(conf)
         # Names that the configuration has had, while entries are there.
-        self._former = set()
+        self._former: set[str] = set()
 
-    def check(self):
+    def check(self) -> list[str]:
         """A prefix list needs the program of ``[frr] vtysh_wrapper``.
 
-        :returns: list of at most one text, see :meth:`base.Backend.check`
+        :returns: at most one, see :meth:`base.Backend.check`
         """
         program = (self.conf.frr.vtysh_wrapper.split() or ['vtysh'])[0]
         if not self.conf.frr.frr_prefix_list or shutil.which(program):
@@ -74,13 +84,12 @@ class PrefixListBackend(base.Backend):
                 'what reaches it in its container, or set [frr] '
                 'frr_prefix_list to nothing']
 
-    def read(self, known):
+    def read(self, known: base.Known) -> _Entries:
         """Read the agent's entries of the present list and of former ones.
 
-        :param known: frozenset of :class:`resources.Ref`; an entry of theirs
-            counts with any sequence number
-        :returns: list of :class:`resources.PrefixListEntry`, and of
-            :class:`PartialEntry` for an entry that a daemon has lost
+        :param known: an entry of theirs counts with any sequence number
+        :returns: with :class:`PartialEntry` for an entry that a daemon has
+            lost
         :raises base.BackendError: when FRR or the kernel does not answer
         """
         found = []
@@ -95,38 +104,37 @@ class PrefixListBackend(base.Backend):
                 self._former.discard(name)
         return found
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Write entries, and remove the agent's from any of the lists.
 
         A missing entry is added with a free number of its network.  The lists
         are read before and after the change, and the last reading decides.
 
-        :param delta: :class:`base.Delta`
-        :returns: dict of :class:`resources.Ref` to reason: entries of another
-            list or shape, networks without a free number, entries that FRR
-            refused
+        :returns: entries of another list or shape, networks without a free
+            number, entries that FRR refused
         :raises base.BackendError: when FRR or the kernel does not answer
         """
         current, names = self.conf.frr.frr_prefix_list, self._lists()
-        adds = [*delta.create, *(new for _old, new in delta.update)]
+        adds, deletes = (base.of_kind(resources.PrefixListEntry, each)
+                         for each in (delta.wanted, delta.delete))
         failures = {r.ref: f'not an entry of the prefix list "{current}" for '
                            'host routes or a network'
                     for of_lists, entries in (([current], adds),
-                                              (names, delta.delete))
+                                              (names, deletes))
                     for r in entries
                     if r.name not in of_lists or
                     not shape.fits(r.network, r.ge, r.le)}
         for name in names:
-            of_list = [[r for r in entries
-                        if r.name == name and r.ref not in failures]
-                       for entries in (adds, delta.delete)]
-            if any(of_list):
+            come, gone = ([r for r in entries
+                           if r.name == name and r.ref not in failures]
+                          for entries in (adds, deletes))
+            if come or gone:
                 failures.update(self._change(
-                    name, *of_list, by_number=not delta.update))
+                    name, come, gone, by_number=not delta.update))
         return failures
 
-    def _lists(self):
-        """Names of the present list and then of former ones, a list.
+    def _lists(self) -> list[str]:
+        """Names of the present list and then of former ones.
 
         A reload may change the name.  A former list counts as long as it has
         entries of the agent.
@@ -137,7 +145,8 @@ class PrefixListBackend(base.Backend):
             self._former.add(current)
         return [*filter(None, [current]), *former]
 
-    def _change(self, name, adds, deletes, by_number):
+    def _change(self, name: str, adds: _Entries, deletes: _Entries,
+                by_number: bool) -> base.Failures:
         """Change one list.
 
         :param by_number: whether a few entries may be looked up by the numbers
@@ -150,7 +159,9 @@ class PrefixListBackend(base.Backend):
             return {}
         return self._attempt(name, adds, deletes, networks)
 
-    def _attempt(self, name, adds, deletes, networks, only=None):
+    def _attempt(self, name: str, adds: _Entries, deletes: _Entries,
+                 networks: list[str], only: list[str] | None = None
+                 ) -> base.Failures:
         known = {r.ref for r in (*adds, *deletes)}
         before = self._copies(name, only)
         concerned = _of(networks, before)
@@ -188,17 +199,17 @@ class PrefixListBackend(base.Backend):
             failures.setdefault(resource.ref, reason)
         return failures
 
-    def _ours(self, copies):
-        """(network, ge, le) of the entries that may be removed, a set."""
+    def _ours(self, copies: _Copies) -> set[_Line]:
+        """The entries that may be removed."""
         leak = self.conf.veth_leak
         left = kernel.reading(
             'what the Go program has left', originals.networks, copies,
             (leak.veth_leak_rule_priority, leak.veth_leak_table_id))
-        return shape.numbered(copies) | {
-            (network, *shape.hosts(network)) for network in left}
+        ours: set[_Line] = shape.numbered(copies)
+        return ours | {(network, *shape.hosts(network)) for network in left}
 
-    def _copies(self, name, only=None):
-        """dict of daemon to list of :class:`frr.output.Entry`.
+    def _copies(self, name: str, only: list[str] | None = None) -> _Copies:
+        """The entries of each daemon.
 
         :param only: networks whose numbers are looked up; None for all entries
         """
@@ -207,7 +218,7 @@ class PrefixListBackend(base.Backend):
         return {daemon: [output.Entry(*entry) for entry in entries]
                 for daemon, entries in found.items()}
 
-    def _call(self, function, *args):
+    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         try:
             return function(*args)
         except context.FAILURES as error:
@@ -215,22 +226,23 @@ class PrefixListBackend(base.Backend):
                 f'prefix list of FRR: {error}') from error
 
 
-def _of(networks, copies):
+def _of(networks: list[str], copies: _Copies) -> _Copies:
     """The copies without the entries of other networks."""
     return {daemon: [entry for entry in entries if entry.prefix in networks]
             for daemon, entries in copies.items()}
 
 
-def _by_family(copies):
-    """The copies of the list of each family, a list of dicts of daemon."""
+def _by_family(copies: _Copies) -> list[_Copies]:
+    """The copies of the list of each family."""
     return [{daemon: [entry for entry in entries
                       if (':' in entry.prefix) == ipv6]
              for daemon, entries in copies.items()}
             for ipv6 in (False, True)]
 
 
-def _found(name, copies, known):
-    """dict of Ref to resource: the agent's entries in any copy.
+def _found(name: str, copies: _Copies, known: Collection[resources.Ref]
+           ) -> dict[resources.Ref, resources.PrefixListEntry]:
+    """The agent's entries in any copy.
 
     :param known: refs of entries that are the agent's with any number
     """
@@ -240,11 +252,13 @@ def _found(name, copies, known):
     return found
 
 
-def _found_of(name, copies, known):
+def _found_of(name: str, copies: _Copies, known: Collection[resources.Ref]
+              ) -> dict[resources.Ref, resources.PrefixListEntry]:
     by_daemon = {daemon: shape.permits(entries)
                  for daemon, entries in copies.items()}
     found = {}
-    for line in sorted(set().union(*by_daemon.values())):
+    there: set[_Line] = set().union(*by_daemon.values())
+    for line in sorted(there):
         resource = resources.PrefixListEntry(name, *line)
         if resource.ref not in known and not any(
                 shape.is_ours(line[0], numbers.get(line))
@@ -258,8 +272,9 @@ def _found_of(name, copies, known):
     return found
 
 
-def _numbers(copies, concerned):
-    """A function from (network, ge, le) to the sequence number, or None.
+def _numbers(copies: _Copies, concerned: _Copies
+             ) -> Callable[[_Line], int | None]:
+    """A function from an entry to its sequence number.
 
     :param concerned: the entries of the networks alone, see :func:`_of`
     """
@@ -267,26 +282,27 @@ def _numbers(copies, concerned):
     return lambda line: (six if ':' in line[0] else four)(line)
 
 
-def _line(resource):
+def _line(resource: resources.PrefixListEntry) -> _Line:
     """(network, ge, le) of a :class:`resources.PrefixListEntry`."""
     return resource.network, resource.ge, resource.le
 
 
-def _numbers_of(copies, concerned):
+def _numbers_of(copies: _Copies, concerned: _Copies
+                ) -> Callable[[_Line], int | None]:
     """Likewise, for one list.
 
     An entry keeps its number, unless another copy uses the number for another
     entry.
     """
-    taken = {}
-    old = {}
+    taken: dict[int, set[tuple[object, ...]]] = {}
+    old: dict[_Line, int] = {}
     for entries in concerned.values():
         old.update(shape.permits(entries))
     for entries in copies.values():
         for entry in entries:
             taken.setdefault(entry.sequence, set()).add(entry[1:])
 
-    def number(line):
+    def number(line: _Line) -> int | None:
         if line in old and len(taken[old[line]]) == 1:
             return old[line]
         free = [n for n in ownership.prefix_list_numbers(line[0])

@@ -10,10 +10,14 @@ refresh.  A further withdrawal puts the refresh off, so that one refresh
 follows both.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 import threading
 import time
+from typing import Any
 
 from oslo_log import log as logging
 
@@ -35,17 +39,14 @@ _PATIENCE = 1.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Due:
-    """A refresh that is to be made.
+    """A refresh that is to be made."""
 
-    :ivar lost: text such as '198.51.100.10/32', the last withdrawn route; ''
-        for none.  bgpd loses the routes in the order of their withdrawals
-    :ivar ipv6: whether routes of IPv6 are concerned, too
-    :ivar since: begin of the wait, monotonic seconds
-    :ivar until: end of the wait, likewise
-    """
-
+    # As '198.51.100.10/32', the last withdrawn route; '' for none.  bgpd loses
+    # the routes in the order of their withdrawals.
     lost: str
+    # Whether routes of IPv6 are concerned, too.
     ipv6: bool
+    # Begin and end of the wait, monotonic seconds.
     since: float
     until: float
 
@@ -53,51 +54,50 @@ class _Due:
 class Refresher:
     """Makes the soft refreshes that the configuration asks for.
 
-    :param conf: the oslo.config ConfigOpts
     :param clock: function that returns monotonic seconds
     """
 
-    def __init__(self, conf, clock=time.monotonic):
+    def __init__(self, conf: Any, clock: Callable[[], float] = time.monotonic
+                 ) -> None:
         self._conf = conf
         self._clock = clock
         # A refresh and a withdrawal exclude each other.
         self._exclusive = threading.Lock()
         self._news = threading.Condition()
-        self._due = None
+        self._due: _Due | None = None
         self._failed = False
         self._closed = False
-        self._thread = None
+        self._thread: threading.Thread | None = None
 
     @contextlib.contextmanager
-    def change(self, withdrawn, added=()):
+    def change(self, withdrawn: Sequence[str], added: Sequence[str] = ()
+               ) -> Iterator[None]:
         """The context in which static routes are changed.
 
         A refresh becomes due at the end, unless the block raises.
 
-        :param withdrawn: list of text such as '198.51.100.10/32', the routes
-            that are removed
-        :param added: likewise, the routes that are added
+        :param withdrawn: as '198.51.100.10/32'
+        :param added: likewise
         """
         with self._exclusive if withdrawn else contextlib.nullcontext():
             yield
             self._note(withdrawn, any(
                 ':' in prefix for prefix in (*withdrawn, *added)))
 
-    def wait(self, seconds):
-        """Wait until no refresh is due, or until the last one has failed.
+    def wait(self, seconds: float) -> bool:
+        """Whether no refresh is due any more, or the last one has failed.
 
-        :param seconds: seconds, at the most
-        :returns: whether that is the case
+        :param seconds: at the most
         """
         with self._news:
             return self._news.wait_for(lambda: not self._busy, seconds)
 
     @property
-    def failed(self):
+    def failed(self) -> bool:
         """Whether the last refresh has failed and waits for a change."""
         return self._failed
 
-    def close(self):
+    def close(self) -> None:
         """End the thread, after a wait for the refresh that is due."""
         with self._news:
             self._closed = True
@@ -105,16 +105,17 @@ class Refresher:
         if self._thread is not None:
             self._thread.join(_PATIENCE)
 
-    def _note(self, withdrawn, ipv6):
+    def _note(self, withdrawn: Sequence[str], ipv6: bool) -> None:
         when = self._conf.frr.bgp_soft_refresh
         wanted = when == 'always' or when == 'on-removal' and withdrawn
         with self._news:
             if when == 'never' or not (wanted or self._failed):
                 return
             now = self._clock()
-            since = self._due.since if self._busy else now
+            waiting = None if self._failed else self._due
+            since = waiting.since if waiting else now
             lost = withdrawn[-1] if withdrawn else (
-                self._due.lost if self._busy else '')
+                waiting.lost if waiting else '')
             # A refresh that has failed is still due, for both families.
             ipv6 = ipv6 or self._due is not None and self._due.ipv6
             self._due = _Due(lost, ipv6, since,
@@ -127,29 +128,27 @@ class Refresher:
             self._news.notify_all()
 
     @property
-    def _busy(self):
+    def _busy(self) -> bool:
         return self._due is not None and not self._failed
 
     # -- the thread --------------------------------------------------------
 
-    def _run(self):
+    def _run(self) -> None:
         while self._wait():
             with self._exclusive:
-                self._attempt(self._due)
+                if self._due is not None:
+                    self._attempt(self._due)
 
-    def _wait(self):
+    def _wait(self) -> bool:
         """Wait until a refresh is due; False at the end."""
         with self._news:
             self._news.wait_for(lambda: self._busy or self._closed)
-            if self._busy and self._due.lost:
+            if self._busy and self._due is not None and self._due.lost:
                 self._news.wait(_LOOK)
             return self._busy
 
-    def _attempt(self, due):
-        """Refresh, unless bgpd still has the withdrawn route.
-
-        :param due: :class:`_Due`
-        """
+    def _attempt(self, due: _Due) -> None:
+        """Refresh, unless bgpd still has the withdrawn route."""
         waits = self._clock() < due.until
         try:
             done, said = bgp.soft_refresh(

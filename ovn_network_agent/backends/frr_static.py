@@ -20,8 +20,14 @@ because they have to be withdrawn, too.  :mod:`watches.frr_verification` checks
 the effect of the routes, and :mod:`frr_refresh` makes the soft refreshes.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import itertools
 import shutil
+from typing import Any
+from typing import TypeAlias
 
 from oslo_log import log as logging
 
@@ -51,10 +57,13 @@ _ONLINK = ' onlink'
 _NO_WAY = ('blackhole', 'reject', 'Null0')
 
 
+_Reading: TypeAlias = tuple[
+    Sequence[resources.Announcement] | None, str | None]
+
+
 class StaticBackend(base.Backend):
     """Static host routes through the next hop of the agent.
 
-    :ivar refreshes: :class:`frr_refresh.Refresher`
     """
 
     name = 'frr_static'
@@ -65,20 +74,21 @@ class StaticBackend(base.Backend):
     uses_known = False
     awaited_at_most = _AWAITED
 
-    def __init__(self, conf):
+    def __init__(self, conf: Any) -> None:
         super().__init__(conf)
         # By key, the routes of operators in the way of any of the agent's,
         # and of those to a gateway port.
-        self._taken, self._gateways = {}, {}
+        self._taken: dict[object, str] = {}
+        self._gateways: dict[object, str] = {}
         self._advised = False
         self.refreshes = frr_refresh.Refresher(conf)
 
-    def check(self):
+    def check(self) -> list[str]:
         """The program of ``[frr] vtysh_wrapper`` has to exist.
 
         The announce method ``kernel`` needs no program.
 
-        :returns: list of at most one text, see :meth:`base.Backend.check`
+        :returns: at most one, see :meth:`base.Backend.check`
         """
         if self._kernel_announces or self._vtysh_found():
             return []
@@ -88,42 +98,42 @@ class StaticBackend(base.Backend):
                 'kernel']
 
     @property
-    def _kernel_announces(self):
-        return self.conf.fip_route.announce_method == 'kernel'
+    def _kernel_announces(self) -> bool:
+        return bool(self.conf.fip_route.announce_method == 'kernel')
 
     @property
-    def _program(self):
-        return (self.conf.frr.vtysh_wrapper.split() or ['vtysh'])[0]
+    def _program(self) -> str:
+        return str((self.conf.frr.vtysh_wrapper.split() or ['vtysh'])[0])
 
-    def _vtysh_found(self):
+    def _vtysh_found(self) -> bool:
         return shutil.which(self._program) is not None
 
     @property
-    def _vrf(self):
-        return self.conf.frr.vrf_name
+    def _vrf(self) -> str:
+        name: str = self.conf.frr.vrf_name
+        return name
 
-    def _is_nexthop(self, hop):
+    def _is_nexthop(self, hop: str) -> bool:
         """Whether a route of the agent may have a next hop."""
         if self._vrf:
             return hop in (self.conf.veth_leak.veth_nexthop,
                            ownership.NEXT_HOP_6)
         return vlans.is_device(_device(hop), bridges.served(self.conf))
 
-    def read(self, known):
+    def read(self, known: base.Known) -> Sequence[resources.Announcement]:
         """Read the configured host routes through the next hop of the agent.
 
-        :param known: not needed, because the next hop marks the routes
-        :returns: list of :class:`resources.Announcement`, by prefix
+        :returns: by prefix
         :raises base.BackendError: when FRR does not answer
         """
-        return self.reread(lambda: known, None)[0]
+        return self.reread(lambda: known, None)[0] or []
 
-    def reread(self, known, mark):
+    def reread(self, known: Callable[[], base.Known], mark: str | None
+               ) -> _Reading:
         """Likewise, unless the configuration is the same as at a reading.
 
         :param known: not called
         :param mark: digest of the configuration, None for a reading
-        :returns: see :meth:`base.Backend.reread`
         :raises base.BackendError: as :meth:`read`
         """
         if self._kernel_announces and not self._vtysh_found():
@@ -134,10 +144,11 @@ class StaticBackend(base.Backend):
         return (None if configured is None else
                 self._announcements(configured)), digest
 
-    def _announcements(self, configured):
-        """The agent's routes of a reading, a list of resources.
+    def _announcements(self, configured: Sequence[tuple[str, str]]
+                       ) -> list[resources.Announcement]:
+        """The agent's routes of a reading.
 
-        :param configured: list of (prefix, rest of the line)
+        :param configured: (prefix, rest of the line)
         """
         # Thousands of routes have the same rest.
         tagged = {rest: _tagged(rest) for _prefix, rest in configured}
@@ -158,7 +169,7 @@ class StaticBackend(base.Backend):
             None if tag == ownership.NETWORK_TAG else tag)
             for prefix, (hop, tag) in sorted(ours.items())]
 
-    def _advise(self, count):
+    def _advise(self, count: int) -> None:
         """Recommend the other method once, when FRR has many routes."""
         if (count > MANY and not self._advised and
                 not self._kernel_announces):
@@ -170,24 +181,25 @@ class StaticBackend(base.Backend):
                      'what FRR needs for the method, and changes it without '
                      'a loss', count)
 
-    def _excludes_ours(self, rest):
+    def _excludes_ours(self, rest: str) -> bool:
         first, _blank, more = rest.partition(' ')
         return first in _NO_WAY or any(map(
             self._is_nexthop, (first, f'{first} {more.split(" ")[0]}')))
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Add and remove static routes, and make the soft refresh.
 
-        :param delta: :class:`base.Delta`
-        :returns: dict of :class:`resources.Ref` to reason: routes of another
-            VRF or next hop, routes that the operator has with other properties
-            (of the last reading), and routes that FRR did not take
+        :returns: routes of another VRF or next hop, routes that the operator
+            has with other properties (of the last reading), and routes that
+            FRR did not take
         :raises base.BackendError: when FRR does not answer
         """
-        adds = [*delta.create, *(new for _old, new in delta.update)]
+        kind = resources.Announcement
+        adds = base.of_kind(kind, delta.wanted)
         # With the same next hop, FRR replaces the route when it is added.
-        deletes = [*(old for old, new in delta.update
-                     if old.nexthop != new.nexthop), *delta.delete]
+        deletes = [*(old for old, new in base.updates_of(kind, delta)
+                     if old.nexthop != new.nexthop),
+                   *base.of_kind(kind, delta.delete)]
         known = self._known_hops((*adds, *deletes))
         failures = {r.ref: f'{r.nexthop} is no next hop of the agent in VRF '
                            f'"{self._vrf}"'
@@ -211,32 +223,33 @@ class StaticBackend(base.Backend):
                                  if r.ref not in failures})
         return failures
 
-    def _in_the_way(self, route):
+    def _in_the_way(self, route: resources.Announcement) -> str:
         """The operator's route with the same key, as in the line, or ''."""
         return self._taken.get(route.key) or (
             route.nexthop.endswith(_ONLINK) and
             self._gateways.get(route.key)) or ''
 
-    def in_effect(self, announced):
+    def in_effect(self, announced: list[resources.Resource]
+                  ) -> set[resources.Ref]:
         """The static routes that zebra knows, selected or not.
 
-        :param announced: list of :class:`resources.Announcement`
-        :returns: set of :class:`resources.Ref`
         :raises base.BackendError: when FRR does not answer
         """
         # Known routes suffice: beside a kernel route that is still to go,
         # they cannot be selected yet.
         known = self._call(vtysh.read_known, self._vrf, 'static')
-        return {r.ref for r in announced if r.prefix in known}
+        return {r.ref for r in base.of_kind(resources.Announcement, announced)
+                if r.prefix in known}
 
-    def _change(self, adds, deletes, attempts):
+    def _change(self, adds: list[resources.Announcement],
+                deletes: list[resources.Announcement],
+                attempts: Iterator[object]) -> base.Failures:
         """Write routes, and in halves after a failure.
 
         FRR rejects a whole transaction for one bad route, such as a route
         that the operator has as a blackhole.
 
         :param attempts: iterator, one item for each further attempt
-        :returns: dict of ref to reason
         """
         routes = {'adds': adds, 'deletes': deletes}
         refused, said = self._call(
@@ -262,13 +275,16 @@ class StaticBackend(base.Backend):
                     [r for r in half if r not in wanted], attempts))
         return failures
 
-    def _missed(self, adds, deletes):
+    def _missed(self, adds: list[resources.Announcement],
+                deletes: list[resources.Announcement]
+                ) -> list[resources.Announcement]:
         """The routes that a new reading shows as not added or removed."""
         there = set(self.read(frozenset()))
         return ([r for r in adds if r not in there] +
                 [r for r in deletes if r in there])
 
-    def _known_hops(self, routes):
+    def _known_hops(self, routes: Iterable[resources.Announcement]
+                    ) -> set[tuple[str, str]]:
         """The (VRF, next hop) of routes that a route of the agent may have.
 
         Thousands of routes have one next hop, and options are slow to read.
@@ -278,21 +294,20 @@ class StaticBackend(base.Backend):
                                        if r.vrf == vrf}
                 if self._is_nexthop(hop)}
 
-    def close(self):
+    def close(self) -> None:
         """End the thread of the soft refreshes."""
         self.refreshes.close()
 
-    def _running(self, withdrawn):
-        """Names of the running daemons, empty when not known.
-
-        :param withdrawn: list of :class:`resources.Announcement`
-        """
+    def _running(self, withdrawn: Sequence[resources.Announcement]
+                 ) -> Sequence[str]:
+        """Names of the running daemons, empty when not known."""
         try:
-            return vtysh.read_daemons(bool(withdrawn))
+            names: Sequence[str] = vtysh.read_daemons(bool(withdrawn))
         except context.FAILURES:
             return ()
+        return names
 
-    def _call(self, function, *args):
+    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         try:
             return function(*args)
         except context.FAILURES as error:
@@ -300,13 +315,12 @@ class StaticBackend(base.Backend):
                 f'static routes of FRR: {error}') from error
 
 
-def _tagged(rest):
+def _tagged(rest: str) -> tuple[str, int | None]:
     """The next hop and the tag of a route.
 
     A tag of another program is left in the text, which is no next hop then.
 
-    :param rest: text of a line, such as 'br-ex tag 4400001'
-    :returns: (text, int or None)
+    :param rest: of a line, such as 'br-ex tag 4400001'
     """
     text = rest.removesuffix(_ONLINK)
     hop, _tag, number = text.partition(' tag ')
@@ -316,29 +330,29 @@ def _tagged(rest):
         hop + rest.removeprefix(text), known)
 
 
-def _gateway(rest):
+def _gateway(rest: str) -> str:
     """The next hop of a line that begins with an address and a device."""
     return ' '.join(rest.split(' ')[:2]) + _ONLINK
 
 
-def _device(hop):
+def _device(hop: str) -> str:
     """The device in a next hop, which may be beside an address."""
     return (hop.removesuffix(_ONLINK).partition(' ')[2]
             if hop.endswith(_ONLINK) else hop)
 
 
-def _needs_tag(prefix, hop):
+def _needs_tag(prefix: str, hop: str) -> bool:
     """Whether an operator may have such a route, if it has no tag."""
     return hop.endswith(_ONLINK) or not prefix.endswith(
         '/128' if ':' in prefix else '/32')
 
 
-def _is_marked(prefix, hop, tag):
+def _is_marked(prefix: str, hop: str, tag: int | None) -> bool:
     """Whether a route through a next hop of the agent is the agent's."""
     return (tag is not None if _needs_tag(prefix, hop)
             else tag != ownership.NETWORK_TAG)
 
 
-def _own_tag(route):
+def _own_tag(route: resources.Announcement) -> int:
     return (ownership.NETWORK_TAG if _needs_tag(route.prefix, route.nexthop)
             else 0)

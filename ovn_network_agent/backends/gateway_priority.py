@@ -18,12 +18,17 @@ that both count as the owner would raise their priorities in turn, and move the
 port to and fro.
 """
 
+from collections.abc import Collection
+from collections.abc import Hashable
+from typing import Any
+
 from ovn_network_agent import model
 from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.backends import asking
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.ovn import priorities
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import question
@@ -38,11 +43,9 @@ class GatewayPriorityBackend(nb_writer.Writer):
     revived_by = (notices.connected('nb'),)
     goes_by_rows = True
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.GatewayPriority]:
         """Read the priorities of this chassis in all gateway groups.
 
-        :param known: not needed, because each row names its chassis
-        :returns: list of :class:`resources.GatewayPriority`
         :raises base.BackendError: when the replica of NB is not usable
         """
         try:
@@ -52,41 +55,41 @@ class GatewayPriorityBackend(nb_writer.Writer):
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
 
-    def __init__(self, conf):
+    def __init__(self, conf: Any) -> None:
         super().__init__(conf)
         # Keys of the groups that a stop lowers in the present changes.
-        self._stopping = frozenset()
+        self._stopping = frozenset[Hashable]()
 
-    def command(self, verb, resource):
+    def command(self, verb: str, resource: resources.GatewayPriority
+                ) -> ovsdb_writer.Make:
         """The command that writes a priority.
 
         :param verb: not looked at: only 'set' occurs
-        :param resource: :class:`resources.GatewayPriority`
         """
         # A priority is retained, so there is nothing to remove.
         return lambda api: priorities.SetPriority(
             api, resource, _group(resource.ref) in self._stopping)
 
-    def together(self, ref):
+    def together(self, ref: resources.Ref) -> Hashable:
         """The group of the candidate; one group for all that a stop lowers.
 
-        :param ref: :class:`resources.Ref` of a
-            :class:`resources.GatewayPriority`
         :returns: 'stop', or the (table, UUID) of the gateway group
         """
         # New priorities for only a part of a group could move its ports.
         group = _group(ref)
         return 'stop' if group in self._stopping else group
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Write priorities; those of an owner only after a question to SB.
 
-        :param delta: :class:`base.Delta`; its deletions are not looked at
-        :returns: dict of :class:`resources.Ref` to reason: refused priorities,
-            and those that want a lead while the port is on another chassis
+        :param delta: its deletions are not looked at
+        :returns: refused priorities, and those that want a lead while the port
+            is on another chassis
         :raises base.BackendError: when SB or NB does not answer
         """
-        changes = tuple((r, r) for r in delta.create) + delta.update
+        changes = [*((r, r) for r in base.of_kind(
+            resources.GatewayPriority, delta.create)), *base.updates_of(
+                resources.GatewayPriority, delta)]
         failures = self._not_owned({new for _old, new in changes
                                     if new.owned})
         rest = tuple(change for change in changes
@@ -99,10 +102,10 @@ class GatewayPriorityBackend(nb_writer.Writer):
             failures.update(super().apply(base.Delta(update=rest)))
         return failures
 
-    def _not_owned(self, wanted):
+    def _not_owned(self, wanted: Collection[resources.GatewayPriority]
+                   ) -> base.Failures:
         """The priorities not to write, because the ports are elsewhere.
 
-        :returns: dict of Ref to reason
         :raises BackendError: when SB does not answer
         """
         ports = sorted({port for r in wanted for port in r.owned})
@@ -126,7 +129,7 @@ class GatewayPriorityBackend(nb_writer.Writer):
         return found
 
 
-def _group(ref):
+def _group(ref: resources.Ref) -> tuple[Hashable, Hashable]:
     """(table, UUID) of the group of a candidate."""
     table, group, _chassis = ref.key
     return table, group

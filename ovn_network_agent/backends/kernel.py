@@ -3,8 +3,14 @@
 
 """The common parts of the backends of the kernel."""
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Sequence
 import errno
+from typing import Any
+from typing import TypeVar
 
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.privileged import context
 
@@ -13,21 +19,24 @@ class KernelBackend(base.Backend):
     """Base of the backends of the kernel."""
 
     @classmethod
-    def runs_without_ovn(cls, conf):
+    def runs_without_ovn(cls, conf: Any) -> bool:
         """Port forwarding needs the kernel alone."""
         return True
 
 
-def refused(function, resources, items, kept=()):
+_T = TypeVar('_T')
+
+
+def refused(function: Callable[[list[Any]], Any],
+            resources: Sequence[resources.Resource], items: list[Any],
+            kept: Collection[int] = ()) -> base.Failures:
     """Call a batched entry point of the privileged side.
 
     :param function: entry point of :mod:`privileged.netlink` or
         :mod:`privileged.links`
     :param resources: the resources, in the order of ``items``
-    :param items: list of argument lists
+    :param items: argument lists
     :param kept: errnos of an object that stays on purpose
-    :returns: dict of :class:`resources.Ref` to the reason, see
-        :meth:`base.Backend.apply`
     :raises base.BackendError: when the daemon cannot be reached
     """
     if not items:
@@ -43,12 +52,11 @@ def refused(function, resources, items, kept=()):
             for index, number, text in failures}
 
 
-def reading(what, function, *args):
+def reading(what: str, function: Callable[..., _T], *args: Any) -> _T:
     """Call a reader of :mod:`ovn_network_agent.netlink`.
 
     :param what: noun for the message, such as 'addresses'
     :param function: the reader; further arguments are passed to it
-    :returns: result of the reader
     :raises base.BackendError: when the kernel does not answer
     """
     try:

@@ -10,10 +10,13 @@ A VLAN device of the agent has its alias.  A device of another program is
 adopted only if it is the right VLAN of the right bridge, and is never deleted.
 """
 
+from collections.abc import Iterator
+
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent import vlans
+from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.backends import link_needs
 from ovn_network_agent.netlink import links
@@ -30,10 +33,8 @@ class LinkBackend(kernel.KernelBackend):
     invalidates = ('sysctl', 'address', 'neighbour', 'neighbour_proxy',
                    'route', 'rule')
 
-    def check(self):
+    def check(self) -> list[str]:
         """The provider bridge and the VRF of the configuration have to exist.
-
-        :returns: list of texts with the remedy, see :mod:`backends.link_needs`
         """
         try:
             found = links.read_all()
@@ -43,17 +44,16 @@ class LinkBackend(kernel.KernelBackend):
         return [*link_needs.bridge(self.conf, found),
                 *link_needs.vrf(self.conf, found)]
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.Resource]:
         """Read the wanted devices that are up, and the veth pair.
 
-        :param known: frozenset of :class:`resources.Ref`; a pair without the
-            mark of the agent counts only if the pair is among them
-        :returns: list of :class:`resources.LinkUp` and
-            :class:`resources.VethPair`
+        :param known: a pair without the mark of the agent counts only if the
+            pair is among them
         :raises base.BackendError: when the kernel does not answer
         """
         found = kernel.reading('devices', links.read_all)
-        present = [resources.LinkUp(name) for name, link in found.items()
+        present: list[resources.Resource] = [
+            resources.LinkUp(name) for name, link in found.items()
                    if link.up and
                    resources.Ref(resources.LinkUp.kind, (name,)) in known]
         name, peer = ownership.VETH_DEFAULT, ownership.VETH_PROVIDER
@@ -64,15 +64,16 @@ class LinkBackend(kernel.KernelBackend):
                 name, peer, _vrf(found, found[name], found[peer])))
         return [*present, *_vlans(found, known)]
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Set devices up; make or delete the veth pair and VLAN devices.
 
         No device is ever set down.  See :meth:`base.Backend.apply`.
         """
-        up, pairs, tagged = (_kind(delta.wanted, kind)
-                             for kind in self.kinds)
-        _down, gone, untagged = (_kind(delta.delete, kind)
-                                 for kind in self.kinds)
+        up = base.of_kind(resources.LinkUp, delta.wanted)
+        pairs, gone = (base.of_kind(resources.VethPair, some)
+                       for some in (delta.wanted, delta.delete))
+        tagged, untagged = (base.of_kind(resources.VlanDevice, some)
+                            for some in (delta.wanted, delta.delete))
         return {
             **kernel.refused(privileged.set_links_up, up,
                              [r.dev for r in up]),
@@ -87,16 +88,9 @@ class LinkBackend(kernel.KernelBackend):
                              [r.name for r in untagged])}
 
 
-def _kind(found, kind):
-    return [r for r in found if isinstance(r, kind)]
-
-
-def _vlans(found, known):
-    """The VLAN devices of the agent, and the right ones that it adopted.
-
-    :param found: dict of name to :class:`netlink.links.Link`
-    :returns: iterable of :class:`resources.VlanDevice`
-    """
+def _vlans(found: dict[str, links.Link], known: base.Known
+           ) -> Iterator[resources.VlanDevice]:
+    """The VLAN devices of the agent, and the right ones that it adopted."""
     for name, link in found.items():
         bridge = links.lower(found, link)
         if link.kind != 'vlan':
@@ -108,12 +102,13 @@ def _vlans(found, known):
                                        link.vlan)
 
 
-def _is_marked(found, *ends):
+def _is_marked(found: dict[str, links.Link], *ends: str) -> bool:
     """Whether an agent made the pair; an adopted pair has no mark."""
     return any(found[end].alias == ownership.LINK_ALIAS for end in ends)
 
 
-def _vrf(found, end, peer):
+def _vrf(found: dict[str, links.Link], end: links.Link, peer: links.Link
+         ) -> str:
     """Name of the VRF of a pair, '' while the pair needs an update."""
     if not end.up or not peer.up or end.master:
         return ''

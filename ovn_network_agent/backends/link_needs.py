@@ -7,18 +7,18 @@
 The start of the agent and "ovn-network-agent-ctl doctor" ask for them.
 """
 
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.netlink import links
 
 
-def bridge(conf, found):
-    """The provider bridges that are missing.
-
-    :param conf: the oslo.config ConfigOpts
-    :param found: dict of name to :class:`netlink.links.Link`
-    :returns: iterator of texts with the remedy
-    """
+def bridge(conf: Any, found: Mapping[str, links.Link]) -> Iterator[str]:
+    """Messages about the provider bridges that are missing."""
     if mode.forwards_only(conf):
         return
     for name in bridges.served(conf):
@@ -30,13 +30,8 @@ def bridge(conf, found):
                    f'(ovs-vsctl add-br {name}) or name the right one')
 
 
-def vrf(conf, found):
-    """What is missing or wrong of the VRF.
-
-    :param conf: the oslo.config ConfigOpts
-    :param found: dict of name to :class:`netlink.links.Link`
-    :returns: iterator of texts with the remedy
-    """
+def vrf(conf: Any, found: Mapping[str, links.Link]) -> Iterator[str]:
+    """Messages about what is missing or wrong of the VRF."""
     name = conf.frr.vrf_name
     if not name:
         return
@@ -53,7 +48,7 @@ def vrf(conf, found):
         yield from _tables(conf, name, link.vrf_table)
 
 
-def _tables(conf, name, table):
+def _tables(conf: Any, name: str, table: int) -> Iterator[str]:
     """The agent's routes in the table of the VRF would make a loop."""
     options = [('[fip_route] route_table_id', conf.fip_route.route_table_id)]
     if veth_leak.enabled(conf):

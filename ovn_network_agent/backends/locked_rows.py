@@ -9,9 +9,16 @@ at the first change, so neither a dry run nor an agent without the driver has
 it.  All agents read, so a successor goes on where the last writer has ended.
 """
 
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+
 from ovn_network_agent import notices
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.backends import ovsdb_writer
+from ovn_network_agent.ovsdb import command
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock
 from ovn_network_agent.ovsdb import lock_state
@@ -21,27 +28,25 @@ _PATIENCE = 3.0
 _AT_ONCE = 100
 
 
-def lock_name(driver):
+def lock_name(driver: str) -> str:
     """The name of the lock of a driver."""
     return f'ovn_network_agent_{driver}'
 
 
 class Backend(nb_writer.Writer):
-    """The rows of each resource, as one object.
-
-    :cvar driver: the driver whose agents write
-    :cvar rows: function(tables of NB), the resources in them
-    :cvar commands: the classes of the commands by verb
-    """
+    """The rows of each resource, as one object."""
 
     revived_by = (notices.connected('nb'),)
     uses_known = False
     goes_by_rows = True
-    driver = None
-    rows = None
-    commands = None
+    # The driver whose agents write.
+    driver: str
+    # A function: the resources in the tables of NB.
+    rows: Any
+    # Classes, by verb.
+    commands: Mapping[str, Callable[[Any, Any], command.Command]]
 
-    def __init__(self, conf):
+    def __init__(self, conf: Any) -> None:
         super().__init__(conf)
         remotes = conf.ovn.ovn_nb_remote
         self.lock = lock.Lock(
@@ -50,11 +55,9 @@ class Backend(nb_writer.Writer):
             self._has_the_lock,
             lambda: self._context.databases['nb'].trouble)
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.Resource]:
         """Read all resources in NB, none without the driver.
 
-        :param known: not needed, because there are marks
-        :returns: list of :class:`resources.Resource`
         :raises base.BackendError: when the replica of NB is not usable
         """
         if self.driver not in self.conf.drivers:
@@ -66,21 +69,17 @@ class Backend(nb_writer.Writer):
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
 
-    def command(self, verb, resource):
-        """The command that writes or removes a resource.
-
-        :param verb: 'set' or 'remove', see :class:`ovsdb_writer.Writer`
-        :param resource: :class:`resources.Resource`
-        """
+    def command(self, verb: str, resource: resources.Resource
+                ) -> ovsdb_writer.Make:
+        """The command that writes or removes a resource."""
         return lambda api: self.commands[verb](api, resource)
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Write with the lock; see :class:`ovsdb_writer.Writer`.
 
-        :param delta: :class:`base.Delta`
         :returns: as there; everything while another agent has the lock
-        :raises base.BackendError: as there, and while the lock cannot be
-            asked for
+        :raises base.BackendError: as there, and while the lock cannot be asked
+            for
         """
         state = (lock_state.State.WAITING if self.lock.given_back
                  else self.lock.ask(_PATIENCE))
@@ -97,7 +96,7 @@ class Backend(nb_writer.Writer):
             'the agent that has the lock of OVN_Northbound writes it')
         return {resource.ref: why for _verb, resource in delta.steps}
 
-    def _in_parts(self, delta):
+    def _in_parts(self, delta: base.Delta) -> base.Failures:
         """Write all changes, at most :data:`_AT_ONCE` in a transaction.
 
         Each resource is whole by itself, and a transaction of too many would
@@ -105,22 +104,23 @@ class Backend(nb_writer.Writer):
         """
         failures = {}
         for start in range(0, len(delta), _AT_ONCE):
-            kinds, end = [], start + _AT_ONCE
+            kinds: list[Any] = []
+            end = start + _AT_ONCE
             for part in (delta.create, delta.update, delta.delete):
                 kinds.append(part[max(start, 0):max(end, 0)])
                 start, end = start - len(part), end - len(part)
             failures.update(super().apply(base.Delta(*kinds)))
         return failures
 
-    def taken_over(self, lost):
+    def taken_over(self, lost: list[resources.Ref]) -> set[resources.Ref]:
         """See :meth:`base.Backend.taken_over`: the writer restores it."""
         return set() if self.lock.is_held else set(lost)
 
-    def close(self):
+    def close(self) -> None:
         """Give the lock back."""
         self.lock.close()
 
-    def _has_the_lock(self):
+    def _has_the_lock(self) -> None:
         """The changes that were left to another agent are for this one."""
         if self._context.wake is not None:
             self._context.wake(f'this agent writes for {self.driver}',

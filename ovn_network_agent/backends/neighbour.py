@@ -10,10 +10,13 @@ agent's if it carries its number in NDA_PROTOCOL.  An entry of the operator for
 a wanted address is as good if it has the wanted MAC, and is never touched.
 """
 
+from collections.abc import Mapping
+
 from ovn_network_agent import evpn_names
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import neighbours
@@ -29,13 +32,13 @@ class NeighbourBackend(kernel.KernelBackend):
     doubted_by = (notices.kernel('link'), notices.kernel('address'),
                   notices.kernel('neighbour'))
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.Neighbour]:
         """Read the marked entries, and those for wanted addresses.
 
-        :param known: frozenset of :class:`resources.Ref`; an entry without the
-            mark counts only if its (device, address) is the key of one of them
-        :returns: list of :class:`resources.Neighbour`; the MAC address of
-            another device of this node is the name of that device
+        :param known: an entry without the mark counts only if its (device,
+            address) is the key of one of them
+        :returns: the MAC address of another device of this node is the name of
+            that device
         :raises base.BackendError: when the kernel does not answer
         """
         keys = {ref.key for ref in known
@@ -50,7 +53,7 @@ class NeighbourBackend(kernel.KernelBackend):
                 entry.protocol == ownership.NEIGHBOUR_PROTOCOL or
                 (names[entry.index], entry.dst) in keys)]
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Set and delete entries, see :meth:`base.Backend.apply`.
 
         An entry whose MAC address is that of a device fails as long as this
@@ -58,13 +61,14 @@ class NeighbourBackend(kernel.KernelBackend):
         """
         failed = {}
         if delta.create or delta.update:
-            failed = self._write(delta.wanted)
+            failed = self._write(
+                base.of_kind(resources.Neighbour, delta.wanted))
         failed.update(kernel.refused(
             netlink.delete_neighbours, delta.delete,
             [list(r.key) for r in delta.delete]))
         return failed
 
-    def _write(self, wanted):
+    def _write(self, wanted: list[resources.Neighbour]) -> base.Failures:
         found = kernel.reading('devices', links.read_all) if any(
             r.lladdr_of for r in wanted) else {}
         failed = {}
@@ -86,7 +90,8 @@ class NeighbourBackend(kernel.KernelBackend):
         return failed
 
 
-def _resource(found, dev, entry):
+def _resource(found: Mapping[str, links.Link], dev: str,
+              entry: neighbours.Neighbour) -> resources.Neighbour:
     """The resource of a found entry.
 
     A MAC of a device of this node is shown by the name of the device, except
@@ -98,7 +103,7 @@ def _resource(found, dev, entry):
                                None if owner else entry.mac)
 
 
-def _lladdr_of(found, dev, mac):
+def _lladdr_of(found: Mapping[str, links.Link], dev: str, mac: str) -> str:
     """Name of the device that has a MAC, the other end of a veth first.
 
     :returns: '' when no device has it

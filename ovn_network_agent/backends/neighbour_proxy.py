@@ -13,6 +13,7 @@ import socket
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import neighbours
@@ -28,11 +29,9 @@ class NeighbourProxyBackend(kernel.KernelBackend):
     doubted_by = (notices.kernel('link'), notices.kernel('address'))
     uses_known = False
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.NeighbourProxy]:
         """Read the marked entries.
 
-        :param known: not needed, because each entry has a mark
-        :returns: list of :class:`resources.NeighbourProxy`
         :raises base.BackendError: when the kernel does not answer
         """
         found = [entry for entry in kernel.reading(
@@ -45,7 +44,7 @@ class NeighbourProxyBackend(kernel.KernelBackend):
         return [resources.NeighbourProxy(names[entry.index], entry.dst)
                 for entry in found if entry.index in names]
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Make and delete entries, see :meth:`base.Backend.apply`."""
         wanted, unwanted = delta.wanted, delta.delete
         return {

@@ -8,15 +8,22 @@ kept in it as "leaving", until those connections are deleted.  Only then the
 table counts as loaded: whatever goes wrong in between, it is done again.
 """
 
+from collections.abc import Sequence
+from typing import Any
+from typing import cast
+
 from oslo_log import log as logging
 
 from ovn_network_agent import ownership
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.backends import nft_tables
 from ovn_network_agent.backends import nft_work
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
 from ovn_network_agent.nft import rendering
+from ovn_network_agent.nft import values
 from ovn_network_agent.privileged import nft
 
 LOG = logging.getLogger(__name__)
@@ -30,45 +37,38 @@ class Family:
     """One table.
 
     :param name: 'ip' or 'ip6'
-    :param tables: :class:`nft_tables.Tables`
     """
 
-    def __init__(self, name, tables):
+    def __init__(self, name: str, tables: nft_tables.Tables) -> None:
         self.name = name
         self._tables = tables
 
-    def apply(self, work):
-        """Bring the table to what is wanted.
-
-        :param work: :class:`nft_work.Work`
-        :returns: dict of Ref to reason
-        """
+    def apply(self, work: nft_work.Work) -> base.Failures:
+        """Bring the table to what is wanted."""
         if work.unwanted:
-            return self._remove(work, self._tables.table(self.name))
+            return self._remove(work.unwanted)
         if work.table is not None:
-            return self._replace(
-                work, self._tables.table(self.name) or _NOTHING)
+            return self._replace(work.table, work,
+                                 self._tables.table(self.name) or _NOTHING)
         return self._change(work)
 
-    def _remove(self, work, listed):
-        """Take the table away, and all in it.
-
-        :param listed: :class:`listing.Listed`, None when it is not there
-        """
+    def _remove(self, table: resources.NftTable) -> base.Failures:
+        """Take the table away, and all in it."""
+        listed = self._tables.table(self.name)
         if listed is not None:
             try:
                 self._tables.change(nft.delete_table, self.name)
                 self._tables.forget(self.name,
                                     listed.targets | listed.leaving)
             except base.BackendError as error:
-                return {work.unwanted.ref: str(error)}
+                return {table.ref: str(error)}
         return {}
 
-    def _replace(self, work, before):
+    def _replace(self, table: resources.NftTable, work: nft_work.Work,
+                 before: listing.Listed) -> base.Failures:
         """Load the table with all that is to be in it."""
-        table = work.table
         failures, adds = nft_work.possible(
-            self.name, work.adds, rendering.sets(table.content))
+            self.name, work.adds, rendering.sets(_content(table)))
         wanted = {(r.set, r.element) for r in adds}
         deletes = {(r.set, r.element) for r in work.deletes}
         # Elements of other programs go with the former table.
@@ -81,7 +81,7 @@ class Family:
                 return {**failures, table.ref: str(error)}
             # nft cannot have refused what the former table had.
             failures.update(self._replace(
-                nft_work.Work(table=table, deletes=work.deletes), before))
+                table, nft_work.Work(deletes=work.deletes), before))
             if table.ref in failures:
                 failures.update({r.ref: str(error) for r in adds})
             else:
@@ -89,22 +89,24 @@ class Family:
                     [nft_work.Work(adds=[r]) for r in adds]))
         return failures
 
-    def _load(self, table, contents, before):
+    def _load(self, table: resources.NftTable, contents: set[tuple[str, str]],
+              before: listing.Listed) -> None:
         leaving = (before.targets | before.leaving) - set(table.targets)
-        declared = rendering.sets(table.content)
+        declared = rendering.sets(_content(table))
         sets = nft_work.by_set(entry for entry in contents
                                if entry[0] in declared)
         told = [list(t) for t in sorted(leaving)]
         if (before.digest == listing.ALTERED or
                 not self._exchange(table, sets, told, before)):
             self._tables.change(nft.replace_table,
-                                codec.pack(table.content), sets, told)
+                                codec.pack(_content(table)), sets, told)
         self._tables.forget(self.name, leaving)
         listed = self._tables.table(self.name) or _NOTHING
         self._tables.change(nft.stamp_table, self.name, table.digest,
                             listed.listing)
 
-    def _exchange(self, table, sets, leaving, before):
+    def _exchange(self, table: resources.NftTable, sets: dict[str, list[str]],
+                  leaving: list[list[Any]], before: listing.Listed) -> bool:
         """Exchange the rules of a table that is as we know it.
 
         In two steps, see :func:`nft.transaction.extension`: a load of the
@@ -112,28 +114,28 @@ class Family:
         after it, but a packet that is under way can miss both.  When a new
         connection does, all its packets will.
 
-        :returns: whether that was possible; it is not when a chain or set
-            of the same name is something else now
+        :returns: whether that was possible; it is not when a chain or set of
+            the same name is something else now
         """
         of_rules = ownership.NFT_NETWORKS
         present = nft_work.by_set(
             {entry for entry in before.elements if entry[0] != of_rules} |
             {(of_rules, prefix) for prefix in before.networks})
         try:
-            self._tables.change(nft.extend_table, codec.pack(table.content),
+            self._tables.change(nft.extend_table, codec.pack(_content(table)),
                                 sets, present, leaving)
             self._tables.change(
                 nft.prune_table, self.name, [list(r) for r in before.rules],
                 sorted(before.chains - rendering.chains(
-                    rendering.text(table.content))),
-                sorted(before.sets - rendering.sets(table.content)))
+                    rendering.text(_content(table)))),
+                sorted(before.sets - rendering.sets(_content(table))))
         except base.BackendError as error:
             LOG.info('The table is loaded in place of the former one: %s',
                      error)
             return False
         return True
 
-    def _change(self, work):
+    def _change(self, work: nft_work.Work) -> base.Failures:
         """Change elements; when nft refuses, one by one."""
         listed = self._tables.sets(
             self.name, {r.set for r in (*work.adds, *work.deletes)})
@@ -149,12 +151,12 @@ class Family:
             failures.update(self._one_by_one(steps))
         return failures
 
-    def _one_by_one(self, steps):
+    def _one_by_one(self, steps: Sequence[nft_work.Work]) -> base.Failures:
         """Find out which of several changes nft refuses.
 
         Not for ever: after some that failed nft itself is the reason.
         """
-        failures = {}
+        failures: base.Failures = {}
         for step in steps:
             if len(failures) < _TRIES:
                 failures.update(self._change(step))
@@ -163,7 +165,9 @@ class Family:
                                  for r in (*step.adds, *step.deletes)})
         return failures
 
-    def _change_at_once(self, adds, deletes, listed):
+    def _change_at_once(self, adds: Sequence[resources.NftElement],
+                        deletes: Sequence[resources.NftElement],
+                        listed: listing.Listed) -> None:
         after = listed.elements | {(r.set, r.element) for r in adds}
         after -= {(r.set, r.element) for r in deletes}
         gone = nft_work.by_set(listed.elements - after)
@@ -179,3 +183,9 @@ class Family:
             new[of_rules] = sorted(outer - listed.networks)
         if gone or new:
             self._tables.change(nft.change_elements, self.name, gone, new)
+
+
+def _content(table: resources.NftTable) -> values.Table:
+    """The content of a wanted table."""
+    # The package of resources does not know this class.
+    return cast(values.Table, table.content)

@@ -6,6 +6,12 @@
 What fails is a :class:`base.BackendError` with a text for the operator.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
+import contextlib
+from typing import Any
+from typing import TypeAlias
+
 from oslo_log import log as logging
 
 from ovn_network_agent import ownership
@@ -13,44 +19,48 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
 from ovn_network_agent.nft import names
+from ovn_network_agent.nft import values
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import nft
 
 LOG = logging.getLogger(__name__)
 
 
+#: With a function that takes the process id of nft
+OwnChange: TypeAlias = contextlib.AbstractContextManager[
+    Callable[[int], object]]
+
+
 class Tables:
     """Our tables in the kernel.
 
-    :param conf: a ConfigOpts with the group [port_forward]
-    :param own_change: function without arguments that returns a context
-        around a change; the context has a function that takes the process id
-        of nft, so that a watch knows whose change this was
+    :param own_change: function without arguments that returns a context around
+        a change; the context has a function that takes the process id of nft,
+        so that a watch knows whose change this was
     """
 
-    def __init__(self, conf, own_change):
+    def __init__(self, conf: Any, own_change: Callable[[], OwnChange]
+                 ) -> None:
         self._conf = conf
         self._own_change = own_change
 
-    def all(self):
-        """Our tables that are there, a dict of family to Listed."""
+    def all(self) -> dict[str, listing.Listed]:
+        """Our tables that are there, by family."""
         return {family: _parsed(printed) for family, printed in
                 _reading(nft.read_tables, list(elements.FAMILIES)).items()}
 
-    def table(self, family):
-        """Our table of one family.
+    def table(self, family: str) -> listing.Listed | None:
+        """Our table of one family, None when it is not there.
 
-        :returns: :class:`listing.Listed`, None when it is not there
         :raises base.BackendError: when it cannot be read
         """
         found = _reading(nft.read_tables, [family])
         return _parsed(found[family]) if found else None
 
-    def sets(self, family, wanted):
+    def sets(self, family: str, wanted: set[str]) -> listing.Listed:
         """Some sets of our table, and nothing else of it.
 
-        :param wanted: names of sets, a set of str
-        :returns: :class:`listing.Listed` with those that are there
+        :returns: with those that are there
         """
         if ownership.NFT_NETWORKS in wanted:
             wanted = {*wanted, ownership.NFT_PREFIXES}
@@ -58,7 +68,7 @@ class Tables:
             nft.read_sets, family, [name for name in sorted(wanted)
                                     if names.is_name(name)]).values())
 
-    def change(self, function, *args):
+    def change(self, function: Callable[..., Any], *args: Any) -> None:
         """Call an entry point that changes the table."""
         try:
             with self._own_change() as ours:
@@ -66,7 +76,7 @@ class Tables:
         except context.FAILURES as error:
             raise base.BackendError(str(error)) from error
 
-    def forget(self, family, targets):
+    def forget(self, family: str, targets: Collection[values.Target]) -> None:
         """Delete the connections that were translated to these."""
         if not targets:
             return
@@ -82,7 +92,7 @@ class Tables:
                  'deleted', count, len(targets))
 
 
-def _reading(function, *args):
+def _reading(function: Callable[..., Any], *args: Any) -> Any:
     """Call an entry point that lists."""
     try:
         return function(*args)
@@ -92,7 +102,7 @@ def _reading(function, *args):
         ) from error
 
 
-def _parsed(*printed):
+def _parsed(*printed: str) -> listing.Listed:
     try:
         return listing.parse(*printed)
     except listing.Unreadable as error:

@@ -7,56 +7,61 @@ Pure.
 """
 
 import collections
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
+import typing
 
 from ovn_network_agent import resources
+from ovn_network_agent.backends import base
 from ovn_network_agent.nft import elements
+
+_Resource: typing.TypeAlias = resources.NftTable | resources.NftElement
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Work:
-    """The changes to make.
+    """The changes to make."""
 
-    :ivar table: NftTable to load, or None
-    :ivar unwanted: NftTable to take away, or None
-    :ivar adds: list of NftElement
-    :ivar deletes: likewise
-    """
-
+    # To load.
     table: resources.NftTable | None = None
+    # To take away.
     unwanted: resources.NftTable | None = None
-    adds: tuple = ()
-    deletes: tuple = ()
+    adds: Sequence[resources.NftElement] = ()
+    deletes: Sequence[resources.NftElement] = ()
 
 
-def work_for(delta, family):
-    """The :class:`Work` of a delta, or None when there is none.
+def work_for(delta: base.Delta, family: str) -> Work | None:
+    """The work of a delta.
 
-    :param delta: :class:`base.Delta`
     :param family: 'ip' or 'ip6'
     """
-    wanted = [r for r in delta.wanted if r.family == family]
-    unwanted = [r for r in delta.delete if r.family == family]
+    wanted, unwanted = ([
+        r for r in some if isinstance(r, _Resource) and r.family == family]
+        for some in (delta.wanted, delta.delete))
     if not wanted and not unwanted:
         return None
     return Work(_table(wanted), _table(unwanted), _elements(wanted),
                 _elements(unwanted))
 
 
-def _table(found):
+def _table(found: Iterable[_Resource]) -> resources.NftTable | None:
     return next((r for r in found if isinstance(r, resources.NftTable)),
                 None)
 
 
-def _elements(found):
+def _elements(found: Iterable[_Resource]) -> list[resources.NftElement]:
     return [r for r in found if isinstance(r, resources.NftElement)]
 
 
-def possible(family, adds, sets):
+def possible(family: str, adds: Iterable[resources.NftElement],
+             sets: Collection[str]
+             ) -> tuple[base.Failures, list[resources.NftElement]]:
     """Elements that a table can have.
 
     :param sets: names of its sets
-    :returns: (dict of Ref to reason, list of the others)
+    :returns: the reasons against some, and the others
     """
     failures = {}
     for resource in adds:
@@ -69,8 +74,8 @@ def possible(family, adds, sets):
     return failures, [r for r in adds if r.ref not in failures]
 
 
-def by_set(entries):
-    """{set: sorted list of elements} of (set, element)."""
+def by_set(entries: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The sorted elements of (set, element), by set."""
     sets = collections.defaultdict(list)
     for name, element in sorted(entries):
         sets[name].append(element)

@@ -16,15 +16,23 @@ another chassis has just taken, until a view is newer than an answer of SB
 (:mod:`ovn.barrier`).
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
+from typing import Any
+from typing import TypeAlias
+
 from ovn_network_agent import notices
 from ovn_network_agent import notyet
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.ovn import barrier
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import routes
+from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
 
 _EVERYTHING = ('0.0.0.0/0', '::/0')
@@ -35,6 +43,9 @@ _COMMANDS = {
                                  commands.RemoveDefaultRoute),
     resources.MacBinding.kind: (commands.SetMacBinding,
                                 commands.RemoveMacBinding)}
+
+
+_Row: TypeAlias = resources.DefaultRoute | resources.MacBinding
 
 
 class NorthboundBackend(nb_writer.Writer):
@@ -48,27 +59,22 @@ class NorthboundBackend(nb_writer.Writer):
     revived_by = (notices.connected('nb'), notices.connected('sb'))
     goes_by_rows = True
 
-    def attach(self, context):
-        """Receive the databases, of which SB is also asked.
-
-        :param context: :class:`base.Context`
-        """
+    def attach(self, context: base.Context) -> None:
+        """Receive the databases, of which SB is also asked."""
         super().attach(context)
         # Rows that this chassis had at the last reading, or has written since.
-        self._had = set()
+        self._had: set[resources.Ref] = set()
         # Those that another chassis has taken, and of which the view of the
         # last reading may not know why.
-        self._held = frozenset()
+        self._held = frozenset[resources.Ref]()
         self._barrier = barrier.Barrier(
             context.databases['sb'], self._sb_has_answered)
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[_Row]:
         """Read the rows of this chassis, and note the lost ones.
 
-        :param known: frozenset of :class:`resources.Ref`; a binding among them
-            counts even if its router and route are gone
-        :returns: list of :class:`resources.DefaultRoute` and
-            :class:`resources.MacBinding`
+        :param known: a binding among them counts even if its router and route
+            are gone
         :raises base.BackendError: when the replica of NB is not usable
         """
         try:
@@ -85,13 +91,14 @@ class NorthboundBackend(nb_writer.Writer):
         self._held = self._barrier.held(self._context.viewed())
         return found
 
-    def reread(self, known, mark):
+    def reread(self, known: Callable[[], base.Known], mark: Any
+               ) -> base.Reading:
         """See :meth:`ovsdb_writer.Writer.reread`."""
         answer = super().reread(known, mark)
         self._held = self._barrier.held(self._context.viewed())
         return answer
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Write and remove rows, see :class:`ovsdb_writer.Writer`.
 
         A row that another chassis has is refused while SB is in doubt.
@@ -101,7 +108,7 @@ class NorthboundBackend(nb_writer.Writer):
                       if resource.ref not in failures}
         return failures
 
-    def taken_over(self, lost):
+    def taken_over(self, lost: list[resources.Ref]) -> set[resources.Ref]:
         """See :meth:`base.Backend.taken_over`."""
         try:
             with self._context.databases['nb'].rows() as nb:
@@ -114,19 +121,21 @@ class NorthboundBackend(nb_writer.Writer):
                     for route in theirs}
         return bindings.union(route.ref for route in theirs).intersection(lost)
 
-    def _of_others(self, nb):
+    def _of_others(self, nb: columns.Tables
+                   ) -> Iterator[resources.DefaultRoute]:
         """The managed routes that have the tag of another chassis."""
         return (route for route in self._managed_routes(nb)
                 if route.owner not in {ownership.Owner()} |
                 self._context.marks())
 
-    def _sb_has_answered(self):
+    def _sb_has_answered(self) -> None:
         if self._context.wake is not None:
             self._context.wake('OVN SB has answered', revived=(self.name,))
 
-    def _read(self, nb, known):
-        found = list(self._managed_routes(nb, self._context.marks()))
-        ours = {(r.lrp, r.nexthop) for r in found}
+    def _read(self, nb: columns.Tables, known: base.Known) -> list[_Row]:
+        routed = list(self._managed_routes(nb, self._context.marks()))
+        found: list[_Row] = [*routed]
+        ours = {(r.lrp, r.nexthop) for r in routed}
         # A binding has no mark of its own, and belongs to the agent that has
         # the route.  A known binding stays this agent's if its router and
         # route are gone.
@@ -145,7 +154,9 @@ class NorthboundBackend(nb_writer.Writer):
                     row.mac if row.override_dynamic_mac else ''))
         return found
 
-    def _managed_routes(self, nb, owners=None):
+    def _managed_routes(self, nb: columns.Tables,
+                        owners: Collection[ownership.Owner] | None = None
+                        ) -> Iterator[resources.DefaultRoute]:
         for router, _row, route in routes.managed(nb, owners):
             outdated = (None if route.advertised in ('', route.owner.hostname)
                         else route.advertised)
@@ -155,20 +166,15 @@ class NorthboundBackend(nb_writer.Writer):
                 router, route.output_port, route.nexthop, route.owner,
                 outdated, route.prefix)
 
-    def command(self, verb, resource):
-        """The command for a route or a binding.
-
-        :param verb: 'set' or 'remove', see :class:`ovsdb_writer.Writer`
-        :param resource: :class:`resources.DefaultRoute` or
-            :class:`resources.MacBinding`
-        """
+    def command(self, verb: str, resource: _Row) -> ovsdb_writer.Make:
+        """The command for a route or a binding."""
         set_, remove = _COMMANDS[resource.kind]
         if verb == 'remove':
             return lambda api: remove(api, resource)
         doubt = self._doubt(resource.ref)
         return lambda api: set_(api, resource, doubt)
 
-    def _doubt(self, ref):
+    def _doubt(self, ref: resources.Ref) -> str:
         """The reason why rows of another chassis have to stay, or ''."""
         trouble = self._context.databases['sb'].trouble
         if not trouble and ref in self._held:

@@ -24,18 +24,14 @@ class OverlapBackend(base.Backend):
     kinds = (resources.Overlap,)
     revived_by = (notices.connected('ovs'),)
 
-    def attach(self, context):
-        """Receive the databases, of which 'ovs' is read.
-
-        :param context: :class:`base.Context`
-        """
+    def attach(self, context: base.Context) -> None:
+        """Receive the databases, of which 'ovs' is read."""
         self._context = context
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.Overlap]:
         """Read the overlap that the keeper has noted in the local database.
 
-        :param known: not needed, because the key is the agent's
-        :returns: list of at most one :class:`resources.Overlap`
+        :returns: at most one
         :raises base.BackendError: when the local database is not connected
         """
         try:
@@ -47,15 +43,13 @@ class OverlapBackend(base.Backend):
         return [resources.Overlap(tuple(mark.split()))
                 for mark in marks if mark]
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Begin or end the overlap; an update changes nothing.
 
-        :param delta: :class:`base.Delta`
-        :returns: dict of :class:`resources.Ref` to the text of the privileged
-            side
+        :returns: the text of the privileged side
         """
         failures = {}
-        for wanted in delta.create:
+        for wanted in base.of_kind(resources.Overlap, delta.create):
             try:
                 overlap.begin(list(wanted.addresses))
             except context.FAILURES as e:

@@ -3,11 +3,21 @@
 
 """The common part of the backends that write to OVSDB: the transaction."""
 
+from collections.abc import Callable
+from collections.abc import Hashable
+from typing import Any
+from typing import TypeAlias
+
 from ovsdbapp import exceptions
 
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.ovsdb import bounded
+from ovn_network_agent.ovsdb import command
 from ovn_network_agent.ovsdb import connection
+
+#: Makes a command from an ovsdbapp API
+Make: TypeAlias = Callable[[Any], command.Command]
 
 
 class Writer(base.Backend):
@@ -24,19 +34,15 @@ class Writer(base.Backend):
     concurrent = True
     goes_by_rows = False
 
-    def attach(self, context):
-        """Receive the databases, of which :attr:`database` is written.
-
-        :param context: :class:`base.Context`
-        """
+    def attach(self, context: base.Context) -> None:
+        """Receive the databases, of which :attr:`database` is written."""
         self._context = context
 
-    def reread(self, known, mark):
+    def reread(self, known: Callable[[], base.Known], mark: Any
+               ) -> base.Reading:
         """Read the rows, unless no row of the database has changed.
 
-        :param known: see :meth:`base.Backend.reread`
-        :param mark: what a reading went by, a tuple, or None
-        :returns: see :meth:`base.Backend.reread`
+        :param mark: what a reading went by
         :raises base.BackendError: when the replica is not usable
         """
         if not self.goes_by_rows:
@@ -44,7 +50,7 @@ class Writer(base.Backend):
         now = self._goes_by()
         return (None if now == mark else self.read(known())), now
 
-    def _goes_by(self):
+    def _goes_by(self) -> tuple[Any, ...]:
         context = self._context
         lent = context.databases[self.database]
         try:
@@ -55,31 +61,27 @@ class Writer(base.Backend):
         return (changes, context.marks(), context.chassis(),
                 context.dead(), context.silent(), context.groups())
 
-    def command(self, verb, resource):
+    def command(self, verb: str, resource: Any) -> Make:
         """The command of a change.
 
         :param verb: 'set' or 'remove'
-        :param resource: :class:`resources.Resource`
-        :returns: function(api) that returns a :class:`ovsdb.command.Command`
+        :param resource: of the kinds
         """
         raise NotImplementedError
 
-    def together(self, ref):
+    def together(self, ref: resources.Ref) -> Hashable:
         """The group of a change; a group is changed as a whole or not at all.
 
-        :param ref: :class:`resources.Ref`
-        :returns: a value that is equal for all changes of a group
+        :returns: equal for all changes of a group
         """
         return ref
 
     # -- writing (on the writer thread) -----------------------------------
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Commit all changes at once, and group by group after a refusal.
 
-        :param delta: :class:`base.Delta`
-        :returns: dict of :class:`resources.Ref` to the reason of the command
-            or of the server
+        :returns: the reason of the command or of the server
         :raises base.BackendError: when the database is not connected, or does
             not answer within ``[ovn] transaction_timeout`` seconds
         """
@@ -90,7 +92,7 @@ class Writer(base.Backend):
         failures = self._commit(changes)
         if failures is not None:
             return failures
-        parts = {}
+        parts: dict[Hashable, list[tuple[resources.Ref, Make]]] = {}
         for change in changes:
             parts.setdefault(self.together(change[0]), []).append(change)
         failures = {}
@@ -101,11 +103,12 @@ class Writer(base.Backend):
             failures.update(alone)
         return failures
 
-    def _commit(self, changes):
+    def _commit(self, changes: list[tuple[resources.Ref, Make]]
+                ) -> base.Failures | None:
         """Commit one transaction.
 
-        :returns: dict of Ref to reason for refused items, or None when the
-            transaction failed as a whole (``_error`` says why)
+        :returns: the refused items, None when the transaction failed as a
+            whole (``_error`` says why)
         :raises BackendError: when the database is not connected
         """
         try:

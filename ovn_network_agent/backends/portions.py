@@ -3,8 +3,19 @@
 
 """What a reading has found, by portions that a later reading may repeat."""
 
+from collections.abc import Hashable
+from collections.abc import Iterable
+from collections.abc import KeysView
+from typing import Any
+from typing import Generic
+from typing import TypeVar
 
-class Memory:
+from ovn_network_agent import resources
+
+_Kind = TypeVar('_Kind', bound=resources.Resource)
+
+
+class Memory(Generic[_Kind]):
     """The resources of the last reading.
 
     A key says all about the objects of its portion, as a digest does.  So
@@ -12,25 +23,26 @@ class Memory:
     a key that the system has now.
     """
 
-    def __init__(self):
-        self._found = []
-        self._places = {}
+    def __init__(self) -> None:
+        self._found: list[_Kind] = []
+        self._places: dict[Hashable, slice] = {}
 
     @property
-    def keys(self):
-        """The keys of all portions, a set."""
+    def keys(self) -> KeysView[Any]:
+        """The keys of all portions."""
         return self._places.keys()
 
-    def take(self, portions):
+    def take(self, portions: Iterable[tuple[Hashable, list[_Kind] | None]]
+             ) -> list[_Kind]:
         """Replace what is remembered.
 
-        :param portions: iterable of (key, list of resources, or None for
-            those that the memory has)
-        :returns: list of the resources of all portions; the engine puts the
-            objects that it has in place of equal ones, and the memory has
-            the same list
+        :param portions: resources by key, None for those that the memory has
+        :returns: the resources of all portions; the engine puts the objects
+            that it has in place of equal ones, and the memory has the same
+            list
         """
-        found, places = [], {}
+        found: list[_Kind] = []
+        places: dict[Hashable, slice] = {}
         for key, some in portions:
             start = len(found)
             found += self._found[self._places[key]] if some is None else some

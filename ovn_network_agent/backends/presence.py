@@ -3,6 +3,9 @@
 
 """The question to the Southbound server which chassis are there."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from oslo_log import log as logging
 
 from ovn_network_agent import ownership
@@ -22,13 +25,15 @@ _REPORTS = (
                     columns=('chassis',)))
 
 
-def ask(context, conf, patience=asking.PATIENCE):
+# Rows of an answer.
+_Rows = Sequence[Any]
+
+
+def ask(context: base.Context, conf: Any, patience: float = asking.PATIENCE
+        ) -> set[ownership.Owner]:
     """The server's chassis that are not silent.
 
-    :param context: :class:`base.Context`
-    :param conf: the oslo.config ConfigOpts
-    :param patience: seconds to wait for the answer
-    :returns: set of :class:`ownership.Owner`
+    :param patience: seconds
     :raises base.BackendError: when there is no answer
     """
     silent = context.silent()
@@ -44,13 +49,14 @@ def ask(context, conf, patience=asking.PATIENCE):
     return present
 
 
-def confirmed_gone(context, conf, names):
+def confirmed_gone(context: base.Context, conf: Any, names: frozenset[str]
+                   ) -> frozenset[str]:
     """The chassis of some names that are gone, also for the server.
 
     A replica may lack rows.  Without an answer nobody is gone.
 
-    :param names: of chassis that are gone by the replica, a frozenset
-    :returns: frozenset, a subset
+    :param names: of chassis that are gone by the replica
+    :returns: a subset
     """
     if not names:
         return frozenset()
@@ -62,8 +68,9 @@ def confirmed_gone(context, conf, names):
     return names - {each.chassis for each in present}
 
 
-def _facts(own, chassis, reports, globals_, ports):
-    """The facts of the answers, :class:`silence.Facts`."""
+def _facts(own: str, chassis: _Rows, reports: _Rows, globals_: _Rows,
+           ports: _Rows) -> silence.Facts:
+    """The facts of the answers."""
     bound = {row['chassis'][1] for row in ports
              if row['chassis'][0] == 'uuid'}
     return silence.Facts(

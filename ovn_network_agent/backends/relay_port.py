@@ -11,9 +11,12 @@ mark; the relay is then reported as failed.
 
 from ovn_network_agent import notices
 from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.backends import switch_ports
 from ovn_network_agent.ovs import commands
 from ovn_network_agent.ovs import relay
+from ovn_network_agent.ovsdb import columns
 
 _COMMANDS = {'set': commands.SetRelayPort,
              'remove': commands.RemoveRelayPort}
@@ -27,24 +30,19 @@ class RelayPortBackend(switch_ports.SwitchPorts):
     doubted_by = (notices.INTERFACES, notices.SWITCH_PORTS)
     revived_by = (notices.connected('ovs'),)
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.RelayPort]:
         """Read the ports with the name and the mark of a relay.
 
-        :param known: not needed, because the ports carry a mark
-        :returns: list of :class:`resources.RelayPort`
         :raises base.BackendError: when the local database is not connected
         """
         return self.rows(lambda ovs: list(relay.ports(ovs)))
 
-    def command(self, verb, resource):
-        """The command that makes or removes a port.
-
-        :param verb: 'set' or 'remove', see :class:`ovsdb_writer.Writer`
-        :param resource: :class:`resources.RelayPort`
-        """
+    def command(self, verb: str, resource: resources.RelayPort
+                ) -> ovsdb_writer.Make:
+        """The command that makes or removes a port."""
         return lambda api: _COMMANDS[verb](api, resource)
 
-    def standing(self, ovs):
+    def standing(self, ovs: columns.Tables) -> switch_ports.Standing:
         """See :meth:`switch_ports.SwitchPorts.standing`."""
         return ({port.key for port in relay.ports(ovs) if port.encap},
                 relay.errors(ovs))

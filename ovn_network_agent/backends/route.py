@@ -8,7 +8,13 @@ and an unwanted route with the number is removed.
 """
 
 import collections
-import typing
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
+from typing import NamedTuple
+from typing import TypeAlias
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import notices
@@ -18,6 +24,7 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.backends import portions
 from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import kernel_routes
@@ -25,6 +32,10 @@ from ovn_network_agent.privileged import vtysh
 
 # Of the kinds of the backend.
 _NAMES = (resources.KernelRoute.kind, resources.AnnouncedRoute.kind)
+
+
+# (table, prefix), the key of a route.
+_Place: TypeAlias = tuple[Any, ...]
 
 
 class RouteBackend(kernel.KernelBackend):
@@ -38,32 +49,30 @@ class RouteBackend(kernel.KernelBackend):
     doubted_by = (notices.kernel('link'), notices.kernel('address'),
                   notices.kernel('route'), notices.ZEBRA_KERNEL)
 
-    def __init__(self, conf):
+    def __init__(self, conf: Any) -> None:
         super().__init__(conf)
-        self._memory = portions.Memory()
+        self._memory = portions.Memory[resources.KernelRoute]()
         # What the remembered resources rest on: what the last reading has
         # seen, the table of the announcements, and the unusual classes.
-        self._last = self._classes = None
+        self._last: routes.Seen | None = None
+        self._classes: tuple[_Usual, frozenset[_Place]] | None = None
 
-    def read(self, known):
+    def read(self, known: base.Known) -> Sequence[resources.Resource]:
         """Read the routes with the agent's protocol number, in all tables.
 
-        :param known: frozenset of :class:`resources.Ref`; decides between the
-            kinds where the table and the prefix leave several possible
-        :returns: list of :class:`resources.KernelRoute`,
-            :class:`resources.AnnouncedRoute` and :class:`resources.VniRoute`,
-            one for each (table, destination)
+        :param known: decides between the kinds where the table and the prefix
+            leave several possible
+        :returns: one for each (table, destination)
         :raises base.BackendError: when the kernel does not answer
         """
-        return self.reread(lambda: known, None)[0]
+        return self.reread(lambda: known, None)[0] or []
 
-    def reread(self, known, mark):
+    def reread(self, known: Callable[[], base.Known], mark: Any
+               ) -> base.Reading:
         """Likewise, unless the routes are the same as at a reading.
 
-        :param known: function that returns the argument of :meth:`read`
         :param mark: (table of the announcements, :class:`routes.Seen`), None
             without an earlier reading
-        :returns: see :meth:`base.Backend.reread`
         :raises base.BackendError: as :meth:`read`
         """
         table = self._announce_table()
@@ -81,12 +90,12 @@ class RouteBackend(kernel.KernelBackend):
             (digest, None if some is None else _resources(some, *classes))
             for digest, some in found), (table, seen)
 
-    def _read(self, former):
+    def _read(self, former: routes.Seen | None) -> Any:
         return kernel.reading(
             'routes', routes.read_again, ownership.ROUTE_PROTOCOL, former,
             self._last, self._memory.keys)
 
-    def _announce_table(self):
+    def _announce_table(self) -> int:
         """Table of FRR's VRF; 0 while there is no VRF."""
         vrf = self.conf.frr.vrf_name
         if not vrf:
@@ -94,27 +103,28 @@ class RouteBackend(kernel.KernelBackend):
         link = kernel.reading('devices', links.read_all).get(vrf)
         return link.vrf_table if link else 0
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Set and delete routes, see :meth:`base.Backend.apply`."""
-        wanted = delta.wanted
+        wanted = base.of_kind(resources.KernelRoute, delta.wanted)
         failures = kernel.refused(
             kernel_routes.set_routes, wanted,
             [[r.table, r.dst, r.dev, r.via or '', r.metric or 0]
              for r in wanted])
         # The former route goes after the new one is there.
-        moved = [new for old, new in delta.update
+        moved = [new for old, new in base.updates_of(
+            resources.KernelRoute, delta)
                  if old.metric != new.metric and new.ref not in failures]
         return {
             **failures,
             **kernel.refused(kernel_routes.keep_metrics, moved,
                              [[*r.key, r.metric or 0] for r in moved]),
-            **_deleted(delta.delete)}
+            **_deleted(base.of_kind(
+                resources.KernelRoute, delta.delete))}
 
-    def in_effect(self, announced):
+    def in_effect(self, announced: list[resources.Resource]
+                  ) -> set[resources.Ref]:
         """The kernel routes that zebra knows.
 
-        :param announced: list of :class:`resources.AnnouncedRoute`
-        :returns: set of :class:`resources.Ref`
         :raises base.BackendError: when FRR does not answer
         """
         # This is called only if static routes of FRR are to go, so there is
@@ -124,15 +134,18 @@ class RouteBackend(kernel.KernelBackend):
         except context.FAILURES as error:
             raise base.BackendError(
                 f'kernel routes that FRR knows: {error}') from error
-        return {r.ref for r in announced if r.dst in known}
+        return {r.ref for r in base.of_kind(resources.KernelRoute, announced)
+                if r.dst in known}
 
 
-def _resources(found, usual, unusual):
+def _resources(found: Iterable[route_codec.Route], usual: '_Usual',
+               unusual: Collection[_Place]) -> list[resources.KernelRoute]:
     """The resource of each place, see :meth:`RouteBackend.read`.
 
     :param unusual: see :func:`_unusual`
     """
-    places, several = {}, {}
+    places: dict[_Place, route_codec.Route] = {}
+    several: dict[_Place, int] = {}
     for route in found:
         # The first one stands for all routes of its place.
         if places.setdefault(route[:2], route) is not route:
@@ -142,26 +155,25 @@ def _resources(found, usual, unusual):
             for place, route in places.items()]
 
 
-def _deleted(unwanted):
-    """Delete routes, all of a place; the dict of the failures.
+def _deleted(unwanted: list[resources.KernelRoute]) -> base.Failures:
+    """Delete routes, all of a place.
 
-    :param unwanted: list of :class:`resources.KernelRoute`
     :raises base.BackendError: when the routes of a place with several cannot
         be counted, or the daemon cannot be reached
     """
     # Each deletion takes one route of the place.
     several = {r.key for r in unwanted if r.metric == resources.SEVERAL}
-    counts = collections.Counter(
+    counts = collections.Counter[_Place](
         (route.table, route.dst) for route in kernel.reading(
             'routes', routes.read_ours, ownership.ROUTE_PROTOCOL)
-    ) if several else {}
+    ) if several else collections.Counter()
     unwanted = [r for r in unwanted for _route in range(
         counts[r.key] if r.key in several else 1)]
     return kernel.refused(kernel_routes.delete_routes, unwanted,
                           [list(r.key) for r in unwanted])
 
 
-class _Usual(typing.NamedTuple):
+class _Usual(NamedTuple):
     """What decides about the class of a route.
 
     A host route in FRR's table, and each route in the table of a VNI, is an
@@ -169,30 +181,29 @@ class _Usual(typing.NamedTuple):
     wanted as the other class is of that class.  A route through the VRF of a
     VNI itself is the node's own, which has to be announced as long as others
     are.
-
-    :ivar announcing: table of the announcements
-    :ivar base: the option table_base
     """
 
+    # Table of the announcements.
     announcing: int
+    # The option table_base.
     base: int
 
-    def made(self, place, other, table, dst, dev, *fields):
+    def made(self, place: _Place, other: bool, table: int, dst: str, dev: str,
+             via: str | None, metric: int | None) -> resources.KernelRoute:
         """The resource of a route that was read.
 
-        :param place: key of the route
         :param other: whether it is wanted as the other class
-        :param fields: further ones of :class:`resources.KernelRoute`
         """
         if table in ownership.EGRESS_TABLES or (
                 table == ownership.EGRESS_BACK_TABLE):
-            return resources.EgressRoute(table, dst, dev, *fields)
+            return resources.EgressRoute(table, dst, dev, via, metric)
         vni = evpn_names.vni_of_table(self.base, table)
         if vni and table != self.announcing and dev != evpn_names.vrf(vni):
-            return resources.VniRoute(table, dst, dev, *fields, vni)
-        return self.kind(place, other)(table, dst, dev, *fields)
+            return resources.VniRoute(table, dst, dev, via, metric, vni)
+        return self.kind(place, other)(table, dst, dev, via, metric)
 
-    def kind(self, place, other=False):
+    def kind(self, place: _Place, other: bool = False
+             ) -> type[resources.KernelRoute]:
         """The resource class of a place, but in the table of a VNI."""
         table, dst = place
         announced = (table == self.announcing and
@@ -201,14 +212,10 @@ class _Usual(typing.NamedTuple):
                 else resources.KernelRoute)
 
 
-def _unusual(known, usual):
-    """The keys of the routes that are wanted as the other class alone.
-
-    :param known: frozenset of :class:`resources.Ref`
-    :param usual: :class:`_Usual`
-    :returns: frozenset
-    """
-    found, others = set(), set()
+def _unusual(known: base.Known, usual: '_Usual') -> frozenset[_Place]:
+    """The keys of the routes that are wanted as the other class alone."""
+    found: set[_Place] = set()
+    others: set[_Place] = set()
     for ref in known:
         if ref.kind in _NAMES:
             (found if ref.kind == usual.kind(ref.key).kind

@@ -12,7 +12,9 @@ have further ones, such as ``ipv6 nd managed-config-flag``.
 FRR has the lines also while the device does not exist.
 """
 
+from collections.abc import Callable
 import dataclasses
+from typing import Any
 
 from ovn_network_agent import notices
 from ovn_network_agent import resources
@@ -37,13 +39,10 @@ class RouterAdvertisementBackend(base.Backend):
                   notices.ZEBRA_STATIC)
     revived_by = (notices.FRR_RESTARTED,)
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.RouterAdvertisement]:
         """Read the advertisements of the agent.
 
-        :param known: frozenset of :class:`resources.Ref`; without any of this
-            kind, a node need not have FRR
-        :returns: list of :class:`resources.RouterAdvertisement`, and of
-            :class:`Incomplete`
+        :param known: without any of this kind, a node need not have FRR
         :raises base.BackendError: when FRR does not answer
         """
         kind, = self.kinds
@@ -57,15 +56,14 @@ class RouterAdvertisementBackend(base.Backend):
             dev, tuple(prefixes), *flags)
                 for dev, complete, prefixes, flags in found]
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Write and remove lines; a new reading decides what has failed.
 
-        :param delta: :class:`base.Delta`
-        :returns: dict of :class:`resources.Ref` to reason: the lines of the
-            operator, or what FRR said
+        :returns: the lines of the operator, or what FRR said
         :raises base.BackendError: when FRR does not answer
         """
-        adds, deletes = delta.wanted, delta.delete
+        adds, deletes = (base.of_kind(resources.RouterAdvertisement, some)
+                         for some in (delta.wanted, delta.delete))
         refused, said = self._call(
             router_advertisements.change,
             [[r.dev, list(r.prefixes), [r.managed, r.other]] for r in adds],
@@ -85,7 +83,7 @@ class RouterAdvertisementBackend(base.Backend):
                 failures.setdefault(resource.ref, reason)
         return failures
 
-    def _call(self, function, *args):
+    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         try:
             return function(*args)
         except context.FAILURES as error:

@@ -9,6 +9,7 @@ rules by priority, table and selectors, and by the route that belongs to them.
 """
 
 import errno
+from typing import Any
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import notices
@@ -29,28 +30,26 @@ class RuleBackend(kernel.KernelBackend):
     kinds = (resources.Rule, resources.VniRule, resources.EgressDrop)
     doubted_by = (notices.kernel('link'), notices.kernel('rule'))
 
-    def __init__(self, conf):
+    def __init__(self, conf: Any) -> None:
         super().__init__(conf)
         # Rules of the Go program, found before the first change.  Afterwards
         # the agent's own routes would seem to prove rules of an operator.
-        self._originals = None
+        self._originals: set[resources.Rule] | None = None
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.Rule]:
         """Read the agent's rules, and the wanted ones of other programs.
 
         The first call also looks for rules of the Go program, which carry no
         mark.
 
-        :param known: frozenset of :class:`resources.Ref`
-        :returns: list of :class:`resources.Rule` and
-            :class:`resources.VniRule`, one for each key
+        :returns: one for each key
         :raises base.BackendError: when the kernel does not answer
         """
         found = kernel.reading('rules', rules.read_all)
         if self._originals is None:
             self._originals = self._find_originals(found)
-        ours = {}
-        others = {}
+        ours: dict[object, resources.Rule] = {}
+        others: dict[object, resources.Rule] = {}
         for rule in found:
             resource = _resource(rule)
             # Of two rules with one key, the first decides about packets.
@@ -64,15 +63,12 @@ class RuleBackend(kernel.KernelBackend):
                 others.setdefault(resource.key, resource)
         return list((others | ours).values())
 
-    def _find_originals(self, found):
+    def _find_originals(self, found: list[rules.Rule]) -> set[resources.Rule]:
         """The rules of the Go program among the rules without a number.
 
         An operator may have made rules of the same shape.  But the Go program
         also leaves a route of the agent's protocol for the same prefix.  A
         rule beside an equal rule of the agent is the operator's.
-
-        :param found: list of :class:`netlink.rules.Rule`
-        :returns: set of :class:`resources.Rule`
         """
         candidates = [rule for rule in found
                       if not rule.protocol and self._shape(rule)]
@@ -87,14 +83,13 @@ class RuleBackend(kernel.KernelBackend):
         return {resources.Rule(*rule.selector) for rule in candidates
                 if self._shape(rule) in proofs and rule.selector not in marked}
 
-    def _shape(self, rule):
+    def _shape(self, rule: rules.Rule) -> bool | tuple[int | str, str | None]:
         """The proof that a rule is of the Go program.
 
-        :param rule: netlink.rules.Rule
-        :returns: False for a shape that the Go program never makes; True for
-            a shape that is proof enough (the rule selects by a device or
-            packet mark of the agent); else (table or device, destination) of
-            a route of the agent's protocol
+        :returns: False for a shape that the Go program never makes; True for a
+            shape that is proof enough (the rule selects by a device or packet
+            mark of the agent); else (table or device, destination) of a route
+            of the agent's protocol
         """
         if rule.suppress is not None or not rule.table or rule.ipv6:
             return False
@@ -107,7 +102,8 @@ class RuleBackend(kernel.KernelBackend):
         # the operator's.
         return veth_leak.enabled(self.conf) and self._leak_shape(rule)
 
-    def _leak_shape(self, rule):
+    def _leak_shape(self, rule: rules.Rule
+                    ) -> bool | tuple[int | str, str | None]:
         leak = self.conf.veth_leak.veth_leak_rule_priority
         match (rule.src, rule.dst, rule.iif, rule.fwmark):
             case (str(src), None, None, None):
@@ -122,7 +118,7 @@ class RuleBackend(kernel.KernelBackend):
                     rule.priority, rule.table, mark) in self._mark_rules()
         return False
 
-    def _mark_rules(self):
+    def _mark_rules(self) -> tuple[tuple[int, int, int], ...]:
         """The rules of port forwarding: (priority, table, packet mark)."""
         return ((ownership.PRIORITY_FORWARD, resources.MAIN_TABLE,
                  ownership.MARK_FORWARD),
@@ -130,19 +126,19 @@ class RuleBackend(kernel.KernelBackend):
                  self.conf.port_forward.port_forward_table_id,
                  ownership.MARK_REPLY))
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Set rules, then delete the old ones, see :meth:`base.Backend.apply`.
 
         A rule that the privileged side does not recognise as the agent's
-        (EBUSY) is
-        :class:`base.Kept`.
+        (EBUSY) is :class:`base.Kept`.
         """
-        wanted = delta.wanted
+        wanted = base.of_kind(resources.Rule, delta.wanted)
         # A rule that drops comes behind the rule that finds the way, so the
         # last rule goes first: no packet with a way is dropped in between.
-        gone = sorted((*(old for old, _new in delta.update), *delta.delete),
-                      key=lambda old: old.priority, reverse=True)
-        originals = self._originals or set()
+        gone = sorted(base.of_kind(resources.Rule, (
+            *(old for old, _new in delta.update), *delta.delete)),
+            key=lambda old: old.priority, reverse=True)
+        originals = self._originals or set[resources.Rule]()
         failures = {
             **kernel.refused(netlink.set_rules, wanted,
                              [_item(r) for r in wanted]),
@@ -155,11 +151,8 @@ class RuleBackend(kernel.KernelBackend):
         return failures
 
 
-def _resource(rule):
-    """The resource of a rule that was read.
-
-    :param rule: :class:`netlink.rules.Rule`
-    """
+def _resource(rule: rules.Rule) -> resources.Rule:
+    """The resource of a rule that was read."""
     of_vni = rule.priority == ownership.EVPN_RULE_PRIORITY and (
         rule.iif and evpn_names.is_device(rule.iif))
     kind = (resources.VniRule if of_vni else
@@ -168,7 +161,7 @@ def _resource(rule):
     return kind(*rule.selector)
 
 
-def _item(rule):
+def _item(rule: resources.Rule) -> list[Any]:
     return [rule.priority, rule.table, rule.src, rule.dst, rule.iif,
             None if rule.fwmark is None else list(rule.fwmark),
             rule.suppress, rule.ipv6]

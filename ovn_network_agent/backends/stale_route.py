@@ -8,11 +8,14 @@ decides which chassis are gone.  Before a removal, the backend asks the
 Southbound server once more, because a replica may lack rows.
 """
 
+from typing import Any
+
 from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.backends import asking
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.backends import presence
 from ovn_network_agent.ovn import absence
 from ovn_network_agent.ovn import commands
@@ -23,7 +26,6 @@ from ovn_network_agent.ovsdb import connection
 class StaleRouteBackend(nb_writer.Writer):
     """Managed default routes of chassis that are gone for good.
 
-    :param conf: the oslo.config ConfigOpts
     :param patience: seconds to wait for an answer of OVN SB
     """
 
@@ -33,15 +35,13 @@ class StaleRouteBackend(nb_writer.Writer):
     revived_by = (notices.connected('nb'),)
     goes_by_rows = True
 
-    def __init__(self, conf, patience=asking.PATIENCE):
+    def __init__(self, conf: Any, patience: float = asking.PATIENCE) -> None:
         super().__init__(conf)
         self._patience = patience
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.StaleRoute]:
         """Read the managed routes of chassis that are gone for good.
 
-        :param known: not needed, because each route names its chassis
-        :returns: list of :class:`resources.StaleRoute`
         :raises base.BackendError: when the replica of NB is not usable
         """
         dead = self._context.dead()
@@ -54,25 +54,25 @@ class StaleRouteBackend(nb_writer.Writer):
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
 
-    def command(self, verb, resource):
+    def command(self, verb: str, resource: resources.StaleRoute
+                ) -> ovsdb_writer.Make:
         """The command that removes a route, see :class:`ovsdb_writer.Writer`.
 
         :param verb: not looked at: only 'remove' occurs
-        :param resource: :class:`resources.StaleRoute`
         """
         dead = self._context.dead()
         return lambda api: commands.RemoveStaleRoute(api, resource, dead)
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Remove the routes of chassis that SB does not have, either.
 
-        :param delta: :class:`base.Delta`; only its deletions are looked at
-        :returns: dict of :class:`resources.Ref` to reason; :class:`base.Kept`
-            for the route of a chassis that is there
+        :param delta: only its deletions are looked at
+        :returns: :class:`base.Kept` for the route of a chassis that is there
         :raises base.BackendError: when SB or NB does not answer
         """
         present = presence.ask(self._context, self.conf, self._patience)
-        back = {r.ref for r in delta.delete
+        back = {r.ref for r in base.of_kind(
+            resources.StaleRoute, delta.delete)
                 if absence.known(r.owner, present)}
         failures = {ref: base.Kept('its chassis is there') for ref in back}
         rest = tuple(r for r in delta.delete if r.ref not in back)

@@ -3,14 +3,26 @@
 
 """The common part of the backends that make ports of Open vSwitch."""
 
+from collections.abc import Callable
+from collections.abc import Sequence
 import time
+from typing import Any
+from typing import TypeAlias
+from typing import TypeVar
 
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import ovsdb_writer
+from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
 
 # Seconds between two checks whether ovs-vswitchd has made a port.
 _INTERVAL = 0.02
+
+
+#: See SwitchPorts.standing
+Standing: TypeAlias = tuple[set[Any], dict[Any, str]]
+_T = TypeVar('_T')
 
 
 class SwitchPorts(ovsdb_writer.Writer):
@@ -18,23 +30,20 @@ class SwitchPorts(ovsdb_writer.Writer):
 
     database = 'ovs'
 
-    def standing(self, ovs):
+    def standing(self, ovs: columns.Tables) -> Standing:
         """What ovs-vswitchd has made of the agent's ports.
 
-        :param ovs: dict of table name to dict of UUID to row
-        :returns: (keys of the resources whose ports are made, dict of key to
-            the reason of a failure)
+        :returns: keys of the resources whose ports are made, and by key the
+            reason of a failure
         """
         raise NotImplementedError
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Write the rows, and wait until ovs-vswitchd has made the ports.
 
         The wait ends after ``[ovn] transaction_timeout`` seconds.  A port that
         ovs-vswitchd could not make is tried once more.
 
-        :param delta: :class:`base.Delta`
-        :returns: dict of :class:`resources.Ref` to reason
         :raises base.BackendError: when the local database does not answer
         """
         failures = super().apply(delta)
@@ -44,14 +53,14 @@ class SwitchPorts(ovsdb_writer.Writer):
         return {**failures, **not_made, **self._again(
             [r for r in wanted if r.ref in refused])}
 
-    def _again(self, refused):
+    def _again(self, refused: Sequence[resources.Resource]) -> base.Failures:
         """Have ovs-vswitchd try once more to make ports.
 
         ovs-vswitchd (3.1, seen with its user-space data path) cannot make a
         port while the same change removes a port of this name from another
         bridge: 'File exists'.
 
-        :returns: dict of Ref to reason, for the ports that it has not made
+        :returns: for the ports that it has not made
         """
         if not refused:
             return {}
@@ -60,11 +69,12 @@ class SwitchPorts(ovsdb_writer.Writer):
             [r for r in refused if r.ref not in failures])
         return {**failures, **not_made, **reasons}
 
-    def _not_made(self, wanted):
+    def _not_made(self, wanted: Sequence[resources.Resource]
+                  ) -> tuple[base.Failures, base.Failures]:
         """Wait until ovs-vswitchd has made the ports of the database.
 
-        :returns: two dicts of Ref to reason: ports that ovs-vswitchd has not
-            looked at within the time limit, and those it could not make
+        :returns: ports that ovs-vswitchd has not looked at within the time
+            limit, and those it could not make
         """
         deadline = time.monotonic() + self.conf.ovn.transaction_timeout
         while True:
@@ -81,7 +91,7 @@ class SwitchPorts(ovsdb_writer.Writer):
                     for ref in waiting}, failures
             time.sleep(_INTERVAL)
 
-    def rows(self, function):
+    def rows(self, function: Callable[[columns.Tables], _T]) -> _T:
         """Call a function with the rows of the local database.
 
         :raises BackendError: when the database is not available

@@ -19,35 +19,36 @@ class SysctlBackend(kernel.KernelBackend):
     finds_wanted_only = True
     doubted_by = (notices.kernel('link'), notices.kernel('sysctl'))
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.Sysctl]:
         """Read the wanted values; no value has a mark.
 
-        :param known: frozenset of :class:`resources.Ref`, also of other kinds
-        :returns: list of :class:`resources.Sysctl`, without those that do not
-            exist
+        :param known: also of other kinds
+        :returns: without those that do not exist
         :raises base.BackendError: when an existing value cannot be read
         """
         present = []
         for ref in known:
             if ref.kind == resources.Sysctl.kind:
-                value = _value(*ref.key)
+                path = str(ref.key[0])
+                value = _value(path)
                 if value is not None:
-                    present.append(resources.Sysctl(*ref.key, value))
+                    present.append(resources.Sysctl(path, value))
         return present
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Set values; see :meth:`base.Backend.apply`."""
-        wanted = delta.wanted
+        wanted = base.of_kind(resources.Sysctl, delta.wanted)
         return kernel.refused(netlink.set_sysctls, wanted,
                               [[r.path, r.value] for r in wanted])
 
 
-def _value(path):
+def _value(path: str) -> str | None:
     """Text of a sysctl, None while the sysctl does not exist.
 
     :raises base.BackendError: when the sysctl exists and cannot be read
     """
     try:
-        return sysctls.read(path)
+        value: str | None = sysctls.read(path)
     except OSError as error:
         raise base.BackendError(f'sysctl {path}: {error}') from error
+    return value

@@ -7,10 +7,14 @@ The devices have the agent's alias.  A device of another program with the name
 of one of them stays as found, and the VNI is then reported as failed.
 """
 
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import errno
 import functools
 import time
+from typing import Any
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import notices
@@ -19,6 +23,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.backends import vni_next_hops
+from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.netlink import vni_neighbours
 from ovn_network_agent.privileged import vni_links as privileged
@@ -42,20 +47,18 @@ class VniDevicesBackend(base.Backend):
     invalidates = ('vni_port', 'sysctl', 'address', 'neighbour',
                    'neighbour_proxy', 'route', 'rule')
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._next_hops = vni_next_hops.NextHops(functools.partial(
             vni_neighbours.read_all, self.conf.evpn.table_base))
         # The VNIs that lacked neighbours for long at the last reading.
-        self._lost = set()
+        self._lost: set[int] = set()
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.VniDevices]:
         """Read the devices of all VNIs that have one of the agent.
 
-        :param known: not needed, because the devices have a mark
-        :returns: list of :class:`resources.VniDevices`; ``mtu`` is 0 while a
-            device is missing, down or not as it has to be, and when zebra has
-            to make its neighbours anew
+        :returns: ``mtu`` is 0 while a device is missing, down or not as it has
+            to be, and when zebra has to make its neighbours anew
         :raises base.BackendError: when the kernel does not answer
         """
         found, details = kernel.reading('devices', vni_links.read_all)
@@ -70,20 +73,22 @@ class VniDevicesBackend(base.Backend):
         return [dataclasses.replace(r, mtu=0) if r.vni in self._lost else r
                 for r in there]
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Make, repair or delete devices; see :meth:`base.Backend.apply`."""
-        renewed = [r for r in delta.wanted if r.vni in self._lost]
-        failed = {}
+        wanted, unwanted = (base.of_kind(resources.VniDevices, some)
+                            for some in (delta.wanted, delta.delete))
+        renewed = [r for r in wanted if r.vni in self._lost]
+        failed: base.Failures = {}
         if renewed:
             failed = kernel.refused(privileged.lower_bridges, renewed,
                                     [r.vni for r in renewed])
             self._next_hops.renewed(
                 [r.vni for r in renewed if r.ref not in failed])
             self._lost = set()
-        failed |= _set(delta.wanted, False, (errno.EAGAIN,))
-        failed |= kernel.refused(privileged.delete_devices, delta.delete,
-                                 [r.vni for r in delta.delete])
-        down = [r for r in delta.wanted
+        failed |= _set(wanted, False, (errno.EAGAIN,))
+        failed |= kernel.refused(privileged.delete_devices, unwanted,
+                                 [r.vni for r in unwanted])
+        down = [r for r in wanted
                 if isinstance(failed.get(r.ref), base.Kept)]
         if not down:
             return failed
@@ -92,9 +97,10 @@ class VniDevicesBackend(base.Backend):
                 if not isinstance(why, base.Kept)} | _set(down, True)
 
 
-def _set(wanted, rested, kept=()):
+def _set(wanted: Sequence[resources.VniDevices], rested: bool,
+         kept: Collection[int] = ()) -> base.Failures:
     """Make devices or repair them; see :func:`kernel.refused`."""
-    def set_devices(items):
+    def set_devices(items: list[Any]) -> Any:
         return privileged.set_devices(items, rested)
 
     return kernel.refused(
@@ -103,18 +109,19 @@ def _set(wanted, rested, kept=()):
          for r in wanted], kept)
 
 
-def _resource(vni, ours, details, names):
+def _resource(vni: int, ours: Mapping[str, links.Link],
+              details: Mapping[str, vni_links.Details],
+              names: Mapping[int, str]) -> resources.VniDevices:
     """The devices of a VNI as they are.
 
-    :param ours: dict of name to :class:`netlink.links.Link`, the marked ones
-    :param details: dict of name to :class:`vni_links.Details`
-    :param names: dict of ifindex to name
+    :param ours: the marked ones
+    :param names: by ifindex
     """
     vrf, bridge, vxlan = (ours.get(name) for name in (
         evpn_names.vrf(vni), evpn_names.bridge(vni), evpn_names.vxlan(vni)))
     tunnel, mtu = _NO_TUNNEL, 0
     if vxlan and vxlan.kind == 'vxlan':
-        tunnel = details[vxlan.name].tunnel
+        tunnel = details[vxlan.name].tunnel or _NO_TUNNEL
     if (vrf and bridge and vxlan and vrf.up and tunnel.vni == vni and
             bridge.kind == 'bridge' and
             not tunnel.learning and details[vxlan.name].settled and all(

@@ -10,6 +10,8 @@ for two seconds.  So one has to lack for :data:`LASTING`, and if that does
 not help, the next attempts come later and later.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 import time
 
 from oslo_log import log as logging
@@ -30,21 +32,24 @@ _FIRST, _LAST = 60.0, 3600.0
 class NextHops:
     """What lacks in the kernel, and since when.
 
-    :param read: function as :func:`vni_neighbours.read_all`
     :param clock: returns monotonic seconds
     """
 
-    def __init__(self, read=vni_neighbours.read_all, clock=time.monotonic):
+    def __init__(
+            self,
+            read: Callable[[], Iterable[vni_neighbours.Hop]] =
+            vni_neighbours.read_all,
+            clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
         self._clock = clock
         # From (VNI, next hop) to the time since which it lacks.
-        self._since = {}
+        self._since: dict[tuple[int, str], float] = {}
         self._until = 0.0
         # By VNI: (pause after the last attempt, time until which it lasts).
-        self._pauses = {}
+        self._pauses: dict[int, tuple[float, float]] = {}
 
-    def lost(self):
-        """The VNIs whose bridges have to go down and up, a set.
+    def lost(self) -> set[int]:
+        """The VNIs whose bridges have to go down and up.
 
         :raises OSError: when the kernel does not answer
         """
@@ -60,7 +65,7 @@ class NextHops:
                 if now - since >= LASTING and
                 now >= self._pauses.get(vni, (0.0, 0.0))[1]}
 
-    def renewed(self, vnis):
+    def renewed(self, vnis: Iterable[int]) -> None:
         """Note that the bridges of VNIs are down, and say why."""
         now = self._clock()
         for vni in vnis:

@@ -8,17 +8,22 @@ the local Open_vSwitch database.  A device or port of another program with such
 a name stays as found, and the pair is then reported as failed.
 """
 
+from collections.abc import Iterable
+from collections.abc import Mapping
+
 from ovn_network_agent import evpn_names
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.backends import switch_ports
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.ovs import commands
 from ovn_network_agent.ovs import vni_port
+from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.privileged import vni_links as privileged
 
 _COMMANDS = {'set': commands.SetVniPort, 'remove': commands.RemoveVniPort}
@@ -36,12 +41,11 @@ class VniPortBackend(switch_ports.SwitchPorts):
     invalidates = ('sysctl', 'address', 'neighbour', 'neighbour_proxy',
                    'route', 'rule')
 
-    def read(self, known):
+    def read(self, known: base.Known) -> list[resources.VniPort]:
         """Read the pairs, and the ports, with the name and the mark.
 
-        :param known: not needed, because there are marks
-        :returns: list of :class:`resources.VniPort`; ``mac`` is '' for a pair
-            that is not as it has to be, ``bridge`` is '' for such a port
+        :returns: ``mac`` is '' for a pair that is not as it has to be,
+            ``bridge`` is '' for such a port
         :raises base.BackendError: when the kernel or the local database does
             not answer
         """
@@ -56,15 +60,12 @@ class VniPortBackend(switch_ports.SwitchPorts):
                          ''), *ports.get(name, ('', 0)))
             for name in sorted(ours | ports.keys())]
 
-    def command(self, verb, resource):
-        """The command that makes or removes a port.
-
-        :param verb: 'set' or 'remove', see :class:`ovsdb_writer.Writer`
-        :param resource: :class:`resources.VniPort`
-        """
+    def command(self, verb: str, resource: resources.VniPort
+                ) -> ovsdb_writer.Make:
+        """The command that makes or removes a port."""
         return lambda api: _COMMANDS[verb](api, resource)
 
-    def standing(self, ovs):
+    def standing(self, ovs: columns.Tables) -> switch_ports.Standing:
         """See :meth:`switch_ports.SwitchPorts.standing`."""
         return ({(evpn_names.vrf_end_of(name),)
                  for name, (bridge, _tag) in vni_port.ports(ovs).items()
@@ -72,33 +73,33 @@ class VniPortBackend(switch_ports.SwitchPorts):
                 {(evpn_names.vrf_end_of(name),): reason
                  for name, reason in vni_port.errors(ovs).items()})
 
-    def apply(self, delta):
+    def apply(self, delta: base.Delta) -> base.Failures:
         """Make pairs, then all ports, then delete pairs.
 
         See :meth:`base.Backend.apply`.
         """
-        wanted = delta.wanted
-        self._forget(_without_devices(new for _old, new in delta.update))
+        wanted = base.of_kind(resources.VniPort, delta.wanted)
+        self._forget(_without_devices(
+            new for _old, new in base.updates_of(resources.VniPort, delta)))
         failures = kernel.refused(
             privileged.set_ports, wanted,
             [[r.name, r.vni, r.mac, r.bridge] for r in wanted])
         failures.update(super().apply(base.Delta(
             create=tuple(r for r in wanted if r.ref not in failures),
             delete=delta.delete)))
-        gone = [r for r in delta.delete if r.ref not in failures]
+        gone = [r for r in base.of_kind(resources.VniPort, delta.delete)
+                if r.ref not in failures]
         failures.update(kernel.refused(
             privileged.delete_ports, gone, [r.name for r in gone]))
         return failures
 
-    def _forget(self, ports):
+    def _forget(self, ports: tuple[resources.VniPort, ...]) -> None:
         """Have Open vSwitch forget the devices of ports, which were deleted.
 
         In user space, it would go on with the deleted device when there is
         another of this name (3.1, seen).  ovs-vswitchd may see two changes as
         one; but a port that it makes anew has an error while there is no
         device.
-
-        :param ports: tuple of :class:`resources.VniPort`
         """
         write = super(switch_ports.SwitchPorts, self).apply
         while ports:
@@ -110,22 +111,25 @@ class VniPortBackend(switch_ports.SwitchPorts):
             ports = tuple(r for r in ports if r.ref not in done)
 
 
-def _without_devices(ports):
-    """The ports of which neither end is there, a tuple."""
+def _without_devices(ports: Iterable[resources.VniPort]
+                     ) -> tuple[resources.VniPort, ...]:
+    """The ports of which neither end is there."""
     ports = tuple(ports)
     found = kernel.reading('devices', links.read_all) if ports else {}
     return tuple(r for r in ports if found.keys().isdisjoint(
         (r.name, evpn_names.bridge_end(r.name))))
 
 
-def _is_ours(link):
+def _is_ours(link: links.Link) -> bool:
     return link.kind == 'veth' and link.alias == ownership.LINK_ALIAS
 
 
-def _pair(found, details, masters, name):
+def _pair(found: dict[str, links.Link],
+          details: Mapping[str, vni_links.Details], masters: Mapping[int, str],
+          name: str) -> tuple[int, str]:
     """(VNI, MAC) of a pair; the MAC is '' while the pair is not complete.
 
-    :param masters: dict of ifindex to name
+    :param masters: by ifindex
     :param name: of the end in the VRF, '' without one
     """
     if not name:

@@ -74,7 +74,8 @@ def _shares(rule: port_forwards.Rule, balance: str
             ) -> tuple[tuple[int, int], ...]:
     """The share of the clients that each destination of a rule gets.
 
-    The hash of a client's address selects a bucket, see :mod:`nft.balance`.
+    The hash of a client's address selects a bucket, see
+    :func:`nft.rendering.balance`.
 
     :returns: (index in ``rule.destinations``, number of buckets)
     """

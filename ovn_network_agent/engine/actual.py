@@ -15,6 +15,7 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import concurrent.futures
 import dataclasses
 import functools
@@ -339,7 +340,7 @@ class Backends:
         return logging.WARNING
 
     def look(self, name: str) -> concurrent.futures.Future[
-            list[resources.Resource]] | None:
+            Sequence[resources.Resource]] | None:
         """Read a backend without taking note of the result.
 
         :returns: None if the backend or its system is at work
@@ -353,7 +354,7 @@ class Backends:
         if backend.system:
             return self._beside.begin(backend, lambda: backend.read(known))
         found: concurrent.futures.Future[
-            list[resources.Resource]] = concurrent.futures.Future()
+            Sequence[resources.Resource]] = concurrent.futures.Future()
         found.set_result(backend.read(known))
         return found
 

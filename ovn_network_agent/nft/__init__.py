@@ -3,8 +3,8 @@
 
 """nftables: the input of nft, and the meaning of its listings.
 
-Pure.  Both sides of the wall use this package.  The values of a table cross
-the wall packed by :mod:`nft.codec`.  :mod:`ovn_network_agent.privileged.nft`
-checks the values, and renders the input of nft from them.  The backend reads
-the answers of nft with this package.
+Pure: it imports values alone.  Both sides of the wall use this package.  The
+values of a table cross the wall packed by :mod:`nft.codec`.  The privileged
+side (:mod:`ovn_network_agent.privileged.nft`) checks the values, and renders
+the input of nft from them.  The backend reads the answers of nft.
 """

@@ -8,6 +8,8 @@ text is an address or one of a few names.  This module checks everything before
 it makes a value.
 """
 
+from typing import Any
+
 from ovn_network_agent import iptext
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import values
@@ -22,12 +24,8 @@ _PORTS = range(1, 65536)
 _NOBODY = (0, *range(240, 256))
 
 
-def pack(table):
-    """Pack a table into the values that cross the wall.
-
-    :param table: :class:`values.Table`
-    :returns: tuple of plain values
-    """
+def pack(table: values.Table) -> tuple[object, ...]:
+    """Pack a table into the values that cross the wall."""
     return (table.family, table.zone, table.vrf,
             tuple((vip.address, vip.hairpin_masquerade,
                    vip.router_masquerade,
@@ -35,18 +33,17 @@ def pack(table):
                   for vip in table.vips), table.vnis)
 
 
-def _packed(service):
+def _packed(service: values.Service) -> tuple[object, ...]:
     return (service.proto, service.port, service.dest_port,
             service.masquerade,
             tuple((destination.address, destination.lasting)
                   for destination in service.destinations), service.shares)
 
 
-def unpack(packed):
+def unpack(packed: object) -> values.Table:
     """Unpack a table that has crossed the wall.
 
     :param packed: see :func:`pack`; the sender is not trusted
-    :returns: :class:`values.Table`
     :raises ValueError: when :func:`pack` makes no such values of a table of
         rules
     """
@@ -63,7 +60,7 @@ def unpack(packed):
     return table
 
 
-def _vip(version, packed):
+def _vip(version: int, packed: object) -> values.Vip:
     address, hairpin, router, services = _fields(packed, 4, 'VIP')
     return values.Vip(
         _address(version, address), _truth(hairpin), _truth(router),
@@ -71,7 +68,7 @@ def _vip(version, packed):
               for service in _some(services, 'services')))
 
 
-def _service(version, packed):
+def _service(version: int, packed: object) -> values.Service:
     proto, port, dest_port, masquerade, destinations, shares = _fields(
         packed, 6, 'service')
     if type(proto) is not str or proto not in elements.PROTOCOLS:
@@ -84,12 +81,12 @@ def _service(version, packed):
         destinations, _shares(shares, range(len(destinations))))
 
 
-def _destination(version, packed):
+def _destination(version: int, packed: object) -> values.Destination:
     address, lasting = _fields(packed, 2, 'destination')
     return values.Destination(_address(version, address), _truth(lasting))
 
 
-def _shares(packed, places):
+def _shares(packed: object, places: range) -> values.Shares:
     """The shares of a service.
 
     :param places: range of the indexes of its destinations
@@ -105,45 +102,45 @@ def _shares(packed, places):
     return packed
 
 
-def _check_services(keys):
+def _check_services(keys: list[tuple[str, str, int]]) -> None:
     if len(keys) != len(set(keys)):
         raise ValueError('a service that is there twice')
 
 
-def _check_size(table):
+def _check_size(table: values.Table) -> None:
     size = sum(len(service.destinations) + len(service.shares)
                for vip in table.vips for service in vip.services)
     if size > MOST:
         raise ValueError(f'more than {MOST} destinations and shares')
 
 
-def _fields(packed, count, what):
+def _fields(packed: object, count: int, what: str) -> tuple[Any, ...]:
     """The fields of a value, a tuple."""
     if type(packed) is not tuple or len(packed) != count:
         raise ValueError(f'no {what}: not {count} fields')
     return packed
 
 
-def _some(packed, what):
+def _some(packed: object, what: str) -> tuple[Any, ...]:
     """A tuple that is not empty."""
     if type(packed) is not tuple or not packed:
         raise ValueError(f'no {what}')
     return packed
 
 
-def _truth(value):
+def _truth(value: object) -> bool:
     if type(value) is not bool:
         raise ValueError(f'{value!r} is neither true nor false')
     return value
 
 
-def _integer(value, numbers, what):
+def _integer(value: object, numbers: range, what: str) -> int:
     if type(value) is not int or value not in numbers:
         raise ValueError(f'{value!r} is no {what}')
     return value
 
 
-def _address(version, text):
+def _address(version: int, text: object) -> str:
     """An address that can belong to a host, in canonical text."""
     if type(text) is not str:
         raise ValueError('an address that is no text')
@@ -156,7 +153,7 @@ def _address(version, text):
     return text
 
 
-def _is_nobody(address):
+def _is_nobody(address: iptext.Address) -> bool:
     """Whether rules cannot name an address, see :mod:`forward.usable`."""
     if address.version == 4:
         return address.packed[0] in _NOBODY

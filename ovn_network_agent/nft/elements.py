@@ -9,7 +9,10 @@ given networks, each as a pair of address and length.  The set that the rules
 use has the networks that lie in no other network.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 import re
+from typing import Any
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
@@ -23,7 +26,7 @@ ADDRESS_TYPES = {'ip': 'ipv4_addr', 'ip6': 'ipv6_addr'}
 _DEVICE = re.compile(r'[A-Za-z0-9_.:@+-]{1,15}')
 
 
-def declaration(family, name):
+def declaration(family: str, name: str) -> str:
     """The text after ``set NAME {`` for a set of ours.
 
     :param family: 'ip' or 'ip6'
@@ -36,11 +39,9 @@ def declaration(family, name):
             f'inet_service;')
 
 
-def written(family, name, element):
+def written(family: str, name: object, element: Any) -> str:
     """An element as the input of nft.
 
-    :param family: 'ip' or 'ip6'
-    :param name: name of a set of ours
     :param element: prefix, address, device name, or a sequence (proto, VIP,
         port, destination, port)
     :raises ValueError: when the set cannot have the element
@@ -50,7 +51,7 @@ def written(family, name, element):
     return _WRITERS[name](FAMILIES[family], element)
 
 
-def is_ours(name, element):
+def is_ours(name: object, element: Any) -> bool:
     """Whether the agent puts such an element into a set.
 
     The guard drops packets only at the end of the veth pair.  Another device
@@ -60,7 +61,7 @@ def is_ours(name, element):
             element == ownership.VETH_DEFAULT)
 
 
-def added(family, name, element):
+def added(family: str, name: object, element: Any) -> str:
     """An element to put into a set, as the input of nft; see :func:`written`.
 
     :raises ValueError: also when the agent puts no such element into the set
@@ -71,13 +72,12 @@ def added(family, name, element):
     return text
 
 
-def outer(prefixes):
+def outer(prefixes: Iterable[str]) -> list[str]:
     """The prefixes that lie in no other prefix.
 
-    :param prefixes: iterable of prefixes of one family, text
-    :returns: list of text, without overlaps
+    :param prefixes: of one family
     """
-    kept = []
+    kept: list[Any] = []
     for network in sorted({iptext.network(p) for p in prefixes},
                           key=lambda n: (int(n.network_address),
                                          n.prefixlen)):
@@ -86,7 +86,7 @@ def outer(prefixes):
     return [str(network) for network in kept]
 
 
-def plain(element):
+def plain(element: object) -> str:
     """A text of exactly the type str; a subclass may compare otherwise.
 
     :raises ValueError: when it is something else
@@ -96,25 +96,25 @@ def plain(element):
     return element
 
 
-def _prefix(version, element):
+def _prefix(version: int, element: Any) -> str:
     network = iptext.network(plain(element))
     if network.version != version or not network.prefixlen:
         raise ValueError(f'{element!r} is no network of IPv{version}')
     return str(network)
 
 
-def _pair(version, element):
+def _pair(version: int, element: Any) -> str:
     return _prefix(version, element).replace('/', ' . ')
 
 
-def _address(version, element):
+def _address(version: int, element: Any) -> str:
     address = iptext.address(plain(element))
     if address.version != version:
         raise ValueError(f'{element!r} is no address of IPv{version}')
     return str(address)
 
 
-def device(name):
+def device(name: object) -> str:
     """A device name as the input of nft.
 
     :raises ValueError: when nft would take it as something else
@@ -124,11 +124,11 @@ def device(name):
     return f'"{name}"'
 
 
-def _device(_version, element):
+def _device(_version: int, element: Any) -> str:
     return device(element)
 
 
-def _target(version, element):
+def _target(version: int, element: Any) -> str:
     proto, vip, port, destination, dest_port = element
     if plain(proto) not in PROTOCOLS:
         raise ValueError(f'{proto!r} is neither tcp nor udp')
@@ -139,6 +139,7 @@ def _target(version, element):
             f'{_address(version, destination)} . {dest_port}')
 
 
-_WRITERS = {ownership.NFT_NETWORKS: _prefix, ownership.NFT_PREFIXES: _pair,
-            ownership.NFT_SNAT: _address, ownership.NFT_GUARDED: _device,
-            ownership.NFT_TARGETS: _target, ownership.NFT_LEAVING: _target}
+_WRITERS: dict[str, Callable[[int, Any], str]] = {
+    ownership.NFT_NETWORKS: _prefix, ownership.NFT_PREFIXES: _pair,
+    ownership.NFT_SNAT: _address, ownership.NFT_GUARDED: _device,
+    ownership.NFT_TARGETS: _target, ownership.NFT_LEAVING: _target}

@@ -9,8 +9,12 @@ other reasons, such as a device or a state, name no address and do not count.
 The notation is that of libnftables-json(5).
 """
 
+from collections.abc import Iterator
+from collections.abc import Mapping
 import json
-import typing
+from typing import Any
+from typing import NamedTuple
+from typing import TypeAlias
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
@@ -30,51 +34,48 @@ class Unreadable(Exception):
     """The listing was not understood; the text says why."""
 
 
-class Filter(typing.NamedTuple):
-    """A rule that drops packets of some addresses.
+_Range: TypeAlias = tuple[iptext.Address, iptext.Address]
 
-    :ivar chain: family, table and chain, text such as 'inet guard forward'
-    :ivar handle: number of the rule
-    :ivar ranges: tuple of (first, last) IPv4Address or IPv6Address
-    :ivar sets: tuple of names of the sets that the addresses are in
-    :ivar certain: whether the rule selects by nothing else, and no rule
-        before it ends the way through the chain
-    """
 
+class Filter(NamedTuple):
+    """A rule that drops packets of some addresses."""
+
+    # Family, table and chain, such as 'inet guard forward'.
     chain: str
+    # Number of the rule.
     handle: int
-    ranges: tuple
-    sets: tuple = ()
+    # First and last address.
+    ranges: tuple[_Range, ...]
+    # Names of the sets that the addresses are in.
+    sets: tuple[str, ...] = ()
+    # Whether the rule selects by nothing else, and no rule before it ends the
+    # way through the chain.
     certain: bool = False
 
-    def covers(self, address):
-        """Whether the rule names an IPv4Address or IPv6Address."""
-        return any(first.version == address.version and
-                   first <= address <= last for first, last in self.ranges)
+    def covers(self, address: iptext.Address) -> bool:
+        """Whether the rule names an address."""
+        wanted = address.version, int(address)
+        return any((first.version, int(first)) <= wanted <=
+                   (last.version, int(last)) for first, last in self.ranges)
 
 
-class Found(typing.NamedTuple):
-    """The filters of other programs.
+class Found(NamedTuple):
+    """The filters of other programs."""
 
-    :ivar filters: tuple of :class:`Filter`
-    :ivar closed: tuple of chains, as in :class:`Filter`, that drop what none
-        of their rules accepts
-    """
-
-    filters: tuple = ()
-    closed: tuple = ()
+    filters: tuple[Filter, ...] = ()
+    # Chains, as in Filter, that drop what none of their rules accepts.
+    closed: tuple[str, ...] = ()
 
 
-def parse(text):
-    """Parse a listing of the whole ruleset.
+def parse(text: str) -> Found:
+    """Parse the output of "nft -j list ruleset".
 
-    :param text: output of "nft -j list ruleset"
-    :returns: :class:`Found`
     :raises Unreadable: when nft prints no such text
     """
     try:
         tables = _tables(json.loads(text)['nftables'])
-        filters, closed = [], []
+        filters: list[Filter] = []
+        closed: list[str] = []
         for table in tables.values():
             filters += table.filters()
             closed += table.closed()
@@ -85,9 +86,10 @@ def parse(text):
     return Found(tuple(filters), tuple(closed))
 
 
-def _tables(items):
-    """The tables of other programs, dict of (family, name) to _Table."""
-    tables = {}
+def _tables(items: list[dict[str, dict[str, Any]]]
+            ) -> dict[tuple[str, str], '_Table']:
+    """The tables of other programs by family and name."""
+    tables: dict[tuple[str, str], _Table] = {}
     for item in items:
         for kind, value in item.items():
             name = value.get('table')
@@ -102,13 +104,13 @@ def _tables(items):
 class _Table:
     """One table while its listing is read."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self._name = name
-        self._chains = {}
-        self._rules = {}
-        self._elements = {}
+        self._chains: dict[str, dict[str, Any]] = {}
+        self._rules: dict[str, list[dict[str, Any]]] = {}
+        self._elements: dict[str, Any] = {}
 
-    def add(self, kind, value):
+    def add(self, kind: str, value: Any) -> None:
         """Take an object of the table."""
         if kind == 'chain':
             self._chains[value['name']] = value
@@ -117,12 +119,12 @@ class _Table:
         elif kind in ('set', 'map'):
             self._elements[value['name']] = value.get('elem', [])
 
-    def closed(self):
+    def closed(self) -> list[str]:
         return [f'{self._name} {name}' for name, chain in
                 self._chains.items() if chain.get('policy') == 'drop' and
                 chain.get('hook') in _HOOKS]
 
-    def filters(self):
+    def filters(self) -> Iterator[Filter]:
         for chain in self._reached():
             # Only some packets jump to a chain without a hook.
             left = 'hook' not in self._chains.get(chain, ())
@@ -132,8 +134,8 @@ class _Table:
                     yield found
                 left = left or not _words(rule['expr']).isdisjoint(_LEAVES)
 
-    def _reached(self):
-        """Chains that forwarded packets may pass, a list of names."""
+    def _reached(self) -> list[str]:
+        """Names of the chains that forwarded packets may pass."""
         waiting = [name for name, chain in self._chains.items()
                    if chain.get('hook') in _HOOKS]
         reached = []
@@ -146,16 +148,20 @@ class _Table:
                 waiting += _targets(rule['expr'], self._elements)
         return reached
 
-    def _filter(self, chain, rule, left):
-        ranges, sets, exact = [], [], True
-        named = drops = False
+    def _filter(self, chain: str, rule: dict[str, Any], left: bool
+                ) -> Filter | None:
+        ranges: list[_Range] = []
+        sets: list[str] = []
+        named, drops, exact = False, False, True
         for expression in rule['expr']:
+            kind: str
+            value: Any
             kind, value = next(iter(expression.items()), ('', None))
             if kind == 'match':
-                found = self._selected(value)
-                named = named or found is not None
-                exact = exact and found is not None and not ranges
-                ranges += found or ()
+                selected = self._selected(value)
+                named = named or selected is not None
+                exact = exact and selected is not None and not ranges
+                ranges += selected or ()
                 sets += _set_name(value['right'])
             elif kind == 'vmap' and _field(value['key']):
                 found = self._dropped(value['data'])
@@ -172,20 +178,20 @@ class _Table:
         return Filter(f'{self._name} {chain}', rule['handle'], tuple(ranges),
                       tuple(sets), exact and not left)
 
-    def _selected(self, match):
+    def _selected(self, match: dict[str, Any]) -> list[_Range] | None:
         """The addresses of a match, None for a match of something else."""
         if match['op'] != '==' or not _field(match['left']):
             return None
         return list(self._ranges(match['right']))
 
-    def _dropped(self, data):
+    def _dropped(self, data: Any) -> list[_Range]:
         pairs = (self._elements.get(data[1:], []) if isinstance(data, str)
                  else data['set'])
         return [one for value, verdict in pairs
                 if not verdict.keys().isdisjoint(_DROPS)
                 for one in self._ranges(value)]
 
-    def _ranges(self, value):
+    def _ranges(self, value: Any) -> Iterator[_Range]:
         """(first, last) of each address, prefix or range in a value."""
         if isinstance(value, str) and value.startswith('@'):
             value = self._elements.get(value[1:], [])
@@ -200,7 +206,7 @@ class _Table:
             address = iptext.address(value)
             yield address, address
 
-    def _of_dict(self, value):
+    def _of_dict(self, value: dict[str, Any]) -> Iterator[_Range]:
         if 'prefix' in value:
             yield _whole(iptext.network(
                 f'{value["prefix"]["addr"]}/{value["prefix"]["len"]}'))
@@ -213,11 +219,11 @@ class _Table:
             yield from self._ranges(value['set'])
 
 
-def _whole(network):
+def _whole(network: iptext.Network) -> _Range:
     return network.network_address, network.broadcast_address
 
 
-def _field(value):
+def _field(value: Any) -> bool:
     """Whether an expression is an IP source or destination."""
     if not isinstance(value, dict):
         return False
@@ -226,17 +232,17 @@ def _field(value):
             _PROTOCOLS and payload.get('field') in _FIELDS)
 
 
-def _set_name(value):
+def _set_name(value: Any) -> list[str]:
     return [value[1:]] if isinstance(value, str) and (
         value.startswith('@')) else []
 
 
-def _words(expressions):
+def _words(expressions: list[dict[str, Any]]) -> set[str]:
     return {word for expression in expressions for word in expression}
 
 
-def _targets(value, elements):
-    """The chains that a jump or goto in a value leads to, a list."""
+def _targets(value: Any, elements: Mapping[str, Any]) -> list[str]:
+    """The chains that a jump or goto in a value leads to."""
     found = []
     if isinstance(value, dict):
         for word, inner in value.items():

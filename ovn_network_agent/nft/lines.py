@@ -8,24 +8,25 @@ a colon is a syntax error (trap T59).  A set or a hash hides the family, so the
 text names the family there.
 """
 
+from collections.abc import Iterable
 import itertools
 
 
-def block(kind, name, lines):
-    """A set or a chain of the table, a list of lines.
+def block(kind: str, name: str, lines: Iterable[str]) -> list[str]:
+    """The lines of a set or a chain of the table.
 
     :param kind: 'set' or 'chain'
-    :param lines: list of lines without indentation
+    :param lines: without indentation
     """
     return [f'\t{kind} {name} {{',
             *('\t\t' + line for line in lines), '\t}']
 
 
-def chain(name, base, rules):
-    """A base chain, a list of lines, empty without rules.
+def chain(name: str, base: tuple[str, str, str], rules: list[list[str]]
+          ) -> list[str]:
+    """The lines of a base chain, none without rules.
 
     :param base: (type, hook, priority)
-    :param rules: list of rules, each a list of lines
     """
     if not rules:
         return []
@@ -35,14 +36,10 @@ def chain(name, base, rules):
         *itertools.chain(*rules)])
 
 
-def lookup(before, elements, after=''):
-    """A rule that uses a set or map, a list of lines.
+def lookup(before: str, elements: Iterable[str], after: str = '') -> list[str]:
+    """The lines of a rule that uses a set or map.
 
     Each element has its own line, so that two tables are easily compared.
-
-    :param before: the text before the set
-    :param elements: iterable of str
-    :param after: the text after the set
     """
     elements = list(elements)
     return [before + ' {',
@@ -51,12 +48,12 @@ def lookup(before, elements, after=''):
             ('} ' + after).rstrip()]
 
 
-def service(address, proto, port):
+def service(address: str, proto: str, port: int) -> str:
     """A key of a set of services."""
     return f'{address} . {proto} . {port}'
 
 
-def words(family, direction):
+def words(family: str, direction: str) -> str:
     """The key of a packet in sets: its address, protocol and port.
 
     :param family: 'ip' or 'ip6'

@@ -9,14 +9,20 @@ once.  A comment in the table then has the digests of the text and of that
 listing.
 """
 
+from collections.abc import Collection
 import dataclasses
 import hashlib
 import json
 import re
+from typing import Any
+from typing import TypeAlias
 
 from ovn_network_agent import ownership
 from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import values
 
+#: kind and value of an object in a listing
+Item: TypeAlias = tuple[str, dict[str, Any]]
 #: digest of a table that has changed since its load
 ALTERED = 'altered'
 
@@ -35,42 +41,34 @@ _PROTOCOLS = {str(number): name for name, number in
 
 
 class Unreadable(Exception):
-    """The listing was not understood.
-
-    :param reason: text
-    """
+    """The listing was not understood."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Listed:
-    """A table as it is in the kernel.
+    """A table as it is in the kernel."""
 
-    :ivar digest: of the text of the load, or :data:`ALTERED`
-    :ivar listing: digest of the listing, hex
-    :ivar sets: frozenset of the names of its sets
-    :ivar chains: frozenset of the names of its chains
-    :ivar rules: tuple of (chain, handle)
-    :ivar elements: frozenset of (set, element) of the sets that change, with
-        the given networks
-    :ivar networks: frozenset of the prefixes that the rules use
-    :ivar targets: the targets of translations, a frozenset of
-        (proto, VIP, port, destination, port)
-    :ivar leaving: the targets whose connections are still to be removed, the
-        same
-    """
-
+    # Of the text of the load, or ALTERED.
     digest: str
+    # Of the listing, hex.
     listing: str
-    sets: frozenset = frozenset()
-    elements: frozenset = frozenset()
-    networks: frozenset = frozenset()
-    targets: frozenset = frozenset()
-    leaving: frozenset = frozenset()
-    chains: frozenset = frozenset()
-    rules: tuple = ()
+    # Names of its sets.
+    sets: frozenset[str] = frozenset()
+    # (set, element) of the sets that change, with the given networks.
+    elements: frozenset[tuple[str, str]] = frozenset()
+    # The prefixes that the rules use.
+    networks: frozenset[str] = frozenset()
+    # The targets of translations.
+    targets: frozenset[values.Target] = frozenset()
+    # The targets whose connections are still to be removed.
+    leaving: frozenset[values.Target] = frozenset()
+    # Names of its chains.
+    chains: frozenset[str] = frozenset()
+    # (chain, handle).
+    rules: tuple[tuple[str, int], ...] = ()
 
 
-def check_digest(text):
+def check_digest(text: object) -> None:
     """Check the digest of a listing.
 
     :raises ValueError: when it is none
@@ -79,7 +77,7 @@ def check_digest(text):
         raise ValueError(f'{text!r} is no digest of ours')
 
 
-def comment(digest, listing):
+def comment(digest: str, listing: str) -> str:
     """The comment in the table about its own load.
 
     :param digest: of the text
@@ -88,11 +86,10 @@ def comment(digest, listing):
     return f'text:{digest} list:{listing}'
 
 
-def parse(*listings):
+def parse(*listings: str) -> Listed:
     """Parse the listing of a table, or the listings of some of its sets.
 
     :param listings: JSON texts
-    :returns: :class:`Listed`
     :raises Unreadable: when nft prints no such text
     """
     try:
@@ -106,7 +103,7 @@ def parse(*listings):
                          f'{type(error).__name__}: {error}') from error
 
 
-def _listed(items):
+def _listed(items: list[Item]) -> Listed:
     sets = {value['name']: value for kind, value in items if kind == 'set'}
     contents = {name: value.get('elem', []) for name, value in sets.items()}
     found = digest(items)
@@ -130,10 +127,10 @@ def _listed(items):
               if kind == 'rule'))
 
 
-def digest(items, changing=_CHANGING):
+def digest(items: list[Item], changing: Collection[str] = _CHANGING) -> str:
     """Digest of the items of a table, 40 hex digits.
 
-    :param items: list of (kind, value) of a listing
+    :param items: (kind, value) of a listing
     :param changing: names of the sets and maps whose elements do not count
     """
     kept = []
@@ -152,7 +149,7 @@ def digest(items, changing=_CHANGING):
         kept, sort_keys=True).encode()).hexdigest()[:40]
 
 
-def _lasting(value):
+def _lasting(value: Any) -> Any:
     """A list or dict without the fields that change, with sorted sets."""
     if isinstance(value, list):
         return [of if type(of) in _PLAIN else _lasting(of) for of in value]
@@ -168,17 +165,17 @@ def _lasting(value):
     return kept
 
 
-def stamp(items):
+def stamp(items: list[Item]) -> tuple[str, str]:
     """(digest of the text, digest of the listing) of the load."""
     for kind, value in items:
         if kind == 'rule' and value.get('chain') == ownership.NFT_LOADED:
             match = _COMMENT.fullmatch(value.get('comment', ''))
             if match:
-                return match.groups()
+                return match[1], match[2]
     return ALTERED, ''
 
 
-def _networks(contents):
+def _networks(contents: list[Any]) -> tuple[frozenset[str], bool]:
     """(prefixes of a set of intervals, whether there are other elements)."""
     prefixes = set()
     strange = False
@@ -194,7 +191,7 @@ def _networks(contents):
     return frozenset(prefixes), strange
 
 
-def _targets(contents):
+def _targets(contents: list[Any]) -> frozenset[values.Target]:
     targets = set()
     for element in contents:
         proto, vip, port, destination, dest_port = element['concat']

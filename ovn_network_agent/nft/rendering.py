@@ -11,11 +11,13 @@ The privileged side renders the input of nft.  The agent renders the same text
 only for its digest, and recognises the table in the kernel by the digest.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+import functools
 import hashlib
 import re
 
 from ovn_network_agent import ownership
-from ovn_network_agent.nft import balance
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import lines
 from ovn_network_agent.nft import values
@@ -28,14 +30,16 @@ _ERRORS = {
     'ip6': 'icmpv6 type { destination-unreachable, packet-too-big, '
            'time-exceeded, parameter-problem }'}
 _CHAIN = re.compile(r'^\tchain (\w+) \{$', re.MULTILINE)
+# The letters 'ona'.  Another number would move clients to other destinations,
+# and nft would choose one at each load, on each node.
+_SEED = 0x6f6e61
 _LEAK = f'oifname "{ownership.VETH_DEFAULT}"'
 
 
 def text(table: values.Table) -> str:
     """The text between the braces of a table.
 
-    :param table: :class:`values.Table`
-    :returns: text: sets, declared without elements, and chains
+    :returns: sets, declared without elements, and chains
     """
     return '\n'.join((
         *_sets(table), *_zones(table), *_translation(table),
@@ -51,27 +55,23 @@ def digest(rendered: str) -> str:
     return hashlib.sha256(rendered.encode()).hexdigest()[:32]
 
 
-def sets(table):
-    """Names of the sets that a table has, a frozenset.
-
-    :param table: :class:`values.Table`
-    """
+def sets(table: values.Table) -> frozenset[str]:
+    """Names of the sets that a table has."""
     return frozenset((
         ownership.NFT_NETWORKS, ownership.NFT_SNAT, ownership.NFT_PREFIXES,
         ownership.NFT_TARGETS, ownership.NFT_LEAVING,
         *([ownership.NFT_GUARDED] if table.vrf else ())))
 
 
-def chains(rendered):
+def chains(rendered: str) -> frozenset[str]:
     """Names of the chains of a table, with the chain of every table.
 
     :param rendered: see :func:`text`
-    :returns: frozenset
     """
     return frozenset((ownership.NFT_LOADED, *_CHAIN.findall(rendered)))
 
 
-def _sets(table):
+def _sets(table: values.Table) -> Iterator[str]:
     """Sets whose elements follow the routers."""
     address = f'type {elements.ADDRESS_TYPES[table.family]}'
     yield from lines.block('set', ownership.NFT_NETWORKS,
@@ -81,7 +81,7 @@ def _sets(table):
         yield from lines.block('set', ownership.NFT_GUARDED, ['type ifname'])
 
 
-def _zones(table):
+def _zones(table: values.Table) -> Iterator[str]:
     """One zone for both directions, independent of the incoming device.
 
     All packets from the port of a destination are in the zone.  So all packets
@@ -110,7 +110,7 @@ def _zones(table):
                else ()), *rules, errors])
 
 
-def _tenants(table):
+def _tenants(table: values.Table) -> Iterator[list[str]]:
     """The rule for packets of tenants in VRFs of their own.
 
     These may have any address, also those of VIPs.
@@ -119,7 +119,7 @@ def _tenants(table):
         yield [f'iifgroup {ownership.EVPN_GROUP:d} return']
 
 
-def _crossed(table):
+def _crossed(table: values.Table) -> Iterator[list[str]]:
     """The rule for answers that have crossed the pair.
 
     They are translated already.  An ICMP error of the kernel inherits the
@@ -134,8 +134,8 @@ def _crossed(table):
             'notrack')
 
 
-def _behind(table, masqueraded=False):
-    """The services of destinations, all or only the masqueraded, a set."""
+def _behind(table: values.Table, masqueraded: bool = False) -> set[str]:
+    """The services of destinations, all or only the masqueraded."""
     return {lines.service(destination.address, service.proto,
                           service.dest_port)
             for vip in table.vips for service in vip.services
@@ -143,11 +143,11 @@ def _behind(table, masqueraded=False):
             if service.masquerade or not masqueraded}
 
 
-def _addresses(vips):
+def _addresses(vips: Iterable[values.Vip]) -> list[str]:
     return sorted(vip.address for vip in vips)
 
 
-def _translation(table):
+def _translation(table: values.Table) -> Iterator[str]:
     name = table.family
     single, several, chains = [], [], {}
     for vip in table.vips:
@@ -159,7 +159,9 @@ def _translation(table):
                     f'{key} : {service.destinations[index].address} . '
                     f'{service.dest_port}')
             elif service.shares:
-                target, block = _balance(name, service)
+                target, block = balance(
+                    name, tuple(d.address for d in service.destinations),
+                    service.dest_port, service.shares)
                 chains[target] = block
                 several.append(f'{key} : goto {target}')
     for _target, block in sorted(chains.items()):
@@ -176,13 +178,7 @@ def _translation(table):
                            [*_tenants(table), *rules] if rules else [])
 
 
-def _balance(name, service):
-    return balance.chain(
-        name, tuple(d.address for d in service.destinations),
-        service.dest_port, service.shares)
-
-
-def _marks(table):
+def _marks(table: values.Table) -> Iterator[str]:
     """The marks that lead packets out of the VRF and back into the VRF."""
     addresses = _addresses(table.vips)
     to, back = (
@@ -210,7 +206,7 @@ def _marks(table):
         [[f'{_LEAK} meta mark {ownership.MARK_REPLY:#x} meta mark set 0x0']])
 
 
-def _sources(table):
+def _sources(table: values.Table) -> Iterator[str]:
     """The rules that replace a source by an address of this node."""
     name, rules = table.family, []
     masqueraded = sorted(_behind(table, masqueraded=True))
@@ -231,7 +227,7 @@ def _sources(table):
                            ('nat', 'postrouting', 'srcnat'), rules)
 
 
-def _redirects(table):
+def _redirects(table: values.Table) -> Iterator[str]:
     """No destination of IPv6 hears of another way to its clients.
 
     An answer in flight misses the translation when its connection is removed.
@@ -247,5 +243,37 @@ def _redirects(table):
                 for destination in service.destinations}), 'drop')])
 
 
-def _dnated(table):
+def _dnated(table: values.Table) -> str:
     return f'ct status dnat ct original {table.family} daddr'
+
+
+# As many services as there may be: at each death of a destination all are
+# asked for.
+@functools.lru_cache(maxsize=16384)
+def balance(family: str, addresses: tuple[str, ...], dest_port: int,
+            shares: values.Shares) -> tuple[str, tuple[str, ...]]:
+    """The chain that selects one of several destinations for a client.
+
+    Services with the same destinations share a chain.  The kernel scales the
+    hash of the client's address to a number from 0 to N - 1, by
+    reciprocal_scale(), which keeps the order of hashes.  The chain maps ranges
+    of this number to destinations.
+
+    :param family: 'ip' or 'ip6'
+    :returns: name and lines
+    """
+    ranges, first = [], 0
+    for index, buckets in shares:
+        ranges.append(f'{_range(first, first + buckets - 1)} : '
+                      f'{addresses[index]} . {dest_port}')
+        first += buckets
+    body = lines.lookup(
+        f'meta l4proto {{ tcp, udp }} dnat {family} to jhash {family} saddr '
+        f'mod {first} seed {_SEED:#x} map', ranges)
+    hashed = hashlib.sha256('\n'.join(body).encode()).hexdigest()
+    name = 'balance_' + hashed[:16]
+    return name, tuple(lines.block('chain', name, body))
+
+
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f'{first}-{last}'

@@ -7,7 +7,10 @@ The functions check all arguments, and no text of a caller reaches nft
 unchecked.  :mod:`nft.codec` has checked the :class:`values.Table`.
 """
 
+from collections.abc import Iterator
+from collections.abc import Mapping
 import re
+from typing import Any
 
 from ovn_network_agent import ownership
 from ovn_network_agent.nft import elements
@@ -22,19 +25,20 @@ _TEXT_DIGEST = re.compile(r'[0-9a-f]{8,64}')
 _LISTING_DIGEST = re.compile(r'[0-9a-f]{40}')
 # No other program uses these.
 _OWN = (ownership.NFT_PREFIXES, ownership.NFT_TARGETS, ownership.NFT_LEAVING)
+# By the name of a set.
+_Contents = Mapping[str, list[Any]]
 _CHANGED = (ownership.NFT_NETWORKS, ownership.NFT_PREFIXES,
             ownership.NFT_SNAT, ownership.NFT_GUARDED)
 
 
-def replacement(table, contents, leaving):
+def replacement(table: values.Table, contents: _Contents, leaving: list[Any]
+                ) -> str:
     """Replace any table of the same name.
 
-    :param table: :class:`values.Table`
-    :param contents: dict of the name of a set to a list of elements, with
-        all networks, see :mod:`nft.elements`
+    :param contents: by the name of a set its elements, with all networks, see
+        :mod:`nft.elements`
     :param leaving: the targets of the former table that this table does not
-        have, a list of sequences
-    :returns: text
+        have, sequences as :data:`values.Target`
     :raises ValueError: for a value that is refused
     """
     family = table.family
@@ -45,18 +49,18 @@ def replacement(table, contents, leaving):
         _declared(table), *_elements('add', family, filled)))
 
 
-def extension(table, contents, present, leaving):
+def extension(table: values.Table, contents: _Contents, present: _Contents,
+              leaving: list[Any]) -> str:
     """Put the rules of a table behind the present rules, the first step.
 
     The kernel removes the elements of a set at once.  A packet in the rule
     that uses the set would find no element there.  After this step, the packet
     finds the element in the next rule.
 
-    :param present: dict of the name of a set to a list of its elements, with
-        the networks that the rules use
+    The other arguments and the exceptions are those of :func:`replacement`.
 
-    The other arguments, the result and the exceptions are those of
-    :func:`replacement`.
+    :param present: by the name of a set its elements, with the networks that
+        the rules use
     """
     family = table.family
     filled = _filled(table, contents, leaving)
@@ -72,13 +76,12 @@ def extension(table, contents, present, leaving):
         *_elements('add', family, new)))
 
 
-def pruning(family, rules, chains, sets):
+def pruning(family: str, rules: list[Any], chains: list[str], sets: list[str]
+            ) -> str:
     """Remove the former parts of the table, the second step.
 
     :param family: 'ip' or 'ip6'
-    :param rules: list of [chain, handle]
-    :param chains: list of names
-    :param sets: likewise
+    :param rules: (chain, handle)
     """
     _check_family(family)
     for name in (*(chain for chain, _handle in rules), *chains, *sets):
@@ -94,15 +97,15 @@ def pruning(family, rules, chains, sets):
         *(f'delete set {family} {TABLE} {name}\n' for name in sets)))
 
 
-def change(family, deletes, adds):
+def change(family: str, deletes: _Contents, adds: _Contents) -> str:
     """Remove elements, and add elements.
 
     Both happen at once, so packets see no order.  But nft adds a network only
     after the removal of a network around it.
 
     :param family: 'ip' or 'ip6'
-    :param deletes: dict of the name of a set to a list of its elements
-    :param adds: the same, of elements that the set may already have
+    :param deletes: by the name of a set its elements
+    :param adds: likewise, of elements that the set may already have
     """
     _check_family(family)
     for name in (*deletes, *adds):
@@ -112,7 +115,7 @@ def change(family, deletes, adds):
                     *_elements('add', family, adds)))
 
 
-def stamp(family, digest, listing_digest):
+def stamp(family: str, digest: str, listing_digest: str) -> str:
     """Note the load of a table in its comment, and forget leaving targets.
 
     :param family: 'ip' or 'ip6'
@@ -131,19 +134,19 @@ def stamp(family, digest, listing_digest):
             f'delete set {family} {TABLE} {ownership.NFT_LEAVING}\n')
 
 
-def removal(family):
+def removal(family: str) -> str:
     """Remove a table."""
     _check_family(family)
     return (f'add table {family} {TABLE}\n'
             f'delete table {family} {TABLE}\n')
 
 
-def _check_family(family):
+def _check_family(family: object) -> None:
     if type(family) is not str or family not in elements.FAMILIES:
         raise ValueError(f'{family!r} is no family of ours')
 
 
-def _declared(table):
+def _declared(table: values.Table) -> str:
     """A table with all its parts, and without elements."""
     family = table.family
     own = ''.join(
@@ -153,7 +156,8 @@ def _declared(table):
             f'{own}{rendering.text(table)}\n}}\n')
 
 
-def _filled(table, contents, leaving):
+def _filled(table: values.Table, contents: _Contents, leaving: list[Any]
+            ) -> dict[str, list[Any]]:
     """The elements of the sets of a table, by set, with checked names."""
     sets = rendering.sets(table)
     for name in contents:
@@ -170,7 +174,7 @@ def _filled(table, contents, leaving):
     return filled
 
 
-def _elements(verb, family, contents):
+def _elements(verb: str, family: str, contents: _Contents) -> Iterator[str]:
     text = elements.added if verb == 'add' else elements.written
     for name, found in contents.items():
         if found:

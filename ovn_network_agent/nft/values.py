@@ -9,86 +9,75 @@ can become a command.
 """
 
 import dataclasses
+import typing
+
+#: (index of a destination, number of buckets) of each share
+Shares: typing.TypeAlias = tuple[tuple[int, int], ...]
+#: (protocol, VIP, port, destination, its port)
+Target: typing.TypeAlias = tuple[str, str, int, str, int]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Destination:
-    """A target of the connections to a service.
+    """A target of the connections to a service."""
 
-    :ivar address: IP address, canonical text
-    :ivar lasting: whether its present connections may stay
-    """
-
+    # Canonical text.
     address: str
+    # Whether its present connections may stay.
     lasting: bool = True
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Service:
-    """A port of a VIP.
+    """A port of a VIP."""
 
-    :ivar proto: 'tcp' or 'udp'
-    :ivar port: destination port of the client's packets
-    :ivar dest_port: port of the destinations
-    :ivar masquerade: whether destinations see an address of this node instead
-        of the client's
-    :ivar destinations: tuple of :class:`Destination`
-    :ivar shares: tuple of (index of a destination, number of buckets), for
-        new connections.  The hash of a client's address is a bucket, and the
-        destinations have the buckets in this order.  With one share, all
-        clients have that destination.  Without a share, no client has one.
-    """
-
+    # 'tcp' or 'udp'.
     proto: str
+    # Destination port of the client's packets.
     port: int
+    # Port of the destinations.
     dest_port: int
+    # Whether destinations see an address of this node instead of the client's.
     masquerade: bool
-    destinations: tuple
-    shares: tuple
+    destinations: tuple[Destination, ...]
+    # For new connections.  The hash of a client's address is a bucket, and the
+    # destinations have the buckets in this order.  With one share, all clients
+    # have that destination.  Without a share, no client has one.
+    shares: Shares
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Vip:
-    """An address with services.
+    """An address with services."""
 
-    :ivar address: IP address, canonical text
-    :ivar hairpin_masquerade: whether the source of clients in provider
-        networks is replaced
-    :ivar router_masquerade: the same for SNAT addresses of routers
-    :ivar services: tuple of :class:`Service`, not empty
-    """
-
+    # Canonical text.
     address: str
+    # Whether the source of clients in provider networks is replaced.
     hairpin_masquerade: bool
+    # The same for SNAT addresses of routers.
     router_masquerade: bool
-    services: tuple
+    # Not empty.
+    services: tuple[Service, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Table:
-    """The table of one family, without the elements that follow routers.
+    """The table of one family, without the elements that follow routers."""
 
-    :ivar family: 'ip' or 'ip6'
-    :ivar zone: connection tracking zone, 1..65535
-    :ivar vrf: whether the VIPs are in a VRF, so that replies need marks
-    :ivar vips: tuple of :class:`Vip`
-    :ivar vnis: whether there may be devices of VNIs, whose packets are those
-        of tenants, and never for the VIPs
-    """
-
+    # 'ip' or 'ip6'.
     family: str
+    # Connection tracking zone, 1..65535.
     zone: int
+    # Whether the VIPs are in a VRF, so that replies need marks.
     vrf: bool
-    vips: tuple
+    vips: tuple[Vip, ...]
+    # Whether there may be devices of VNIs, whose packets are those of tenants,
+    # and never for the VIPs.
     vnis: bool = False
 
 
-def targets(table: Table) -> list[tuple[str, str, int, str, int]]:
-    """The targets of the lasting connections of a table.
-
-    :param table: :class:`Table`
-    :returns: sorted list of (protocol, VIP, port, destination, its port)
-    """
+def targets(table: Table) -> list[Target]:
+    """The targets of the lasting connections of a table, sorted."""
     return sorted({
         (service.proto, vip.address, service.port, destination.address,
          service.dest_port)

@@ -3,6 +3,6 @@
 
 """OpenFlow: messages, flows, and a connection to a switch.
 
-The agent and its privileged daemons use this package, which starts no thread
-and no program.
+The agent and its privileged daemons use this package, which imports values
+alone, and starts no thread and no program.
 """

@@ -3,10 +3,15 @@
 
 """Reading and changing the flows of one bridge over OpenFlow."""
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Hashable
 import errno
+from typing import TypeVar
 
 from ovn_network_agent import ownership
 from ovn_network_agent.openflow import codec
+from ovn_network_agent.openflow import connection as connections
 from ovn_network_agent.openflow import digest
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
@@ -21,28 +26,28 @@ _SINGLE_LOOKUPS = 8
 _SINGLE_DELETES = 50
 # A mask of the cookie with which Open vSwitch finds one flow by its match.
 _FAST = wire.ALL_BITS & ~wire.TOP_BIT
+_Flow = specs.FlowSpec | specs.StraySpec
+_T = TypeVar('_T')
 _OUR_PRIORITIES = frozenset(specs.PRIORITIES.values())
 
 
-def dump(connection):
+def dump(connection: connections.Switch) -> list[_Flow]:
     """All flows with a cookie of the agent.
 
-    :param connection: :class:`connection.Switch`
-    :returns: list of :class:`spec.FlowSpec` and :class:`spec.StraySpec`
     :raises OSError: when the flows cannot be read in full
     """
     return _decoded(_ours(connection))
 
 
-def dump_again(connection, former, known=frozenset()):
+def dump_again(connection: connections.Switch, former: str,
+               known: Collection[bytes] = frozenset()
+               ) -> tuple[list[tuple[bytes, list[_Flow] | None]] | None, str]:
     """All flows with a cookie of the agent, unless they are known.
 
-    :param connection: :class:`connection.Switch`
     :param former: digest of an earlier answer, '' for none
-    :param known: set of digests of portions, see :func:`digest.portions`
-    :returns: (list of (digest of a portion; its flows as of :func:`dump`, or
-        None for a known portion), or None for the flows of the earlier
-        answer; digest of this answer)
+    :param known: digests of portions, see :func:`digest.portions`
+    :returns: (digest of each portion and its flows, None for a known portion),
+        None for the flows of the earlier answer; digest of this answer
     :raises OSError: when the flows cannot be read in full
     """
     bodies = digest.plain(_ours(connection))
@@ -54,8 +59,8 @@ def dump_again(connection, former, known=frozenset()):
         for mark, flows in digest.portions(bodies).items()], now
 
 
-def _ours(connection):
-    """The flows of the agent, a list of the bodies of replies."""
+def _ours(connection: connections.Switch) -> list[bytes]:
+    """The flows of the agent, as bodies of replies."""
     requests = {}
     for cookie in ownership.FLOW_COOKIES:
         xid = connection.next_xid()
@@ -64,22 +69,20 @@ def _ours(connection):
     return _entries(connection, requests, wire.flow_body)
 
 
-def _decoded(bodies):
+def _decoded(bodies: list[bytes]) -> list[_Flow]:
     return [codec.decode(entry) for body in bodies
             for entry in wire.flow_entries(body)[0]]
 
 
-def look_up(connection, wanted):
+def look_up(connection: connections.Switch, wanted: list[specs.FlowSpec]
+            ) -> list[list[tuple[int, int, _Flow, int]]]:
     """The flows that are there in the places of some wanted flows.
 
     Each question names a match, so the switch sends no other flows than those
     that the match covers.
 
-    :param connection: :class:`connection.Switch`
-    :param wanted: list of :class:`spec.FlowSpec`
-    :returns: list, for each wanted flow a list of (cookie, priority, flow as
-        of :func:`codec.decode`, packets) of the flows in table 0 with exactly
-        its match
+    :returns: for each wanted flow the (cookie, priority, flow, packets) of the
+        flows in table 0 with exactly its match
     :raises OSError: when the flows cannot be read in full
     """
     found = []
@@ -94,14 +97,14 @@ def look_up(connection, wanted):
     return found
 
 
-def drops(connection):
+def drops(connection: connections.Switch
+          ) -> list[tuple[int, int, specs.Selection]]:
     """The flows of other programs that drop, in the first table.
 
     This reads all flows of the table: OpenFlow has no question for flows
     without actions.
 
-    :param connection: :class:`connection.Switch`
-    :returns: list of (cookie, priority, :class:`spec.Selection`)
+    :returns: (cookie, priority, match)
     :raises OSError: when the flows cannot be read in full
     """
     xid = connection.next_xid()
@@ -113,7 +116,7 @@ def drops(connection):
             codec.is_drop(instructions)]
 
 
-def learn_shared(connection):
+def learn_shared(connection: connections.Switch) -> None:
     """Find the agent's priorities at which other programs have flows.
 
     The caller has started the flow monitor before, which reports each later
@@ -121,14 +124,13 @@ def learn_shared(connection):
     needs no question about the flows that are in its way, for which Open
     vSwitch would go through all flows of the table.
 
-    :param connection: :class:`connection.Switch`
     :raises OSError: when the flows cannot be read in full
     """
     # Updates may arrive together with the answer.
-    connection.shared = set()
+    connection.shared = shared = set[int]()
     xid = connection.next_xid()
     try:
-        connection.shared.update(
+        shared.update(
             priority for priority, cookie in _marks(connection, xid)
             if others_may_have(priority, cookie))
     except BaseException:
@@ -136,22 +138,19 @@ def learn_shared(connection):
         raise
 
 
-def others_may_have(priority, cookie):
+def others_may_have(priority: int, cookie: int) -> bool:
     """Whether a flow of the first table is one of another program that has
     a priority of the agent.
-
-    :param priority: of the flow; likewise cookie
     """
     return (priority in _OUR_PRIORITIES and
             cookie not in ownership.FLOW_COOKIES)
 
 
-def change(connection, steps):
+def change(connection: connections.Switch, steps: list[specs.Step]
+           ) -> dict[Hashable, str]:
     """Add and delete flows, in this order, in one exchange.
 
-    :param connection: :class:`connection.Switch`
-    :param steps: list of :class:`spec.Step`
-    :returns: dict of the ``ref`` of each failed step to the reason
+    :returns: by the ``ref`` of each failed step the reason
     :raises OSError: when the connection broke; each step may have been done
     """
     if connection.shared is not None:
@@ -182,7 +181,7 @@ def change(connection, steps):
     return failed
 
 
-def _alone(connection, step):
+def _alone(connection: connections.Switch, step: specs.Step) -> bool:
     """Whether no other program has a flow in the place of a step.
 
     Of stray flows nobody knows this, because they may be in any table.
@@ -192,7 +191,8 @@ def _alone(connection, step):
             step.spec.priority not in connection.shared)
 
 
-def _delete_mask(connection, steps):
+def _delete_mask(connection: connections.Switch, steps: list[specs.Step]
+                 ) -> int:
     """Mask of the cookie of flows to delete.
 
     A mask without one bit is faster.  It is used only if no flow has a cookie
@@ -211,9 +211,9 @@ def _delete_mask(connection, steps):
     return _FAST
 
 
-def _flow_mod(xid, step, mask):
+def _flow_mod(xid: int, step: specs.Step, mask: int) -> bytes:
     spec = step.spec
-    if step.verb == specs.DELETE_STRAY:
+    if isinstance(spec, specs.StraySpec):
         return wire.flow_mod(xid, wire.DELETE_STRICT, spec.cookie,
                              spec.table, spec.priority,
                              codec.encode_stray(spec.match), mask=mask)
@@ -225,23 +225,25 @@ def _flow_mod(xid, step, mask):
                          match, codec.encode_actions(spec))
 
 
-def _foreign(connection, steps):
+def _foreign(connection: connections.Switch, steps: list[specs.Step]
+             ) -> dict[Hashable, str]:
     """The flows to add that exist already with a cookie of another program.
 
     OpenFlow allows one flow for a match and priority, so the addition would
     replace the other program's flow.  OpenFlow has no means against a flow
     that is added between this check and the change.
-
-    :returns: dict of ``ref`` to the reason
     """
     adds = {step.ref: (step.spec.priority, codec.encode_match(step.spec))
-            for step in steps if step.verb == specs.ADD}
+            for step in steps if isinstance(step.spec, specs.FlowSpec) and
+            step.verb == specs.ADD}
     if not adds:
         return {}
     requests = {}
-    for match in _lookups(adds.values()):
+    # One question without a match asks for all flows.
+    for match in ([wire.NO_MATCH] if len(adds) > _SINGLE_LOOKUPS else
+                  [match for _priority, match in adds.values()]):
         xid = connection.next_xid()
-        requests[xid] = wire.flow_request(xid, table=0, **match)
+        requests[xid] = wire.flow_request(xid, table=0, match=match)
     theirs = {}
     for _table, priority, _plain, cookie, fields, _instructions in _read(
             connection, requests):
@@ -252,33 +254,30 @@ def _foreign(connection, steps):
             for ref, identity in adds.items() if identity in theirs}
 
 
-def _lookups(adds):
-    if len(adds) > _SINGLE_LOOKUPS:
-        return [{}]
-    return [{'match': match} for _priority, match in adds]
-
-
-def _read(connection, requests):
+def _read(connection: connections.Switch, requests: dict[int, bytes]
+          ) -> list[wire.Entry]:
     """Send requests for flows, and collect the entries of all replies."""
     return [entry for entry, _packets in _counted(connection, requests)]
 
 
-def _counted(connection, requests):
-    """As :func:`_read`, as pairs of entry and packets."""
+def _counted(connection: connections.Switch, requests: dict[int, bytes]
+             ) -> list[tuple[wire.Entry, int]]:
+    """As :func:`_read`, with the packets of each entry."""
     return _entries(connection, requests, wire.counted_entries)
 
 
-def _marks(connection, xid):
-    """(priority, cookie) of each flow of the first table, a list."""
+def _marks(connection: connections.Switch, xid: int) -> list[tuple[int, int]]:
+    """(priority, cookie) of each flow of the first table."""
     return _entries(connection, {xid: wire.flow_request(xid, table=0)},
                     wire.flow_marks)
 
 
-def _entries(connection, requests, decode):
+def _entries(connection: connections.Switch, requests: dict[int, bytes],
+             decode: Callable[[bytes], tuple[list[_T], bool]]) -> list[_T]:
     """Send requests for flows, and collect what decode() finds in replies.
 
-    :param decode: function of the body of a reply to (list, True when more
-        replies follow)
+    :param decode: of the body of a reply, to the findings and True when more
+        replies follow
     """
     answers = connection.request(list(requests.values()))
     entries = []

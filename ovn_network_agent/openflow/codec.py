@@ -7,8 +7,10 @@
 :class:`spec.FlowSpec`.  So a stray flow never has the match of a wanted flow.
 """
 
+from collections.abc import Callable
 import ipaddress
 import struct
+from typing import Any
 
 from ovn_network_agent import iptext
 from ovn_network_agent.openflow import spec as specs
@@ -43,8 +45,8 @@ _PORTS = {specs.NORMAL: wire.PORT_NORMAL, specs.IN_PORT: wire.PORT_IN_PORT}
 _OUTPUTS = {value: key for key, value in _PORTS.items()}
 
 
-def encode_match(spec):
-    """ofp_match of a :class:`spec.FlowSpec`, as bytes."""
+def encode_match(spec: specs.FlowSpec) -> bytes:
+    """ofp_match of a flow."""
     fields = (_oxm(_IN_PORT, _WORD.pack(spec.in_port)) +
               _oxm(_ETH_TYPE, _HALF.pack(_ETHER_TYPES[spec.family])))
     if spec.dst is not None:
@@ -56,8 +58,8 @@ def encode_match(spec):
     return wire.match(fields)
 
 
-def encode_actions(spec):
-    """The instructions of a :class:`spec.FlowSpec`, as bytes."""
+def encode_actions(spec: specs.FlowSpec) -> bytes:
+    """The instructions of a flow."""
     actions = b''
     for field, mac in ((_ETH_SRC, spec.set_src), (_ETH_DST, spec.set_dst)):
         if mac is not None:
@@ -74,7 +76,7 @@ def encode_actions(spec):
         _APPLY_ACTIONS, _INSTRUCTION.size + len(actions)) + actions
 
 
-def encode_stray(match):
+def encode_stray(match: str) -> bytes:
     """ofp_match of a stray flow, from its text.
 
     :param match: 'oxm:' and hex digits
@@ -86,10 +88,9 @@ def encode_stray(match):
     return wire.match(bytes.fromhex(digits))
 
 
-def decode(entry):
+def decode(entry: wire.Entry) -> specs.FlowSpec | specs.StraySpec:
     """Decode one entry of :func:`wire.flow_entries`.
 
-    :returns: :class:`spec.FlowSpec` or :class:`spec.StraySpec`
     :raises wire.Malformed: when lengths do not fit
     """
     table, priority, plain, cookie, match, instructions = entry
@@ -105,14 +106,14 @@ def decode(entry):
                           output)
 
 
-def decode_selection(data):
+def decode_selection(data: bytes) -> specs.Selection:
     """The part of any match that names ports and addresses of IPv4.
 
     :param data: OXM fields
-    :returns: :class:`spec.Selection`
     :raises wire.Malformed: when lengths do not fit
     """
-    fields, narrow, offset = {}, False, 0
+    fields: dict[int, Any] = {}
+    narrow, offset = False, 0
     while offset < len(data):
         oxm_class, field, value, mask, offset = _parse_oxm(data, offset)
         text = _SELECTED.get(field, _nothing)(value, mask) if (
@@ -125,25 +126,22 @@ def decode_selection(data):
         fields.get(_IPV4_DST) or fields.get(_ARP_TPA), narrow)
 
 
-def is_drop(instructions):
-    """Whether a flow drops: no instruction, or a list without actions.
-
-    :param instructions: bytes
-    """
+def is_drop(instructions: bytes) -> bool:
+    """Whether a flow drops: no instruction, or a list without actions."""
     return not instructions or instructions == _INSTRUCTION.pack(
         _APPLY_ACTIONS, _INSTRUCTION.size)
 
 
-def _nothing(_value, _mask):
+def _nothing(_value: bytes, _mask: bytes) -> None:
     return None
 
 
-def _number(value, mask):
+def _number(value: bytes, mask: bytes) -> int | None:
     """A whole number, None when a mask leaves bits out."""
     return None if mask else int.from_bytes(value)
 
 
-def _network(value, mask):
+def _network(value: bytes, mask: bytes) -> str | None:
     """An IPv4 prefix as text, None when the mask is none of a prefix."""
     try:
         return str(ipaddress.IPv4Network(
@@ -152,16 +150,17 @@ def _network(value, mask):
         return None
 
 
-_SELECTED = {_IN_PORT: _number, _ETH_TYPE: _number, _IPV4_SRC: _network,
-             _IPV4_DST: _network, _ARP_SPA: _network, _ARP_TPA: _network}
+_SELECTED: dict[int, Callable[[bytes, bytes], int | str | None]] = {
+    _IN_PORT: _number, _ETH_TYPE: _number, _IPV4_SRC: _network,
+    _IPV4_DST: _network, _ARP_SPA: _network, _ARP_TPA: _network}
 
 
-def _oxm(field, value, mask=b''):
+def _oxm(field: int, value: bytes, mask: bytes = b'') -> bytes:
     return _OXM.pack(_BASIC, field << 1 | bool(mask),
                      len(value) + len(mask)) + value + mask
 
 
-def _parse_oxm(data, offset):
+def _parse_oxm(data: bytes, offset: int) -> tuple[int, int, bytes, bytes, int]:
     """One OXM field: (class, field, value, mask, next offset)."""
     if offset + _OXM.size > len(data):
         raise wire.Malformed('short match field')
@@ -174,8 +173,8 @@ def _parse_oxm(data, offset):
     return oxm_class, field >> 1, data[start:middle], data[middle:end], end
 
 
-def _decode_match(cookie, data):
-    """(in_port, family, dst) of a match that the agent writes, else None."""
+def _decode_match(cookie: int, data: bytes) -> specs.Match | None:
+    """The match of a flow if the agent writes such a match."""
     fields = {}
     offset = 0
     while offset < len(data):
@@ -199,7 +198,8 @@ def _decode_match(cookie, data):
     return _our_match(cookie, _WORD.unpack(in_port)[0], family, dst)
 
 
-def _our_match(cookie, in_port, family, dst):
+def _our_match(cookie: int, in_port: int, family: int, dst: str | None
+               ) -> specs.Match | None:
     try:
         specs.check_match(cookie, in_port, family, dst)
     except ValueError:
@@ -207,7 +207,8 @@ def _our_match(cookie, in_port, family, dst):
     return in_port, family, dst
 
 
-def _decode_dst(fields, family):
+def _decode_dst(fields: dict[int, tuple[bytes, bytes]], family: int
+                ) -> str | None:
     """The destination prefix as text, None for other fields."""
     value, mask = fields.pop(_DST_FIELDS[family], (b'', b''))
     size = 4 if family == 4 else 16
@@ -220,7 +221,7 @@ def _decode_dst(fields, family):
     return str(ipaddress.ip_network((value, length), strict=False))
 
 
-def _decode_instructions(data):
+def _decode_instructions(data: bytes) -> specs.Actions:
     """(set_src, set_dst, output) of a flow's instructions.
 
     The output is :data:`spec.OTHER` for actions that the agent never writes.
@@ -231,8 +232,8 @@ def _decode_instructions(data):
     kind, length = _INSTRUCTION.unpack_from(data)
     if kind != _APPLY_ACTIONS or length != len(data):
         return nothing
-    macs = {}
-    ports = []
+    macs: dict[int, str] = {}
+    ports: list[int] = []
     offset = _INSTRUCTION.size
     while offset + _ACTION.size <= length:
         kind, size = _ACTION.unpack_from(data, offset)
@@ -250,14 +251,14 @@ def _decode_instructions(data):
     return macs.get(_ETH_SRC), macs.get(_ETH_DST), _decode_ports(ports)
 
 
-def _decode_ports(ports):
+def _decode_ports(ports: list[int]) -> str:
     """The output of a flow, from its port numbers."""
     if len(ports) == 1 and ports[0] in _OUTPUTS:
         return _OUTPUTS[ports[0]]
     return specs.ports_text(ports)
 
 
-def _decode_mac(action, macs):
+def _decode_mac(action: bytes, macs: dict[int, str]) -> bool:
     """Note a set_field of a MAC; False for any other action."""
     oxm_class, field, value, mask, _end = _parse_oxm(action, _ACTION.size)
     if (oxm_class != _BASIC or field not in (_ETH_SRC, _ETH_DST) or mask or

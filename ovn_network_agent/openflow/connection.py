@@ -9,10 +9,13 @@ vSwitch stops to read while its answers are not read.  Messages that the switch
 sends by itself have the transaction id 0, which no request has.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterator
 import errno
 import select
 import socket
 import time
+import typing
 
 from ovn_network_agent.openflow import wire
 
@@ -28,24 +31,26 @@ _UNASKED = 0
 _MOST = 16
 
 
+#: Type, transaction id and body.
+_Message: typing.TypeAlias = tuple[int, int, bytes]
+
+
 class Switch:
     """An OpenFlow 1.3 connection to a switch, for one thread at a time.
 
-    :param path: path of the Unix socket
     :raises OSError: when no switch listens there, or when it does not speak
         OpenFlow 1.3
-    :ivar silence: seconds without data until the switch counts as hanging
-    :ivar overall: seconds for all requests of a call
-    :ivar unasked: function of (message type, body), called for each message
-        that the switch sends by itself; must not send
-    :ivar shared: set of the agent's priorities at which other programs may
-        have flows in the first table; None while nobody keeps the set up to
-        date (:func:`openflow.bridge.learn_shared`)
     """
 
-    def __init__(self, path):
-        self.unasked = lambda kind, body: None
-        self.shared = None
+    def __init__(self, path: str) -> None:
+        # Called with the type and body of each message that the switch sends
+        # by itself; must not send.
+        self.unasked: Callable[[int, bytes], object] = lambda kind, body: None
+        # The agent's priorities at which other programs may have flows in the
+        # first table; None while nobody keeps the set up to date
+        # (openflow.bridge.learn_shared).
+        self.shared: set[int] | None = None
+        # Seconds until the switch counts as hanging, as SILENCE and OVERALL.
         self.silence = SILENCE
         self.overall = OVERALL
         self._path = path
@@ -69,24 +74,25 @@ class Switch:
             self._socket.close()
             raise
 
-    def close(self):
+    def close(self) -> None:
         """Close the connection; may be called twice."""
         self._socket.close()
 
-    def fileno(self):
+    def fileno(self) -> int:
         """The number of the socket, to wait for messages without a request."""
         return self._socket.fileno()
 
-    def next_xid(self):
+    def next_xid(self) -> int:
         """A new transaction id; ids repeat after 2^32 - 1 requests."""
         self._xid = self._xid % 0xffffffff + 1
         return self._xid
 
-    def request(self, messages):
+    def request(self, messages: list[bytes]
+                ) -> dict[int, list[tuple[int, bytes]]]:
         """Send requests and collect all answers.
 
-        :param messages: list of bytes, each with its own transaction id
-        :returns: dict of transaction id to list of (message type, body)
+        :param messages: each with its own transaction id
+        :returns: by transaction id the (message type, body) of its answers
         :raises TimeoutError: when Open vSwitch does not answer in time
         :raises OSError: when the connection is broken or the answer is not
             OpenFlow; the connection cannot be used any more
@@ -94,7 +100,7 @@ class Switch:
         barrier = self.next_xid()
         data = b''.join(messages) + wire.message(
             wire.BARRIER_REQUEST, barrier)
-        answers = {}
+        answers: dict[int, list[tuple[int, bytes]]] = {}
         for kind, xid, body in self._exchange(data):
             if xid == _UNASKED:
                 self.unasked(kind, body)
@@ -103,9 +109,10 @@ class Switch:
             if xid == barrier:
                 if kind != wire.BARRIER_REPLY:
                     raise self._broken('barrier refused')
-                return answers
+                break
+        return answers
 
-    def pump(self):
+    def pump(self) -> None:
         """Take what the switch has sent by itself, without a wait.
 
         :raises OSError: when the connection is broken
@@ -121,7 +128,7 @@ class Switch:
                 if xid == _UNASKED:
                     self.unasked(kind, body)
 
-    def _hello(self):
+    def _hello(self) -> None:
         for kind, _xid, body in self._exchange(
                 wire.message(wire.HELLO, self.next_xid())):
             if kind == wire.HELLO:
@@ -129,7 +136,7 @@ class Switch:
             if kind == wire.ERROR:
                 raise self._broken(_refusal(body))
 
-    def _exchange(self, data):
+    def _exchange(self, data: bytes) -> Iterator[_Message]:
         """Send ``data`` and yield the messages that arrive, endlessly."""
         self._unsent += data
         silence = time.monotonic() + self.silence
@@ -149,7 +156,7 @@ class Switch:
             if readable or writable:
                 silence = time.monotonic() + self.silence
 
-    def _poll(self, seconds):
+    def _poll(self, seconds: float) -> tuple[int, int]:
         # poll() and not select(): the daemon may hold many descriptors.
         poll = select.poll()
         poll.register(self._socket, select.POLLIN |
@@ -159,11 +166,11 @@ class Switch:
         return (mask & (select.POLLIN | select.POLLHUP | select.POLLERR),
                 mask & select.POLLOUT)
 
-    def _send(self):
+    def _send(self) -> None:
         sent = self._socket.send(self._unsent[:_CHUNK])
         self._unsent = self._unsent[sent:]
 
-    def _receive(self):
+    def _receive(self) -> None:
         data = self._socket.recv(_CHUNK)
         if not data:
             raise ConnectionResetError(
@@ -171,8 +178,8 @@ class Switch:
                 f'ovs-vswitchd closed the connection to {self._path}')
         self._received += data
 
-    def _messages(self):
-        """Yield the complete messages of the receive buffer."""
+    def _messages(self) -> list[_Message]:
+        """The complete messages of the receive buffer."""
         messages = []
         offset = 0
         received = bytes(self._received)
@@ -195,11 +202,11 @@ class Switch:
         del self._received[:offset]
         return messages
 
-    def _broken(self, text):
+    def _broken(self, text: str) -> OSError:
         return OSError(errno.EPROTO, f'{self._path}: {text}')
 
 
-def _refusal(body):
+def _refusal(body: bytes) -> str:
     """The text of an error message, also of a malformed one."""
     try:
         return wire.error_text(body)

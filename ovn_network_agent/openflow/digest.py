@@ -26,21 +26,18 @@ _MANY = 24
 _PORTIONS = 1024
 
 
-def plain(bodies):
-    """Replies without ages and counters.
+def plain(bodies: list[bytes]) -> list[bytes]:
+    """Bodies of OFPMP_FLOW replies without ages and counters.
 
-    :param bodies: list of bytes, bodies of OFPMP_FLOW replies
-    :returns: likewise
     :raises wire.Malformed: when lengths do not fit
     """
     return [_without_counters(body) for body in bodies]
 
 
-def of_flows(bodies):
+def of_flows(bodies: list[bytes]) -> str:
     """The digest of the flows in replies.
 
     :param bodies: see :func:`plain`
-    :returns: text
     """
     found = _new()
     for body in bodies:
@@ -48,15 +45,14 @@ def of_flows(bodies):
     return found.hexdigest()
 
 
-def portions(bodies):
-    """Divide the flows in replies.
+def portions(bodies: list[bytes]) -> dict[bytes, list[bytes]]:
+    """Divide the flows in replies, by the digest of each portion.
 
     :param bodies: see :func:`plain`
-    :returns: dict of digest to the list of its flows, see
-        :func:`wire.one_flow`
+    :returns: flows as of :func:`wire.one_flow`
     :raises wire.Malformed: when lengths do not fit
     """
-    found = [[] for _portion in range(_PORTIONS)]
+    found: list[list[bytes]] = [[] for _portion in range(_PORTIONS)]
     for body in bodies:
         start = wire.FIRST_FLOW
         while start < len(body):
@@ -67,19 +63,20 @@ def portions(bodies):
     return {_of_portion(flows): flows for flows in found if flows}
 
 
-def _of_portion(flows):
+def _of_portion(flows: list[bytes]) -> bytes:
     """The digest of a portion, which goes by no order; each flow says its
-    length."""
+    length.
+    """
     found = _new()
     found.update(b''.join(sorted(flows)))
     return found.digest()
 
 
-def _new():
+def _new() -> hashlib.blake2b:
     return hashlib.blake2b(digest_size=SIZE)
 
 
-def _without_counters(body):
+def _without_counters(body: bytes) -> bytes:
     data = bytearray(body)
     start = wire.FIRST_FLOW
     while start < len(body):

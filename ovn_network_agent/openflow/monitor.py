@@ -27,7 +27,6 @@ _FLOW_MONITOR = 1870
 # id, flags, length of the match, output port, table
 _REQUEST = struct.Struct('!IHHIB3x')
 _ANY_PORT = 0xffffffff
-_NO_MATCH = wire.match(b'')
 # Added, deleted and modified flows; neither the flows that are there at the
 # start, nor actions, nor the agent's own changes in full.
 _FLAGS = 1 << 1 | 1 << 2 | 1 << 3
@@ -44,21 +43,17 @@ _VERBS = {ADDED: 'added', DELETED: 'deleted', MODIFIED: 'modified'}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Update:
-    """A change of a flow by another program.
+    """A change of a flow by another program."""
 
-    :ivar event: ADDED, DELETED or MODIFIED
-    :ivar table: number of the table
-    :ivar priority: priority of the flow
-    :ivar cookie: cookie of the flow, after the change
-    """
-
+    # ADDED, DELETED or MODIFIED.
     event: int
     table: int
     priority: int
+    # After the change.
     cookie: int
 
     @property
-    def concerns(self):
+    def concerns(self) -> bool:
         """Whether a flow of the agent may have changed.
 
         OpenFlow has one flow for a match and priority.  So an added flow of
@@ -68,30 +63,28 @@ class Update:
         return self.cookie in ownership.FLOW_COOKIES or (
             self.table == 0 and self.priority in _OUR_PRIORITIES)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (f'a flow with cookie {self.cookie:#x} and priority '
                 f'{self.priority} was {_VERBS[self.event]}')
 
 
-def request(xid):
+def request(xid: int) -> bytes:
     """The message that starts the monitor; its updates have the same xid 0.
 
-    :param xid: transaction id, also the id of the monitor
+    :param xid: also the id of the monitor
     """
     return wire.message(
         wire.MULTIPART_REQUEST, xid,
         _MULTIPART.pack(_EXPERIMENTER, 0, _ONF, _FLOW_MONITOR) +
-        _REQUEST.pack(xid, _FLAGS, len(_NO_MATCH), _ANY_PORT,
-                      wire.TABLE_ALL) + _NO_MATCH)
+        _REQUEST.pack(xid, _FLAGS, len(wire.NO_MATCH), _ANY_PORT,
+                      wire.TABLE_ALL) + wire.NO_MATCH)
 
 
-def updates(kind, body):
-    """The updates of a message.
+def updates(kind: int, body: bytes) -> list[Update] | None:
+    """The updates of a message in full, without abbreviated updates.
 
-    :param kind: type of the message
-    :param body: bytes behind the header
-    :returns: list of :class:`Update` in full, without abbreviated updates;
-        None for a message of another kind
+    :param body: behind the header
+    :returns: None for a message of another kind
     :raises wire.Malformed: when lengths do not fit
     """
     if kind != wire.MULTIPART_REPLY or len(body) < _MULTIPART.size:
@@ -115,7 +108,7 @@ def updates(kind, body):
     return found
 
 
-def _update(body, offset, length):
+def _update(body: bytes, offset: int, length: int) -> Update:
     if length < _UPDATE.size:
         raise wire.Malformed('short flow update')
     (_length, event, _reason, priority, _idle, _hard, _match, table,

@@ -33,13 +33,13 @@ class Unreadable(ValueError):
     """A line that is not in the format of dump-flows."""
 
 
-def line(step):
-    """A :class:`spec.Step` as a line for ``ovs-ofctl add-flows -``.
+def line(step: specs.Step) -> str:
+    """A step as a line for ``ovs-ofctl add-flows -``.
 
     :raises ValueError: for a stray flow that was not read by ovs-ofctl
     """
     spec = step.spec
-    if step.verb == specs.DELETE_STRAY:
+    if isinstance(spec, specs.StraySpec):
         return _delete(spec, spec.table, stray_match(spec.match))
     if step.verb == specs.DELETE:
         return _delete(spec, 0, match(spec))
@@ -47,8 +47,8 @@ def line(step):
             f'{match(spec)},actions={_actions(spec)}')
 
 
-def match(spec):
-    """The match of a :class:`spec.FlowSpec` as text."""
+def match(spec: specs.FlowSpec | resources.Flow) -> str:
+    """The match of a flow as text."""
     in_port = _LOCAL if spec.in_port == resources.LOCAL else spec.in_port
     words = [f'in_port={in_port}', _FAMILY_WORDS[spec.family]]
     if spec.dst is not None:
@@ -56,7 +56,7 @@ def match(spec):
     return ','.join(words)
 
 
-def stray_match(text):
+def stray_match(text: str) -> str:
     """The match of a stray flow, checked.
 
     :raises ValueError: when the text could be more than a match
@@ -68,12 +68,11 @@ def stray_match(text):
     return fields
 
 
-def parse(text):
+def parse(text: str) -> list[tuple[int, specs.FlowSpec | specs.StraySpec]]:
     """Parse the output of ``ovs-ofctl dump-flows --no-names``.
 
-    :returns: list of (cookie, :class:`spec.FlowSpec` or
-        :class:`spec.StraySpec`); a flow with a cookie of another program is
-        a stray flow
+    :returns: (cookie, flow); a flow with a cookie of another program is a
+        stray flow
     :raises Unreadable: when a line is not understood
     """
     found = []
@@ -85,12 +84,13 @@ def parse(text):
     return found
 
 
-def _delete(spec, table, fields):
+def _delete(spec: specs.FlowSpec | specs.StraySpec, table: int, fields: str
+            ) -> str:
     return (f'delete_strict table={table},cookie={spec.cookie:#x}/-1,'
             f'priority={spec.priority},{fields}')
 
 
-def _actions(spec):
+def _actions(spec: specs.FlowSpec) -> str:
     words = [f'set_field:{mac}->eth_{end}'
              for end, mac in (('src', spec.set_src), ('dst', spec.set_dst))
              if mac is not None]
@@ -101,7 +101,7 @@ def _actions(spec):
     return ','.join(words)
 
 
-def _parse_line(row):
+def _parse_line(row: str) -> tuple[int, specs.FlowSpec | specs.StraySpec]:
     head, arrow, actions = row.partition(' actions=')
     *pairs, last = head.split(', ')
     if not arrow or not pairs or not pairs[0].startswith('cookie='):
@@ -125,7 +125,7 @@ def _parse_line(row):
         cookie, priority, *ours, *(decoded or (None, None, specs.OTHER)))
 
 
-def _split_priority(fields):
+def _split_priority(fields: str) -> tuple[int, str]:
     words = fields.split(',')
     priority = _DEFAULT_PRIORITY
     if words[0].startswith('priority='):
@@ -133,8 +133,8 @@ def _split_priority(fields):
     return priority, ','.join(words)
 
 
-def _parse_match(cookie, fields):
-    """(in_port, family, dst) of a match that the agent writes, or None."""
+def _parse_match(cookie: int, fields: str) -> specs.Match | None:
+    """The match of a flow if the agent writes such a match."""
     values = dict(word.partition('=')[::2] for word in fields.split(','))
     family = next((_FAMILIES[word] for word in _FAMILIES if word in values),
                   None)
@@ -154,9 +154,8 @@ def _parse_match(cookie, fields):
     return number, family, dst
 
 
-def _parse_actions(text):
-    """(set_src, set_dst, output) of actions that the agent writes, or None.
-    """
+def _parse_actions(text: str) -> specs.Actions | None:
+    """Actions that the agent writes."""
     words = text.split(',')
     macs = {}
     while words and (found := _SET_FIELD.fullmatch(words[0])):
@@ -167,10 +166,10 @@ def _parse_actions(text):
     return macs.get('src'), macs.get('dst'), _parse_outputs(words)
 
 
-def _parse_outputs(words):
+def _parse_outputs(words: list[str]) -> str:
     """The output of a flow, from the words after the MACs."""
     if len(words) == 1 and words[0] in _OUTPUTS:
         return _OUTPUTS[words[0]]
-    found = [_OUTPUT.fullmatch(word) for word in words]
+    found = [port for word in words if (port := _OUTPUT.fullmatch(word))]
     return specs.ports_text([int(port[1]) for port in found]
-                            if all(found) else [])
+                            if len(found) == len(words) else [])

@@ -8,8 +8,12 @@ they reach Open vSwitch.  The values are tuples, because a privileged call
 passes tuples unchanged.
 """
 
+from collections.abc import Hashable
+from collections.abc import Sequence
 import re
-import typing
+from typing import Any
+from typing import NamedTuple
+from typing import TypeAlias
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
@@ -40,7 +44,13 @@ PRIORITIES = {ownership.COOKIE_MAC_TWEAK: ownership.PRIORITY_MAC_TWEAK,
               ownership.COOKIE_RELAY: ownership.PRIORITY_RELAY}
 
 
-class FlowSpec(typing.NamedTuple):
+#: (in_port, family, dst) of a FlowSpec
+Match: TypeAlias = tuple[int, int, str | None]
+#: (set_src, set_dst, output) of a FlowSpec
+Actions: TypeAlias = tuple[str | None, str | None, str]
+
+
+class FlowSpec(NamedTuple):
     """A flow of table 0, see :class:`resources.Flow` for the fields."""
 
     cookie: int
@@ -53,53 +63,44 @@ class FlowSpec(typing.NamedTuple):
     output: str
 
 
-class StraySpec(typing.NamedTuple):
-    """A flow with the agent's cookie and a match that it never writes.
-
-    :ivar match: 'oxm:' and hex digits when read over OpenFlow, or 'text:'
-        and the notation of ovs-ofctl when read by ovs-ofctl
-    """
+class StraySpec(NamedTuple):
+    """A flow with the agent's cookie and a match that it never writes."""
 
     cookie: int
     table: int
     priority: int
+    # 'oxm:' and hex digits when read over OpenFlow, or 'text:' and the
+    # notation of ovs-ofctl when read by ovs-ofctl.
     match: str
 
 
-class Selection(typing.NamedTuple):
-    """The part of a match that names ports and addresses of IPv4.
-
-    :ivar in_port: OpenFlow port, None for each
-    :ivar ether_type: number such as 0x0800, None for each
-    :ivar src: IPv4 prefix of the sender (of ARP, too), None for each
-    :ivar dst: likewise, of the destination
-    :ivar narrow: whether the match has more than that
-    """
+class Selection(NamedTuple):
+    """The part of a match that names ports and addresses of IPv4."""
 
     in_port: int | None = None
+    # As 0x0800; None for each, likewise the others.
     ether_type: int | None = None
+    # IPv4 prefix of the sender (of ARP, too).
     src: str | None = None
     dst: str | None = None
+    # Whether the match has more than that.
     narrow: bool = False
 
 
-class Step(typing.NamedTuple):
-    """One item of a change.
+class Step(NamedTuple):
+    """One item of a change."""
 
-    :ivar ref: the caller's name for the step, hashable
-    :ivar verb: :data:`ADD`, :data:`DELETE` or :data:`DELETE_STRAY`
-    :ivar spec: :class:`FlowSpec`, or :class:`StraySpec` with DELETE_STRAY
-    """
-
-    ref: tuple
+    # The caller's name for the step.
+    ref: Hashable
+    # ADD, DELETE or DELETE_STRAY.
     verb: str
-    spec: tuple
+    # A StraySpec with DELETE_STRAY.
+    spec: FlowSpec | StraySpec
 
 
-def check_bridge(name):
+def check_bridge(name: object) -> str:
     """Check the name of a bridge, which becomes part of a path.
 
-    :returns: the name
     :raises ValueError: when the name is not that of a device
     """
     if (not isinstance(name, str) or not _BRIDGE.fullmatch(name) or
@@ -108,13 +109,12 @@ def check_bridge(name):
     return name
 
 
-def check_flow(item, deleting=False):
+def check_flow(item: Sequence[Any], deleting: bool = False) -> FlowSpec:
     """Check a flow from the unprivileged side.
 
-    :param item: sequence of the fields of :class:`FlowSpec`
-    :param deleting: whether to accept a flow that may exist although the
-        agent never writes it
-    :returns: :class:`FlowSpec`
+    :param item: the fields of :class:`FlowSpec`
+    :param deleting: whether to accept a flow that may exist although the agent
+        never writes it
     :raises ValueError: when the agent never writes the value of a field
     """
     try:
@@ -132,7 +132,7 @@ def check_flow(item, deleting=False):
     return spec
 
 
-def check_match(cookie, in_port, family, dst):
+def check_match(cookie: Any, in_port: Any, family: Any, dst: Any) -> None:
     """Check the match of a flow.
 
     Only a flow of a relay may match packets of the node itself, and no such
@@ -151,11 +151,10 @@ def check_match(cookie, in_port, family, dst):
         _check_prefix(dst, family)
 
 
-def check_stray(item):
-    """Check a stray flow that is to be deleted.
+def check_stray(item: Sequence[Any]) -> StraySpec:
+    """Check a stray flow to delete; the transport checks its match.
 
-    :param item: sequence of the fields of :class:`StraySpec`
-    :returns: :class:`StraySpec`; its match is checked by the transport
+    :param item: the fields of :class:`StraySpec`
     :raises ValueError: when a field is out of range
     """
     try:
@@ -170,10 +169,9 @@ def check_stray(item):
     return spec
 
 
-def ports_of(output):
+def ports_of(output: object) -> list[int]:
     """The numbers in 'ports:3,7'.
 
-    :returns: list of int
     :raises ValueError: unless the output is one to eight different port
         numbers in this notation
     """
@@ -183,12 +181,11 @@ def ports_of(output):
     return _check_ports(numbers)
 
 
-def ports_text(numbers):
+def ports_text(numbers: list[int]) -> str:
     """The output of a relay, from its port numbers.
 
-    :param numbers: list of int
-    :returns: text such as 'ports:3,7', or :data:`OTHER` for an output that
-        the agent never writes
+    :returns: such as 'ports:3,7', or :data:`OTHER` for an output that the
+        agent never writes
     """
     try:
         _check_ports(numbers)
@@ -197,12 +194,12 @@ def ports_text(numbers):
     return PORTS + ','.join(map(str, numbers))
 
 
-def as_found(*fields):
+def as_found(*fields: Any) -> FlowSpec:
     """A flow that was read, with a match that the agent writes.
 
     :param fields: the fields of :class:`FlowSpec`
-    :returns: :class:`FlowSpec`; its output is :data:`OTHER` if the agent
-        never writes the found output with this cookie
+    :returns: its output is :data:`OTHER` if the agent never writes the found
+        output with this cookie
     """
     spec = FlowSpec(*fields)
     try:
@@ -212,13 +209,13 @@ def as_found(*fields):
     return spec
 
 
-def foreign_text(priority, cookie):
+def foreign_text(priority: int, cookie: int) -> str:
     """The reason not to add a flow: another program has its match."""
     return (f'a flow with this match and priority {priority} but cookie '
             f'{cookie:#x} exists, which is not ours; remove that one')
 
 
-def _check_ownership(spec):
+def _check_ownership(spec: FlowSpec) -> None:
     _check_cookie(spec.cookie)
     if spec.priority != PRIORITIES[spec.cookie] or isinstance(
             spec.priority, bool):
@@ -226,7 +223,7 @@ def _check_ownership(spec):
                          f'cookie {spec.cookie:#x}')
 
 
-def _check_output(spec):
+def _check_output(spec: FlowSpec) -> None:
     """A flow of a relay must output to ports, another flow must not."""
     if spec.cookie == ownership.COOKIE_RELAY:
         if spec.in_port in ports_of(spec.output):
@@ -237,7 +234,7 @@ def _check_output(spec):
                          f'{NORMAL}, {IN_PORT}')
 
 
-def _check_ports(numbers):
+def _check_ports(numbers: list[int]) -> list[int]:
     if not 0 < len(numbers) <= _MAX_OUTPUTS:
         raise ValueError(f'{len(numbers)} ports are not between 1 and '
                          f'{_MAX_OUTPUTS}')
@@ -248,12 +245,12 @@ def _check_ports(numbers):
     return numbers
 
 
-def _check_cookie(cookie):
+def _check_cookie(cookie: Any) -> None:
     if type(cookie) is not int or cookie not in ownership.FLOW_COOKIES:
         raise ValueError(f'cookie {cookie!r} is not one of ours')
 
 
-def _check_prefix(text, family):
+def _check_prefix(text: object, family: int) -> None:
     if not isinstance(text, str) or '/' not in text:
         raise ValueError(f'{text!r} is not a prefix')
     network = iptext.network(text)
@@ -266,6 +263,6 @@ def _check_prefix(text, family):
         raise ValueError(f'{text} is not the usual notation of {network}')
 
 
-def _integer(value, what, low, high):
+def _integer(value: object, what: str, low: int, high: int) -> None:
     if type(value) is not int or not low <= value <= high:
         raise ValueError(f'{what} {value!r} is not between {low} and {high}')

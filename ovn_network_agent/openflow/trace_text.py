@@ -17,6 +17,7 @@ before the second line of "=" name them.  The bridge in the head of such a part
 is that of the first input port, and not the bridge whose tables follow.
 """
 
+from collections.abc import Iterator
 import dataclasses
 import re
 
@@ -35,35 +36,28 @@ _OUTPUT = 'output:'
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Step:
-    """A table that a packet crosses.
-
-    :ivar bridge: name of the bridge
-    :ivar table: number of the table
-    :ivar match: match of the flow, in the notation of ovs-ofctl; None when
-        no flow has matched
-    :ivar priority: priority of the flow
-    :ivar cookie: cookie of the flow
-    :ivar actions: tuple of the actions of the flow, text
-    """
+    """A table that a packet crosses."""
 
     bridge: str
     table: int
+    # In the notation of ovs-ofctl; None when no flow has matched.
     match: str | None = None
+    # Of the flow, likewise the others.
     priority: int = 0
     cookie: int = 0
-    actions: tuple = ()
+    actions: tuple[str, ...] = ()
 
     @property
-    def drops(self):
+    def drops(self) -> bool:
         """Whether nothing becomes of the packet here."""
         return self.actions == (_DROP,)
 
     @property
-    def sends(self):
+    def sends(self) -> bool:
         """Whether the packet leaves the bridge here."""
         return any(action.startswith(_OUTPUT) for action in self.actions)
 
-    def text(self):
+    def text(self) -> str:
         """The flow as a person looks for the flow."""
         where = f'{self.bridge} table {self.table}'
         if self.match is None:
@@ -74,54 +68,48 @@ class Step:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Trace:
-    """What becomes of a packet.
+    """What becomes of a packet."""
 
-    :ivar steps: tuple of :class:`Step`, in their order
-    :ivar bridges: names of the bridges that the packet enters, a tuple
-    :ivar outputs: tuple of the data path's actions that send the packet, such
-        as '3'; a tunnel is 'tunnel to 172.30.0.2'
-    """
+    # In their order.
+    steps: tuple[Step, ...]
+    # Names of the bridges that the packet enters.
+    bridges: tuple[str, ...]
+    # The data path's actions that send the packet, such as '3'; a tunnel is
+    # 'tunnel to 172.30.0.2'.
+    outputs: tuple[str, ...]
 
-    steps: tuple
-    bridges: tuple
-    outputs: tuple
-
-    def steps_in(self, bridge):
-        """The steps in a bridge, a tuple."""
+    def steps_in(self, bridge: str) -> tuple[Step, ...]:
+        """The steps in a bridge."""
         return tuple(each for each in self.steps if each.bridge == bridge)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Port:
-    """A port of a bridge.
-
-    :ivar name: name of the port
-    :ivar bridge: name of its bridge
-    :ivar number: its number in OpenFlow
-    :ivar datapath: its number in the data path, '' for a patch port
-    :ivar peer: name of the other end of a patch port, else ''
-    """
+    """A port of a bridge."""
 
     name: str
     bridge: str
+    # In OpenFlow.
     number: int
+    # Its number in the data path, '' for a patch port.
     datapath: str = ''
+    # Name of the other end of a patch port, else ''.
     peer: str = ''
 
     @property
-    def is_local(self):
+    def is_local(self) -> bool:
         """Whether the port is the device of its bridge."""
         return self.number == _LOCAL
 
 
-def parse(text):
-    """What becomes of a packet.
+def parse(text: str) -> Trace:
+    """What becomes of a packet, by the answer of ofproto/trace.
 
-    :param text: the answer of ofproto/trace
-    :returns: :class:`Trace`
     :raises ValueError: when the text is something else
     """
-    steps, bridges, outputs = [], [], []
+    steps: list[Step] = []
+    bridges: list[str] = []
+    outputs: list[str] = []
     for number, part in enumerate(_RECIRCULATION.split(text)):
         inherited = steps[-1].bridge if number and steps else ''
         found, entered, sent = _part(part, inherited)
@@ -133,10 +121,15 @@ def parse(text):
     return Trace(tuple(steps), tuple(bridges), tuple(outputs))
 
 
-def _part(text, inherited):
+def _part(text: str, inherited: str
+          ) -> tuple[list[Step], list[str], list[str]]:
     """(steps, bridges, outputs) until a packet goes to a recirculation."""
-    steps, bridges, outputs, open_, ended = [], [], [], [], False
-    bridge = ''
+    steps: list[Step] = []
+    bridges: list[str] = []
+    outputs: list[str] = []
+    # Depth and index of the steps that a line may belong to.
+    open_: list[tuple[int, int]] = []
+    bridge, ended = '', False
     for line in text.splitlines():
         said, depth = line.strip(), len(line) - len(line.lstrip())
         if line.startswith(_ACTIONS):
@@ -162,7 +155,7 @@ def _part(text, inherited):
     return steps, bridges, outputs
 
 
-def _step(bridge, table, said):
+def _step(bridge: str, table: int, said: str) -> Step:
     flow = _FLOW.fullmatch(said)
     if flow is None:
         return Step(bridge, table)
@@ -170,7 +163,7 @@ def _step(bridge, table, said):
                 int(flow[3] or '0', 16))
 
 
-def _outputs(text):
+def _outputs(text: str) -> Iterator[str]:
     """The actions of the data path that send a packet somewhere."""
     tunnel = ''
     for action in _top(text):
@@ -191,7 +184,7 @@ def _outputs(text):
             tunnel = ''
 
 
-def _top(text):
+def _top(text: str) -> Iterator[str]:
     """The parts between the commas outside of parentheses."""
     depth, word = 0, ''
     for letter in text:
@@ -204,12 +197,8 @@ def _top(text):
     yield word.strip()
 
 
-def ports(text):
-    """The ports of all bridges.
-
-    :param text: the answer of dpif/show
-    :returns: tuple of :class:`Port`
-    """
+def ports(text: str) -> tuple[Port, ...]:
+    """The ports of all bridges, by the answer of dpif/show."""
     found, bridge = [], ''
     for line in text.splitlines():
         port = _PORT.fullmatch(line)

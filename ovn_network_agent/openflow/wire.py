@@ -12,7 +12,14 @@ the sections.  The unit tests compare this module with os-ken where it is
 installed, and the functional tests compare it with ovs-ofctl.
 """
 
+from collections.abc import Callable
 import struct
+import typing
+
+_T = typing.TypeVar('_T')
+#: A flow: table, priority, whether it has neither timeouts nor flags (which
+#: the agent never sets), cookie, OXM fields, instructions
+Entry: typing.TypeAlias = tuple[int, int, bool, int, bytes, bytes]
 
 VERSION = 4
 
@@ -57,7 +64,7 @@ FLOW_COUNTERS = (4, 12), (32, 48)
 # A.2.3
 _MATCH = struct.Struct('!HH')
 _MATCH_OXM = 1
-_NO_MATCH = _MATCH.pack(_MATCH_OXM, 4) + bytes(4)
+NO_MATCH = _MATCH.pack(_MATCH_OXM, 4) + bytes(4)
 _ERROR = struct.Struct('!HH')
 
 _ERROR_TYPES = {0: 'HELLO_FAILED', 1: 'BAD_REQUEST', 2: 'BAD_ACTION',
@@ -67,32 +74,30 @@ _FLOW_MOD_FAILED = ('UNKNOWN', 'TABLE_FULL', 'BAD_TABLE_ID', 'OVERLAP',
 
 
 class Malformed(Exception):
-    """A message that is not OpenFlow 1.3.
-
-    :param reason: text that names the error
-    """
+    """A message that is not OpenFlow 1.3."""
 
 
-def message(kind, xid, body=b''):
+def message(kind: int, xid: int, body: bytes = b'') -> bytes:
     """A message with its header."""
     return HEADER.pack(VERSION, kind, HEADER.size + len(body), xid) + body
 
 
-def flow_mod(xid, command, cookie, table, priority, match,
-             instructions=b'', mask=0):
+def flow_mod(xid: int, command: int, cookie: int, table: int, priority: int,
+             match: bytes, instructions: bytes = b'', mask: int = 0) -> bytes:
     """OFPT_FLOW_MOD.
 
     :param command: ADD or DELETE_STRICT
-    :param match: bytes of an ofp_match, padded
-    :param mask: bits of the cookie that a flow to delete must have, so that
-        a flow of another program with the same match stays
+    :param match: an ofp_match, padded
+    :param mask: bits of the cookie that a flow to delete must have, so that a
+        flow of another program with the same match stays
     """
     return message(FLOW_MOD, xid, _FLOW_MOD.pack(
         cookie, mask, table, command, 0, 0, priority, _NO_BUFFER,
         _PORT_ANY, _GROUP_ANY, 0) + match + instructions)
 
 
-def flow_request(xid, table=TABLE_ALL, cookie=0, mask=0, match=_NO_MATCH):
+def flow_request(xid: int, table: int = TABLE_ALL, cookie: int = 0,
+                 mask: int = 0, match: bytes = NO_MATCH) -> bytes:
     """OFPMP_FLOW: all flows with that cookie that ``match`` covers."""
     return message(
         MULTIPART_REQUEST, xid, _MULTIPART.pack(_MULTIPART_FLOW, 0)
@@ -100,75 +105,72 @@ def flow_request(xid, table=TABLE_ALL, cookie=0, mask=0, match=_NO_MATCH):
         + match)
 
 
-def match(fields):
+def match(fields: bytes) -> bytes:
     """ofp_match of encoded OXM fields, padded to 8 bytes."""
     length = _MATCH.size + len(fields)
     return _MATCH.pack(_MATCH_OXM, length) + fields + bytes(-length % 8)
 
 
-def flow_entries(body):
+def flow_entries(body: bytes) -> tuple[list[Entry], bool]:
     """The entries of an OFPMP_FLOW reply.
 
-    :returns: (list of (table, priority, plain, cookie, OXM fields,
-        instructions), True when more replies follow); ``plain`` is False
-        for a flow with timeouts or flags, which the agent never sets
+    :returns: the entries, and whether more replies follow
     :raises Malformed: when lengths do not fit
     """
     entries, more = counted_entries(body)
     return [entry for entry, _packets in entries], more
 
 
-def one_flow(data):
-    """The entry of one flow, see :func:`flow_entries`.
+def one_flow(data: bytes) -> Entry:
+    """The entry of one flow.
 
-    :param data: bytes of a flow in the body of an OFPMP_FLOW reply
+    :param data: a flow in the body of an OFPMP_FLOW reply
     :raises Malformed: when lengths do not fit
     """
     return _flow_entry(data, 0)[0][0]
 
 
-def counted_entries(body):
+def counted_entries(body: bytes) -> tuple[list[tuple[Entry, int]], bool]:
     """The entries of an OFPMP_FLOW reply, and their packet counters.
 
-    :returns: (list of (entry as of :func:`flow_entries`, packets), True when
-        more replies follow)
+    :returns: (entry, packets) of each, and whether more replies follow
     :raises Malformed: when lengths do not fit
     """
     return _all_entries(body, _flow_entry)
 
 
-def flow_body(body):
+def flow_body(body: bytes) -> tuple[list[bytes], bool]:
     """The body of an OFPMP_FLOW reply as it is.
 
-    :returns: (list of the body alone, True when more replies follow)
+    :returns: the body alone, and whether more replies follow
     :raises Malformed: when the body is that of another reply
     """
     return [body], _more(body)
 
 
-def flow_length(body, offset):
+def flow_length(body: bytes, offset: int) -> int:
     """The length of a flow in the body of an OFPMP_FLOW reply.
 
     :raises Malformed: when the flow does not fit into the body
     """
     if offset + _FLOW_ENTRY.size > len(body):
         raise Malformed('short flow entry')
-    length = _FLOW_ENTRY.unpack_from(body, offset)[0]
+    length: int = _FLOW_ENTRY.unpack_from(body, offset)[0]
     if length < _FLOW_ENTRY.size or offset + length > len(body):
         raise Malformed('flow entry with a wrong length')
     return length
 
 
-def flow_marks(body):
+def flow_marks(body: bytes) -> tuple[list[tuple[int, int]], bool]:
     """What says whose the flows of an OFPMP_FLOW reply are.
 
-    :returns: (list of (priority, cookie), True when more replies follow)
+    :returns: (priority, cookie) of each, and whether more replies follow
     :raises Malformed: when lengths do not fit
     """
     return _all_entries(body, _flow_mark)
 
 
-def _more(body):
+def _more(body: bytes) -> bool:
     """Whether more replies follow the body of an OFPMP_FLOW reply."""
     if len(body) < _MULTIPART.size:
         raise Malformed('short multipart reply')
@@ -178,7 +180,8 @@ def _more(body):
     return bool(flags & _MULTIPART_MORE)
 
 
-def _all_entries(body, decode):
+def _all_entries(body: bytes, decode: Callable[[bytes, int], tuple[_T, int]]
+                 ) -> tuple[list[_T], bool]:
     more = _more(body)
     entries = []
     offset = FIRST_FLOW
@@ -188,14 +191,14 @@ def _all_entries(body, decode):
     return entries, more
 
 
-def _flow_mark(body, offset):
+def _flow_mark(body: bytes, offset: int) -> tuple[tuple[int, int], int]:
     end = offset + flow_length(body, offset)
     (_length, _table, _sec, _nsec, priority, _idle, _hard, _flags, cookie,
      _packets, _bytes) = _FLOW_ENTRY.unpack_from(body, offset)
     return (priority, cookie), end
 
 
-def _flow_entry(body, offset):
+def _flow_entry(body: bytes, offset: int) -> tuple[tuple[Entry, int], int]:
     start = offset + _FLOW_ENTRY.size
     if start + _MATCH.size > len(body):
         raise Malformed('short flow entry')
@@ -213,7 +216,7 @@ def _flow_entry(body, offset):
     return (entry, packets), end
 
 
-def error_text(body):
+def error_text(body: bytes) -> str:
     """OFPT_ERROR as text for the operator.
 
     :raises Malformed: when the body is too short

@@ -4,41 +4,48 @@
 
 """Idempotent changes of the local Open_vSwitch database."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from ovn_network_agent import evpn_names
+from ovn_network_agent import resources
 from ovn_network_agent.ovs import relay
 from ovn_network_agent.ovs import vni_port
+from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import command
+
+_Columns = Mapping[str, Any]
 
 
 class PortCommand(command.Command):
-    """Base of the commands for the agent's ports; finds the rows.
+    """Base of the commands for the agent's ports; finds the rows."""
 
-    :param port: the resource, such as :class:`resources.RelayPort`
-    """
-
-    def __init__(self, api, port):
+    def __init__(self, api: Any, port: resources.RelayPort | resources.VniPort
+                 ) -> None:
         super().__init__(api)
-        self.port = port
+        # More exactly as a subclass says.
+        self.port: Any = port
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name of the port."""
-        return self.port.name
+        name: str = self.port.name
+        return name
 
-    def is_ours(self, row):
+    def is_ours(self, row: columns.Row) -> bool:
         """Whether a Port row with the name is the agent's."""
         raise NotImplementedError
 
-    def present(self):
+    def present(self) -> columns.Row:
         """The Port row with the name, on any bridge, or None."""
         return self._named('Port', self.name)
 
-    def with_port(self, row):
+    def with_port(self, row: columns.Row) -> columns.Row:
         """The Bridge row that has a port, or None."""
         return next((bridge for bridge in self.rows('Bridge').values()
                      if row in bridge.ports), None)
 
-    def _named(self, table, name):
+    def _named(self, table: str, name: str) -> columns.Row:
         return next((row for row in self.rows(table).values()
                      if row.name == name), None)
 
@@ -49,15 +56,15 @@ class SetPort(PortCommand):
     The command refuses to change a port without the agent's mark.
     """
 
-    def settings(self):
-        """Columns of Port, and columns of Interface, two dicts."""
+    def settings(self) -> tuple[_Columns, _Columns]:
+        """Columns of Port, and columns of Interface."""
         raise NotImplementedError
 
-    def objection(self):
+    def objection(self) -> str:
         """Why there can be no such port, '' when there can."""
         return ''
 
-    def run_idl(self, txn):
+    def run_idl(self, txn: Any) -> None:
         """Make the port, or write the settings that differ.
 
         Refused by :meth:`objection`, without the bridge, for a port of
@@ -81,7 +88,7 @@ class SetPort(PortCommand):
         _set(port, of_port)
         self._set_interface(txn, port, of_interface)
 
-    def _refusal(self, bridge, port):
+    def _refusal(self, bridge: columns.Row, port: columns.Row) -> str:
         if bridge is None:
             return f'there is no bridge {self.port.bridge}'
         if port is None:
@@ -93,8 +100,9 @@ class SetPort(PortCommand):
             return 'another bridge still has its port'
         return ''
 
-    def _set_interface(self, txn, port, settings):
-        interfaces = getattr(port, 'interfaces', ())
+    def _set_interface(self, txn: Any, port: columns.Row,
+                       settings: Mapping[str, Any]) -> None:
+        interfaces: Any = getattr(port, 'interfaces', ())
         if len(interfaces) == 1 and relay.ofport(interfaces[0]) >= 0:
             interface = interfaces[0]
         else:
@@ -111,7 +119,7 @@ class SetPort(PortCommand):
 class RemovePort(PortCommand):
     """Remove a port if it still has the agent's mark."""
 
-    def run_idl(self, txn):
+    def run_idl(self, txn: Any) -> None:
         """Delete the port and its interfaces from its bridge.
 
         :param txn: see :class:`ovsdb.command.Command`
@@ -128,23 +136,25 @@ class RemovePort(PortCommand):
 
 
 class _Relay:
-    """A relay, :class:`resources.RelayPort`."""
+    """A relay."""
+
+    port: resources.RelayPort
 
     @staticmethod
-    def is_ours(row):
+    def is_ours(row: columns.Row) -> bool:
         return relay.is_ours(row)
 
 
 class SetRelayPort(_Relay, SetPort):
     """Make the port of a relay, or correct its settings."""
 
-    def objection(self):
+    def objection(self) -> str:
         """A relay has a known type of tunnel."""
         return '' if self.port.encap in relay.ENCAPS else (
             f'a relay has tunnels of type {" or ".join(relay.ENCAPS)}, and '
             f'not of type {self.port.encap!r}')
 
-    def settings(self):
+    def settings(self) -> tuple[_Columns, _Columns]:
         """See :meth:`SetPort.settings`."""
         return relay.PORT_SETTINGS, relay.interface_settings(
             self.port.remote, self.port.encap, self.port.tunnel)
@@ -153,28 +163,30 @@ class SetRelayPort(_Relay, SetPort):
 class RemoveRelayPort(_Relay, RemovePort):
     """Remove the port of a relay."""
 
-    def with_port(self, row):
+    def with_port(self, row: columns.Row) -> columns.Row:
         """The relay's own bridge; on another one, it is another relay."""
         bridge = super().with_port(row)
         return bridge if bridge and bridge.name == self.port.bridge else None
 
 
 class _VniPort:
-    """The end of a veth pair on a bridge, :class:`resources.VniPort`."""
+    """The end of a veth pair on a bridge."""
+
+    port: resources.VniPort
 
     @property
-    def name(self):
+    def name(self) -> str:
         return evpn_names.bridge_end(self.port.name)
 
     @staticmethod
-    def is_ours(row):
+    def is_ours(row: columns.Row) -> bool:
         return vni_port.is_ours(row)
 
 
 class SetVniPort(_VniPort, SetPort):
     """Make the port of a veth pair, or correct it; also its bridge."""
 
-    def run_idl(self, txn):
+    def run_idl(self, txn: Any) -> None:
         """See :meth:`SetPort.run_idl`.
 
         :param txn: see :class:`ovsdb.command.Command`
@@ -186,7 +198,7 @@ class SetVniPort(_VniPort, SetPort):
             bridge.addvalue('ports', port)
         super().run_idl(txn)
 
-    def settings(self):
+    def settings(self) -> tuple[_Columns, _Columns]:
         """See :meth:`SetPort.settings`."""
         return (vni_port.port_settings(self.port.tag),
                 vni_port.INTERFACE_SETTINGS)
@@ -196,7 +208,7 @@ class RemoveVniPort(_VniPort, RemovePort):
     """Remove the port of a veth pair."""
 
 
-def _set(row, settings):
+def _set(row: columns.Row, settings: Mapping[str, Any]) -> None:
     for column, value in settings.items():
         if getattr(row, column, None) != value:
             setattr(row, column, value)

@@ -7,6 +7,7 @@ The wish is a text in external_ids: 'all', or UUIDs of routers, separated by
 commas.
 """
 
+from collections.abc import Iterable
 import re
 
 from ovn_network_agent import model
@@ -15,17 +16,17 @@ from ovn_network_agent import ownership
 _UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z')
 
 
-def is_uuid(text):
+def is_uuid(text: str) -> bool:
     """Whether a text is a UUID as OVSDB writes them, in lower case."""
     return _UUID.match(text) is not None
 
 
-def parse(text):
+def parse(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """Parse the text of a wish; only the malformed parts are left out.
 
-    :param text: the text, '' without a wish
-    :returns: (frozenset as in :class:`model.Node`, tuple of texts about the
-        malformed parts)
+    :param text: '' without a wish
+    :returns: drains as in :class:`model.Node`, messages about the malformed
+        parts
     """
     parts = [part.strip() for part in text.split(',') if part.strip()]
     drains = {part.lower() for part in parts
@@ -38,6 +39,6 @@ def parse(text):
         for part in bad)
 
 
-def render(drains):
+def render(drains: Iterable[str]) -> str:
     """The text of a wish for a set of drains, '' for none."""
     return ','.join(sorted(drains))

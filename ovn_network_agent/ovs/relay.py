@@ -16,6 +16,11 @@ keeps a packet with a forged tag from passing on to a further relay.  A flow
 that outputs to the port is not affected, because VLANs count only for NORMAL.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -35,7 +40,8 @@ PORT_SETTINGS = {
 }
 
 
-def interface_settings(remote, encap, tunnel=ownership.RELAY_KEY):
+def interface_settings(remote: str, encap: str,
+                       tunnel: int = ownership.RELAY_KEY) -> dict[str, Any]:
     """Columns of the Interface row, without its name and mark.
 
     The settings are those of OVN's tunnels, except for two.  The key is the
@@ -45,26 +51,23 @@ def interface_settings(remote, encap, tunnel=ownership.RELAY_KEY):
 
     :param remote: IP address of the tunnels of the other chassis
     :param encap: 'geneve' or 'vxlan'
-    :param tunnel: tunnel key, int
-    :returns: dict of column to value
     """
     return {'type': encap, 'bfd': {'enable': 'true'}, 'options': {
         'remote_ip': remote, 'key': str(tunnel),
         'csum': 'true', 'df_default': 'false'}}
 
 
-def is_ours(port):
+def is_ours(port: columns.Row) -> bool:
     """Whether a Port row is a relay, by its name and its mark."""
     return (port.name.startswith(ownership.RELAY_PREFIX) and
             ownership.is_managed(port.external_ids))
 
 
-def ports(ovs):
+def ports(ovs: columns.Tables) -> Iterator[resources.RelayPort]:
     """The relays in the database.
 
-    :param ovs: dict of table name to dict of UUID to row
-    :returns: iterable of :class:`resources.RelayPort`; ``encap`` is '' for a
-        relay with wrong settings, or one that Open vSwitch has not made
+    :returns: ``encap`` is '' for a relay with wrong settings, or one that Open
+        vSwitch has not made
     """
     for bridge, port, interface in _found(ovs):
         options = interface.options if interface else {}
@@ -79,12 +82,8 @@ def ports(ovs):
                                   encap if complete else '', tunnel)
 
 
-def usable(ovs):
-    """The relays that a flow can name as its output.
-
-    :param ovs: as in :func:`ports`
-    :returns: iterable of :class:`model.Relay`
-    """
+def usable(ovs: columns.Tables) -> Iterator[model.Relay]:
+    """The relays that a flow can name as its output."""
     for bridge, port, interface in _found(ovs):
         if interface is not None and ofport(interface) > 0:
             status = getattr(interface, 'bfd_status', {})
@@ -93,52 +92,39 @@ def usable(ovs):
                               status.get('state') == 'up', port.name)
 
 
-def errors(ovs):
-    """The reasons why Open vSwitch could not make relays.
-
-    :param ovs: as in :func:`ports`
-    :returns: dict of key of :class:`resources.RelayPort` to text
-    """
+def errors(ovs: columns.Tables) -> dict[tuple[str, str], str]:
+    """The reasons why Open vSwitch could not make relays, by their keys."""
     return {(bridge, name): reason for bridge, port, _interface in _found(ovs)
             for name, reason in reasons([port]).items()}
 
 
-def reasons(found):
-    """The reasons why Open vSwitch could not make ports.
-
-    :param found: iterable of rows of Port
-    :returns: dict of name to text
-    """
+def reasons(found: Iterable[columns.Row]) -> dict[str, str]:
+    """The reasons why Open vSwitch could not make ports, by their names."""
     return {port.name: columns.optional(
         port.interfaces[0], 'error', 'ovs-vswitchd could not make the port')
         for port in found
         if len(port.interfaces) == 1 and ofport(port.interfaces[0]) < 0}
 
 
-def ofport(interface):
-    """OpenFlow port number; -1 after a failure, 0 while there is none yet.
-
-    :param interface: row of Interface
-    """
-    return columns.optional(interface, 'ofport', 0)
+def ofport(interface: columns.Row) -> int:
+    """OpenFlow port number; -1 after a failure, 0 while there is none yet."""
+    number: int = columns.optional(interface, 'ofport', 0)
+    return number
 
 
-def as_set(row, settings):
-    """Whether the columns of a row have some values.
-
-    :param row: row of Port or Interface
-    :param settings: dict of column to value
-    """
+def as_set(row: columns.Row, settings: Mapping[str, Any]) -> bool:
+    """Whether the columns of a row have some values."""
     return all(getattr(row, column) == value
                for column, value in settings.items())
 
 
-def _number(text):
+def _number(text: str) -> int:
     """A tunnel key, 0 for a text that is none."""
     return int(text) if text.isdecimal() and len(text) <= _DIGITS else 0
 
 
-def _found(ovs):
+def _found(ovs: columns.Tables
+           ) -> Iterator[tuple[str, columns.Row, columns.Row]]:
     """(name of the bridge, row of Port, row of Interface or None)."""
     for bridge in ovs['Bridge'].values():
         for port in bridge.ports:

@@ -8,47 +8,49 @@ With the tag 0 these are the packets that have no tag; without any, the port
 would get the packets of all VLANs.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent.ovs import relay
+from ovn_network_agent.ovsdb import columns
 
 INTERFACE_SETTINGS = {'type': ''}
 # A type that Open vSwitch writes for itself means the same.
 _TYPES = ('', 'system')
 
 
-def port_settings(tag):
+def port_settings(tag: int) -> dict[str, Any]:
     """Columns of the Port row, without its name and mark.
 
     :param tag: VLAN, 0 for packets without a tag
-    :returns: dict of column to value
     """
     return {'tag': [tag], 'vlan_mode': [], 'trunks': []}
 
 
-def is_ours(port):
+def is_ours(port: columns.Row) -> bool:
     """Whether a Port row is one of a veth pair, by its name and its mark."""
     end = evpn_names.vrf_end_of(port.name)
     return bool(end) and ownership.is_managed(port.external_ids)
 
 
-def ports(ovs):
-    """The ports in the database.
+def ports(ovs: columns.Tables) -> dict[str, tuple[str, int]]:
+    """The (bridge, tag) of each port in the database, by name.
 
-    :param ovs: dict of table name to dict of UUID to row
-    :returns: dict of name to (bridge, tag); ('', 0) for a port with wrong
-        settings, or one that Open vSwitch has not made
+    :returns: ('', 0) for a port with wrong settings, or one that Open vSwitch
+        has not made
     """
     return {port.name: _as_found(bridge, port)
             for bridge, port in _found(ovs)}
 
 
-def errors(ovs):
-    """The reasons why Open vSwitch could not make ports, dict of name."""
+def errors(ovs: columns.Tables) -> dict[str, str]:
+    """The reasons why Open vSwitch could not make ports, by name."""
     return relay.reasons(port for _bridge, port in _found(ovs))
 
 
-def _as_found(bridge, port):
+def _as_found(bridge: columns.Row, port: columns.Row) -> tuple[str, int]:
     tag = next(iter(port.tag), 0)
     interfaces = port.interfaces
     right = (relay.as_set(port, port_settings(tag)) and
@@ -57,7 +59,7 @@ def _as_found(bridge, port):
     return (bridge.name, tag) if right else ('', 0)
 
 
-def _found(ovs):
+def _found(ovs: columns.Tables) -> Iterator[tuple[columns.Row, columns.Row]]:
     for bridge in ovs['Bridge'].values():
         for port in bridge.ports:
             if is_ours(port):

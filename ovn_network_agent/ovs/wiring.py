@@ -3,6 +3,9 @@
 
 """The wiring of this node, read from the local Open_vSwitch database."""
 
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
 import os
 
 from ovn_network_agent import model
@@ -45,7 +48,7 @@ def addresses(ovs: columns.Tables) -> tuple[str, ...]:
                  for row in ovs['Open_vSwitch'].values()), ())
 
 
-def _addresses(external_ids):
+def _addresses(external_ids: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(filter(None, of_chassis(external_ids, _ADDRESSES).split(',')))
 
 
@@ -55,7 +58,8 @@ def ports(ovs: columns.Tables, bridge: str) -> list[str]:
             if row.name == bridge for port in row.ports]
 
 
-def _patch_ports(ovs, bridges):
+def _patch_ports(ovs: columns.Tables, bridges: Collection[str]
+                 ) -> Iterator[tuple[str, str, int]]:
     for bridge in ovs['Bridge'].values():
         if bridge.name not in bridges:
             continue
@@ -68,8 +72,9 @@ def _patch_ports(ovs, bridges):
                     yield bridge.name, localnet, number
 
 
-def bridge_mappings(external_ids):
-    """Tuple of (physical network, bridge) from ovn-bridge-mappings.
+def bridge_mappings(external_ids: Mapping[str, str]
+                    ) -> tuple[tuple[str, str], ...]:
+    """(physical network, bridge) of each part of ovn-bridge-mappings.
 
     As ovn-controller reads it: a space is a part of the name, and the first
     item that is none ends the list.
@@ -83,24 +88,20 @@ def bridge_mappings(external_ids):
     return tuple(sorted(found))
 
 
-def of_chassis(external_ids, key):
+def of_chassis(external_ids: Mapping[str, str], key: str) -> str:
     """The value that ovn-controller of this chassis uses, '' without one.
 
-    :param external_ids: mapping, the column of the row of Open_vSwitch
-    :param key: key such as 'ovn-bridge-mappings'
-    :returns: text
+    :param key: such as 'ovn-bridge-mappings'
     """
     return external_ids.get(key_of_chassis(external_ids, key), '')
 
 
-def key_of_chassis(external_ids, key):
+def key_of_chassis(external_ids: Mapping[str, str], key: str) -> str:
     """The key that counts for ovn-controller of this chassis.
 
     A key with the name of the chassis at its end comes before the key without,
     also with an empty value: ovn-controller(8), since OVN 23.03.
 
-    :param external_ids: mapping, the column of the row of Open_vSwitch
-    :param key: key such as 'ovn-bridge-mappings'
     :returns: the key with the name, or the key as given
     """
     own = f'{key}-{external_ids.get("system-id", "")}'

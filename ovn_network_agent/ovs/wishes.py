@@ -3,24 +3,27 @@
 
 """Writes the wish of an operator into the local database."""
 
+from collections.abc import Callable
+from typing import Any
+
 from ovsdbapp.backend.ovs_idl import command
 
 from ovn_network_agent import ownership
 from ovn_network_agent.ovs import drains
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import writing
+
+_How = Callable[[frozenset[str]], frozenset[str]]
 
 
 class _Change(command.BaseCommand):
-    """Change the wish as it is at the moment of the transaction.
+    """Change the wish as it is at the moment of the transaction."""
 
-    :param change: function(frozenset) that returns a frozenset
-    """
-
-    def __init__(self, api, change):
+    def __init__(self, api: Any, change: _How) -> None:
         super().__init__(api)
         self._change = change
 
-    def run_idl(self, txn):
+    def run_idl(self, txn: Any) -> None:
         found = list(self.api.idl.tables['Open_vSwitch'].rows.values())
         if not found:
             raise RuntimeError('it has no row Open_vSwitch')
@@ -38,19 +41,21 @@ class _Change(command.BaseCommand):
         self.result = (before, after)
 
 
-def change(database, how, timeout):
+def change(database: connection.Database, how: _How, timeout: float
+           ) -> tuple[frozenset[str], frozenset[str]]:
     """Change the wish in one transaction.
 
     If the row has changed meanwhile, the server refuses the transaction, and
     the change is repeated with the new row.
 
-    :param database: :class:`connection.Database` of the local database
-    :param how: function(frozenset) that returns the new frozenset; an
-        exception of this function is raised here, and nothing is written
+    :param database: the local database
+    :param how: an exception of this function is raised here, and nothing is
+        written
     :param timeout: seconds
-    :returns: (frozenset before, frozenset after), as the server has it
+    :returns: before and after, as the server has it
     :raises writing.NotWritten: when the wish may not have been written
     """
-    return writing.write(
+    result: tuple[frozenset[str], frozenset[str]] = writing.write(
         database, 'the local Open_vSwitch database',
         lambda api: _Change(api, how), timeout, 'status').result
+    return result

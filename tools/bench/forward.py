@@ -18,7 +18,6 @@ from ovn_network_agent import ownership
 from ovn_network_agent import port_forwards
 from ovn_network_agent.drivers import buckets
 from ovn_network_agent.drivers import nft_table
-from ovn_network_agent.nft import balance
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import transaction
@@ -67,11 +66,11 @@ def nft(script):
 def measure(of, manner):
     """Milliseconds of each step, and the size of the text, a dict."""
     buckets.owners.cache_clear()
-    balance.chain.cache_clear()
+    rendering.balance.cache_clear()
     table, first = timed(nft_table.wanted, 4, of, manner)
     after, again = timed(nft_table.wanted, 4, without_one(of), manner)
     packed = codec.pack(table.content)
-    balance.chain.cache_clear()
+    rendering.balance.cache_clear()
     _script, check = timed(lambda: transaction.replacement(
         codec.unpack(packed), {}, ()))
     scripts = [transaction.replacement(t.content, {}, ())

@@ -37,7 +37,7 @@ class OrderTest(base.BaseTestCase):
     def test_imports_within_functions_count(self):
         known = packages.modules()
         self.assertIn('forward.rules', packages.imports(
-            known['backends.nft_needs'], known))
+            known['backends.nftables'], known))
         self.assertIn(('backends', 'forward'), self.edges)
 
     def test_a_stranger_in_the_root_is_refused(self):

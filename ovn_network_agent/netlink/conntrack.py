@@ -184,9 +184,10 @@ def _decode(family: int, found: dict[str, typing.Any],
     if 'CTA_ID' not in found or list(map(type, known)) != _TYPES:
         # Only TCP and UDP have ports.
         return None
-    return Tracked._make((*known, (
+    protocol, address, port, destination, destination_port = known
+    return Tracked(protocol, address, port, destination, destination_port, (
         family, ('CTA_TUPLE_ORIG', _payload(original)),
-        ('CTA_ZONE', zone), ('CTA_ID', found['CTA_ID']))))
+        ('CTA_ZONE', zone), ('CTA_ID', found['CTA_ID'])))
 
 
 def _within(found: messages.Message, outer: str, inner: str) -> typing.Any:

@@ -175,10 +175,10 @@ def _decode(family: int, found: dict[str, typing.Any],
             not {'CTA_TUPLE_ORIG', 'CTA_TUPLE_REPLY'} <= found.keys()):
         return None
     original, reply = found['CTA_TUPLE_ORIG'], found['CTA_TUPLE_REPLY']
-    port = _within(original, 'CTA_TUPLE_PROTO', 'CTA_PROTO_DST_PORT')
     known: list[typing.Any] = [
         _within(original, 'CTA_TUPLE_PROTO', 'CTA_PROTO_NUM'),
-        _address(original, family, 'DST'), port,
+        _address(original, family, 'DST'),
+        _within(original, 'CTA_TUPLE_PROTO', 'CTA_PROTO_DST_PORT'),
         _address(reply, family, 'SRC'),
         _within(reply, 'CTA_TUPLE_PROTO', 'CTA_PROTO_SRC_PORT')]
     if 'CTA_ID' not in found or list(map(type, known)) != _TYPES:

@@ -3,14 +3,24 @@
 
 """The work of ovn-network-agent-migrate, from its arguments to its files."""
 
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+import contextlib
 import dataclasses
 import os
+import pathlib
 import sys
+import tempfile
 
+from oslo_config import cfg
+
+from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import original
-from ovn_network_agent.migrate import check
+from ovn_network_agent.conf import validate
+from ovn_network_agent.forward import rules
 from ovn_network_agent.migrate import environment_file
-from ovn_network_agent.migrate import files
 from ovn_network_agent.migrate import flags
 from ovn_network_agent.migrate import forwards
 from ovn_network_agent.migrate import given
@@ -24,6 +34,7 @@ ENVIRONMENT = '/etc/default/ovn-network-agent'
 FOLDER = '/etc/ovn-network-agent'
 INI = 'ovn-network-agent.conf'
 RULES = 'port-forwards.yaml'
+_RULES_OPTION = ('port_forward', 'rules_file')
 
 OK = 0
 NOT_WRITTEN = 1
@@ -33,65 +44,58 @@ WOULD_NOT_START = 3
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Made:
-    """The files that are to be written.
+    """The files that are to be written."""
 
-    :ivar options: dict of (section, option) to str
-    :ivar forwards: text of the rules file, '' for none
-    :ivar problems: list of str; nothing is written then
-    :ivar warnings: list of str
-    """
-
-    options: dict
-    forwards: str
-    problems: list
-    warnings: list
+    options: ini.Options
+    forwards: str  # text of the rules file, '' for none
+    problems: list[str]  # nothing is written then
+    warnings: list[str]
 
 
-def run(arguments):
+def run(arguments: argparse.Namespace) -> int:
     """Convert, check and write.
 
-    :param arguments: argparse.Namespace with config, environment_file,
-        output, rules_file, force and words
+    :param arguments: config, environment_file, output, rules_file, force and
+        words
     :returns: exit status
     """
     folder = os.path.abspath(arguments.output or FOLDER)
-    rules = os.path.abspath(arguments.rules_file or
-                            os.path.join(folder, RULES))
-    made = convert(_read(arguments), rules)
+    rules_path = os.path.abspath(arguments.rules_file or
+                                 os.path.join(folder, RULES))
+    made = convert(_read(arguments), rules_path)
     _say('warning', made.warnings)
     if made.problems:
         _say('error', made.problems)
         return UNUSABLE
     contents = {os.path.join(folder, INI): ini.render(made.options)}
     if made.forwards:
-        contents[rules] = made.forwards
+        contents[rules_path] = made.forwards
     if arguments.output is None:
         _show(contents)
     else:
         try:
-            files.write(contents, arguments.force)
-        except files.Refused as error:
+            write(contents, arguments.force)
+        except Refused as error:
             _say('error', [error])
             return NOT_WRITTEN
         _say('written', contents)
-    left = check.problems(made.options, made.forwards)
+    left = _problems(made.options, made.forwards)
     _say('the agent would not start', left)
     return WOULD_NOT_START if left else OK
 
 
-def convert(found, rules_path):
+def convert(found: given.Source, rules_path: str) -> Made:
     """The options and rules of this agent.
 
-    :param found: :class:`given.Source` with the settings in force
+    :param found: the settings in force
     :param rules_path: absolute path that the rules file will have
-    :returns: :class:`Made`
     """
     converted = settings.convert(found)
     text, forwarded = forwards.convert(found, rules_path)
-    options = {key: setting.value
+    options = {key: str(setting.value)
                for key, setting in converted.settings.items()}
     if text:
-        options['port_forward', 'rules_file'] = rules_path
+        options[_RULES_OPTION] = rules_path
         if ('ovn', 'ovn_nb_remote') in options:
             # The original announces no VIP without a gateway on the node.
             options[forwards.ANNOUNCE] = 'with-gateway'
@@ -101,15 +105,15 @@ def convert(found, rules_path):
                 [text for source in sources for text in source.warnings])
 
 
-def _read(arguments):
-    """The settings in force of all sources, a :class:`given.Source`."""
+def _read(arguments: argparse.Namespace) -> given.Source:
+    """The settings in force of all sources."""
     line = flags.parse(arguments.words)
     variables = _file(arguments.environment_file, ENVIRONMENT,
                       environment_file.parse)
     named = [source.settings.pop(original.CONFIG)
              for source in (line, variables)
              if original.CONFIG in source.settings]
-    path = arguments.config or (named[0].value if named else None)
+    path = arguments.config or (str(named[0].value) if named else None)
     content = _file(path, YAML, yaml_file.parse)
     found = given.merged([line, variables, content])
     if not found.settings and not found.problems:
@@ -119,7 +123,8 @@ def _read(arguments):
     return found
 
 
-def _file(path, default, parse):
+def _file(path: str | None, default: str,
+          parse: Callable[[bytes, str], given.Source]) -> given.Source:
     """A file that is named, or the usual one if that is there."""
     if path is None and not os.path.exists(default):
         return given.Source()
@@ -133,11 +138,106 @@ def _file(path, default, parse):
             'that you may read'])
 
 
-def _show(contents):
+def _show(contents: Mapping[str, str]) -> None:
     for path, text in contents.items():
         print(f'# {path}\n{text}')
 
 
-def _say(kind, messages):
+def _say(kind: str, messages: Iterable[object]) -> None:
     for message in messages:
         print(f'{PROGRAM}: {kind}: {message}', file=sys.stderr)
+
+
+# -- the check of the new files, as a start of the agent would make it -------
+
+def _problems(options: ini.Options, forwards: str) -> list[str]:
+    """Reasons that would keep the agent from starting with new files.
+
+    :param forwards: text of the rules file, '' for none
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'rules')
+        named = options.get(_RULES_OPTION, '')
+        if forwards:
+            with open(path, 'w', encoding='utf-8') as opened:
+                opened.write(forwards)
+            options = {**options, _RULES_OPTION: path}
+        config = os.path.join(folder, 'conf')
+        with open(config, 'w', encoding='utf-8') as opened:
+            opened.write(ini.render(options))
+        return [message.replace(path, named) for message in _found(config)]
+
+
+def _found(config: str) -> list[str]:
+    conf = cfg.ConfigOpts()
+    opts.register(conf)
+    conf(args=[], default_config_files=[config], default_config_dirs=[],
+         use_env=False)
+    return list(validate.problems(conf) or rules.problems(conf))
+
+
+# -- writing: none before all are complete, and none over another -----------
+
+class Refused(Exception):
+    """A file cannot be written; the text has path and remedy."""
+
+
+def write(contents: Mapping[str, str], force: bool) -> None:
+    """Write files, readable for the agent's user.
+
+    All texts stand in their folders under other names before the first file
+    gets its name.  So a full disk or a closed folder leaves no file.
+
+    :param contents: text of each path
+    :param force: whether files that are there are replaced
+    :raises Refused: when one is there, or cannot be written; the text names
+        the files that are written by then
+    """
+    for path in contents:
+        if os.path.lexists(path) and not force:
+            raise Refused(f'{path} is there already; look at it, and add '
+                          '--force to replace it')
+    with contextlib.ExitStack() as stack:
+        staged = {path: _stage(path, text, stack)
+                  for path, text in contents.items()}
+        _rename(staged)
+
+
+def _stage(path: str, text: str, stack: contextlib.ExitStack) -> str:
+    """Write a text beside its path; the path of the new file.
+
+    :param stack: removes the file in the end
+    """
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=folder)
+        stack.callback(pathlib.Path(temporary).unlink, missing_ok=True)
+        with open(descriptor, 'w', encoding='utf-8') as opened:
+            opened.write(text)
+            os.fchmod(opened.fileno(), 0o644)
+    except OSError as error:
+        raise _refused(path, error) from error
+    return temporary
+
+
+def _rename(staged: Mapping[str, str]) -> None:
+    """Give files their names.
+
+    :param staged: the path of the text of each path
+    """
+    done: list[str] = []
+    for path, temporary in staged.items():
+        try:
+            os.replace(temporary, path)
+        except OSError as error:
+            raise _refused(path, error, done) from error
+        done.append(path)
+
+
+def _refused(path: str, error: OSError,
+             done: Iterable[str] = ()) -> Refused:
+    written = f'; written by then: {", ".join(done)}' if done else ''
+    return Refused(f'{path}: {error.strerror or error}; name a place in '
+                   '--output or --rules-file that you may write '
+                   f'to{written}')

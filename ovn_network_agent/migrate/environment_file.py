@@ -6,6 +6,8 @@
 Its form is that of EnvironmentFile= in systemd.exec(5).
 """
 
+from collections.abc import Iterator
+
 from ovn_network_agent import typos
 from ovn_network_agent.conf import original
 from ovn_network_agent.migrate import given
@@ -17,13 +19,12 @@ _OTHERS = {original.CONFIG: '', original.RESTART_ON_UPGRADE: (
     'nothing to set; left out')}
 
 
-def parse(content, name):
+def parse(content: bytes, name: str) -> given.Source:
     """The settings in a file of environment variables.
 
-    :param content: bytes
-    :param name: name of the file, for messages
-    :returns: :class:`given.Source`, with ``config`` among the settings if
-        the file names the YAML file
+    ``config`` is among them if the file names the YAML file.
+
+    :param name: of the file, for messages
     """
     made = given.Source()
     try:
@@ -43,7 +44,7 @@ def parse(content, name):
     return made
 
 
-def _lines(text):
+def _lines(text: str) -> Iterator[tuple[int, str]]:
     """(number, line) of the assignments; a backslash continues a line."""
     waiting, first = '', 0
     for number, line in enumerate(text.splitlines(), 1):
@@ -61,13 +62,13 @@ def _lines(text):
         yield first, waiting
 
 
-def _unquoted(value):
+def _unquoted(value: str) -> str:
     if len(value) > 1 and value[0] == value[-1] and value[0] in _QUOTES:
         return value[1:-1]
     return value
 
 
-def _take(made, setting):
+def _take(made: given.Source, setting: given.Setting) -> None:
     name = setting.spelling.removeprefix(original.PREFIX).lower()
     known = [option.variable for option in original.OPTIONS]
     if not setting.spelling.startswith(original.PREFIX) or not (

@@ -3,6 +3,8 @@
 
 """The command line of the original, in the form of Go's package flag."""
 
+from collections.abc import Iterable
+
 from ovn_network_agent import typos
 from ovn_network_agent.conf import go_values
 from ovn_network_agent.conf import original
@@ -13,12 +15,12 @@ _WHERE = 'command line of the original'
 _LOOKS = ('version', 'check_config', 'help', 'h')
 
 
-def parse(words):
+def parse(words: Iterable[str]) -> given.Source:
     """The settings on a command line.
 
-    :param words: list of str, without the program
-    :returns: :class:`given.Source`, with ``config`` among the settings if
-        the line names the YAML file
+    ``config`` is among them if the line names the YAML file.
+
+    :param words: without the program
     """
     made = given.Source()
     rest = list(words)
@@ -33,7 +35,8 @@ def parse(words):
     return made
 
 
-def _take(made, flag, value, rest):
+def _take(made: given.Source, flag: str, value: str | None,
+          rest: list[str]) -> None:
     name = flag.replace('-', '_')
     spelling = f'--{flag}'
     if name in _LOOKS:
@@ -60,6 +63,6 @@ def _take(made, flag, value, rest):
                                         empty_counts=True)
 
 
-def _spellings():
+def _spellings() -> list[str]:
     return ['--' + name.replace('_', '-')
             for name in (*original.BY_NAME, original.CONFIG)]

@@ -7,6 +7,9 @@ Both have the same shape.  This agent refuses unknown keys and numbers in
 quotes, which the original lets pass.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import yaml
 
 from ovn_network_agent import typos
@@ -24,13 +27,12 @@ _NUMBERS = ('port', 'dest_port')
 ANNOUNCE = ('port_forward', 'vip_announce')
 
 
-def convert(found, name):
+def convert(found: given.Source, name: str) -> tuple[str, given.Source]:
     """The rules file for the port forwards of the original.
 
-    :param found: :class:`given.Source` of all sources
+    :param found: all sources
     :param name: path of the rules file, for messages
-    :returns: (text, '' without port forwards; :class:`given.Source` with
-        problems and warnings)
+    :returns: text, '' without port forwards; problems and warnings
     """
     made = given.Source()
     setting = found.settings.get(original.RULES)
@@ -52,7 +54,8 @@ def convert(found, name):
     return text, made
 
 
-def _vip(made, setting, index, vip):
+def _vip(made: given.Source, setting: given.Setting, index: int,
+         vip: Any) -> Any:
     path = f'{setting.spelling}[{index}]'
     if not isinstance(vip, dict):
         return vip
@@ -63,7 +66,8 @@ def _vip(made, setting, index, vip):
     return kept
 
 
-def _rule(made, setting, path, rule):
+def _rule(made: given.Source, setting: given.Setting, path: str,
+          rule: Any) -> Any:
     if not isinstance(rule, dict):
         return rule
     kept = _known(made, setting, path, rule, _RULE)
@@ -76,7 +80,9 @@ def _rule(made, setting, path, rule):
     return kept
 
 
-def _known(made, setting, path, mapping, known):
+def _known(made: given.Source, setting: given.Setting, path: str,
+           mapping: dict[str, Any],
+           known: Sequence[str]) -> dict[str, Any]:
     """The keys of a mapping that the original knows; others get a warning."""
     for key in mapping:
         if key not in known:

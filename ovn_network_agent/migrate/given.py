@@ -3,30 +3,24 @@
 
 """Settings, mistakes and remarks from the sources of the original."""
 
+from collections.abc import Iterable
 import dataclasses
+from typing import Any
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Setting:
-    """The value that one source gives to an option of the original.
+    """The value that one source gives to an option of the original."""
 
-    :ivar value: str, int, float or bool, or a list of these
-    :ivar where: the source, such as 'config.yaml, line 3'
-    :ivar spelling: the option as that source writes it, '--bridge-dev'
-    :ivar empty_counts: whether an empty text is a value; for the original it
-        is one on the command line alone
-    """
-
-    value: object
-    where: str
-    spelling: str
+    value: object  # str, int, float or bool, or a list of these
+    where: str  # the source, such as 'config.yaml, line 3'
+    spelling: str  # the option as that source writes it, '--bridge-dev'
+    # Whether an empty text is a value; for the original it is one on the
+    # command line alone.
     empty_counts: bool = False
 
-    def say(self, text):
-        """A message about this setting.
-
-        :param text: the problem and the remedy
-        """
+    def say(self, text: str) -> str:
+        """A message about this setting, with the problem and the remedy."""
         value = (','.join(map(str, self.value))
                  if isinstance(self.value, list) else self.value)
         return f'{self.where}: {self.spelling} = {value}: {text}'
@@ -34,24 +28,20 @@ class Setting:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Source:
-    """All that one source of the original says.
+    """All that one source of the original says."""
 
-    :ivar settings: dict of the option's name, as in the YAML file, to
-        :class:`Setting`
-    :ivar problems: list of str; nothing can be written then
-    :ivar warnings: list of str
-    """
-
-    settings: dict = dataclasses.field(default_factory=dict)
-    problems: list = dataclasses.field(default_factory=list)
-    warnings: list = dataclasses.field(default_factory=list)
+    # By the name of the option, as in the YAML file; of the converted ones by
+    # (section, option).
+    settings: dict[Any, Setting] = dataclasses.field(default_factory=dict)
+    # Nothing can be written with one.
+    problems: list[str] = dataclasses.field(default_factory=list)
+    warnings: list[str] = dataclasses.field(default_factory=list)
 
 
-def merged(sources):
+def merged(sources: Iterable[Source]) -> Source:
     """The settings in force, as the original would choose them.
 
-    :param sources: iterable of :class:`Source`, the strongest first
-    :returns: :class:`Source`
+    :param sources: the strongest first
     """
     made = Source()
     for source in sources:

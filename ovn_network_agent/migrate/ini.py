@@ -3,6 +3,11 @@
 
 """The text of the agent's configuration file."""
 
+import typing
+
+# Values by section and option.
+Options: typing.TypeAlias = dict[tuple[str, str], str]
+
 _HEAD = '''\
 # Made by ovn-network-agent-migrate from the settings of the original program.
 # Options that are not here have their defaults, see
@@ -10,13 +15,9 @@ _HEAD = '''\
 '''
 
 
-def render(options):
-    """The content of the file.
-
-    :param options: dict of (section, option) to str
-    :returns: str
-    """
-    sections = {'DEFAULT': []}
+def render(options: Options) -> str:
+    """The content of the file."""
+    sections: dict[str, list[str]] = {'DEFAULT': []}
     for (section, option), value in options.items():
         # oslo.config would replace $name by the value of an option.
         value = value.replace('$', '$$')

@@ -3,6 +3,7 @@
 
 """From settings of the original to options of this agent."""
 
+from collections.abc import Iterator
 import math
 
 from ovn_network_agent.conf import opts
@@ -12,13 +13,12 @@ from ovn_network_agent.migrate import given
 _CONTAINERS = ('docker', 'podman', 'nerdctl')
 
 
-def convert(found):
+def convert(found: given.Source) -> given.Source:
     """The options of this agent for settings of the original.
 
-    :param found: :class:`given.Source`, with port forwards or without
-    :returns: :class:`given.Source` whose settings have keys (section,
-        option) and values of type str, and the problems and warnings of this
-        conversion alone
+    :param found: with port forwards or without
+    :returns: its settings have keys (section, option) and values of type str;
+        the problems and warnings are of this conversion alone
     """
     made = given.Source()
     types = {(section, option.dest): option.type
@@ -45,7 +45,8 @@ def convert(found):
     return made
 
 
-def _value(made, option, setting):
+def _value(made: given.Source, option: original.Option,
+           setting: given.Setting) -> str:
     """The text of one option here.
 
     :raises ValueError: with the problem and the remedy
@@ -73,7 +74,7 @@ def _value(made, option, setting):
     return text
 
 
-def _remarks(found):
+def _remarks(found: given.Source) -> Iterator[str]:
     """Warnings about values that mean something else here."""
     wrapper = found.settings.get('ovs_wrapper')
     if wrapper is None or not wrapper.value:

@@ -12,13 +12,11 @@ _KNOWN = (*original.BY_NAME, original.RULES)
 _SCALARS = (str, int, float, bool)
 
 
-def parse(content, name):
+def parse(content: bytes, name: str) -> given.Source:
     """The settings in a YAML file.
 
-    :param content: bytes
-    :param name: name of the file, for messages
-    :returns: :class:`given.Source`; the value of ``port_forwards`` is as in
-        the file
+    :param name: of the file, for messages
+    :returns: the value of ``port_forwards`` is as in the file
     """
     made = given.Source()
     try:
@@ -45,7 +43,7 @@ def parse(content, name):
     return made
 
 
-def _take(made, key, setting):
+def _take(made: given.Source, key: str, setting: given.Setting) -> None:
     values = (setting.value if isinstance(setting.value, list)
               else [setting.value])
     if key == original.RULES or all(isinstance(v, _SCALARS) for v in values):

@@ -3,6 +3,7 @@
 
 """Addresses: struct ifaddrmsg, linux/if_addr.h."""
 
+from collections.abc import Iterable
 import functools
 import socket
 import typing
@@ -34,26 +35,23 @@ MESSAGE = messages.narrow(
 
 
 class Address(typing.NamedTuple):
-    """An address of a device.
+    """An address of a device."""
 
-    :ivar index: ifindex
-    :ivar address: 'address/length'
-    :ivar secondary: True for an IPv4 address that depends on another address
-        of its network, and for a temporary IPv6 address
-    :ivar protocol: IFA_PROTO, the number of the program that made the
-        address; 0 without a number, and always on kernels before 5.18
-    """
-
-    index: int
-    address: str
+    # The ifindex; nothing here uses the method of tuples with this name.
+    index: int  # type: ignore[assignment]
+    address: str  # 'address/length'
+    # True for an IPv4 address that depends on another address of its network,
+    # and for a temporary IPv6 address.
     secondary: bool
+    # IFA_PROTO, the number of the program that made the address; 0 without a
+    # number, and always on kernels before 5.18.
     protocol: int = 0
 
 
-def encode(index, address, protocol=0, scope=RT_SCOPE_UNIVERSE, shared=False):
+def encode(index: int, address: str, protocol: int = 0,
+           scope: int = RT_SCOPE_UNIVERSE, shared: bool = False) -> bytes:
     """Body of RTM_NEWADDR or RTM_DELADDR.
 
-    :param index: ifindex
     :param address: 'address/length'
     :param protocol: IFA_PROTO; without effect in a deletion
     :param scope: RT_SCOPE_LINK for an IPv4 address that is no source address
@@ -78,13 +76,13 @@ def encode(index, address, protocol=0, scope=RT_SCOPE_UNIVERSE, shared=False):
         if family == socket.AF_INET6 and not shared else 0)
 
 
-def depending(present, address):
+def depending(present: Iterable[Address], address: str) -> list[str]:
     """The addresses that the kernel removes together with an address.
 
-    :param present: list of :class:`Address` of the device
-    :param address: 'address/length'
-    :returns: list of 'address/length': for a primary IPv4 address, the
-        secondary addresses with the same network and prefix length
+    For a primary IPv4 address these are the secondary addresses with the same
+    network and prefix length.
+
+    :param present: the addresses of the device
     """
     family, packed, length = texts.parse_interface(address)
     if family != socket.AF_INET or all(
@@ -103,12 +101,10 @@ def depending(present, address):
     return lost
 
 
-def read(kernel, index=0):
+def read(kernel: connection.Connection, index: int = 0) -> list[Address]:
     """Addresses of one device or of all devices.
 
-    :param kernel: :class:`connection.Connection`
     :param index: ifindex, 0 for all devices
-    :returns: list of :class:`Address`
     :raises OSError: when the addresses cannot be read
     """
     found = (_decode(data[start:end]) for data, start, end in kernel.dump(
@@ -117,7 +113,7 @@ def read(kernel, index=0):
 
 
 @functools.lru_cache(maxsize=messages.REMEMBERED)
-def _decode(body):
+def _decode(body: bytes) -> Address | None:
     """An :class:`Address` from the body of RTM_NEWADDR, or None.
 
     The results are cached, because the removal of each address reads all
@@ -135,11 +131,10 @@ def _decode(body):
         found.get('IFA_PROTO', 0))
 
 
-def first(found, index):
+def first(found: Iterable[Address], index: int) -> str:
     """The first IPv4 address of a device that other nodes may reach.
 
-    :param found: list of :class:`Address`, in the order of the kernel
-    :param index: ifindex
+    :param found: in the order of the kernel
     :returns: address without its length, '' for none
     """
     for each in found:
@@ -164,10 +159,7 @@ def read_first(name: str) -> str:
         return first(read(kernel, index), index)
 
 
-def read_all():
-    """The addresses of all devices, read on a new connection.
-
-    :returns: see :func:`read`
-    """
+def read_all() -> list[Address]:
+    """The addresses of all devices, read on a new connection."""
     with connection.Connection() as kernel:
         return read(kernel)

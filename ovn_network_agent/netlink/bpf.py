@@ -12,10 +12,14 @@ import ctypes
 import socket
 import struct
 import sys
+import typing
 
 from ovn_network_agent.netlink import wire
 
 SO_ATTACH_FILTER = 26
+
+# (code, jump if true, jump if false, operand) of each instruction.
+Program: typing.TypeAlias = list[tuple[int, int, int, int]]
 
 _LD_HALF = 0x28  # BPF_LD | BPF_H | BPF_ABS
 _LD_BYTE = 0x30  # BPF_LD | BPF_B | BPF_ABS
@@ -32,12 +36,12 @@ _LENGTH = wire.HEADER.size + 1  # rtm_dst_len
 _PROTOCOL = wire.HEADER.size + 5  # rtm_protocol
 
 
-def _half(number):
+def _half(number: int) -> int:
     """A 16-bit number of the host as BPF loads it."""
     return int.from_bytes(number.to_bytes(2, sys.byteorder))
 
 
-def route_filter(new, delete, protocol, other):
+def route_filter(new: int, delete: int, protocol: int, other: int) -> Program:
     """Program that drops route notifications of no interest.
 
     It passes deletions of a route of the two protocols, replacements by a
@@ -48,7 +52,6 @@ def route_filter(new, delete, protocol, other):
     :param delete: RTM_DELROUTE
     :param protocol: rtm_protocol of the agent's routes
     :param other: rtm_protocol of routes whose deletion counts, too
-    :returns: list of (code, jump if true, jump if false, operand)
     """
     return [
         (_LD_HALF, 0, 0, _TYPE),
@@ -72,12 +75,10 @@ def route_filter(new, delete, protocol, other):
     ]
 
 
-def default_filter(new, delete):
+def default_filter(new: int, delete: int) -> Program:
     """Program that drops notifications of routes but for default routes.
 
-    :param new: RTM_NEWROUTE
-    :param delete: RTM_DELROUTE
-    :returns: as of :func:`route_filter`
+    The arguments are the first two of :func:`route_filter`.
     """
     return [
         (_LD_HALF, 0, 0, _TYPE),
@@ -90,10 +91,9 @@ def default_filter(new, delete):
     ]
 
 
-def attach(sock, program):
+def attach(sock: socket.socket, program: Program) -> None:
     """Attach a program to a socket.
 
-    :param program: result of :func:`route_filter`
     :raises OSError: when the kernel refuses the program
     """
     code = ctypes.create_string_buffer(

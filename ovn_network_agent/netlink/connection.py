@@ -8,11 +8,15 @@ So only the last message asks for an acknowledgement, and the others answer
 only after a failure.  A message then takes about 20 us instead of 60 us.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
 import contextlib
 import errno
 import os
 import socket
 import struct
+import typing
 
 from pyroute2 import netlink
 
@@ -36,6 +40,9 @@ DATAGRAM = 64 * 1024
 TIMEOUT = 30.0
 DUMP_ATTEMPTS = 5
 
+# Place in the batch, errno, and the kernel's explanation or ''.
+Failure: typing.TypeAlias = tuple[int, int, str]
+
 _CODE = struct.Struct('=i')
 # MAX_ERRNO of linux/err.h.
 _MAX_ERRNO = 4095
@@ -54,8 +61,8 @@ class Connection:
         has no strict dumps: ENOPROTOOPT)
     """
 
-    def __init__(self, privileged=False, protocol=socket.NETLINK_ROUTE,
-                 port=0):
+    def __init__(self, privileged: bool = False,
+                 protocol: int = socket.NETLINK_ROUTE, port: int = 0) -> None:
         self._socket = socket.socket(
             socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC,
             protocol)
@@ -73,17 +80,17 @@ class Connection:
             self._socket.close()
             raise
 
-    def __enter__(self):
+    def __enter__(self) -> typing.Self:
         return self
 
-    def __exit__(self, *unused):
+    def __exit__(self, *unused: object) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         """Close the socket."""
         self._socket.close()
 
-    def _bind(self, port):
+    def _bind(self, port: int) -> None:
         try:
             self._socket.bind((port, 0))
         except OSError as error:
@@ -92,36 +99,33 @@ class Connection:
             self._socket.bind((0, 0))
 
     @property
-    def port(self):
+    def port(self) -> int:
         """The netlink port id, which notifications of its changes carry."""
-        return self._socket.getsockname()[0]
+        port: int = self._socket.getsockname()[0]
+        return port
 
-    def _next(self):
+    def _next(self) -> int:
         self._sequence = (self._sequence + 1) & 0xffffffff
         return self._sequence
 
-    def dump(self, kind, body, wanted=None):
-        """All objects that match, as (bytes, start, end) of their bodies.
+    def dump(self, kind: int, body: bytes,
+             wanted: Callable[[bytes, int, int], bool] | None = None
+             ) -> list[wire.Body]:
+        """The bodies of all objects that match.
 
         If the table changes during a dump, the dump is repeated.
 
         :param kind: RTM_GET... number
         :param body: family header and attributes, the filter
-        :param wanted: function of (datagram, start, end) that returns whether
-            to keep an object, for properties that the kernel cannot filter by
-        :returns: list of (datagram, start, end)
+        :param wanted: whether to keep an object with such a body, for
+            properties that the kernel cannot filter by
         :raises OSError: when the kernel refuses or does not answer
         """
         return [message for message in objects(self.datagrams(kind, body))
                 if wanted is None or wanted(*message)]
 
-    def datagrams(self, kind, body):
-        """As :meth:`dump`, what the kernel has sent: a list of bytes.
-
-        :param kind: as for :meth:`dump`; likewise body
-        :returns: argument of :func:`objects`
-        :raises OSError: as :meth:`dump`
-        """
+    def datagrams(self, kind: int, body: bytes) -> list[bytes]:
+        """As :meth:`dump`, what the kernel has sent, for :func:`objects`."""
         for _attempt in range(DUMP_ATTEMPTS):
             found, interrupted = self._dump(kind, body)
             if not interrupted:
@@ -130,11 +134,11 @@ class Connection:
         # did not change meanwhile, which is enough.
         return found
 
-    def _dump(self, kind, body):
+    def _dump(self, kind: int, body: bytes) -> tuple[list[bytes], bool]:
         sequence = self._next()
         self._socket.send(
             wire.message(kind, wire.NLM_F_DUMP, sequence, body))
-        found = []
+        found: list[bytes] = []
         interrupted = False
         while True:
             data = self._socket.recv(DATAGRAM)
@@ -151,12 +155,11 @@ class Connection:
                     return [*found, data], interrupted
             found.append(data)
 
-    def ask(self, kind, body):
-        """The answer to a question about one object.
+    def ask(self, kind: int, body: bytes) -> wire.Body:
+        """The body of the answer to a question about one object.
 
         :param kind: RTM_GET... number
         :param body: family header and attributes
-        :returns: (datagram, start, end)
         :raises OSError: the kernel's error, or a missing answer
         """
         sequence = self._next()
@@ -171,15 +174,12 @@ class Connection:
                     raise OSError(code, os.strerror(code))
                 return data, start, end
 
-    def batch(self, requests):
+    def batch(self, requests: Sequence[wire.Request]) -> list[Failure]:
         """Send requests for changes.
 
-        :param requests: sequence of (type, flags, body)
-        :returns: list of (index, errno, text) of the failed requests; the
-            text is the kernel's explanation, or ''
         :raises OSError: when the socket cannot be used any more
         """
-        failures = []
+        failures: list[Failure] = []
         for first in range(0, len(requests), BATCH):
             chunk = requests[first:first + BATCH]
             try:
@@ -194,15 +194,15 @@ class Connection:
                             for index, number, text in found)
         return failures
 
-    def _one_by_one(self, chunk):
+    def _one_by_one(self, chunk: Sequence[wire.Request]) -> list[Failure]:
         self._drain()
-        failures = []
+        failures: list[Failure] = []
         for index, request in enumerate(chunk):
             failures.extend((index, number, text)
                             for _zero, number, text in self._send([request]))
         return failures
 
-    def _drain(self):
+    def _drain(self) -> None:
         """Discard the waiting answers, to make room for further ones."""
         self._socket.setblocking(False)
         try:
@@ -212,7 +212,7 @@ class Connection:
         finally:
             self._socket.settimeout(TIMEOUT)
 
-    def _send(self, chunk):
+    def _send(self, chunk: Sequence[wire.Request]) -> list[Failure]:
         last = len(chunk) - 1
         base = self._sequence + 1
         if base + last > 0xffffffff:
@@ -222,7 +222,7 @@ class Connection:
             wire.message(kind, flags if index < last
                          else flags | wire.NLM_F_ACK, base + index, body)
             for index, (kind, flags, body) in enumerate(chunk)))
-        failures = []
+        failures: list[Failure] = []
         while True:
             data = self._socket.recv(DATAGRAM)
             for kind, flags, seq, _port, start, end in wire.messages(data):
@@ -238,11 +238,9 @@ class Connection:
                     return failures
 
 
-def objects(datagrams):
-    """The objects of a dump, as (bytes, start, end) of their bodies.
+def objects(datagrams: Iterable[bytes]) -> list[wire.Body]:
+    """The bodies of the objects of a dump.
 
-    :param datagrams: see :meth:`Connection.datagrams`
-    :returns: list of (datagram, start, end)
     :raises ValueError: when a length does not fit
     """
     return [(data, start, end) for data in datagrams
@@ -250,7 +248,7 @@ def objects(datagrams):
             if kind not in (wire.NLMSG_DONE, wire.NLMSG_ERROR)]
 
 
-def _code(data, start, end):
+def _code(data: bytes, start: int, end: int) -> int:
     """errno of NLMSG_ERROR or NLMSG_DONE; 0 for success."""
     if end - start < 4:
         return 0
@@ -258,7 +256,7 @@ def _code(data, start, end):
     return code if 0 <= code <= _MAX_ERRNO else errno.EPROTO
 
 
-def _explanation(data, flags, start, end):
+def _explanation(data: bytes, flags: int, start: int, end: int) -> str:
     """The kernel's text in an extended acknowledgement, or ''."""
     if not flags & wire.NLM_F_ACK_TLVS:
         return ''

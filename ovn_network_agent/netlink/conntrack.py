@@ -8,6 +8,10 @@ table once for any number of connections, while ``conntrack -D`` reads the
 whole table for each connection.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Set
 import socket
 import sys
 import typing
@@ -16,10 +20,11 @@ from pyroute2 import netlink
 from pyroute2.netlink import nfnetlink
 from pyroute2.netlink.nfnetlink import nfctsocket
 
+from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import texts
+from ovn_network_agent.netlink import wire
 
-#: protocol of the socket; Python's socket module lacks the number
 _SUBSYSTEM = nfnetlink.NFNL_SUBSYS_CTNETLINK << 8
 GET = _SUBSYSTEM | nfctsocket.IPCTNL_MSG_CT_GET
 DELETE = _SUBSYSTEM | nfctsocket.IPCTNL_MSG_CT_DELETE
@@ -38,41 +43,37 @@ _DESTINATION_CHANGED = nfctsocket.IPS_DST_NAT
 _HEADER = 4
 
 FAMILIES = {'ip': socket.AF_INET, 'ip6': socket.AF_INET6}
-_ADDRESS = {socket.AF_INET: 'CTA_IP_V4', socket.AF_INET6: 'CTA_IP_V6'}
+_ADDRESS: dict[int, str] = {socket.AF_INET: 'CTA_IP_V4',
+                            socket.AF_INET6: 'CTA_IP_V6'}
 # Of the first fields of a connection with ports.
 _TYPES = [int, str, int, str, int]
 
 
+# The first fields of :class:`Tracked`.
+Target: typing.TypeAlias = tuple[int, str, int, str, int]
+
+
 class Tracked(typing.NamedTuple):
-    """A tracked connection whose destination was translated.
+    """A tracked connection whose destination was translated."""
 
-    :ivar protocol: IP protocol, a number
-    :ivar address: IP address that the client sent to, text
-    :ivar port: port that the client sent to
-    :ivar destination: IP address of the destination that answers, text
-    :ivar destination_port: port of the destination
-    :ivar name: attributes that identify the connection in a deletion
-    """
-
-    protocol: int
-    address: str
-    port: int
-    destination: str
-    destination_port: int
-    name: tuple
+    protocol: int  # IP protocol, a number
+    address: str  # IP address that the client sent to, text
+    port: int  # port that the client sent to
+    destination: str  # IP address of the destination that answers, text
+    destination_port: int  # port of the destination
+    # Attributes that identify the connection in a deletion.
+    name: tuple[typing.Any, ...]
 
 
-def read(kernel, family, zone, targets=None):
+def read(kernel: connection.Connection, family: str, zone: int,
+         targets: Set[Target] | None = None) -> list[Tracked]:
     """Translated connections of a zone.
 
-    :param kernel: netlink.connection.Connection, of NETLINK_NETFILTER
+    Connections that have a zone for one direction only are left out.
+
+    :param kernel: of NETLINK_NETFILTER
     :param family: 'ip' or 'ip6'
-    :param zone: number
-    :param targets: set of (protocol, address, port, destination,
-        destination_port), as in :class:`Tracked`, for only such connections;
-        None for all
-    :returns: list of :class:`Tracked`, without connections that have a
-        zone for one direction only
+    :param targets: only such connections, None for all
     :raises OSError: when the table cannot be read
     """
     number = FAMILIES[family]
@@ -85,7 +86,7 @@ def read(kernel, family, zone, targets=None):
 
     mentions = _mentions(targets)
 
-    def wanted(data, start, end):
+    def wanted(data: bytes, start: int, end: int) -> bool:
         # This decodes nothing, because there may be a million others.
         return (data.find(of_zone, start, end) >= 0 and
                 (targets is None or mentions(data, start, end)))
@@ -98,30 +99,26 @@ def read(kernel, family, zone, targets=None):
 
 
 class Sender(typing.NamedTuple):
-    """A tracked connection in the zone 0, by who began it.
+    """A tracked connection in the zone 0, by who began it."""
 
-    :ivar address: IP address of that host, text
-    :ivar seen_as: IP address that the other end answers to, text
-    :ivar name: attributes that identify the connection in a deletion
-    """
-
-    address: str
-    seen_as: str
-    name: tuple
+    address: str  # IP address of that host, text
+    seen_as: str  # IP address that the other end answers to, text
+    # Attributes that identify the connection in a deletion.
+    name: tuple[typing.Any, ...]
 
 
-def read_senders(kernel, family, addresses):
+def read_senders(kernel: connection.Connection, family: str,
+                 addresses: Collection[str]) -> list[Sender]:
     """Connections in the zone 0 that some hosts have begun.
 
-    :param kernel: netlink.connection.Connection, of NETLINK_NETFILTER
+    :param kernel: of NETLINK_NETFILTER
     :param family: 'ip' or 'ip6'
-    :param addresses: collection of IP addresses, text
-    :returns: list of :class:`Sender`
+    :param addresses: IP addresses of the hosts
     :raises OSError: when the table cannot be read
     """
     number, words = FAMILIES[family], _words(addresses)
 
-    def wanted(data, start, end):
+    def wanted(data: bytes, start: int, end: int) -> bool:
         return not words.isdisjoint(
             memoryview(data)[start:end & ~3].cast('I'))
 
@@ -132,67 +129,68 @@ def read_senders(kernel, family, addresses):
             one.address in addresses]
 
 
-def _sender(family, found):
+def _sender(family: int, found: dict[str, typing.Any]) -> Sender | None:
     if found.get('CTA_ZONE') or not {
             'CTA_TUPLE_ORIG', 'CTA_TUPLE_REPLY', 'CTA_ID'} <= found.keys():
         return None
     original, reply = found['CTA_TUPLE_ORIG'], found['CTA_TUPLE_REPLY']
-    known = _address(original, family, 'SRC'), _address(reply, family, 'DST')
-    if None in known:
+    address = _address(original, family, 'SRC')
+    seen_as = _address(reply, family, 'DST')
+    if address is None or seen_as is None:
         return None
-    return Sender(*known, (
+    return Sender(address, seen_as, (
         family, ('CTA_TUPLE_ORIG', _payload(original)),
         ('CTA_ID', found['CTA_ID'])))
 
 
-def _mentions(targets):
+def _mentions(targets: Iterable[Target] | None
+              ) -> Callable[[bytes, int, int], bool]:
     """A function that returns whether a message may be about a target."""
     there = _words(target[1] for target in targets or ())
     behind = _words(target[3] for target in targets or ())
 
-    def mentions(data, start, end):
+    def mentions(data: bytes, start: int, end: int) -> bool:
         words = memoryview(data)[start:end & ~3].cast('I')
         return not (there.isdisjoint(words) or behind.isdisjoint(words))
 
     return mentions
 
 
-def _words(addresses):
+def _words(addresses: Iterable[str]) -> set[int]:
     """The last 32 bits of addresses; messages align addresses to 32 bits."""
     return {int.from_bytes(texts.parse_address(address)[1][-4:],
                            sys.byteorder) for address in addresses}
 
 
-def deletion(connection):
-    """The request that deletes exactly this connection.
-
-    :param connection: :class:`Tracked` or :class:`Sender`
-    :returns: (type, flags, body)
-    """
+def deletion(connection: Tracked | Sender) -> wire.Request:
+    """The request that deletes exactly this connection."""
     return DELETE, 0, messages.encode(DELETION, connection.name[1:],
                                       nfgen_family=connection.name[0])
 
 
-def _decode(family, found, zone):
+def _decode(family: int, found: dict[str, typing.Any],
+            zone: int) -> Tracked | None:
     if (found.get('CTA_ZONE') != zone or
             not found.get('CTA_STATUS', 0) & _DESTINATION_CHANGED or
             not {'CTA_TUPLE_ORIG', 'CTA_TUPLE_REPLY'} <= found.keys()):
         return None
     original, reply = found['CTA_TUPLE_ORIG'], found['CTA_TUPLE_REPLY']
-    port = _within(original, 'CTA_TUPLE_PROTO', 'CTA_PROTO_DST_PORT')
-    known = (_within(original, 'CTA_TUPLE_PROTO', 'CTA_PROTO_NUM'),
-             _address(original, family, 'DST'), port,
-             _address(reply, family, 'SRC'),
-             _within(reply, 'CTA_TUPLE_PROTO', 'CTA_PROTO_SRC_PORT'))
+    known: list[typing.Any] = [
+        _within(original, 'CTA_TUPLE_PROTO', 'CTA_PROTO_NUM'),
+        _address(original, family, 'DST'),
+        _within(original, 'CTA_TUPLE_PROTO', 'CTA_PROTO_DST_PORT'),
+        _address(reply, family, 'SRC'),
+        _within(reply, 'CTA_TUPLE_PROTO', 'CTA_PROTO_SRC_PORT')]
     if 'CTA_ID' not in found or list(map(type, known)) != _TYPES:
         # Only TCP and UDP have ports.
         return None
-    return Tracked(*known, (
+    protocol, address, port, destination, destination_port = known
+    return Tracked(protocol, address, port, destination, destination_port, (
         family, ('CTA_TUPLE_ORIG', _payload(original)),
         ('CTA_ZONE', zone), ('CTA_ID', found['CTA_ID'])))
 
 
-def _within(found, outer, inner):
+def _within(found: messages.Message, outer: str, inner: str) -> typing.Any:
     """A value in nested attributes; None without one.
 
     pyroute2 leaves an attribute that it cannot decode as bytes.
@@ -204,12 +202,12 @@ def _within(found, outer, inner):
     return found
 
 
-def _address(found, family, end):
+def _address(found: messages.Message, family: int, end: str) -> str | None:
     address = _within(found, 'CTA_TUPLE_IP', f'{_ADDRESS[family]}_{end}')
     return None if address is None else texts.canonical(address)
 
 
-def _payload(found):
+def _payload(found: messages.Message) -> bytes:
     """An attribute as it was read, without its header."""
     return bytes(found.data[found.offset + _HEADER:
                             found.offset + found.length])

@@ -42,14 +42,13 @@ class Devices:
 
     All methods, and the poll, are for one thread; its network namespace at
     the first reading counts.
-
-    :ivar news: object whose ``poll(0)`` is empty as long as the last reading
-        is true, as of select.poll; a lost notification counts as news
     """
 
     def __init__(self) -> None:
-        self._socket = None
-        self.news = _Always()
+        self._socket: socket.socket | None = None
+        # Its poll(0) is empty as long as the last reading is true; a lost
+        # notification counts as news.
+        self.news: _Always | select.poll = _Always()
 
     def read(self) -> tuple[model.Device, ...]:
         """The present devices, see :func:`links.read_devices`.
@@ -70,19 +69,20 @@ class Devices:
             self._socket.close()
             self._socket = None
 
-    def _begin(self):
+    def _begin(self) -> None:
         try:
             if self._socket is None:
                 self._socket = _subscribed()
-                self.news = select.poll()
-                self.news.register(self._socket, select.POLLIN)
+                news = select.poll()
+                news.register(self._socket, select.POLLIN)
+                self.news = news
             _drain(self._socket)
         except OSError:
             # Without news each view reads the devices.
             self.close()
 
 
-def _drain(sock):
+def _drain(sock: socket.socket) -> None:
     """Take the notifications away."""
     with contextlib.suppress(BlockingIOError):
         while True:
@@ -94,7 +94,7 @@ def _drain(sock):
                     raise
 
 
-def _subscribed():
+def _subscribed() -> socket.socket:
     """A netlink socket with the notifications about devices.
 
     :raises OSError: when the kernel refuses one of the groups

@@ -34,30 +34,26 @@ _DEAD = 1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which links count.
+    """Which links count."""
 
-    :ivar bridges: names of provider bridges, whose devices are no links
-    :ivar others: names of further devices that are none
-    :ivar egress: the egress addresses of this node; only the links that have
-        their networks get routes
-    """
-
+    # Names of provider bridges, whose devices are no links.
     bridges: frozenset[str] = frozenset()
+    # Names of further devices that are none.
     others: frozenset[str] = frozenset()
+    # The egress addresses of this node; only the links that have their
+    # networks get routes.
     egress: frozenset[str] = frozenset()
 
 
-def read(kernel, chosen):
-    """The links of this node.
+def read(kernel: connection.Connection,
+         chosen: Chosen) -> tuple[model.Link, ...]:
+    """The links of this node, sorted by name.
 
-    :param kernel: :class:`connection.Connection`
-    :param chosen: :class:`Chosen`
-    :returns: tuple of :class:`model.Link`, sorted by name
     :raises OSError: when the kernel does not answer
     """
     found = links.read(kernel)
     by_index = {link.index: link for link in found.values()}
-    own = {}
+    own: dict[int, set[str]] = {}
     for each in addresses.read(kernel):
         # Without a mark, as of Linux before 5.18, it may be the agent's.
         if each.protocol != ownership.ADDRESS_PROTOCOL and _is_usual(
@@ -77,23 +73,23 @@ def read(kernel, chosen):
         map(link.is_on, chosen.egress)) else link for link in made)
 
 
-def read_all(chosen):
+def read_all(chosen: Chosen) -> tuple[model.Link, ...]:
     """As :func:`read`, on a new connection."""
     with connection.Connection() as kernel:
         return read(kernel, chosen)
 
 
-def _is_usual(text, chosen):
+def _is_usual(text: str, chosen: Chosen) -> bool:
     own = iptext.interface(text)
     return not (own.is_loopback or own.is_link_local) and (
         _is_network(text) or str(own.ip) not in chosen.egress)
 
 
-def _is_network(text):
+def _is_network(text: str) -> bool:
     return iptext.interface(text).network.num_addresses > 1
 
 
-def _is_internal(link, chosen):
+def _is_internal(link: links.Link, chosen: Chosen) -> bool:
     return (link.kind in _KINDS or link.name in chosen.others or
             vlans.is_device(link.name, chosen.bridges) or
             evpn_names.is_device(link.name) or
@@ -101,9 +97,10 @@ def _is_internal(link, chosen):
             links.is_of_machine(link.name))
 
 
-def _with_routes(kernel, link):
+def _with_routes(kernel: connection.Connection,
+                 link: model.Link) -> model.Link:
     """The link with the routes through it, of which the best count."""
-    best = {}
+    best: dict[str, tuple[int, str]] = {}
     for family in _FAMILIES:
         body = messages.encode(
             routes.MESSAGE, [('RTA_TABLE', link.table),
@@ -120,7 +117,8 @@ def _with_routes(kernel, link):
         routes=copied if len(copied) <= MOST else ())
 
 
-def decode(data, start, end, index):
+def decode(data: bytes, start: int, end: int,
+           index: int) -> tuple[str, int, str] | None:
     """The way of a route through a link.
 
     Routes of the agent, and those whose gateway is of the other family, are
@@ -149,7 +147,7 @@ def decode(data, start, end, index):
     return route.dst, route.metric, via
 
 
-def _gateway(found, index):
+def _gateway(found: dict[int, bytes], index: int) -> str | None:
     """The gateway through a link, '' for none, None for another link."""
     if route_codec.RTA_MULTIPATH not in found:
         if route_codec.number(found.get(route_codec.RTA_OIF)) != index:
@@ -167,7 +165,7 @@ def _gateway(found, index):
     return None
 
 
-def _via(found):
+def _via(found: dict[int, bytes]) -> str:
     if route_codec.RTA_GATEWAY in found:
         return texts.address_text(found[route_codec.RTA_GATEWAY])
     return (route_codec.via_text(found[route_codec.RTA_VIA])

@@ -3,6 +3,7 @@
 
 """Network devices: struct ifinfomsg, linux/if_link.h."""
 
+from collections.abc import Iterable
 import errno
 import functools
 import re
@@ -52,49 +53,40 @@ MESSAGE = messages.narrow(
 
 
 class Link(typing.NamedTuple):
-    """A network device as the kernel shows it.
+    """A network device as the kernel shows it."""
 
-    :ivar index: ifindex
-    :ivar mac: MAC address, '' without one
-    :ivar up: whether the device is administratively up
-    :ivar kind: 'veth', 'vrf', ..., '' for hardware
-    :ivar master: ifindex of the device's VRF, bridge or bond, or 0
-    :ivar lower: ifindex of the device below, or of a veth's other end; 0
-        without such a device in this network namespace
-    :ivar alias: ifalias text
-    :ivar vrf_table: routing table of a VRF, else 0
-    :ivar vlan: tag of a VLAN device (IEEE 802.1Q), else 0
-    """
-
-    index: int
+    # The ifindex; nothing here uses the method of tuples with this name.
+    index: int  # type: ignore[assignment]
     name: str
-    mac: str
-    up: bool
-    kind: str
-    master: int
+    mac: str  # MAC address, '' without one
+    up: bool  # whether the device is administratively up
+    kind: str  # 'veth', 'vrf', ..., '' for hardware
+    master: int  # ifindex of the device's VRF, bridge or bond, or 0
+    # Ifindex of the device below, or of a veth's other end; 0 without such a
+    # device in this network namespace.
     lower: int
-    alias: str
-    vrf_table: int
-    vlan: int = 0
+    alias: str  # ifalias text
+    vrf_table: int  # routing table of a VRF, else 0
+    vlan: int = 0  # tag of a VLAN device (IEEE 802.1Q), else 0
 
 
-def encode_up(index):
+def encode_up(index: int) -> bytes:
     """Body of RTM_NEWLINK that brings a device up."""
     return messages.encode(MESSAGE, index=index, flags=ifinfmsg.IFF_UP,
                            change=ifinfmsg.IFF_UP)
 
 
-def encode_master(index, master):
+def encode_master(index: int, master: int) -> bytes:
     """Body of RTM_NEWLINK that enslaves a device, or frees it (0)."""
     return messages.encode(MESSAGE, [('IFLA_MASTER', master)], index=index)
 
 
-def encode_delete(index):
+def encode_delete(index: int) -> bytes:
     """Body of RTM_DELLINK."""
     return messages.encode(MESSAGE, index=index)
 
 
-def encode_veth(name, peer):
+def encode_veth(name: str, peer: str) -> bytes:
     """Body of RTM_NEWLINK for a veth pair, both ends down."""
     other = {'attrs': [('IFLA_IFNAME', peer)]}
     return messages.encode(MESSAGE, [
@@ -104,12 +96,10 @@ def encode_veth(name, peer):
             ('IFLA_INFO_DATA', {'attrs': [('VETH_INFO_PEER', other)]})]})])
 
 
-def encode_vlan(name, bridge, tag):
+def encode_vlan(name: str, bridge: int, tag: int) -> bytes:
     """Body of RTM_NEWLINK for a VLAN device, down.
 
-    :param name: name of the new device
     :param bridge: ifindex of the device below
-    :param tag: VLAN tag
     """
     return messages.encode(MESSAGE, [
         ('IFLA_IFNAME', name), ('IFLA_LINK', bridge),
@@ -118,19 +108,19 @@ def encode_vlan(name, bridge, tag):
             ('IFLA_INFO_DATA', {'attrs': [('IFLA_VLAN_ID', tag)]})]})])
 
 
-def encode_alias(index, alias):
+def encode_alias(index: int, alias: str) -> bytes:
     """Body of RTM_NEWLINK that sets the ifalias text."""
     return messages.encode(MESSAGE, [('IFLA_IFALIAS', alias)], index=index)
 
 
-def decode(data, start, end):
+def decode(data: bytes, start: int, end: int) -> Link:
     """A :class:`Link` from the body of RTM_NEWLINK."""
     return _decode(data[start:end])
 
 
 @functools.lru_cache(maxsize=messages.REMEMBERED)
-def _decode(body):
-    """A :class:`Link` from a body.
+def _decode(body: bytes) -> Link:
+    """A link from the body of RTM_NEWLINK.
 
     The results are cached: devices are read often and rarely change.  But a
     bridge has timers in its body, and there is one for each VNI; pyroute2
@@ -142,19 +132,18 @@ def _decode(body):
     data = nested(info, IFLA_INFO_DATA) if kind in ('vrf', 'vlan') else {}
     return Link(index, texts.text(found.get(IFLA_IFNAME)),
                 texts.mac_text(found.get(IFLA_ADDRESS)), up, kind,
-                route_codec.number(found.get(IFLA_MASTER)) or 0,
+                route_codec.number(found.get(IFLA_MASTER)),
                 0 if IFLA_LINK_NETNSID in found else
-                route_codec.number(found.get(IFLA_LINK)) or 0,
+                route_codec.number(found.get(IFLA_LINK)),
                 texts.text(found.get(IFLA_IFALIAS)),
-                route_codec.number(data.get(IFLA_VRF_TABLE)) or 0
+                route_codec.number(data.get(IFLA_VRF_TABLE))
                 if kind == 'vrf' else 0,
                 _vlan(data) if kind == 'vlan' else 0)
 
 
-def header(body):
+def header(body: bytes) -> tuple[int, bool, dict[int, bytes]]:
     """(ifindex, whether it is up, attributes) of a body of RTM_NEWLINK.
 
-    :returns: the attributes as :func:`route_codec.attributes`
     :raises ValueError: when the body is too short, or a length does not fit
     """
     if len(body) < _HEADER.size:
@@ -164,12 +153,12 @@ def header(body):
             route_codec.attributes(body, _HEADER.size))
 
 
-def nested(found, kind):
+def nested(found: dict[int, bytes], kind: int) -> dict[int, bytes]:
     """The attributes in an attribute, none without it."""
     return route_codec.attributes(found.get(kind, b''))
 
 
-def _vlan(data):
+def _vlan(data: dict[int, bytes]) -> int:
     """The tag of a VLAN device, 0 for one of another protocol (802.1ad).
 
     :param data: attributes of IFLA_INFO_DATA
@@ -181,11 +170,9 @@ def _vlan(data):
         data.get(IFLA_VLAN_PROTOCOL) == ETH_P_8021Q.to_bytes(2)) else 0
 
 
-def read(kernel):
-    """All devices of the network namespace.
+def read(kernel: connection.Connection) -> dict[str, Link]:
+    """All devices of the network namespace, by name.
 
-    :param kernel: :class:`connection.Connection`
-    :returns: dict of name to :class:`Link`
     :raises OSError: when the devices cannot be read
     """
     links = (decode(*message) for message in kernel.dump(
@@ -194,18 +181,16 @@ def read(kernel):
 
 
 @functools.cache
-def everything():
+def everything() -> bytes:
     """Body of RTM_GETLINK for all devices."""
     return messages.encode(
         MESSAGE, [('IFLA_EXT_MASK', RTEXT_FILTER_SKIP_STATS)])
 
 
-def named(kernel, names):
-    """Some devices, by one question for each.
+def named(kernel: connection.Connection,
+          names: Iterable[str]) -> dict[str, Link]:
+    """Some devices, by one question for each, without those that are missing.
 
-    :param kernel: :class:`connection.Connection`
-    :param names: iterable of names
-    :returns: dict of name to :class:`Link`, without devices that are missing
     :raises OSError: when the kernel does not answer
     """
     found = {}
@@ -220,14 +205,11 @@ def named(kernel, names):
     return found
 
 
-def device(kernel, name, found):
+def device(kernel: connection.Connection, name: str,
+           found: dict[str, Link]) -> model.Device:
     """A device for the snapshot.
 
-    :param kernel: :class:`connection.Connection`
-    :param name: name of the device
-    :param found: dict of name to :class:`Link`, with this device and the one
-        below
-    :returns: :class:`model.Device`
+    :param found: with this device and the one below
     """
     link = found[name]
     return model.Device(name, link.mac, link.up, link.vrf_table,
@@ -236,46 +218,37 @@ def device(kernel, name, found):
                         _default_route(kernel, link, socket.AF_INET6))
 
 
-def lower(found, link):
-    """Name of the device below a device, '' without one.
-
-    :param found: dict of name to :class:`Link`
-    :param link: :class:`Link`
-    """
+def lower(found: dict[str, Link], link: Link) -> str:
+    """Name of the device below a device, '' without one."""
     return next((name for name, other in found.items()
                  if link.lower and other.index == link.lower), '')
 
 
-def read_all():
+def read_all() -> dict[str, Link]:
     """All devices, read on a new connection; see :func:`read`."""
     with connection.Connection() as kernel:
         return read(kernel)
 
 
-def is_of_machine(name):
+def is_of_machine(name: str) -> bool:
     """Whether Neutron names the port of a machine so."""
     return _OF_MACHINE.fullmatch(name) is not None
 
 
-def peers(links, name, peer):
-    """Whether two devices are the two ends of one veth pair.
-
-    :param links: dict of name to :class:`Link`
-    :param name: name of a device
-    :param peer: name of the other device
-    """
+def peers(links: dict[str, Link], name: str, peer: str) -> bool:
+    """Whether two devices are the two ends of one veth pair."""
     one, other = links.get(name), links.get(peer)
     return (one is not None and other is not None
             and one.kind == other.kind == 'veth'
             and one.lower == other.index and other.lower == one.index)
 
 
-def read_devices():
+def read_devices() -> tuple[model.Device, ...]:
     """The devices of this node, for the snapshot, but those of machines.
 
     These come and go, and each would make another node of this one.
 
-    :returns: tuple of :class:`model.Device`, sorted by name
+    :returns: sorted by name
     :raises OSError: when the devices cannot be read
     """
     with connection.Connection() as kernel:
@@ -284,7 +257,8 @@ def read_devices():
                      if not is_of_machine(name))
 
 
-def _default_route(kernel, link, family):
+def _default_route(kernel: connection.Connection, link: Link,
+                   family: int) -> bool | None:
     """Whether a VRF has a default route, None for other devices."""
     if not link.vrf_table:
         return None

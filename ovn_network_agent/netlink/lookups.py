@@ -13,13 +13,13 @@ route that was used first (rt6_get_pcpu_route() of the kernel).
 """
 
 import errno
-import os
 import socket
 import typing
 
 from pyroute2.netlink.rtnl import rtmsg
 
 from ovn_network_agent import iptext
+from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import routes
@@ -45,32 +45,24 @@ _MISSING = (errno.ENETUNREACH, errno.EHOSTUNREACH)
 
 
 class Lookup(typing.NamedTuple):
-    """The answer of the kernel.
+    """The answer of the kernel."""
 
-    :ivar error: why the kernel drops the packet, '' when it forwards it
-    :ivar table: routing table of the route, 0 for an unknown one
-    :ivar dst: prefix of the route, '0.0.0.0/0' for a default route; '' when
-        the kernel names another route with the same next hop
-    :ivar dev: name of the output device, '' for several
-    :ivar via: gateway, or None; that of an IPv4 route may be of IPv6
-    :ivar protocol: rtm_protocol of the route, 0 for an unknown one
-    :ivar local: whether the packet would be for this host itself
-    :ivar refused: whether the kernel refuses the source of the packet, and
-        says so; newer kernels do not
-    :ivar missing: whether the kernel knows no way to the destination
-    """
-
-    error: str = ''
-    table: int = 0
+    error: str = ''  # why the kernel drops the packet, '' when it forwards it
+    table: int = 0  # routing table of the route, 0 for an unknown one
+    # Prefix of the route, '0.0.0.0/0' for a default route; '' when the kernel
+    # names another route with the same next hop.
     dst: str = ''
-    dev: str = ''
+    dev: str = ''  # name of the output device, '' for several
+    # Gateway, or None; that of an IPv4 route may be of IPv6.
     via: str | None = None
-    protocol: int = 0
-    local: bool = False
+    protocol: int = 0  # rtm_protocol of the route, 0 for an unknown one
+    local: bool = False  # whether the packet would be for this host itself
+    # Whether the kernel refuses the source of the packet, and says so; newer
+    # kernels do not.
     refused: bool = False
-    missing: bool = False
+    missing: bool = False  # whether the kernel knows no way to the destination
 
-    def text(self):
+    def text(self) -> str:
         """The answer in the manner of ip-route(8)."""
         if self.error:
             return self.error
@@ -84,17 +76,14 @@ class Lookup(typing.NamedTuple):
                 f'table {self.table} proto {self.protocol}')
 
 
-def look_up(kernel, dst, src='', incoming=0, outgoing=0, mark=0):
+def look_up(kernel: connection.Connection, dst: str, src: str = '',
+            incoming: int = 0, outgoing: int = 0, mark: int = 0) -> Lookup:
     """Ask for the route of a packet.
 
-    :param kernel: :class:`connection.Connection`
-    :param dst: IP address
     :param src: IP address of the sender, '' for any
     :param incoming: ifindex of the device where it arrives, 0 for a packet
         of this host
     :param outgoing: ifindex of a VRF to look in, 0 for none
-    :param mark: packet mark
-    :returns: :class:`Lookup`
     :raises OSError: for an error that says nothing about the route
     """
     try:
@@ -106,18 +95,20 @@ def look_up(kernel, dst, src='', incoming=0, outgoing=0, mark=0):
             return Lookup(_MEANINGS[error.errno],
                           refused=error.errno == errno.EXDEV,
                           missing=error.errno in _MISSING)
-        raise OSError(error.errno, f'route to {dst}: '
-                                   f'{os.strerror(error.errno)}') from error
+        # A socket's own time limit has no number.
+        raise OSError(error.errno or errno.ETIMEDOUT, f'route to {dst}: '
+                      f'{error.strerror or error}') from error
     found = _decode(messages.decode(_MESSAGE, data, start, end))
     if found.dst and iptext.address(dst) not in iptext.network(found.dst):
         return found._replace(table=0, dst='', protocol=0)
     return found
 
 
-def _question(dst, src, incoming, outgoing, mark):
+def _question(dst: str, src: str, incoming: int, outgoing: int,
+              mark: int) -> bytes:
     family, _packed = texts.parse_address(dst)
     fields = routes.LOOKUP[family]
-    wanted = [('RTA_DST', dst)]
+    wanted: list[tuple[str, str | int]] = [('RTA_DST', dst)]
     wanted += [(name, value) for name, value in (
         ('RTA_SRC', src), ('RTA_IIF', incoming), ('RTA_OIF', outgoing),
         ('RTA_MARK', mark))
@@ -127,7 +118,7 @@ def _question(dst, src, incoming, outgoing, mark):
         src_len=fields['dst_len'] if src else 0, **fields)
 
 
-def _decode(message):
+def _decode(message: messages.Message) -> Lookup:
     found = messages.attributes(message)
     kind = message['type']
     if kind not in (_UNICAST, _LOCAL):

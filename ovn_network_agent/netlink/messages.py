@@ -8,13 +8,18 @@ receives them, many at once.  The message classes are the same in pyroute2 0.8
 and 0.9, and need neither a thread nor an event loop (decision record 0012).
 """
 
+from collections.abc import Iterable
 import re
 import struct
+import typing
 
 from pyroute2.netlink import exceptions
 
 #: number of decoded messages that a reader caches, see :mod:`netlink.links`
 REMEMBERED = 4096
+
+# A decoded message, or an attribute with others; pyroute2 has no types.
+Message: typing.TypeAlias = typing.Any
 
 _UNKNOWN = 'UNKNOWN'
 _INTEGER = re.compile(r'(?:be|u?int)(?:8|16|32|64)')
@@ -22,18 +27,18 @@ _INTEGER = re.compile(r'(?:be|u?int)(?:8|16|32|64)')
 _MALFORMED = (struct.error, exceptions.NetlinkDecodeError)
 
 
-def narrow(message, *wanted, fields=None):
+def narrow(message: typing.Any, *wanted: str | tuple[typing.Any, ...],
+           fields: tuple[tuple[str, str], ...] | None = None) -> typing.Any:
     """Make a message class of pyroute2 with few attributes and no header.
 
     Each attribute costs time to decode.  The class decodes only the wanted
     attributes; :func:`is_narrow` tells whether a message has others.
 
-    :param message: class of pyroute2, a subclass of nlmsg
+    :param message: a subclass of nlmsg
     :param wanted: names of attributes; or (number, name, type) or (number,
         name, type, flags) of an attribute that pyroute2 0.8 does not have,
         or decodes in another way
     :param fields: fields of the family header, None for the message's own
-    :returns: a class
     :raises KeyError: when pyroute2 has no such attribute
     """
     known = {name: (number, name, *rest)
@@ -52,19 +57,20 @@ def narrow(message, *wanted, fields=None):
     return made
 
 
-def _numbered(nla_map):
+def _numbered(nla_map: Iterable[tuple[typing.Any, ...]]
+              ) -> list[tuple[typing.Any, ...]]:
     """The attributes of a class of pyroute2, each with its number."""
     return [entry if isinstance(entry[0], int) else (number, *entry)
             for number, entry in enumerate(nla_map)]
 
 
-def encode(message, attributes=(), **fields):
+def encode(message: typing.Any,
+           attributes: Iterable[tuple[str, typing.Any]] = (),
+           **fields: typing.Any) -> bytes:
     """Body of a message.
 
     :param message: result of :func:`narrow`
-    :param attributes: iterable of (name, value)
     :param fields: fields of the family header; other fields are 0
-    :returns: bytes
     """
     made = message()
     made.update(fields)
@@ -73,14 +79,11 @@ def encode(message, attributes=(), **fields):
     return bytes(made.data)
 
 
-def decode(message, data, start, end):
+def decode(message: typing.Any, data: bytes, start: int, end: int) -> Message:
     """A message from its body.
 
     :param message: result of :func:`narrow`
-    :param data: bytes
     :param start: offset of the body, a multiple of four
-    :param end: offset after the body
-    :returns: the message, a dict of its header's fields
     :raises ValueError: when the body is too short, or a length does not fit
     """
     # pyroute2 would read what follows a body that is too short.
@@ -98,12 +101,12 @@ def decode(message, data, start, end):
     return found
 
 
-def attributes(found):
+def attributes(found: Message | bytes) -> dict[str, typing.Any]:
     """Attributes by name; of a repeated name, the last attribute counts.
 
+    Bytes that are not of an attribute's type stay bytes.
+
     :param found: a message, or an attribute with nested attributes
-    :returns: dict of name to the decoded value, or to bytes that are not of
-        the attribute's type
     :raises ValueError: when nested attributes cannot be decoded
     """
     if isinstance(found, bytes):
@@ -112,6 +115,6 @@ def attributes(found):
             if slot.name != _UNKNOWN}
 
 
-def is_narrow(found):
+def is_narrow(found: Message) -> bool:
     """Whether a message has only attributes of its class."""
     return all(slot.name != _UNKNOWN for slot in found['attrs'])

@@ -3,6 +3,8 @@
 
 """Multicast groups of notifications, and membership in them."""
 
+from collections.abc import Iterable
+import socket
 import struct
 
 from pyroute2 import netlink
@@ -36,7 +38,7 @@ _NETCONF = struct.Struct('=4x2xHi')
 _IFINDEX = 1
 
 
-def device_of_sysctls(data, start, end):
+def device_of_sysctls(data: bytes, start: int, end: int) -> int:
     """ifindex in the body of RTM_NEWNETCONF (linux/netconf.h), 0 without one.
 
     The index of the values for all devices, or new ones, is negative.
@@ -48,11 +50,9 @@ def device_of_sysctls(data, start, end):
     return max(index, 0) if kind == _IFINDEX else 0
 
 
-def join(sock, groups):
+def join(sock: socket.socket, groups: Iterable[int]) -> None:
     """Make a socket a member of some groups.
 
-    :param sock: netlink socket.socket
-    :param groups: iterable of numbers
     :raises OSError: when the kernel refuses
     """
     for group in groups:

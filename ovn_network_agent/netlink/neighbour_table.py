@@ -18,17 +18,13 @@ _HEXADECIMAL = re.compile('[0-9a-f]{1,16}')
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Table:
-    """The table of one family.
+    """The table of one family."""
 
-    :ivar entries: entries that are there
-    :ivar limit: gc_thresh3: the kernel makes no further entry beyond, and
-        drops the packets that need one; permanent entries do not count
-    :ivar overflows: times that the kernel made no entry, since its boot
-    """
-
-    entries: int
+    entries: int  # entries that are there
+    # Gc_thresh3: the kernel makes no further entry beyond, and drops the
+    # packets that need one; permanent entries do not count.
     limit: int
-    overflows: int
+    overflows: int  # times that the kernel made no entry, since its boot
 
 
 def read(version: int) -> Table | None:

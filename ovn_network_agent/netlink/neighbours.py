@@ -32,34 +32,26 @@ _STATES = {getattr(ndmsg, 'NUD_' + name): name for name in (
 
 
 class Neighbour(typing.NamedTuple):
-    """A neighbour entry.
+    """A neighbour entry."""
 
-    :ivar index: ifindex of its device
-    :ivar dst: IP address
-    :ivar mac: MAC address, '' while unknown
-    :ivar permanent: whether the state is NUD_PERMANENT
-    :ivar protocol: NDA_PROTOCOL, the number of the program that made the
-        entry; 0 without a number
-    """
-
-    index: int
-    dst: str
-    mac: str
-    permanent: bool
+    # The ifindex; nothing here uses the method of tuples with this name.
+    index: int  # type: ignore[assignment]
+    dst: str  # IP address
+    mac: str  # MAC address, '' while unknown
+    permanent: bool  # whether the state is NUD_PERMANENT
+    # NDA_PROTOCOL, the number of the program that made the entry; 0 without a
+    # number.
     protocol: int = 0
 
 
-def encode(index, dst, mac='', protocol=0):
+def encode(index: int, dst: str, mac: str = '', protocol: int = 0) -> bytes:
     """Body of RTM_NEWNEIGH (permanent), or without a MAC of RTM_DELNEIGH.
 
-    :param index: ifindex
-    :param dst: IP address
-    :param mac: MAC address, '' for a deletion
     :param protocol: NDA_PROTOCOL
     :raises ValueError: when an address is malformed
     """
     family, _packed = texts.parse_address(dst)
-    attributes = [('NDA_DST', dst)]
+    attributes: list[tuple[str, str | bytes | int]] = [('NDA_DST', dst)]
     if mac:
         attributes.append(('NDA_LLADDR', texts.mac_bytes(mac)))
     if protocol:
@@ -69,29 +61,26 @@ def encode(index, dst, mac='', protocol=0):
         state=ndmsg.NUD_PERMANENT if mac else 0)
 
 
-def encode_proxy(index, dst, protocol=0):
+def encode_proxy(index: int, dst: str, protocol: int = 0) -> bytes:
     """Body of RTM_NEWNEIGH or RTM_DELNEIGH of a proxy entry.
 
-    :param index: ifindex
-    :param dst: IP address
     :param protocol: NDA_PROTOCOL
     :raises ValueError: when the address is malformed
     """
     family, _packed = texts.parse_address(dst)
-    attributes = [('NDA_DST', dst)]
+    attributes: list[tuple[str, str | bytes | int]] = [('NDA_DST', dst)]
     if protocol:
         attributes.append(('NDA_PROTOCOL', protocol))
     return messages.encode(MESSAGE, attributes, family=family, ifindex=index,
                            flags=ndmsg.NTF_PROXY)
 
 
-def read(kernel, index=0, permanent=False):
+def read(kernel: connection.Connection, index: int = 0,
+         permanent: bool = False) -> list[Neighbour]:
     """Neighbours of a device, or of all devices.
 
-    :param kernel: :class:`connection.Connection`
     :param index: ifindex, 0 for all devices
     :param permanent: whether to read only permanent entries
-    :returns: list of :class:`Neighbour`
     :raises OSError: when the neighbours cannot be read
     """
     body = messages.encode(MESSAGE,
@@ -101,14 +90,12 @@ def read(kernel, index=0, permanent=False):
     return [entry for entry in found if entry is not None]
 
 
-def read_proxies(kernel, family):
+def read_proxies(kernel: connection.Connection,
+                 family: int) -> list[Neighbour]:
     """Proxy entries of all devices: addresses that the kernel answers for.
 
     They are in a table of their own, without MAC and state.
 
-    :param kernel: :class:`connection.Connection`
-    :param family: such as socket.AF_INET6
-    :returns: list of :class:`Neighbour`
     :raises OSError: when the entries cannot be read
     """
     body = messages.encode(MESSAGE, family=family, flags=ndmsg.NTF_PROXY)
@@ -116,11 +103,10 @@ def read_proxies(kernel, family):
     return [entry for entry in found if entry is not None]
 
 
-def read_tunnels(kernel):
+def read_tunnels(kernel: connection.Connection) -> list[Neighbour]:
     """Entries of VXLAN devices: the other end of the tunnel to a MAC address.
 
-    :param kernel: :class:`connection.Connection`
-    :returns: list of :class:`Neighbour`, with the end as the address
+    :returns: with the end as the address
     :raises OSError: when the entries cannot be read
     """
     body = messages.encode(MESSAGE, family=socket.AF_BRIDGE)
@@ -128,14 +114,12 @@ def read_tunnels(kernel):
     return [entry for entry in found if entry is not None]
 
 
-def look_up(kernel, index, dst):
+def look_up(kernel: connection.Connection, index: int,
+            dst: str) -> tuple[Neighbour, str] | None:
     """One neighbour entry, and its state.
 
-    :param kernel: :class:`connection.Connection`
-    :param index: ifindex of the device
-    :param dst: IP address
-    :returns: (:class:`Neighbour`, name of the state such as 'REACHABLE'), or
-        None without an entry
+    :returns: with the name of the state such as 'REACHABLE'; None without an
+        entry
     :raises OSError: when the kernel does not answer
     """
     family, _packed = texts.parse_address(dst)
@@ -147,11 +131,13 @@ def look_up(kernel, index, dst):
             raise
         return None
     found = _decode(data, start, end)
+    if found is None:
+        return None
     state = _STATE.unpack_from(data, start)[0]
     return found, _STATES.get(state, f'{state:#x}')
 
 
-def _is_permanent(data, start, end):
+def _is_permanent(data: bytes, start: int, end: int) -> bool:
     """Whether an entry is permanent.
 
     This decodes nothing, because BGP EVPN may make very many other entries.
@@ -161,7 +147,7 @@ def _is_permanent(data, start, end):
     return bool(_STATE.unpack_from(data, start)[0] & ndmsg.NUD_PERMANENT)
 
 
-def _decode(data, start, end):
+def _decode(data: bytes, start: int, end: int) -> Neighbour | None:
     """A :class:`Neighbour`, None for one without an IP address."""
     message = messages.decode(MESSAGE, data, start, end)
     found = messages.attributes(message)
@@ -174,13 +160,13 @@ def _decode(data, start, end):
         found.get('NDA_PROTOCOL', 0))
 
 
-def read_all_proxies(family):
+def read_all_proxies(family: int) -> list[Neighbour]:
     """As :func:`read_proxies`, on a new connection."""
     with connection.Connection() as kernel:
         return read_proxies(kernel, family)
 
 
-def read_permanent():
+def read_permanent() -> list[Neighbour]:
     """Permanent neighbours of all devices, read on a new connection."""
     with connection.Connection() as kernel:
         return read(kernel, permanent=True)

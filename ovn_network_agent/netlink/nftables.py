@@ -12,14 +12,11 @@ from ovn_network_agent.netlink import messages
 _MESSAGE = messages.narrow(nfnetlink.nfgen_msg, (1, 'table', 'asciiz'))
 
 
-def table(kind, data, start, end):
-    """The name of the table that a notification is about.
+def table(kind: int, data: bytes, start: int, end: int) -> str | None:
+    """The name of the table that a notification is about, None for no table.
 
     :param kind: type of the message
-    :param data: bytes
     :param start: offset of the body
-    :param end: offset after the body
-    :returns: str, None when the message is about no table
     """
     if kind >> 8 != nfnetlink.NFNL_SUBSYS_NFTABLES:
         return None

@@ -8,6 +8,8 @@ several.  The same objects give the same bytes, if the question has the same
 sequence number and the socket has the same port.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
 import hashlib
 
 from ovn_network_agent import strides
@@ -19,12 +21,8 @@ SIZE = 16
 _HEAD = 8
 
 
-def digest(dumps):
-    """The digest of some dumps.
-
-    :param dumps: list of lists of bytes, the datagrams of each dump
-    :returns: text
-    """
+def digest(dumps: Iterable[Iterable[bytes]]) -> str:
+    """The digest of some dumps, of each its datagrams."""
     found = hashlib.blake2b(digest_size=SIZE)
     for number, dump in enumerate(dumps):
         found.update(bytes([number]))
@@ -33,12 +31,11 @@ def digest(dumps):
     return found.hexdigest()
 
 
-def kinds(datagram):
+def kinds(datagram: bytes) -> Iterator[tuple[int, int, int, int, int]]:
     """The messages of a datagram, those of one kind and length as one.
 
-    :param datagram: bytes
-    :returns: iterator of (type, flags, sequence, start, end), start and end
-        of the body of the first one
+    :returns: (type, flags, sequence, start, end), start and end of the body of
+        the first one
     :raises ValueError: when a length does not fit
     """
     at = 0

@@ -13,11 +13,14 @@ Struct rtmsg and its attributes are in linux/rtnetlink.h.  Attributes are
 aligned to four bytes; the two highest bits of an attribute's type are flags.
 """
 
+from collections.abc import Iterable
 import socket
 import struct
+import sys
 import typing
 
 from ovn_network_agent.netlink import texts
+from ovn_network_agent.netlink import wire
 
 ATTRIBUTE = struct.Struct('=HH')  # length with this header, type
 U32 = struct.Struct('=I')
@@ -61,45 +64,34 @@ _ANY = {socket.AF_INET: '0.0.0.0/0', socket.AF_INET6: '::/0'}
 
 
 class Route(typing.NamedTuple):
-    """A route as the kernel shows it.
+    """A route as the kernel shows it."""
 
-    :ivar table: routing table id
-    :ivar dst: destination prefix, '0.0.0.0/0' for the default route
-    :ivar dev: name of the output device, '' without a single one
-    :ivar via: gateway or None; that of an IPv4 route may be of IPv6
-    :ivar protocol: rtm_protocol
-    :ivar metric: priority; the default is 0 for IPv4 and 1024 for IPv6
-    """
-
-    table: int
-    dst: str
-    dev: str
-    via: str | None
-    protocol: int
-    metric: int
+    table: int  # routing table id
+    dst: str  # destination prefix, '0.0.0.0/0' for the default route
+    dev: str  # name of the output device, '' without a single one
+    via: str | None  # gateway or None; that of an IPv4 route may be of IPv6
+    protocol: int  # rtm_protocol
+    metric: int  # priority; the default is 0 for IPv4 and 1024 for IPv6
 
     @property
-    def default_metric(self):
+    def default_metric(self) -> bool:
         """Whether the route has the default metric of its family."""
         return self.metric == (1024 if ':' in self.dst else 0)
 
     @property
-    def own_metric(self):
+    def own_metric(self) -> int:
         """The metric, 0 for the default of the family."""
         return 0 if self.default_metric else self.metric
 
 
-def encode(table, dst, index, via, protocol, metric=0, onlink=False):
+def encode(table: int, dst: str, index: int, via: str, protocol: int,
+           metric: int = 0, onlink: bool = False) -> bytes:
     """Body of RTM_NEWROUTE for a unicast route.
 
     The scope of a route without a gateway is link.
 
-    :param table: routing table id
-    :param dst: destination prefix
-    :param index: ifindex of the output device
     :param via: IP address of the gateway, or ''
-    :param protocol: rtm_protocol
-    :param metric: priority, 0 for the default of the family
+    :param metric: 0 for the default of the family
     :param onlink: whether the gateway is on the device without a route to it
     :raises ValueError: when a text is no prefix or address, or the families
         differ
@@ -120,7 +112,7 @@ def encode(table, dst, index, via, protocol, metric=0, onlink=False):
                  packed, body, RTNH_F_ONLINK if via and onlink else 0)
 
 
-def encode_key(table, dst, protocol, metric=0):
+def encode_key(table: int, dst: str, protocol: int, metric: int = 0) -> bytes:
     """Body of RTM_DELROUTE for a route of exactly this protocol.
 
     :param metric: priority; with 0, the kernel removes the route with the
@@ -134,8 +126,8 @@ def encode_key(table, dst, protocol, metric=0):
                  packed, body)
 
 
-def _body(family, length, table, protocol, scope, kind, packed, rest,
-          flags=0):
+def _body(family: int, length: int, table: int, protocol: int, scope: int,
+          kind: int, packed: bytes, rest: bytes, flags: int = 0) -> bytes:
     head = RTMSG.pack(family, length, 0, 0, table if table < 256 else 0,
                       protocol, scope, kind, flags)
     if length:
@@ -144,11 +136,12 @@ def _body(family, length, table, protocol, scope, kind, packed, rest,
     return head + rest
 
 
-def decode(data, start, end, names=None):
+def decode(data: bytes, start: int, end: int,
+           names: dict[int, str] | None = None) -> Route | None:
     """A :class:`Route` from the body of RTM_NEWROUTE or RTM_DELROUTE.
 
-    :param names: dict of ifindex to device name, filled on demand
-    :returns: :class:`Route`, or None for a cached clone of a route
+    :param names: of devices by ifindex, filled on demand
+    :returns: None for a cached clone of a route
     :raises ValueError: when a length does not fit
     """
     if end - start < RTMSG.size:
@@ -161,28 +154,25 @@ def decode(data, start, end, names=None):
     dst = found.get(RTA_DST)
     gateway = found.get(RTA_GATEWAY)
     return Route(
-        number(found[RTA_TABLE]) if RTA_TABLE in found else table,
+        number(found.get(RTA_TABLE), table),
         f'{texts.address_text(dst)}/{length}' if dst else _ANY[family],
         '' if RTA_OIF not in found or RTA_MULTIPATH in found
         else device(number(found[RTA_OIF]), {} if names is None else names),
         texts.address_text(gateway) if gateway else
         via_text(found[RTA_VIA]) if RTA_VIA in found else None,
         protocol,
-        number(found.get(RTA_PRIORITY)) or 0)
+        number(found.get(RTA_PRIORITY)))
 
 
-def decode_all(messages, names):
-    """As :func:`decode`, for many routes.
+def decode_all(messages: Iterable[wire.Body],
+               names: dict[int, str]) -> list[Route]:
+    """As :func:`decode`, for many routes, without cached clones.
 
     Most of them differ from another one in the destination alone.  So each
     kind of route is decoded once.
-
-    :param messages: iterable of (bytes, start, end)
-    :param names: as for :func:`decode`
-    :returns: list of :class:`Route`, without cached clones
-    :raises ValueError: as :func:`decode`
     """
-    alike, found = {}, []
+    alike: dict[tuple[bytes, bytes], tuple[Route, str]] = {}
+    found = []
     ntop, family = socket.inet_ntop, socket.AF_INET
     for data, start, end in messages:
         middle = start + DST_FROM
@@ -194,18 +184,17 @@ def decode_all(messages, names):
             # Faster than _replace().
             found.append(Route(route[0], f'{address}/{length}', *route[2:]))
             continue
-        route = decode(data, start, end, names)
-        if route is not None:
-            found.append(route)
+        new = decode(data, start, end, names)
+        if new is not None:
+            found.append(new)
             if is_usual(data, start, end):
-                alike[rest] = route, route.dst.partition('/')[2]
+                alike[rest] = new, new.dst.partition('/')[2]
     return found
 
 
-def is_usual(data, start, end):
+def is_usual(data: bytes, start: int, end: int) -> bool:
     """Whether an IPv4 route has its only destination where most have it.
 
-    :param data: bytes with the body of a route; likewise start and end
     :raises ValueError: when a length does not fit
     """
     return (end - start >= DST_FROM + _IPV4 and
@@ -216,20 +205,18 @@ def is_usual(data, start, end):
             RTA_DST not in attributes(data, start + DST_FROM + _IPV4, end))
 
 
-def via_text(payload):
+def via_text(payload: bytes) -> str:
     """The gateway of an attribute RTA_VIA, text.
 
-    :param payload: bytes
     :raises ValueError: when there is no address
     """
     return texts.address_text(payload[_VIA_HEAD:])
 
 
-def device(index, names):
+def device(index: int, names: dict[int, str]) -> str:
     """Name of a device; '' when the device and its routes are gone.
 
-    :param index: ifindex
-    :param names: dict of ifindex to name, filled on demand
+    :param names: by ifindex, filled on demand
     """
     if index not in names:
         try:
@@ -239,24 +226,23 @@ def device(index, names):
     return names[index]
 
 
-def attribute(kind, payload):
+def attribute(kind: int, payload: bytes) -> bytes:
     """One attribute, padded."""
     length = ATTRIBUTE.size + len(payload)
     return ATTRIBUTE.pack(length, kind) + payload + bytes(-length & 3)
 
 
-def u32(kind, value):
+def u32(kind: int, value: int) -> bytes:
     """An attribute that holds a 32-bit number."""
     return ATTRIBUTE.pack(8, kind) + U32.pack(value)
 
 
-def attributes(data, start=0, end=None):
+def attributes(data: bytes, start: int = 0,
+               end: int | None = None) -> dict[int, bytes]:
     """Attributes by type; of a repeated type, the last attribute counts.
 
-    :param data: bytes
     :param start: offset of the first attribute
     :param end: offset after the last attribute, None for the end of ``data``
-    :returns: dict of type to bytes
     :raises ValueError: when a length does not fit
     """
     found = {}
@@ -272,13 +258,13 @@ def attributes(data, start=0, end=None):
     return found
 
 
-def number(payload):
-    """A 32-bit attribute as int; None stays None.
+def number(payload: bytes | None, default: int = 0) -> int:
+    """A 32-bit attribute as int.
 
     :raises ValueError: when the attribute has another size
     """
     if payload is None:
-        return None
+        return default
     if len(payload) != U32.size:
         raise ValueError(f'netlink number of {len(payload)} bytes')
-    return U32.unpack(payload)[0]
+    return int.from_bytes(payload, sys.byteorder)

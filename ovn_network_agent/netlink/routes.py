@@ -6,20 +6,25 @@
 Struct rtmsg and its attributes are in linux/rtnetlink.h.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Set
 import errno
 import functools
+import hashlib
 import socket
 import typing
 
 from pyroute2.netlink import rtnl
 from pyroute2.netlink.rtnl import rtmsg
 
+from ovn_network_agent import strides
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import raw
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.netlink import route_portions
 from ovn_network_agent.netlink import texts
+from ovn_network_agent.netlink import wire
 
 RTM_NEWROUTE = rtnl.RTM_NEWROUTE
 RTM_DELROUTE = rtnl.RTM_DELROUTE
@@ -40,23 +45,32 @@ MESSAGE = messages.narrow(
 # The fields of a question for the route to one address.  For IPv6, the answer
 # has the table anyhow, and the kernel refuses the second flag
 # (inet6_rtm_valid_getroute_req()).
-LOOKUP = {socket.AF_INET: {'dst_len': 32,
-                           'flags': RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE},
-          socket.AF_INET6: {'dst_len': 128, 'flags': RTM_F_FIB_MATCH}}
+LOOKUP: dict[int, dict[str, int]] = {
+    socket.AF_INET: {'dst_len': 32,
+                     'flags': RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE},
+    socket.AF_INET6: {'dst_len': 128, 'flags': RTM_F_FIB_MATCH}}
 
 # Default metric of routes (ip-route(8); IP6_RT_PRIO_USER).
 DEFAULT_METRIC = {socket.AF_INET: 0, socket.AF_INET6: 1024}
 # Addresses that nothing but a default route leads to: in 240.0.0.0/4, and
 # outside of 2000::/3, the global addresses of IPv6 (RFC 4291, section 2.4).
-_NOWHERE = {socket.AF_INET: '240.0.0.1', socket.AF_INET6: 'c000::1'}
+_NOWHERE: dict[int, str] = {socket.AF_INET: '240.0.0.1',
+                            socket.AF_INET6: 'c000::1'}
 # Answers of a lookup that finds no route, or one of type unreachable,
 # blackhole, prohibit.
 _NO_ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EINVAL,
              errno.EACCES)
-_ANY = {socket.AF_INET: '0.0.0.0/0', socket.AF_INET6: '::/0'}
+_ANY: dict[int, str] = {socket.AF_INET: '0.0.0.0/0',
+                        socket.AF_INET6: '::/0'}
+# In a message of a dump: the part that the routes of a portion have in common,
+# which ends before the last byte of the destination.
+_COMMON = slice(wire.HEADER.size + route_codec.RTMSG.size,
+                wire.HEADER.size + route_codec.DST_FROM + 3)
+_OTHERS = b''
 
 
-def decode(data, start, end, names=None):
+def decode(data: bytes, start: int, end: int,
+           names: dict[int, str] | None = None) -> route_codec.Route | None:
     """A single route, like :func:`route_codec.decode`."""
     message = messages.decode(MESSAGE, data, start, end)
     family = message['family']
@@ -75,10 +89,10 @@ def decode(data, start, end, names=None):
         message['proto'], found.get('RTA_PRIORITY', 0))
 
 
-def gateway(found):
-    """The gateway of a decoded route, or None.
+def gateway(found: dict[str, typing.Any]) -> str | None:
+    """The gateway of a decoded route.
 
-    :param found: dict of the attributes RTA_GATEWAY and RTA_VIA
+    :param found: with the attributes RTA_GATEWAY and RTA_VIA
     :raises ValueError: when the value is no address
     """
     if 'RTA_GATEWAY' in found:
@@ -87,21 +101,22 @@ def gateway(found):
             if 'RTA_VIA' in found else None)
 
 
-def read(kernel, protocol=0, table=0, families=tuple(DEFAULT_METRIC)):
+def read(kernel: connection.Connection, protocol: int = 0, table: int = 0,
+         families: Iterable[int] = tuple(DEFAULT_METRIC)
+         ) -> list[route_codec.Route]:
     """Routes, filtered by the kernel.
 
-    :param kernel: :class:`connection.Connection`
     :param protocol: rtm_protocol, 0 for all
     :param table: table id, 0 for all; a missing table counts as empty
-    :param families: address families
-    :returns: list of :class:`route_codec.Route`
     :raises OSError: when the routes cannot be read
     """
     return _decoded(_dumps(kernel, protocol, table, families), {})
 
 
-def _dumps(kernel, protocol, table=0, families=tuple(DEFAULT_METRIC)):
-    """The dump of each family, a list of lists of bytes."""
+def _dumps(kernel: connection.Connection, protocol: int, table: int = 0,
+           families: Iterable[int] = tuple(DEFAULT_METRIC)
+           ) -> list[list[bytes]]:
+    """The datagrams of the dump of each family."""
     dumps = []
     for family in families:
         try:
@@ -116,29 +131,28 @@ def _dumps(kernel, protocol, table=0, families=tuple(DEFAULT_METRIC)):
     return dumps
 
 
-def _decoded(dumps, names):
+def _decoded(dumps: Iterable[list[bytes]],
+             names: dict[int, str]) -> list[route_codec.Route]:
     return route_codec.decode_all(
         (message for dump in dumps for message in connection.objects(dump)),
         names)
 
 
 @functools.lru_cache(maxsize=64)
-def _filter(family, protocol, table):
+def _filter(family: int, protocol: int, table: int) -> bytes:
     """Body of RTM_GETROUTE, see :func:`read`."""
     return messages.encode(
         MESSAGE, [('RTA_TABLE', table)] if table else (), family=family,
         table=table if table < 256 else 0, proto=protocol)
 
 
-def read_on(kernel, index):
+def read_on(kernel: connection.Connection,
+            index: int) -> list[route_codec.Route]:
     """IPv4 routes through a device, of all tables and protocols.
 
-    :param kernel: :class:`connection.Connection`
-    :param index: ifindex
-    :returns: list of :class:`route_codec.Route`
     :raises OSError: when the routes cannot be read
     """
-    names = {}
+    names: dict[int, str] = {}
     body = messages.encode(MESSAGE, [('RTA_OIF', index)],
                            family=socket.AF_INET)
     found = (route_codec.decode(*message, names)
@@ -146,7 +160,8 @@ def read_on(kernel, index):
     return [route for route in found if route is not None]
 
 
-def has_default(kernel, vrf, table, family=socket.AF_INET):
+def has_default(kernel: connection.Connection, vrf: int, table: int,
+                family: int = socket.AF_INET) -> bool:
     """Whether a VRF has a default route that can be used.
 
     The function asks the kernel for the route to an address that only a
@@ -159,10 +174,7 @@ def has_default(kernel, vrf, table, family=socket.AF_INET):
     (rt6_get_pcpu_route() of the kernel).  So such an answer proves neither a
     default route nor the lack of one; the table itself decides then.
 
-    :param kernel: :class:`connection.Connection`
     :param vrf: ifindex of the VRF
-    :param table: routing table of the VRF
-    :param family: address family
     :raises OSError: when the kernel does not answer
     """
     try:
@@ -179,13 +191,14 @@ def has_default(kernel, vrf, table, family=socket.AF_INET):
         kernel, table, _outgoing(*answer))
 
 
-def _outgoing(data, start, end):
+def _outgoing(data: bytes, start: int, end: int) -> int:
     """ifindex of the output device in an answer, 0 for several devices."""
     found = messages.attributes(messages.decode(MESSAGE, data, start, end))
     return 0 if 'RTA_MULTIPATH' in found else found.get('RTA_OIF', 0)
 
 
-def _lists_default(kernel, table, device):
+def _lists_default(kernel: connection.Connection, table: int,
+                   device: int) -> bool:
     """Whether a table of IPv6 has a default route through a device.
 
     :param device: ifindex, 0 for any device
@@ -202,42 +215,84 @@ def _lists_default(kernel, table, device):
 
 
 @functools.lru_cache(maxsize=16)
-def _lookup(vrf, family):
+def _lookup(vrf: int, family: int) -> bytes:
     """The question of :func:`has_default`, asked in each pass."""
     return messages.encode(
         MESSAGE, [('RTA_DST', _NOWHERE[family]), ('RTA_OIF', vrf)],
         family=family, **LOOKUP[family])
 
 
-class Seen(typing.NamedTuple):
-    """What a reading of :func:`read_again` has found.
+def divide(dumps: Iterable[Iterable[bytes]]
+           ) -> dict[bytes, list[bytes]]:
+    """Divide dumps of routes into portions, by their digests.
 
-    :ivar digest: text
-    :ivar port: netlink port id of the socket
-    :ivar devices: tuple of (ifindex, name) of the devices of the routes
+    A portion has the IPv4 routes of one table whose destinations have the same
+    first three bytes.  So all routes of one destination are in one portion,
+    and a change of a route changes one portion.  All other routes are one more
+    portion.
+
+    :param dumps: of each its datagrams
+    :returns: the values are for :func:`connection.objects`
+    :raises ValueError: when a length does not fit
     """
+    found: dict[bytes, list[bytes]] = {}
+    for dump in dumps:
+        for data in dump:
+            for key, start, end in _runs(data):
+                found.setdefault(key, []).append(data[start:end])
+    return {hashlib.blake2b(b''.join(pieces), digest_size=raw.SIZE).digest():
+            pieces for pieces in found.values()}
+
+
+def _runs(data: bytes) -> Iterator[tuple[bytes, int, int]]:
+    """The routes of a datagram, those of a portion in a row as one.
+
+    :returns: (key of the portion, start, end)
+    """
+    at = 0
+    while at + wire.HEADER.size <= len(data):
+        kind, _flags, _sequence, _port, start, end = next(
+            wire.messages(data, at))
+        length = (end - at + 3) & ~3
+        key = _OTHERS
+        count = 1
+        if (at + length <= len(data) and
+                route_codec.is_usual(data, start, end)):
+            key = data[at:][_COMMON]
+            count = strides.alike(data, at, length, _COMMON.stop)
+        if kind not in (wire.NLMSG_DONE, wire.NLMSG_ERROR):
+            yield key, at, min(at + count * length, len(data))
+        at += count * length
+
+
+# The digest of a portion, and its routes or None for a known portion.
+Portion: typing.TypeAlias = tuple[bytes, list[route_codec.Route] | None]
+
+
+class Seen(typing.NamedTuple):
+    """What a reading of :func:`read_again` has found."""
 
     digest: str
-    port: int
-    devices: tuple
+    port: int  # netlink port id of the socket
+    # Tuple of (ifindex, name) of the devices of the routes.
+    devices: tuple[tuple[int, str], ...]
 
     @property
-    def same_devices(self):
+    def same_devices(self) -> bool:
         """Whether the devices have the same names as then."""
         return all(route_codec.device(index, {}) == name
                    for index, name in self.devices)
 
 
-def read_again(protocol, mark, last=None, known=frozenset()):
+def read_again(protocol: int, mark: Seen | None, last: Seen | None = None,
+               known: Set[bytes] = frozenset()
+               ) -> tuple[list[Portion] | None, Seen]:
     """All routes of a protocol, unless they are known.
 
-    :param protocol: rtm_protocol
-    :param mark: :class:`Seen` of an answer that is not needed again, or None
-    :param last: :class:`Seen` of the last answer, or None
-    :param known: set of digests of portions of the last answer
-    :returns: (list of (digest of a portion; its routes, a list of
-        :class:`route_codec.Route`, or None for a known portion), or None for
-        the routes of the mark; :class:`Seen`)
+    :param mark: of an answer that is not needed again
+    :param last: of the last answer
+    :param known: digests of portions of the last answer
+    :returns: None for the routes of the mark
     :raises OSError: when the routes cannot be read
     """
     former = mark or last
@@ -247,7 +302,7 @@ def read_again(protocol, mark, last=None, known=frozenset()):
     now = raw.digest(dumps)
     if mark and now == mark.digest and mark.same_devices:
         return None, mark
-    names = {}
+    names: dict[int, str] = {}
     if last and last.same_devices:
         names = dict(last.devices)
     else:
@@ -255,15 +310,13 @@ def read_again(protocol, mark, last=None, known=frozenset()):
     found = [
         (digest, None if digest in known else route_codec.decode_all(
             connection.objects(pieces), names))
-        for digest, pieces in route_portions.divide(dumps).items()]
+        for digest, pieces in divide(dumps).items()]
     return found, Seen(now, port, tuple(names.items()))
 
 
-def read_ours(protocol):
+def read_ours(protocol: int) -> list[route_codec.Route]:
     """All routes of a protocol, in all tables and both families.
 
-    :param protocol: rtm_protocol
-    :returns: list of :class:`route_codec.Route`
     :raises OSError: when the routes cannot be read
     """
     with connection.Connection() as kernel:

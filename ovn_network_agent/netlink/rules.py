@@ -32,45 +32,36 @@ _ACTIONS = (fibmsg.FR_ACT_TO_TBL, fibmsg.FR_ACT_BLACKHOLE)
 
 
 class Rule(typing.NamedTuple):
-    """A rule ``lookup table`` or ``blackhole`` as the kernel shows it.
-
-    :ivar table: 0 for a blackhole
-    :ivar src: source prefix or None
-    :ivar dst: destination prefix or None
-    :ivar iif: incoming device or None
-    :ivar fwmark: (mark, mask) or None
-    :ivar protocol: FRA_PROTOCOL, the number of the program that made the
-        rule; 0 without a number
-    :ivar suppress: suppress_prefixlength or None
-    :ivar ipv6: True for an IPv6 rule without a prefix, else None
-    """
+    """A rule ``lookup table`` or ``blackhole`` as the kernel shows it."""
 
     priority: int
-    table: int
+    table: int  # 0 for a blackhole
     src: str | None
     dst: str | None
     iif: str | None
-    fwmark: tuple[int, int] | None
+    fwmark: tuple[int, int] | None  # (mark, mask) or None
+    # FRA_PROTOCOL, the number of the program that made the rule; 0 without a
+    # number.
     protocol: int
     suppress: int | None = None
+    # True for an IPv6 rule without a prefix, else None.
     ipv6: bool | None = None
 
     @property
-    def selector(self):
-        """All fields except the protocol, a tuple."""
+    def selector(self) -> tuple[typing.Any, ...]:
+        """All fields except the protocol."""
         return (*self[:6], self.suppress, self.ipv6)
 
 
-def encode(rule):
+def encode(rule: Rule) -> bytes:
     """Body of RTM_NEWRULE or RTM_DELRULE.
 
     In a deletion, the protocol 0 would match a rule of any protocol.
 
-    :param rule: :class:`Rule`
     :raises ValueError: when a prefix is malformed, or the families differ
     """
     lengths = {'FRA_DST': 0, 'FRA_SRC': 0}
-    families = {socket.AF_INET6} if rule.ipv6 else set()
+    families: set[int] = {socket.AF_INET6} if rule.ipv6 else set()
     for name, prefix in (('FRA_SRC', rule.src), ('FRA_DST', rule.dst)):
         if prefix is not None:
             family, _packed, lengths[name] = texts.parse_prefix(prefix)
@@ -86,7 +77,7 @@ def encode(rule):
                 else fibmsg.FR_ACT_BLACKHOLE))
 
 
-def _attributes(rule):
+def _attributes(rule: Rule) -> list[tuple[str, typing.Any]]:
     """The fields of a rule as attributes, without the unset fields."""
     mark, mask = rule.fwmark or (None, None)
     return [(name, value) for name, value in (
@@ -99,14 +90,14 @@ def _attributes(rule):
         ('FRA_PROTOCOL', rule.protocol or None)) if value is not None]
 
 
-def decode(data, start, end):
+def decode(data: bytes, start: int, end: int) -> Rule | None:
     """A :class:`Rule`, or None for a rule with other attributes."""
     rule, exact = _decode(data[start:end])
     return rule if exact else None
 
 
 @functools.lru_cache(maxsize=messages.REMEMBERED)
-def _decode(body):
+def _decode(body: bytes) -> tuple[Rule, bool]:
     """(Rule, whether the kernel's rule has no other attributes)."""
     message = messages.decode(MESSAGE, body, 0, len(body))
     found = messages.attributes(message)
@@ -130,29 +121,25 @@ def _decode(body):
         message['family'] == socket.AF_INET6 and not prefixed or None), exact
 
 
-def _prefix(address, length):
+def _prefix(address: str | bytes | None, length: int) -> str | None:
     return f'{texts.canonical(address)}/{length}' if address else None
 
 
-def read(kernel):
+def read(kernel: connection.Connection) -> list[Rule]:
     """All rules that :class:`Rule` can express.
 
-    :param kernel: :class:`connection.Connection`
-    :returns: list of :class:`Rule`
     :raises OSError: when the rules cannot be read
     """
     return [rule for rule, exact in listed(kernel) if exact]
 
 
-def listed(kernel):
+def listed(kernel: connection.Connection) -> list[tuple[Rule, bool]]:
     """All rules, in the order of the kernel, IPv4 first.
 
-    :param kernel: :class:`connection.Connection`
-    :returns: list of (:class:`Rule`, whether the kernel's rule has no other
-        attributes)
+    :returns: with whether the kernel's rule has no other attributes
     :raises OSError: when the rules cannot be read
     """
-    rules = []
+    rules: list[tuple[Rule, bool]] = []
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             dump = kernel.dump(RTM_GETRULE, messages.encode(
@@ -167,7 +154,7 @@ def listed(kernel):
     return rules
 
 
-def read_all():
+def read_all() -> list[Rule]:
     """All rules, read on a new connection; see :func:`read`."""
     with connection.Connection() as kernel:
         return read(kernel)

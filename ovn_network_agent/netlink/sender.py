@@ -6,7 +6,7 @@
 """The author of a netlink change, as far as the kernel tells it."""
 
 
-def described(port):
+def described(port: int) -> str:
     """The author of a notification.
 
     The first netlink socket of a process usually has the number of the process

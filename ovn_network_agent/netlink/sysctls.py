@@ -11,7 +11,7 @@ import os
 _MOST = 4096
 
 
-def read(path):
+def read(path: str) -> str | None:
     """Text of a sysctl, None while the sysctl does not exist.
 
     :param path: path below /proc/sys

@@ -18,12 +18,12 @@ IFNAMSIZ = 16
 _FAMILIES = {4: socket.AF_INET, 16: socket.AF_INET6}
 
 
-def mac_text(payload):
+def mac_text(payload: bytes | None) -> str:
     """Text such as 'aa:bb:cc:dd:ee:ff'; '' for other than six bytes."""
     return payload.hex(':') if payload and len(payload) == 6 else ''
 
 
-def mac_bytes(mac):
+def mac_bytes(mac: str) -> bytes:
     """The six bytes of a text such as 'aa:bb:cc:dd:ee:ff'.
 
     :raises ValueError: when the text is no MAC address
@@ -34,7 +34,7 @@ def mac_bytes(mac):
     return packed
 
 
-def address_text(payload):
+def address_text(payload: bytes) -> str:
     """An address attribute as text.
 
     :raises ValueError: when the attribute has neither 4 nor 16 bytes
@@ -49,7 +49,7 @@ def address_text(payload):
         raise ValueError(f'address of {len(payload)} bytes') from None
 
 
-def canonical(address):
+def canonical(address: str | bytes) -> str:
     """An address that pyroute2 has decoded, in canonical notation.
 
     pyroute2 uses inet_ntop(), and leaves bytes that are no address as bytes.
@@ -63,7 +63,7 @@ def canonical(address):
     return address
 
 
-def text(value):
+def text(value: str | bytes | None) -> str:
     """A string that pyroute2 has decoded; '' for None.
 
     A name need not be UTF-8; pyroute2 leaves such a name as bytes.
@@ -73,8 +73,8 @@ def text(value):
     return (value or '').rstrip('\0')
 
 
-def parse_address(address):
-    """(family, bytes) of an address.
+def parse_address(address: str) -> tuple[int, bytes]:
+    """Family and bytes of an address.
 
     :raises ValueError: when the text is no address in canonical notation
     """
@@ -87,7 +87,7 @@ def parse_address(address):
     return family, packed
 
 
-def parse_interface(text):
+def parse_interface(text: str) -> tuple[int, bytes, int]:
     """(family, bytes, prefix length) of 'address/length'.
 
     :raises ValueError: when the text has another form
@@ -102,7 +102,7 @@ def parse_interface(text):
     return family, packed, int(length)
 
 
-def parse_prefix(prefix):
+def parse_prefix(prefix: str) -> tuple[int, bytes, int]:
     """Like :func:`parse_interface`, for a prefix: no host bits are set."""
     family, packed, length = parse_interface(prefix)
     host = len(packed) * 8 - length
@@ -113,6 +113,6 @@ def parse_prefix(prefix):
     return family, packed, length
 
 
-def _check_text(value):
+def _check_text(value: object) -> None:
     if not isinstance(value, str):
         raise ValueError(f'{value!r} is no text')

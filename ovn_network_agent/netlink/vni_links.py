@@ -7,6 +7,7 @@ They are network devices as those of :mod:`netlink.links`, with more
 properties.
 """
 
+from collections.abc import Iterable
 import functools
 import socket
 import typing
@@ -21,6 +22,7 @@ from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import texts
+from ovn_network_agent.netlink import wire
 
 # IN6_ADDR_GEN_MODE_NONE of linux/if_link.h: no link-local address.
 _GENERATE_NONE = 1
@@ -43,56 +45,42 @@ MESSAGE = messages.narrow(
 
 
 class Tunnel(typing.NamedTuple):
-    """What a VXLAN device is made with, and cannot be changed later.
-
-    :ivar local: source address, IPv4; '' for none
-    :ivar port: UDP port of the destination
-    :ivar link: ifindex of the device or VRF of the packets, 0 for none
-    :ivar learning: whether the device learns addresses
-    """
+    """What a VXLAN device is made with, and cannot be changed later."""
 
     vni: int
-    local: str
-    port: int
-    link: int = 0
-    learning: bool = False
+    local: str  # source address, IPv4; '' for none
+    port: int  # UDP port of the destination
+    link: int = 0  # ifindex of the device or VRF of the packets, 0 for none
+    learning: bool = False  # whether the device learns addresses
 
 
 class Details(typing.NamedTuple):
-    """More properties of a device.
-
-    :ivar silent: whether the kernel gives it no IPv6 address by itself
-    :ivar tunnel: :class:`Tunnel` of a VXLAN device, else None
-    :ivar settled: whether the device is the port of a bridge, without
-        learning and with neighbour suppression
-    :ivar grouped: whether the device is in the group of VNIs
-    """
+    """More properties of a device."""
 
     mtu: int
-    silent: bool
+    silent: bool  # whether the kernel gives it no IPv6 address by itself
     tunnel: Tunnel | None
+    # Whether the device is the port of a bridge, without learning and with
+    # neighbour suppression.
     settled: bool
-    grouped: bool = False
+    grouped: bool = False  # whether the device is in the group of VNIs
 
 
 # -- bodies of RTM_NEWLINK --------------------------------------------------
 
-def encode_vrf(name, table):
+def encode_vrf(name: str, table: int) -> bytes:
     """Make a VRF."""
     return _new(name, 'vrf', [('IFLA_VRF_TABLE', table)])
 
 
-def encode_bridge(name, mac):
+def encode_bridge(name: str, mac: str) -> bytes:
     """Make a bridge with a MAC address of its own."""
     return _new(name, 'bridge', (),
                 ('IFLA_ADDRESS', texts.mac_bytes(mac)))
 
 
-def encode_vxlan(name, tunnel, mtu):
-    """Make a VXLAN device.
-
-    :param tunnel: :class:`Tunnel`
-    """
+def encode_vxlan(name: str, tunnel: Tunnel, mtu: int) -> bytes:
+    """Make a VXLAN device."""
     return _new(name, 'vxlan', [
         ('IFLA_VXLAN_ID', tunnel.vni), ('IFLA_VXLAN_LOCAL', tunnel.local),
         ('IFLA_VXLAN_PORT', tunnel.port),
@@ -101,7 +89,7 @@ def encode_vxlan(name, tunnel, mtu):
         ('IFLA_MTU', mtu))
 
 
-def encode_veth(name, peer, mac, mtu):
+def encode_veth(name: str, peer: str, mac: str, mtu: int) -> bytes:
     """Make a veth pair.
 
     :param mac: that of the end with the first name
@@ -112,7 +100,8 @@ def encode_veth(name, peer, mac, mtu):
                 ('IFLA_ADDRESS', texts.mac_bytes(mac)), ('IFLA_MTU', mtu))
 
 
-def _new(name, kind, data, *attributes):
+def _new(name: str, kind: str, data: Iterable[tuple[str, typing.Any]],
+         *attributes: tuple[str, typing.Any]) -> bytes:
     return messages.encode(MESSAGE, [
         ('IFLA_IFNAME', name), ('IFLA_GROUP', ownership.EVPN_GROUP),
         *attributes, ('IFLA_LINKINFO', {'attrs': [
@@ -120,19 +109,19 @@ def _new(name, kind, data, *attributes):
             ('IFLA_INFO_DATA', {'attrs': list(data)})]})])
 
 
-def encode_alias(name, alias):
+def encode_alias(name: str, alias: str) -> bytes:
     """Set the ifalias text of the device with a name."""
     return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
                                      ('IFLA_IFALIAS', alias)])
 
 
-def encode_group(name):
+def encode_group(name: str) -> bytes:
     """Put the device with a name into the group of VNIs."""
     return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
                                      ('IFLA_GROUP', ownership.EVPN_GROUP)])
 
 
-def encode_silent(name):
+def encode_silent(name: str) -> bytes:
     """Give the device with a name no IPv6 address by itself."""
     return messages.encode(MESSAGE, [
         ('IFLA_IFNAME', name),
@@ -140,7 +129,7 @@ def encode_silent(name):
             (_MODE, _GENERATE_NONE)]})]})])
 
 
-def encode_settled(name):
+def encode_settled(name: str) -> bytes:
     """Set the learning and neighbour suppression of a bridge's port."""
     return messages.encode(MESSAGE, [
         ('IFLA_IFNAME', name),
@@ -151,28 +140,25 @@ def encode_settled(name):
                 ('IFLA_BRPORT_NEIGH_SUPPRESS', 1)]})]})])
 
 
-def encode_mac(name, mac):
+def encode_mac(name: str, mac: str) -> bytes:
     """Set the MAC address."""
     return messages.encode(MESSAGE, [
         ('IFLA_IFNAME', name), ('IFLA_ADDRESS', texts.mac_bytes(mac))])
 
 
-def encode_mtu(name, mtu):
+def encode_mtu(name: str, mtu: int) -> bytes:
     """Set the MTU."""
     return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
                                      ('IFLA_MTU', mtu)])
 
 
-def encode_master(name, master):
-    """Enslave a device.
-
-    :param master: ifindex
-    """
+def encode_master(name: str, master: int) -> bytes:
+    """Enslave a device to the one with an ifindex."""
     return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
                                      ('IFLA_MASTER', master)])
 
 
-def encode_flags(name, up):
+def encode_flags(name: str, up: bool) -> bytes:
     """Bring a device up or down."""
     return messages.encode(
         MESSAGE, [('IFLA_IFNAME', name)],
@@ -181,24 +167,23 @@ def encode_flags(name, up):
 
 # -- reading ----------------------------------------------------------------
 
-def read(kernel):
-    """All devices of the network namespace.
+def read(kernel: connection.Connection
+         ) -> tuple[dict[str, links.Link], dict[str, Details]]:
+    """All devices of the network namespace, by name.
 
-    :param kernel: :class:`connection.Connection`
-    :returns: dict of name to :class:`links.Link`, and dict of name to
-        :class:`Details` for the devices with names of EVPN alone
+    :returns: the details only of the devices with names of EVPN
     :raises OSError: when the devices cannot be read
     """
-    found, details = {}, {}
+    found: dict[str, links.Link] = {}
+    details: dict[str, Details] = {}
     for message in kernel.dump(links.RTM_GETLINK, links.everything()):
         _take(message, found, details)
     return found, details
 
 
-def inside(kernel):
-    """Names of the devices in VRFs of VNIs, a set.
+def inside(kernel: connection.Connection) -> set[str]:
+    """Names of the devices in VRFs of VNIs.
 
-    :param kernel: :class:`connection.Connection`
     :raises OSError: when the devices cannot be read
     """
     found, _details = read(kernel)
@@ -207,12 +192,13 @@ def inside(kernel):
     return {name for name, link in found.items() if link.master in vrfs}
 
 
-def read_again(kernel, names, found, details):
+def read_again(kernel: connection.Connection, names: Iterable[str],
+               found: dict[str, links.Link],
+               details: dict[str, Details]) -> None:
     """Read some devices again, by one question for each.
 
-    :param kernel: :class:`connection.Connection`
     :param names: of devices that are there
-    :param found: dicts of :func:`read`, which are changed; likewise details
+    :param found: result of :func:`read`, which is changed; likewise details
     :raises OSError: when a device is missing, or the kernel does not answer
     """
     for name in names:
@@ -222,17 +208,17 @@ def read_again(kernel, names, found, details):
                 ('IFLA_IFNAME', name)])), found, details)
 
 
-def _take(message, found, details):
+def _take(message: wire.Body, found: dict[str, links.Link],
+          details: dict[str, Details]) -> None:
     link = links.decode(*message)
     found[link.name] = link
     if evpn_names.is_device(link.name):
         details[link.name] = decode(_body(*message))
 
 
-def read_mtu(kernel, name):
+def read_mtu(kernel: connection.Connection, name: str) -> int:
     """MTU of a device.
 
-    :param kernel: :class:`connection.Connection`
     :raises OSError: when there is no such device, or the kernel does not
         answer
     """
@@ -240,18 +226,18 @@ def read_mtu(kernel, name):
         MESSAGE, [('IFLA_IFNAME', name)])))).mtu
 
 
-def read_all():
+def read_all() -> tuple[dict[str, links.Link], dict[str, Details]]:
     """As :func:`read`, on a new connection."""
     with connection.Connection() as kernel:
         return read(kernel)
 
 
-def _body(data, start, end):
+def _body(data: bytes, start: int, end: int) -> bytes:
     return data[start:end]
 
 
 @functools.lru_cache(maxsize=messages.REMEMBERED)
-def decode(body):
+def decode(body: bytes) -> Details:
     """The :class:`Details` in the body of RTM_NEWLINK.
 
     :raises ValueError: when a length does not fit
@@ -263,19 +249,19 @@ def decode(body):
     if texts.text(info.get(_SLAVE_KIND)) == 'bridge':
         port = links.nested(info, _SLAVE_DATA)
     return Details(
-        route_codec.number(found.get(_MTU)) or 0,
+        route_codec.number(found.get(_MTU)),
         inet6.get(_ADDR_GEN_MODE) == bytes([_GENERATE_NONE]), _tunnel(info),
         (port.get(_LEARNING), port.get(_SUPPRESS)) == (b'\0', b'\1'),
         route_codec.number(found.get(_GROUP)) == ownership.EVPN_GROUP)
 
 
-def _tunnel(info):
+def _tunnel(info: dict[int, bytes]) -> Tunnel | None:
     if texts.text(info.get(links.IFLA_INFO_KIND)) != 'vxlan':
         return None
     data = links.nested(info, links.IFLA_INFO_DATA)
     local = data.get(_VXLAN_LOCAL)
-    return Tunnel(route_codec.number(data.get(_VXLAN_ID)) or 0,
+    return Tunnel(route_codec.number(data.get(_VXLAN_ID)),
                   texts.address_text(local) if local else '',
                   int.from_bytes(data.get(_VXLAN_PORT, b'')),
-                  route_codec.number(data.get(_VXLAN_LINK)) or 0,
+                  route_codec.number(data.get(_VXLAN_LINK)),
                   data.get(_VXLAN_LEARNING) != b'\0')

@@ -23,26 +23,21 @@ _BGP = 186
 
 
 class Hop(typing.NamedTuple):
-    """A next hop of routes in the VRF of a VNI.
-
-    :ivar via: address of the other end, for IPv6 an IPv4-mapped one
-    :ivar lacks: 'neighbour', 'tunnel' (the entry of the VXLAN device), or ''
-    """
+    """A next hop of routes in the VRF of a VNI."""
 
     vni: int
-    via: str
+    via: str  # address of the other end, for IPv6 an IPv4-mapped one
+    # 'neighbour', 'tunnel' (the entry of the VXLAN device), or ''.
     lacks: str = ''
 
 
-def read(kernel, base):
-    """The next hops of all VNIs.
+def read(kernel: connection.Connection, base: int) -> list[Hop]:
+    """The next hops of all VNIs, each once, sorted.
 
     The kernel is asked for the tables of the VNIs alone: the underlay may
     have the routes of the whole fabric.
 
-    :param kernel: :class:`connection.Connection`
     :param base: the option table_base
-    :returns: list of :class:`Hop`, each once, sorted
     :raises OSError: when the kernel does not answer
     """
     names = {link.index: name for name, link in links.read(kernel).items()}
@@ -62,7 +57,8 @@ def read(kernel, base):
             for vni, via in sorted(hops)]
 
 
-def _lacks(vni, via, macs, ends):
+def _lacks(vni: int, via: str, macs: dict[tuple[str | None, str], str],
+           ends: set[tuple[str | None, str, str]]) -> str:
     mac = macs.get((evpn_names.bridge(vni), via))
     if not mac:
         return 'neighbour'
@@ -70,7 +66,7 @@ def _lacks(vni, via, macs, ends):
     return '' if (evpn_names.vxlan(vni), mac, end) in ends else 'tunnel'
 
 
-def read_all(base=ownership.EVPN_TABLES.start):
+def read_all(base: int = ownership.EVPN_TABLES.start) -> list[Hop]:
     """As :func:`read`, on a new connection."""
     with connection.Connection() as kernel:
         return read(kernel, base)

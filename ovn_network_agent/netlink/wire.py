@@ -7,7 +7,14 @@ The frames enclose the bodies that :mod:`netlink.messages` and
 :mod:`netlink.route_codec` encode.  All integers are in host byte order.
 """
 
+from collections.abc import Iterator
 import struct
+import typing
+
+# A datagram, and where the body of one message begins and ends.
+Body: typing.TypeAlias = tuple[bytes, int, int]
+# Type, flags and body of a change.
+Request: typing.TypeAlias = tuple[int, int, bytes]
 
 HEADER = struct.Struct('=IHHII')  # length, type, flags, sequence, port
 
@@ -25,25 +32,24 @@ NLM_F_CREATE = 0x400
 NLM_F_DUMP = 0x300
 
 
-def message(kind, flags, sequence, body):
+def message(kind: int, flags: int, sequence: int, body: bytes) -> bytes:
     """One netlink message.
 
-    :param kind: nlmsg_type
     :param flags: nlmsg_flags without NLM_F_REQUEST
     :param sequence: 32-bit number that the answer repeats
-    :param body: bytes, family header and attributes
+    :param body: family header and attributes
     """
     return HEADER.pack(HEADER.size + len(body), kind,
                        flags | NLM_F_REQUEST, sequence, 0) + body
 
 
-def messages(data, offset=0):
+def messages(data: bytes, offset: int = 0
+             ) -> Iterator[tuple[int, int, int, int, int, int]]:
     """The messages of one datagram.
 
-    :param data: bytes
     :param offset: begin of the first message
-    :returns: iterator of (type, flags, sequence, port, start, end); the body
-        is ``data[start:end]``
+    :returns: (type, flags, sequence, port, start, end); the body is
+        ``data[start:end]``
     :raises ValueError: when a length does not fit
     """
     total = len(data)

@@ -10,6 +10,7 @@ thread or a lock.
 
 import errno
 import time
+from typing import Any
 
 from ovs import jsonrpc
 from ovs import poller
@@ -30,7 +31,7 @@ class NoAnswer(Exception):
     """The server did not answer in time; the change may still happen."""
 
 
-def fetch_schema(remotes, database, timeout):
+def fetch_schema(remotes: str, database: str, timeout: float) -> Any:
     """Ask servers for a schema until one answers.
 
     :param remotes: comma-separated list of remotes
@@ -48,7 +49,7 @@ def fetch_schema(remotes, database, timeout):
     raise NoSchema('; '.join(reasons))
 
 
-def _ask(remote, database, deadline):
+def _ask(remote: str, database: str, deadline: float) -> Any:
     error, opened = stream.Stream.open_block(
         stream.Stream.open(remote), _milliseconds(deadline))
     if error:
@@ -57,7 +58,7 @@ def _ask(remote, database, deadline):
     try:
         request = jsonrpc.Message.create_request('get_schema', [database])
         error = connection.send(request)
-        reply = None
+        reply: Any = None
         while not error and (reply is None or reply.id != request.id):
             error, reply = _receive(connection, deadline)
     finally:
@@ -70,7 +71,7 @@ def _ask(remote, database, deadline):
     return reply.result
 
 
-def _receive(connection, deadline):
+def _receive(connection: rpc.Connection, deadline: float) -> tuple[int, Any]:
     """(errno, None) or (0, message)."""
     while True:
         connection.run()
@@ -86,17 +87,14 @@ def _receive(connection, deadline):
         waiting.block()
 
 
-def _milliseconds(deadline):
+def _milliseconds(deadline: float) -> int:
     return max(1, int((deadline - time.monotonic()) * 1000))
 
 
 class Api:
-    """The attribute of an API object that ovsdbapp's commands need.
+    """The attribute of an API object that ovsdbapp's commands need."""
 
-    :param idl: :class:`replica.Idl`
-    """
-
-    def __init__(self, idl):
+    def __init__(self, idl: Any) -> None:
         self.idl = idl
 
 
@@ -110,10 +108,10 @@ class Transaction(transaction.Transaction):
     may still take effect then.
     """
 
-    def do_commit(self):
+    def do_commit(self) -> list[Any]:
         """Run the commands until the server accepts them (IDL thread).
 
-        :returns: list of the commands' results
+        :returns: the commands' results
         :raises RuntimeError: when the server refuses
         :raises NoAnswer: when the server does not answer within the limit
         """
@@ -135,19 +133,19 @@ class Transaction(transaction.Transaction):
                 return [command.result for command in self.commands]
             raise RuntimeError(f'OVSDB Error: {txn.get_error()}')
 
-    def _commit(self, txn, deadline):
+    def _commit(self, txn: Any, deadline: float) -> Any:
         while True:
             status = txn.commit()
             if status != txn.INCOMPLETE:
                 return status
             self._wait(deadline, txn)
 
-    def _wait_for_change(self, seqno, deadline):
+    def _wait_for_change(self, seqno: int, deadline: float) -> None:
         """Wait until the replica has the change that caused the conflict."""
         while self.api.idl.change_seqno == seqno:
             self._wait(deadline)
 
-    def _wait(self, deadline, txn=None):
+    def _wait(self, deadline: float, txn: Any = None) -> None:
         if time.monotonic() >= deadline:
             raise NoAnswer(f'no answer within {self.timeout} s')
         if not self.ovsdb_connection.is_running:

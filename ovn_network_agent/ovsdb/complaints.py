@@ -7,6 +7,7 @@
 """
 
 import threading
+from typing import Any
 
 from oslo_log import log as logging
 from ovs.db import idl as ovs_idl
@@ -22,20 +23,17 @@ class Complaints:
 
     _running = threading.local()
 
-    def __init__(self, original):
+    def __init__(self, original: Any) -> None:
         self._original = original
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._original, name)
 
-    def collect(self, complaints):
-        """Add the warnings of this thread's IDL to a list, or stop this.
-
-        :param complaints: list, or None to stop
-        """
+    def collect(self, complaints: list[str] | None) -> None:
+        """Add the warnings of this thread's IDL to a list; None stops this."""
         self._running.complaints = complaints
 
-    def warn(self, message, **kwargs):
+    def warn(self, message: str, **kwargs: Any) -> None:
         """Log a warning, and remember it while an update is applied."""
         LOG.warning('%s', message)
         if getattr(self._running, 'complaints', None) is not None:

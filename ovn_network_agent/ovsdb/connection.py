@@ -3,14 +3,14 @@
 
 """Connections to OVSDB servers: NB, SB and the local Open vSwitch.
 
-These connections add some properties to ovsdbapp's Connection.  They replicate
-only the columns in use, and leave out columns that the schema lacks.  The
-server can filter the rows.  Changed rows are remembered until the view asks
-for them.
+They replicate only the columns in use that the schema has.  The server can
+filter the rows.  Changed rows are remembered until the view asks for them.
 """
 
 import collections
 from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import gc
@@ -47,7 +47,6 @@ CLOSE_TIMEOUT = 5
 _SCHEMA_FIRST = 4.0
 _SCHEMA_LAST = 8.0
 
-
 Unavailable = replica.Unavailable
 
 
@@ -58,10 +57,10 @@ class _Wake:
     library takes an alert back only together with a transaction.
     """
 
-    def __init__(self):
-        self.results = queue.Queue(1)
+    def __init__(self) -> None:
+        self.results: queue.Queue[Any] = queue.Queue(1)
 
-    def do_commit(self):
+    def do_commit(self) -> None:
         """Do nothing; the result is None."""
 
 
@@ -70,23 +69,20 @@ class Database(replica.Lent):
 
     :param name: 'nb', 'sb' or 'ovs'
     :param remotes: comma-separated list of remotes
-    :param handler: ovsdbapp RowEventHandler with the events to watch
     :param timeout: seconds for one attempt to connect and load
     :param probe_interval: milliseconds
-    :param changed: function(Database) called after a loss or return of the
-        connection, on another thread than the loop's
-    :param objection: function(name, dict of table to set of required
-        columns, tables of the server's schema) that returns the reason why
-        the schema cannot be used, or ''
-    :ivar since: when the connection was lost or came last, seconds since the
-        epoch
-    :ivar changed_at: monotonic seconds at which the connection was lost or
-        came back, None until the first loss
+    :param changed: called after a loss or return of the connection, on
+        another thread than the loop's
+    :param objection: says why the schema cannot be used, or '', by the name,
+        the required columns of each table, and the tables of the schema
     """
 
-    def __init__(self, name, remotes, handler, timeout, probe_interval,
-                 changed=lambda database: None,
-                 objection=lambda name, required, tables: ''):
+    def __init__(
+            self, name: str, remotes: str, handler: replica.Handler,
+            timeout: float, probe_interval: int,
+            changed: 'Callable[[Database], object]' = lambda database: None,
+            objection: Callable[[str, Mapping[str, set[str]], Any], str] =
+            lambda name, required, tables: '') -> None:
         super().__init__(name)
         self._remotes = remotes
         self._handler = handler
@@ -96,25 +92,27 @@ class Database(replica.Lent):
         self._objection = objection
         self._failure = ''
         self._said = ''
-        self._columns = collections.defaultdict(set)
-        self._conditions = {}
-        self._further = {}
-        self._replicated = {}
+        self._columns: dict[str, set[str]] = collections.defaultdict(set)
+        self._conditions: dict[str, list[Any]] = {}
+        self._further: dict[str, list[Any]] = {}
+        self._replicated: dict[str, list[str]] = {}
         self._stopping = threading.Event()
         self._comparing = threading.Lock()
         # Set while the replica follows the server, and at the end.
         self._returned = threading.Event()
+        # When the connection was lost or came last: seconds since the epoch,
+        # and monotonic seconds, None until the first loss.
         self.since = time.time()
-        self.changed_at = None
+        self.changed_at: float | None = None
 
-    def require(self, table, columns):
+    def require(self, table: str, columns: Iterable[str]) -> None:
         """Replicate these columns of a table; before :meth:`start`."""
         self._columns[table].update(columns)
 
-    def only(self, table, clauses):
+    def only(self, table: str, clauses: list[Any]) -> None:
         """Replicate only rows that match one of the clauses.
 
-        :param clauses: list of [column, function, value], RFC 7047 5.1
+        :param clauses: of [column, function, value], RFC 7047 5.1
         """
         self._conditions[table] = clauses
 
@@ -122,11 +120,9 @@ class Database(replica.Lent):
         """Replicate further rows beside those of :meth:`only`.
 
         To be called inside of :meth:`rows`, without a wait.  When the server
-        has sent the rows, ``changed`` is called.
+        has sent the rows, ``changed`` is called, and the result is true.
 
-        :param table: name of a table for which there was :meth:`only`
         :param clauses: as for :meth:`only`, instead of the last ones here
-        :returns: whether the replica has the rows
         """
         # The schema may lack a column that nothing else needs.
         present = self._replicated.get(table, ())
@@ -136,14 +132,14 @@ class Database(replica.Lent):
             self._further[table] = clauses
             connection.idl.choose(table, self.clauses(table))
             self._wake_thread(connection)
-        return connection.idl.chosen
+        return bool(connection.idl.chosen)
 
     def clauses(self, table: str) -> list[Any]:
         """The clauses of :meth:`only` and :meth:`also`, [] for all rows."""
         return [*self._conditions.get(table, ()),
                 *self._further.get(table, ())]
 
-    def start(self):
+    def start(self) -> None:
         """Connect and load all tables once; may be called again.
 
         The handler is told of no row of this load.  Nobody can read the
@@ -156,11 +152,8 @@ class Database(replica.Lent):
         self.since = time.time()
         LOG.info('Connected to %s at %s', SCHEMAS[self.name], self._remotes)
 
-    def _loaded(self):
-        """A started ovsdbapp Connection.
-
-        :raises Unavailable: when loading fails, or exceeds the time limit
-        """
+    def _loaded(self) -> Any:
+        """A started ovsdbapp Connection, or :class:`Unavailable`."""
         try:
             connection = self._load()
         except exceptions.TimeoutException as e:
@@ -172,40 +165,34 @@ class Database(replica.Lent):
         self._failure = ''
         return connection
 
-    def _load(self):
-        """Make and start an ovsdbapp Connection; a failure leaves nothing.
-        """
+    def _load(self) -> Any:
+        """Make and start an ovsdbapp Connection; a failure leaves nothing."""
         helper, columns = self._schema_helper()
         idl = replica.Idl(self._remotes, helper, self._handler, self.dirty,
                           self._sync_changed,
                           lambda: self._changed(self),
                           self._probe_interval, not self.started,
                           leader_only=False)
+        connection = None
         try:
             for table in self._conditions:
                 if table in idl.tables:
                     idl.cond_change(table, self.clauses(table))
             connection = ovsdbapp_connection.Connection(idl, self._timeout)
-        except BaseException:
-            idl.close()
-            raise
-        try:
             connection.start()
         except BaseException:
             idl.close()
-            # The queue has a pipe, which must not wait for the garbage
-            # collection.
-            connection.txns.close()
+            if connection is not None:
+                # The queue has a pipe, which must not wait for the garbage
+                # collection.
+                connection.txns.close()
             raise
         # This comes last, so that a failed load is tried again.
         self._replicated = columns
         return connection
 
-    def _sync_changed(self):
-        """Report a loss of the replica, its reason, or its return.
-
-        This runs on the IDL thread.
-        """
+    def _sync_changed(self) -> None:
+        """Report a loss, its reason, or the return (on the IDL thread)."""
         if self._connection is None:
             return
         trouble = self.trouble
@@ -225,10 +212,8 @@ class Database(replica.Lent):
             LOG.info('%s: connected again', SCHEMAS[self.name])
         self._changed(self)
 
-    # -- the schema -------------------------------------------------------
-
-    def _schema_helper(self):
-        """(SchemaHelper, dict of table to list of columns to replicate)."""
+    def _schema_helper(self) -> tuple[Any, dict[str, list[str]]]:
+        """A SchemaHelper, and the columns to replicate of each table."""
         schema = self._fetch_schema()
         tables = schema['tables']
         objection = self._objection(self.name, self._columns, tables)
@@ -237,25 +222,25 @@ class Database(replica.Lent):
         helper = ovs_idl.SchemaHelper(None, schema)
         present = self._present(schema)
         for table in sorted(self._columns):
-            if table not in tables:
+            if table in tables:
+                helper.register_columns(table, present[table])
+            else:
                 LOG.info('%s has no table %s (another version of OVN)',
                          SCHEMAS[self.name], table)
-                continue
-            helper.register_columns(table, present[table])
         return helper, present
 
-    def _fetch_schema(self):
+    def _fetch_schema(self) -> Any:
         return bounded.fetch_schema(self._remotes, SCHEMAS[self.name],
                                     self._timeout)
 
-    def _present(self, schema):
-        """The columns to replicate, dict of table to list of columns."""
+    def _present(self, schema: Any) -> dict[str, list[str]]:
+        """The columns to replicate of each table."""
         return {table: sorted(columns & schema['tables'][table][
                     'columns'].keys())
                 for table, columns in self._columns.items()
                 if table in schema['tables']}
 
-    def _follow_schema(self):
+    def _follow_schema(self) -> None:
         """Load anew if a lost connection comes back with another schema.
 
         After an up- or downgrade of OVN, the server refuses columns that its
@@ -279,7 +264,7 @@ class Database(replica.Lent):
         finally:
             self._comparing.release()
 
-    def _same_schema(self):
+    def _same_schema(self) -> bool:
         """Whether the connection is there, with the server's schema."""
         was_there = self.connected
         try:
@@ -307,7 +292,7 @@ class Database(replica.Lent):
         self._sync_changed()
         return True
 
-    def _replace(self, connection):
+    def _replace(self, connection: Any) -> None:
         """Use another connection, when no thread reads the old one."""
         old = self._connection
         if old is None or self._stopping.is_set():
@@ -327,7 +312,7 @@ class Database(replica.Lent):
             self._end(connection, 0.0)
 
     @property
-    def trouble(self):
+    def trouble(self) -> str:
         """The reason why the database cannot be used now, or ''."""
         if self.connected:
             return ''
@@ -336,21 +321,21 @@ class Database(replica.Lent):
         why = self._why()
         return f'{text} ({why})' if why else text
 
-    def _why(self):
+    def _why(self) -> str:
         """The failure of the last attempt to connect or load, or ''."""
         if self._connection is not None and self._connection.idl.doubt:
-            return self._connection.idl.doubt
+            return str(self._connection.idl.doubt)
         return self._failure or streams.last_reasons(
             idlutils.parse_connection(self._remotes))
 
-    def unusable(self):
+    def unusable(self) -> replica.Unavailable:
         """See :meth:`replica.Lent.unusable`."""
         kind = Unavailable if self.started or self._why() else (
             replica.NotLoaded)
         return kind(self.trouble)
 
     @property
-    def connection(self):
+    def connection(self) -> Any:
         """The ovsdbapp Connection, for transactions.
 
         :raises Unavailable: when not connected
@@ -368,10 +353,8 @@ class Database(replica.Lent):
             :meth:`rows`
         """
         idl = self._connection.idl
-
-        def told(answers: question.Answers | None) -> None:
-            answered(answers, replica.tables(idl))
-        question.ask(idl, operations, told)
+        question.ask(idl, operations, lambda answers: answered(
+            answers, replica.tables(idl)))
 
     def distrust(self, reason: str) -> None:
         """Load everything anew; :meth:`rows` raises until then.
@@ -383,21 +366,20 @@ class Database(replica.Lent):
             connection.idl.distrust(reason)
 
     def hurry(self, wanted: bool) -> None:
-        """Notice a silent server sooner, and connect again sooner; or not.
-        """
+        """Notice a silent server and connect again sooner, or not."""
         connection = self._connection
         if connection is not None:
             connection.idl.hurry(wanted)
             self._wake_thread(connection)
 
     @staticmethod
-    def _wake_thread(connection):
+    def _wake_thread(connection: Any) -> None:
         """The thread may be asleep until its next probe."""
         # A queue that is full wakes the thread, too.
         with contextlib.suppress(queue.Full):
             connection.txns.put_nowait(_Wake())
 
-    def stop(self, timeout=CLOSE_TIMEOUT):
+    def stop(self, timeout: float = CLOSE_TIMEOUT) -> None:
         """Close the connection.
 
         Connection.stop() of the library would wait for room in the queue of
@@ -412,7 +394,7 @@ class Database(replica.Lent):
             self._end(connection, timeout)
 
     @staticmethod
-    def _end(connection, timeout):
+    def _end(connection: Any, timeout: float) -> None:
         connection.is_running = False
         connection.txns.alert_notify()
         connection.thread.join(timeout)

@@ -13,6 +13,8 @@ piece, and the parser of the standard library reads each message as a whole.
 
 import json
 import re
+import typing
+from typing import Any
 
 from ovs import json as ovs_json
 
@@ -25,28 +27,25 @@ _SPACE = b' \t\r\n'
 
 
 class Malformed(Exception):
-    """A stream that is no row of JSON objects.
-
-    :param reason: text that names the error
-    """
+    """A stream that is no row of JSON objects; the text names the error."""
 
 
 class Framer:
     """Cuts a stream into JSON objects."""
 
-    def __init__(self):
-        self._pieces = []
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
         # Open braces, whether a string is open, and whether the last byte was
         # a backslash in it.
         self._depth = 0
         self._quoted = False
         self._escaped = False
 
-    def feed(self, data):
+    def feed(self, data: bytes) -> list[bytes]:
         """Take the next bytes.
 
-        :param data: bytes, any piece of the stream
-        :returns: list of bytes, the objects that are complete now
+        :param data: any piece of the stream
+        :returns: the objects that are complete now
         :raises Malformed: for something else than objects
         """
         if not data:
@@ -56,7 +55,7 @@ class Framer:
         parts = plain.split(b'"')
         bare = b''.join(parts[self._quoted::2])
         after = self._depth + bare.count(b'{') - bare.count(b'}')
-        found = []
+        found: list[bytes] = []
         if self._depth == 0 or after <= 0 or _BETWEEN.search(bare):
             data = self._cut(data, parts, found)
         else:
@@ -66,7 +65,7 @@ class Framer:
         self._quoted ^= len(parts) % 2 == 0
         return found
 
-    def _without_escapes(self, data):
+    def _without_escapes(self, data: bytes) -> bytes:
         """The same number of bytes, without quotes that end no string."""
         plain = data
         if self._escaped:
@@ -76,12 +75,12 @@ class Framer:
         self._escaped = plain.endswith(b'\\')
         return plain
 
-    def _cut(self, data, parts, found):
+    def _cut(self, data: bytes, parts: list[bytes],
+             found: list[bytes]) -> bytes:
         """Cut after each object.
 
-        :param data: bytes
-        :param parts: their parts between quotes
-        :param found: list, gets the objects
+        :param parts: of the data between quotes
+        :param found: gets the objects
         :returns: the bytes behind the last object
         """
         begin = offset = 0
@@ -101,12 +100,12 @@ class Framer:
             rest = _begun(rest)
         return rest
 
-    def _whole(self, last):
+    def _whole(self, last: bytes) -> bytes:
         pieces, self._pieces = self._pieces, []
         return _begun(b''.join((*pieces, last)))
 
 
-def _begun(text):
+def _begun(text: bytes) -> bytes:
     """A text that begins an object, or nothing, without space before."""
     text = text.lstrip(_SPACE)
     if text and not text.startswith(b'{'):
@@ -114,11 +113,10 @@ def _begun(text):
     return text
 
 
-def value(text):
+def value(text: bytes) -> Any:
     """The value of a JSON object, as the parser of python-ovs gives it.
 
-    :param text: bytes of :meth:`Framer.feed`
-    :returns: dict
+    :param text: an object of :meth:`Framer.feed`
     :raises Malformed: when the text is not JSON
     """
     try:
@@ -134,5 +132,5 @@ def value(text):
         raise Malformed(str(error)) from error
 
 
-def _refuse(name):
+def _refuse(name: str) -> typing.NoReturn:
     raise ValueError(f'{name} is not JSON')

@@ -10,30 +10,28 @@ DNS may not answer for half a minute, so the caller waits only briefly.
 import concurrent.futures
 import socket
 import threading
+import typing
 
 # Seconds that a connection waits for an answer.  Passes wait 1 s for the lock
 # (Database.rows), and DNS on a good network answers within 0.1 s.
 PATIENCE = 0.2
 
 _lock = threading.Lock()
-_lookups = {}
-_last = {}
+_Future: typing.TypeAlias = concurrent.futures.Future[list[str]]
+_lookups: dict[str, _Future] = {}
+_last: dict[str, list[str]] = {}
 
 
 class Unresolved(Exception):
     """There is no address for a host name; the text says why."""
 
 
-def addresses(host, port):
-    """Addresses of a host name.
+def addresses(host: str, port: int) -> list[str]:
+    """IP addresses of a host name; the last ones while DNS does not answer.
 
     A name has one question under way at a time.  An answer that is too late
     for this call is used by the next call.
 
-    :param host: host name
-    :param port: int
-    :returns: list of IP addresses, text; those of the last answer while DNS
-        does not answer
     :raises Unresolved: when no address is known
     """
     with _lock:
@@ -47,7 +45,7 @@ def addresses(host, port):
     except OSError as error:
         _forget(host, future)
         if error.errno == socket.EAI_AGAIN:
-            return _before(host, error.strerror)
+            return _before(host, str(error.strerror))
         raise Unresolved(f'host name {host}: {error.strerror}') from None
     except ValueError as error:
         # The name has a label that is empty or longer than 63 characters, so
@@ -60,13 +58,13 @@ def addresses(host, port):
     return found
 
 
-def _begin(host, port):
-    future = concurrent.futures.Future()
+def _begin(host: str, port: int) -> _Future:
+    future: _Future = concurrent.futures.Future()
 
-    def look():
+    def look() -> None:
         try:
             found = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)
-            future.set_result([entry[4][0] for entry in found])
+            future.set_result([str(entry[4][0]) for entry in found])
         except Exception as error:
             future.set_exception(error)
     threading.Thread(target=look, name=f'resolve-{host}',
@@ -74,7 +72,7 @@ def _begin(host, port):
     return future
 
 
-def _before(host, why):
+def _before(host: str, why: str) -> list[str]:
     with _lock:
         found = _last.get(host)
     if not found:
@@ -82,7 +80,7 @@ def _before(host, why):
     return found
 
 
-def _forget(host, future):
+def _forget(host: str, future: _Future) -> None:
     """Make the next call ask again."""
     with _lock:
         if _lookups.get(host) is future:

@@ -16,10 +16,12 @@ Locks are not part of the database.  Each server of a cluster has locks of its
 own, and so has a relay, so the lock is asked for at the leader only.
 """
 
+from collections.abc import Callable
 import contextlib
 import socket
 import threading
 import time
+from typing import Any
 
 from oslo_log import log as logging
 from ovs import poller
@@ -51,16 +53,16 @@ class Lock:
     :param name: of the lock, one for each driver: letters, digits and
         underscores, as the protocol wants it
     :param probe_interval: milliseconds
-    :param held: function without arguments, called on the thread of the lock
-        each time that the lock comes
-    :param hindrance: function without arguments, called on that thread;
-        returns why this agent cannot write, or ''
-    :ivar state: :class:`lock_state.State`, set on the thread of the lock
+    :param held: called on the thread of the lock each time that the lock comes
+    :param hindrance: called on that thread; why this agent cannot write, or ''
     """
 
-    def __init__(self, database, remotes, name, probe_interval,
-                 held=lambda: None, hindrance=lambda: ''):
+    def __init__(self, database: str, remotes: str, name: str,
+                 probe_interval: int,
+                 held: Callable[[], object] = lambda: None,
+                 hindrance: Callable[[], str] = lambda: '') -> None:
         self.name = name
+        # Set on the thread of the lock.
         self.state = lock_state.State.NOT_CONNECTED
         self._database = ovsdb.SCHEMAS[database]
         self._remotes = remotes
@@ -71,7 +73,7 @@ class Lock:
         self._known = threading.Event()
         self._passing = False
         self._stopping = False
-        self._thread = None
+        self._thread: threading.Thread | None = None
         # Held while the thread is started: several threads may ask.
         self._asking = threading.Lock()
         self._pause = backoff.FIRST
@@ -79,22 +81,22 @@ class Lock:
         self._able_at = 0.0
 
     @property
-    def started(self):
+    def started(self) -> bool:
         """Whether the lock has been asked for."""
         return self._thread is not None
 
     @property
-    def is_held(self):
+    def is_held(self) -> bool:
         """Whether this agent has the lock."""
         return self.state is lock_state.State.HELD
 
     @property
-    def given_back(self):
+    def given_back(self) -> bool:
         """Whether this agent does not ask for it any more."""
         return self._stopping
 
     @property
-    def trouble(self):
+    def trouble(self) -> str:
         """The reason why the lock cannot be asked for, or ''."""
         if self.state is not lock_state.State.NOT_CONNECTED:
             return ''
@@ -103,11 +105,11 @@ class Lock:
             f'no leader has answered at {self._remotes}')
         return f'the lock {self.name} of {self._database}: {why}'
 
-    def ask(self, timeout):
+    def ask(self, timeout: float) -> lock_state.State:
         """Ask for the lock, if need be, and wait for the first answer.
 
         :param timeout: seconds
-        :returns: the :class:`lock_state.State`, which may be another one soon
+        :returns: the state, which may be another one soon
         """
         with self._asking:
             if not self.started:
@@ -115,7 +117,7 @@ class Lock:
         self._known.wait(timeout)
         return self.state
 
-    def start(self):
+    def start(self) -> None:
         """Ask for the lock, now and after each loss of the connection."""
         self._own, self._other = socket.socketpair()
         self._own.setblocking(False)
@@ -124,7 +126,7 @@ class Lock:
         thread.start()
         self._thread = thread
 
-    def pass_on(self):
+    def pass_on(self) -> None:
         """Let the next one have the lock, and ask for it again after that.
 
         A holder that cannot write the database would keep all others from it.
@@ -133,9 +135,9 @@ class Lock:
             self._passing = True
             self._other.send(b'.')
 
-    def close(self):
+    def close(self) -> None:
         """Give the lock back, or no longer wait for it."""
-        if self.started and not self._stopping:
+        if self._thread is not None and not self._stopping:
             self._stopping = True
             self._other.send(b'.')
             self._thread.join(_CLOSE_TIMEOUT)
@@ -146,7 +148,7 @@ class Lock:
 
     # -- the thread -------------------------------------------------------
 
-    def _run(self):
+    def _run(self) -> None:
         while not self._stopping:
             try:
                 self._follow()
@@ -155,7 +157,7 @@ class Lock:
                 self._wait(1000 * backoff.spread(self._pause))
                 self._pause = min(2 * self._pause, backoff.LAST)
 
-    def _follow(self):
+    def _follow(self) -> None:
         """Follow the state of one connection until a stop or an error."""
         with contextlib.closing(_Idl(
                 self._remotes, self._database, self.name,
@@ -173,7 +175,7 @@ class Lock:
                 # Before the server gives the lock to the next one.
                 self._note(lock_state.State.NOT_CONNECTED)
 
-    def _leave_or_ask(self, idl):
+    def _leave_or_ask(self, idl: '_Idl') -> None:
         """Have the lock only while this agent can write.
 
         The next one would wait as long as this agent, which has no work, does
@@ -192,7 +194,8 @@ class Lock:
             # Does nothing if it is asked for.
             idl.set_lock(self.name)
 
-    def _wait(self, longest=None, idl=None):
+    def _wait(self, longest: float | None = None,
+              idl: '_Idl | None' = None) -> bool:
         """Wait for the connection, for another thread, or for some time.
 
         :param longest: milliseconds
@@ -210,7 +213,7 @@ class Lock:
         except BlockingIOError:
             return False
 
-    def _note(self, state):
+    def _note(self, state: lock_state.State) -> None:
         if state is self.state:
             return
         self.state = state
@@ -228,7 +231,10 @@ class Lock:
 class _Idl(ovs_idl.Idl):
     """A connection to the leader that replicates nothing."""
 
-    def __init__(self, remotes, database, name, probe_interval):
+    _session: Any
+
+    def __init__(self, remotes: str, database: str, name: str,
+                 probe_interval: int) -> None:
         super().__init__(
             remotes, ovs_idl.SchemaHelper(None, {
                 'name': database, 'version': '0.0.0', 'tables': {}}))
@@ -239,18 +245,18 @@ class _Idl(ovs_idl.Idl):
         self.set_lock(name)
 
     @property
-    def _follows(self):
+    def _follows(self) -> bool:
         """Whether this server is known to be the leader.
 
         The lock is asked for before that.
         """
-        return (self.state == self.IDL_S_MONITORING and
-                self._session.is_connected() and
-                self._session.get_seqno() == self._last_seqno)
+        return bool(self.state == self.IDL_S_MONITORING and
+                    self._session.is_connected() and
+                    self._session.get_seqno() == self._last_seqno)
 
     @property
-    def lock_state(self):
-        """The :class:`lock_state.State`."""
+    def lock_state(self) -> lock_state.State:
+        """Who has the lock, as far as this connection knows."""
         if self._follows and self.has_lock:
             return lock_state.State.HELD
         if self._follows and self.is_lock_contended:

@@ -9,6 +9,10 @@ The rows look like rows of a replica, so that the functions of
 :mod:`ovn_network_agent.ovn` can read them.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
 import contextlib
 import errno
 import functools
@@ -16,6 +20,8 @@ import json
 import os
 import sys
 import time
+import typing
+from typing import Any
 import uuid
 
 from ovs import poller
@@ -25,6 +31,10 @@ from ovs.db import error as errors
 from ovs.db import schema as ovs_schema
 
 _CHUNK = 256 * 1024
+
+
+# Of rows by their UUIDs.
+Tables: typing.TypeAlias = 'dict[str, dict[uuid.UUID, Row]]'
 
 
 class Failed(Exception):
@@ -38,17 +48,17 @@ class Row:
     A reference to a row that was not selected is left out of a set, and is a
     row without columns where the column needs a value.
 
-    :param key: UUID
-    :param values: dict of column to Datum of ovs.db.data
-    :param tables: see :attr:`Session.tables`
+    :param values: ovs.db.data.Datum by column
+    :param tables: see :class:`Session`
     """
 
-    def __init__(self, key, values, tables):
+    def __init__(self, key: uuid.UUID, values: dict[str, Any],
+                 tables: Tables) -> None:
         self.uuid = key
         self._data = values
         self._tables = tables
 
-    def __getattr__(self, column):
+    def __getattr__(self, column: str) -> Any:
         if column.startswith('_') or column not in self._data:
             raise AttributeError(column)
         datum = self._data[column]
@@ -58,58 +68,58 @@ class Row:
                     Row(key, {}, self._tables))
         return datum.to_python(self._uuid_to_row)
 
-    def _uuid_to_row(self, value, base):
+    def _uuid_to_row(self, value: Any, base: Any) -> Any:
         """As of a row of python-ovs, see :mod:`private_names`."""
         if base is None or not base.ref_table_name:
             return value
         return self._tables.get(base.ref_table_name, {}).get(value)
 
-    def __lt__(self, other):
+    def __lt__(self, other: 'Row') -> bool:
         return self.uuid < other.uuid
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Row) and self.uuid == other.uuid
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.uuid)
 
 
 class Session:
     """A connection for questions to the first server that answers.
 
-    :param remotes: list of remotes
     :param database: such as 'OVN_Northbound'
     :param timeout: seconds for everything together
-    :ivar tables: dict of table to dict of UUID to :class:`Row`: all rows
-        that were selected, and an empty dict for each other table
     :raises Failed: when no server answers
     """
 
-    def __init__(self, remotes, database, timeout):
+    def __init__(self, remotes: Iterable[str], database: str,
+                 timeout: float) -> None:
         self._database = database
         self._deadline = time.monotonic() + timeout
         self._stream, self._schema = self._connect(remotes)
-        self.tables = {name: {} for name in self._schema.tables}
+        # All rows that were selected; an empty dict for each other table.
+        self.tables: Tables = {name: {} for name in self._schema.tables}
 
-    def __enter__(self):
+    def __enter__(self) -> typing.Self:
         return self
 
-    def __exit__(self, *unused):
+    def __exit__(self, *unused: object) -> None:
         self._stream.close()
 
-    def has(self, table, column=None):
+    def has(self, table: str, column: str | None = None) -> bool:
         """Whether the schema has a table, and a column if one is named."""
         found = self._schema.tables.get(table)
         return found is not None and (column is None or
                                       column in found.columns)
 
-    def select(self, *questions, columns=()):
+    def select(self, *questions: tuple[Any, ...],
+               columns: Collection[str] = ()) -> list[list[Row]]:
         """Select rows, all questions in one transaction.
 
         :param questions: tuples (table, clause, ...), see RFC 7047, 5.1; a
             question without a clause is for the whole table
         :param columns: the columns to select, none for all
-        :returns: list of a list of :class:`Row` for each question
+        :returns: the rows for each question
         :raises Failed: when the server refuses, or does not answer
         """
         if not questions:
@@ -123,18 +133,16 @@ class Session:
             return [self._rows(table, answer) for (table, *_where), answer
                     in zip(questions, answers, strict=False)]
 
-    def by_uuid(self, table, keys):
-        """Select rows by their UUIDs.
+    def by_uuid(self, table: str, keys: Iterable[uuid.UUID]) -> list[Row]:
+        """Select rows by their UUIDs, without rows that are gone.
 
-        :param keys: iterable of UUID
-        :returns: list of :class:`Row`, without rows that are gone
         :raises Failed: as :meth:`select`
         """
         found = self.select(*((table, ['_uuid', '==', ['uuid', str(key)]])
                               for key in keys))
         return [row for rows in found for row in rows]
 
-    def _connect(self, remotes):
+    def _connect(self, remotes: Iterable[str]) -> tuple[Any, Any]:
         reasons = []
         for remote in remotes:
             try:
@@ -143,7 +151,7 @@ class Session:
                 reasons.append(f'{remote}: {e}')
         raise Failed(f'{self._database}: ' + '; '.join(reasons))
 
-    def _open(self, remote):
+    def _open(self, remote: str) -> tuple[Any, Any]:
         error, opened = stream.Stream.open_block(
             stream.Stream.open(remote), self._milliseconds())
         if error:
@@ -156,10 +164,10 @@ class Session:
             opened.close()
             raise
 
-    def _milliseconds(self):
+    def _milliseconds(self) -> int:
         return max(1, int((self._deadline - time.monotonic()) * 1000))
 
-    def _ask(self, opened, method, parameters):
+    def _ask(self, opened: Any, method: str, parameters: list[Any]) -> Any:
         self._send(opened, json.dumps({'id': 0, 'method': method,
                                        'params': parameters}).encode())
         reply = self._receive(opened)
@@ -173,7 +181,7 @@ class Session:
                                  f'{answer.get("details")}')
             return reply['result']
 
-    def _send(self, opened, message):
+    def _send(self, opened: Any, message: bytes) -> None:
         while message:
             sent = opened.send(message)
             if sent < 0:
@@ -181,8 +189,8 @@ class Session:
             else:
                 message = message[sent:]
 
-    def _receive(self, opened):
-        """The answer, a dict; a question of the server is left aside.
+    def _receive(self, opened: Any) -> Any:
+        """The answer; a question of the server is left aside.
 
         python-ovs parses JSON in Python, which would take most of the time.
         """
@@ -207,7 +215,8 @@ class Session:
                     return reply
             received = received.decode()[used:].encode()
 
-    def _wait(self, opened, error, ask_to_wake):
+    def _wait(self, opened: Any, error: int,
+              ask_to_wake: Callable[[Any], object]) -> None:
         """Wait until the connection is ready, unless the error is final."""
         if error != errno.EAGAIN:
             raise Failed(os.strerror(error))
@@ -218,7 +227,7 @@ class Session:
         waiting.timer_wait(self._milliseconds())
         waiting.block()
 
-    def _rows(self, table, answer):
+    def _rows(self, table: str, answer: Any) -> list[Row]:
         columns = self._schema.tables[table].columns
         found = []
         for values in answer['rows']:
@@ -232,7 +241,7 @@ class Session:
 
 
 @contextlib.contextmanager
-def _understood(what):
+def _understood(what: str) -> Iterator[None]:
     """Turn the errors of an answer in another form into one of ours.
 
     :raises Failed: for such an answer
@@ -245,7 +254,7 @@ def _understood(what):
                      f'{error!r}') from error
 
 
-def _reason(remote, error):
+def _reason(remote: str, error: int) -> str:
     """Why a connection failed; only TLS knows more than the number."""
     streams = sys.modules.get('ovn_network_agent.ovsdb.streams')
     return streams.reason(remote, error) if streams else os.strerror(error)

@@ -10,7 +10,8 @@ decide anything from it.
 :mod:`private_names` lists the private names of python-ovs in use.
 """
 
-import collections
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
 import threading
@@ -40,13 +41,11 @@ _SHORTEST_PAUSE, _LONGEST_PAUSE = 1000, 8000
 _HURRIED = 2000
 
 
-def pauses():
-    """Random pauses between attempts to connect, for one connection.
+def pauses() -> tuple[int, int]:
+    """Least and most milliseconds between attempts to connect, at random.
 
     All agents lose a server in the same moment.  Without a random part, all
     of them would connect again in the same moment, too.
-
-    :returns: (least, most) milliseconds, for ovs.reconnect
     """
     return (int(backoff.spread(2 * _SHORTEST_PAUSE)),
             int(backoff.spread(_LONGEST_PAUSE)))
@@ -55,19 +54,19 @@ def pauses():
 class Idl(values.QuickIdl):
     """Replica that remembers changed rows and feeds the event handler.
 
-    :param handler: ovsdbapp RowEventHandler
-    :param dirty: :class:`DirtyRows`
-    :param changed: function without arguments, called when :attr:`in_sync`
-        has changed, and repeatedly while it is false
-    :param wake: function without arguments, called when an event has failed
-        to wake the loop
+    :param changed: called when :attr:`in_sync` has changed, and repeatedly
+        while it is false
+    :param wake: called when an event has failed to wake the loop
     :param probe_interval: milliseconds, 0 for none
     :param silent: whether nobody is told of the rows of the first load
-    :ivar doubt: the reason why the replica must not be used, or ''
     """
 
-    def __init__(self, remote, helper, handler, dirty, changed, wake,
-                 probe_interval, silent=False, **kwargs):
+    _session: Any
+
+    def __init__(self, remote: str, helper: Any, handler: 'Handler',
+                 dirty: 'DirtyRows', changed: Callable[[], object],
+                 wake: Callable[[], object], probe_interval: int,
+                 silent: bool = False, **kwargs: Any) -> None:
         super().__init__(remote, helper, probe_interval=probe_interval,
                          **kwargs)
         self._session = rpc.Session.in_place_of(self._session)
@@ -76,7 +75,7 @@ class Idl(values.QuickIdl):
         self._session.reconnect.set_probe_interval(probe_interval)
         self.handler = handler
         self.dirty = dirty
-        self.doubt = ''
+        self.doubt = ''  # the reason why the replica must not be used
         self._changed = changed
         self._wake = wake
         self._silent = silent
@@ -87,7 +86,7 @@ class Idl(values.QuickIdl):
         self._session.reconnect.set_backoff(*pauses())
 
     @property
-    def in_sync(self):
+    def in_sync(self) -> bool:
         """Whether the replica follows the server.
 
         A connection alone is not enough: until the server has answered on
@@ -98,21 +97,20 @@ class Idl(values.QuickIdl):
                 self._session.is_connected() and
                 self._session.get_seqno() == self._last_seqno)
 
-    def run(self):
+    def run(self) -> bool:
         """Apply what the server has sent, and judge the replica afterwards.
 
         An error or a warning makes the replica load everything anew
         (:meth:`distrust`).
 
-        :returns: as of the library: whether the replica has changed; True
-            after an error
+        :returns: whether the replica has changed; True after an error
         """
         self._set_pace()
-        heard = []
+        heard: list[str] = []
         complaints.COMPLAINTS.collect(heard)
         before = self.state
         try:
-            return super().run()
+            return bool(super().run())
         except Exception as e:
             LOG.exception('An update could not be applied')
             self.distrust(f'{type(e).__name__}: {e}')
@@ -122,25 +120,24 @@ class Idl(values.QuickIdl):
             complaints.COMPLAINTS.collect(None)
             self._judge(before, heard)
 
-    def choose(self, table, clauses):
+    def choose(self, table: str, clauses: list[Any]) -> None:
         """Replicate only rows that match one of the clauses, from now on.
 
         The caller holds the connection's lock.  The loop is woken when the
         replica has the rows.
 
-        :param table: name of a table
-        :param clauses: list of [column, function, value], RFC 7047 5.1
+        :param clauses: of [column, function, value], RFC 7047 5.1
         """
         self.cond_change(table, clauses)
         if self.tables[table].condition_state.new is not None:
             self._choosing = True
 
     @property
-    def chosen(self):
+    def chosen(self) -> bool:
         """Whether the replica has the rows of the last :meth:`choose`."""
         return not self._choosing
 
-    def _is_acknowledged(self):
+    def _is_acknowledged(self) -> bool:
         """Whether the replica follows the server by the last clauses.
 
         The server sends the rows before it acknowledges the clauses.  On a
@@ -152,17 +149,15 @@ class Idl(values.QuickIdl):
             table.condition_state.requested is None
             for table in self.tables.values())
 
-    def hurry(self, wanted):
+    def hurry(self, wanted: bool) -> None:
         """Notice a silent server sooner, and connect again sooner; or not.
 
         On any thread; :meth:`run` has to be called afterwards.  An IDL
         without probes gets none.
-
-        :param wanted: bool
         """
         self._hurry = wanted
 
-    def _set_pace(self):
+    def _set_pace(self) -> None:
         if self._hurried is self._hurry:
             return
         self._hurried = self._hurry
@@ -173,7 +168,7 @@ class Idl(values.QuickIdl):
         reconnect.set_probe_interval(
             min(self._usual, _HURRIED) if self._hurried else self._usual)
 
-    def _judge(self, before, heard):
+    def _judge(self, before: int, heard: list[str]) -> None:
         loaded = (before != self.state == self.IDL_S_MONITORING)
         if heard and self.state == self.IDL_S_MONITORING:
             self.distrust(heard[0])
@@ -193,13 +188,11 @@ class Idl(values.QuickIdl):
             self._told = self.in_sync
             self._changed()
 
-    def distrust(self, reason):
+    def distrust(self, reason: str) -> None:
         """Stop the use of the replica, and load everything anew.
 
         The session's force_reconnect() has a back-off; that of the IDL would
         repeat without a pause.
-
-        :param reason: text
         """
         LOG.error('The replica of %s is not what the server has (%s); it is '
                   'loaded again and not used until then', self._db.name,
@@ -209,22 +202,20 @@ class Idl(values.QuickIdl):
         self.forget_values()
         self._session.force_reconnect()
 
-    def post_connect(self):
-        """Tell of each row from now on; the library calls this after the load.
-        """
+    def post_connect(self) -> None:
+        """Tell of each row from now on; the library calls it after a load."""
         super().post_connect()
         self._silent = False
 
-    def notify(self, event, row, updates=None):
+    def notify(self, event: str, row: columns.Row,
+               updates: columns.Row | None = None) -> None:
         """Mark the row as changed, and hand the event to the handler.
 
         The library calls this on the IDL thread for each change.  An error of
         an event only wakes the loop.
 
         :param event: 'create', 'update' or 'delete'
-        :param row: ovs.db.idl.Row
-        :param updates: ovs.db.idl.Row with the former values of changed
-            columns
+        :param updates: with the former values of changed columns
         """
         self.dirty.mark(row._table.name, row.uuid)
         if self._silent:
@@ -246,24 +237,21 @@ class NotLoaded(Unavailable, notyet.NotYet):
 
 
 class DirtyRows:
-    """The rows that changed since the last question; thread-safe.
+    """The rows that changed since the last question; thread-safe."""
 
-    :ivar changes: how often rows have changed so far, an int
-    """
-
-    def __init__(self):
-        self.changes = 0
+    def __init__(self) -> None:
+        self.changes = 0  # how often rows have changed so far
         self._lock = threading.Lock()
-        self._rows = collections.defaultdict(set)
+        self._rows: dict[str, set[uuid.UUID]] = {}
         self._all = False
 
-    def mark(self, table, uuid):
+    def mark(self, table: str, key: uuid.UUID) -> None:
         """Remember a changed row (called on the IDL thread)."""
         with self._lock:
             self.changes += 1
-            self._rows[table].add(uuid)
+            self._rows.setdefault(table, set()).add(key)
 
-    def mark_all(self):
+    def mark_all(self) -> None:
         """Remember that any row may have changed (on the IDL thread)."""
         with self._lock:
             self.changes += 1
@@ -278,8 +266,8 @@ class DirtyRows:
     def take(self) -> dict[str, set[uuid.UUID]]:
         """The changed rows by table, which are then forgotten."""
         with self._lock:
-            rows, self._rows = self._rows, collections.defaultdict(set)
-        return dict(rows)
+            rows, self._rows = self._rows, {}
+        return rows
 
 
 class Handler(ovsdb_event.RowEventHandler):
@@ -290,63 +278,56 @@ class Handler(ovsdb_event.RowEventHandler):
     rows.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         # By table its events, as the keys of a dict that never changes.
-        self._of_table = {}
+        self._of_table: dict[str, dict[Any, None]] = {}
         super().__init__()
 
-    def watch_events(self, events):
+    def watch_events(self, events: Iterable[Any]) -> None:
         """As of the library: an event that is there already stays alone."""
         for event in events:
             self.watch_event(event)
 
-    def watch_event(self, event):
+    def watch_event(self, event: Any) -> None:
         """Likewise for one event."""
         super().watch_event(event)
         self._of_table[event.table] = {
             **self._of_table.get(event.table, {}), event: None}
 
-    def unwatch_events(self, events):
+    def unwatch_events(self, events: Iterable[Any]) -> None:
         """As of the library: an event that is not there is no error."""
         for event in events:
             self.unwatch_event(event)
 
-    def unwatch_event(self, event):
+    def unwatch_event(self, event: Any) -> None:
         """Likewise for one event."""
         super().unwatch_event(event)
         self._of_table[event.table] = {
             other: None for other in self._of_table.get(event.table, ())
             if other != event}
 
-    def matching_events(self, event, row, updates):
-        """The events that match a row, those of high priority first.
-
-        :param event: see :meth:`notify`, likewise row and updates
-        :returns: list of ovsdbapp RowEvent
-        """
+    def matching_events(self, event: str, row: columns.Row,
+                        updates: columns.Row | None) -> list[Any]:
+        """The events that match a row, those of high priority first."""
         return sorted((
             each for each in self._of_table.get(row._table.name, ())
             if self.match(each, event, row, updates)),
             key=lambda each: -each.priority)
 
-    def notify(self, event, row, updates=None):
+    def notify(self, event: str, row: columns.Row,
+               updates: columns.Row | None = None) -> None:
         """Run the events that match a row, on the thread of the connection.
 
         The thread of the library would need a copy of the row, which converts
         all columns, and a router may have thousands of NAT rows.
 
-        :param event: 'create', 'update' or 'delete'
-        :param row: ovs.db.idl.Row, only for now
-        :param updates: ovs.db.idl.Row with the former values, or None
+        :param row: only for now
         """
         for match in self.matching_events(event, row, updates):
             match.run(event, row, updates)
 
-    def stop(self, timeout=5):
-        """End the notify thread.
-
-        :param timeout: seconds
-        """
+    def stop(self, timeout: float = 5) -> None:
+        """End the notify thread, within some seconds."""
         self.shutdown()
         if threading.current_thread() is not self.notify_thread:
             self.notify_thread.join(timeout)
@@ -356,36 +337,35 @@ class Lent:
     """The replica of one database, as its readers see it.
 
     :param name: 'nb', 'sb' or 'ovs'
-    :ivar dirty: :class:`DirtyRows`
     """
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
         self.dirty = DirtyRows()
         # The ovsdbapp Connection after the first load.
-        self._connection = None
+        self._connection: Any = None
 
     @property
-    def trouble(self):
+    def trouble(self) -> str:
         """The reason why the database cannot be used now, or ''."""
         raise NotImplementedError
 
-    def unusable(self):
-        """The :class:`Unavailable` to raise while there is :attr:`trouble`."""
+    def unusable(self) -> Unavailable:
+        """The exception to raise while there is :attr:`trouble`."""
         return Unavailable(self.trouble)
 
     @property
-    def started(self):
+    def started(self) -> bool:
         """True once the first complete load is there."""
         return self._connection is not None
 
     @property
-    def connected(self):
+    def connected(self) -> bool:
         """True while the server answers and the replica follows it."""
         return self._connection is not None and self._connection.idl.in_sync
 
     @property
-    def session(self):
+    def session(self) -> tuple[int, int] | None:
         """A value that differs after each loss, None while not connected."""
         if not self.connected:
             return None

@@ -11,6 +11,8 @@ protocol, reconnection and probes are the library's.
 import collections
 import errno
 import os
+import typing
+from typing import Any
 
 from oslo_log import log as logging
 from ovs import jsonrpc
@@ -24,17 +26,14 @@ _CHUNK = 65536
 
 
 class Connection(jsonrpc.Connection):
-    """A connection whose messages :mod:`framing` cuts and reads.
+    """A connection whose messages :mod:`framing` cuts and reads."""
 
-    :param stream: ovs.stream.Stream
-    """
-
-    def __init__(self, stream):
+    def __init__(self, stream: Any) -> None:
         super().__init__(stream)
         self._framer = framing.Framer()
-        self._texts = collections.deque()
+        self._texts: collections.deque[bytes] = collections.deque()
 
-    def recv(self):
+    def recv(self) -> tuple[int, Any]:
         """The next message, without a wait.
 
         :returns: (0, ovs.jsonrpc.Message), or (errno, None): EAGAIN without a
@@ -53,29 +52,26 @@ class Connection(jsonrpc.Connection):
                 self._take(data)
         return self.status, None
 
-    def recv_wait(self, poller):
-        """Have the poller wake when :meth:`recv` has something to do.
-
-        :param poller: ovs.poller.Poller
-        """
+    def recv_wait(self, poller: Any) -> None:
+        """Have the poller wake when :meth:`recv` has something to do."""
         if self.status or self._texts:
             poller.immediate_wake()
         else:
             self.stream.recv_wait(poller)
 
-    def _end(self, error):
+    def _end(self, error: int) -> None:
         if error:
             LOG.warning('%s: receive error: %s', self.name,
                         os.strerror(error))
         self.error(error or jsonrpc.EOF)
 
-    def _take(self, data):
+    def _take(self, data: bytes) -> None:
         try:
             self._texts.extend(self._framer.feed(data))
         except framing.Malformed as error:
             self._refuse(error)
 
-    def _message(self):
+    def _message(self) -> tuple[int, Any]:
         try:
             found = jsonrpc.Message.from_json(
                 framing.value(self._texts.popleft()))
@@ -86,7 +82,7 @@ class Connection(jsonrpc.Connection):
         self._refuse(found)
         return self.status, None
 
-    def _refuse(self, reason):
+    def _refuse(self, reason: object) -> None:
         LOG.warning('%s: received what is no message of JSON-RPC: %s',
                     self.name, reason)
         self.error(errno.EPROTO)
@@ -95,17 +91,16 @@ class Connection(jsonrpc.Connection):
 class Session(jsonrpc.Session):
     """A session whose connections are of :class:`Connection`."""
 
-    @classmethod
-    def in_place_of(cls, session):
-        """A session in the place of one that has not begun to connect.
+    rpc: Any
 
-        :param session: ovs.jsonrpc.Session
-        """
+    @classmethod
+    def in_place_of(cls, session: Any) -> typing.Self:
+        """A session in the place of one that has not begun to connect."""
         made = cls(session.reconnect, None, session.remotes)
         made.pick_remote()
         return made
 
-    def run(self):
+    def run(self) -> None:
         """As in the library, which makes connections of its own class."""
         super().run()
         if self.rpc is not None and not isinstance(self.rpc, Connection):

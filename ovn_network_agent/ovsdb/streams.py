@@ -10,13 +10,18 @@ no names.  They report a refused certificate as "Operation not permitted", and
 use the whole processor while a handshake waits for the server.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 import errno
 import os
 import random
 import socket
 import ssl
 import threading
+import typing
+from typing import Any
 
+from oslo_config import cfg
 from ovs import poller
 from ovs import socket_util
 from ovs import stream
@@ -31,19 +36,20 @@ from ovn_network_agent.privileged import ovsdb
 from ovn_network_agent.privileged import receiving
 
 _lock = threading.Lock()
-_files = {}
+_files: dict[str, tls.Files] = {}
 # Path of the local database, if it is a Unix socket.
-_local = {}
-_reasons = {}
+_local: dict[str, str] = {}
+_reasons: dict[str, str] = {}
+# errno, and the socket or None.
+Opened: typing.TypeAlias = tuple[int, socket.socket | None]
 
 
-def configure(conf):
+def configure(conf: cfg.ConfigOpts) -> None:
     """Set the TLS files of "ssl:" remotes; once, at the start.
 
     The call comes after the loss of privileges, because each new connection
     reads the files without privileges.
 
-    :param conf: the oslo.config ConfigOpts
     :raises validate.ConfigError: when a file cannot be used
     """
     scheme, _colon, where = conf.ovs.ovsdb_connection.partition(':')
@@ -59,40 +65,35 @@ def configure(conf):
             raise validate.ConfigError([str(error)]) from error
 
 
-def reason(remote, error):
+def reason(remote: str, error: int) -> str:
     """The reason why a connection to a remote failed.
 
-    :param remote: text such as 'ssl:192.0.2.1:6641'
+    :param remote: such as 'ssl:192.0.2.1:6641'
     :param error: the error number of python-ovs, used without a better reason
-    :returns: text
     """
     with _lock:
         said = _reasons.get(remote)
     return said or os.strerror(error)
 
 
-def last_reasons(remotes):
-    """The reasons of the last failures.
-
-    :param remotes: list of remotes
-    :returns: text with the remotes' names, '' when no reason is known
-    """
+def last_reasons(remotes: Iterable[str]) -> str:
+    """The reasons of the last failures with their remotes, '' for none."""
     with _lock:
         return '; '.join(f'{remote}: {_reasons[remote]}'
                          for remote in remotes if remote in _reasons)
 
 
-def _note(remote, text):
+def _note(remote: str, text: str) -> None:
     with _lock:
         _reasons[remote] = text
 
 
-def _well(remote):
+def _well(remote: str) -> None:
     with _lock:
         _reasons.pop(remote, None)
 
 
-def _resolve(suffix):
+def _resolve(suffix: str) -> tuple[str, str]:
     """(host, 'address:port') of 'host:port'.
 
     Of several addresses a random one is used, so that the next attempt may
@@ -116,12 +117,12 @@ class _TellingStream(stream.Stream):
     """A stream that remembers the reason of a failure until a success."""
 
     @staticmethod
-    def needs_probes():
+    def needs_probes() -> bool:
         """True: the server may go without a notice."""
         return True
 
     @staticmethod
-    def check_connection_completion(sock):
+    def check_connection_completion(sock: socket.socket) -> int:
         """0, EAGAIN, or the errno of a failed connection.
 
         The library's method would write to the socket.
@@ -132,14 +133,14 @@ class _TellingStream(stream.Stream):
             return errno.EAGAIN
         return sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
 
-    def connect(self):
+    def connect(self) -> int:
         """As in the library; a failure is remembered."""
-        error = super().connect()
+        error: int = super().connect()
         if error not in (0, errno.EAGAIN):
             _note(self.name, os.strerror(error))
         return error
 
-    def recv(self, n):
+    def recv(self, n: int) -> tuple[int, bytes]:
         """As in the library; received data clear the remembered failure."""
         error, data = super().recv(n)
         if data:
@@ -147,12 +148,13 @@ class _TellingStream(stream.Stream):
         return error, data
 
 
-def _connect(remote, dscp, wrap):
+def _connect(remote: str, dscp: int,
+             wrap: Callable[[socket.socket, str], socket.socket]
+             ) -> Opened:
     """Begin to connect.
 
     :param remote: 'scheme:host:port'
-    :param wrap: function(socket, host) that returns the socket to use
-    :returns: (errno, socket or None)
+    :param wrap: gives the socket to use for a socket and a host
     """
     try:
         host, target = _resolve(remote.partition(':')[2])
@@ -165,10 +167,10 @@ def _connect(remote, dscp, wrap):
     if opened is None:
         return family, None
     opened = wrap(opened, host)
-    error = socket_util.inet_connect_active(opened, address, family, dscp)
-    if error:
-        _note(remote, os.strerror(error))
-        return error, None
+    number = socket_util.inet_connect_active(opened, address, family, dscp)
+    if number:
+        _note(remote, os.strerror(number))
+        return number, None
     opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return 0, opened
 
@@ -177,7 +179,7 @@ class TcpStream(_TellingStream):
     """A TCP connection to an address or a host name."""
 
     @staticmethod
-    def _open(suffix, dscp):
+    def _open(suffix: str, dscp: int) -> Opened:
         return _connect('tcp:' + suffix, dscp,
                         lambda opened, _host: opened)
 
@@ -193,7 +195,7 @@ class TlsStream(_TellingStream):
     _handshake = stream.Stream.W_CONNECT
 
     @staticmethod
-    def _open(suffix, dscp):
+    def _open(suffix: str, dscp: int) -> Opened:
         remote = 'ssl:' + suffix
         with _lock:
             files = _files.get(remote)
@@ -206,19 +208,18 @@ class TlsStream(_TellingStream):
             _note(remote, str(error))
             return errno.EINVAL, None
 
-        def wrap(opened, host):
-            return context.wrap_socket(opened, server_hostname=host,
-                                       do_handshake_on_connect=False)
-        return _connect(remote, dscp, wrap)
+        return _connect(
+            remote, dscp, lambda opened, host: context.wrap_socket(
+                opened, server_hostname=host, do_handshake_on_connect=False))
 
-    def connect(self):
+    def connect(self) -> int:
         """First TCP, then the handshake."""
         error = super().connect()
         if error or self._handshake is None:
             return error
         return self._guarded(self._shake_hands)
 
-    def _shake_hands(self):
+    def _shake_hands(self) -> int:
         try:
             self.socket.do_handshake()
         except ssl.SSLWantReadError:
@@ -230,11 +231,11 @@ class TlsStream(_TellingStream):
         self._handshake = None
         return 0
 
-    def recv(self, n):
+    def recv(self, n: int) -> tuple[int, bytes]:
         """(errno, data); never blocks."""
         result = []
 
-        def receive():
+        def receive() -> int:
             try:
                 result.append(self.socket.recv(n))
             except ssl.SSLZeroReturnError:
@@ -246,13 +247,13 @@ class TlsStream(_TellingStream):
             _well(self.name)
         return error, data
 
-    def send(self, buf):
+    def send(self, buf: str | bytes) -> int:
         """Number of bytes sent, or a negative errno; never blocks."""
         if isinstance(buf, str):
             buf = buf.encode()
         result = []
 
-        def send():
+        def send() -> int:
             result.append(self.socket.send(buf) if buf else 0)
             return 0
         error = self.connect() or self._guarded(send)
@@ -261,7 +262,7 @@ class TlsStream(_TellingStream):
             self._guarded(lambda: bool(self.socket.recv(1)))
         return -error if error else result[0]
 
-    def _guarded(self, action):
+    def _guarded(self, action: Callable[[], int]) -> int:
         """0, or the errno of an action on the socket.
 
         The numbers of TLS errors are not errnos.
@@ -275,19 +276,20 @@ class TlsStream(_TellingStream):
             return errno.ECONNRESET
         except ssl.SSLError as error:
             with _lock:
-                files = _files.get(self.name)
+                files = _files[self.name]
             _note(self.name, tls_errors.explanation(error, files))
             return errno.EPROTO
         except OSError as error:
-            self._note_unless_known(os.strerror(error.errno))
-            return error.errno
+            number = error.errno or errno.EIO
+            self._note_unless_known(os.strerror(number))
+            return number
 
-    def _note_unless_known(self, text):
+    def _note_unless_known(self, text: str) -> None:
         """Remember a reason unless an earlier, more exact one is known."""
         with _lock:
             _reasons.setdefault(self.name, text)
 
-    def wait(self, waiting, what):
+    def wait(self, waiting: Any, what: int) -> None:
         """Register the event that the stream waits for now.
 
         A handshake waits for one direction.  Data that OpenSSL has decrypted
@@ -305,7 +307,7 @@ class UnixStream(stream.UnixStream):
     """A Unix socket, which the privileged side opens if need be."""
 
     @staticmethod
-    def _open(suffix, dscp):
+    def _open(suffix: str, dscp: int) -> Opened:
         error, opened = stream.UnixStream._open(suffix, dscp)
         if error != errno.EACCES or suffix != _local.get('path'):
             return error, opened

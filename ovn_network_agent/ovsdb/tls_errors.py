@@ -5,6 +5,8 @@
 
 import ssl
 
+from ovn_network_agent.conf import tls
+
 # X509_V_ERR_*, openssl/x509_vfy.h.
 _NOT_YET_VALID = 9
 _EXPIRED = 10
@@ -33,12 +35,10 @@ _ALERTS = {
 }
 
 
-def explanation(error, files):
-    """The explanation of an error of a TLS connection.
+def explanation(error: ssl.SSLError, files: tls.Files) -> str:
+    """What an error of a TLS connection means, and the remedy if known.
 
-    :param error: ssl.SSLError
-    :param files: :class:`conf.tls.Files` of the connection
-    :returns: text with the remedy where one is known
+    :param files: of the connection
     """
     if isinstance(error, ssl.SSLCertVerificationError):
         return _of_server(error, files)
@@ -57,7 +57,7 @@ def explanation(error, files):
     return f'TLS: {name or error}'
 
 
-def _of_server(error, files):
+def _of_server(error: ssl.SSLCertVerificationError, files: tls.Files) -> str:
     code = error.verify_code
     said = ('the certificate of the server is not accepted '
             f'({error.verify_message.rstrip(".")}): ')
@@ -83,7 +83,7 @@ def _of_server(error, files):
     return said + f'check it and {_named(files, "ca")}'
 
 
-def _named(files, what, value=None):
+def _named(files: tls.Files, what: str, value: str | None = None) -> str:
     """An option and its value, such as '[ovn] ovn_ssl_ca = /path'."""
     shown = value or getattr(files, what) or '(not set)'
     return f'[{files.group}] {files.option(what)} = {shown}'

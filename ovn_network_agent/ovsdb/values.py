@@ -13,7 +13,9 @@ other values, and judges what is no valid value.
 """
 
 import collections
+from collections.abc import Callable
 import sys
+from typing import Any
 
 from ovs.db import data
 from ovs.db import error
@@ -24,28 +26,31 @@ from ovsdbapp.backend.ovs_idl import connection
 class QuickIdl(connection.OvsdbIdl):
     """An IDL that loads thousands of rows in less time."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # By table and name.
-        self._columns = collections.defaultdict(dict)
-        self._defaults = {}
+        self._columns: dict[str, dict[str, Column]] = (
+            collections.defaultdict(dict))
+        self._defaults: dict[str, dict[str, Any]] = {}
 
-    def forget_values(self):
+    def forget_values(self) -> None:
         """Share no value from before: it may be what is wrong."""
         self._columns.clear()
 
-    def _Idl__row_update(self, table, row, row_json):
+    def _Idl__row_update(self, table: Any, row: Any,
+                         row_json: dict[str, Any]) -> bool:
         """Take in the columns of a row.
 
         The library calls this method ``__row_update`` of its class.
 
         :param table: ovs.db.schema.TableSchema
         :param row: ovs.db.idl.Row
-        :param row_json: dict of name of a column to JSON
+        :param row_json: JSON by column
         :returns: whether a column that counts has changed
         """
         known = self._columns[table.name]
-        changed, unusual = False, {}
+        changed = False
+        unusual: dict[str, Any] = {}
         for name, value in row_json.items():
             column = known.get(name)
             if column is None and name in table.columns:
@@ -59,7 +64,7 @@ class QuickIdl(connection.OvsdbIdl):
         return bool(unusual and super()._Idl__row_update(
             table, row, unusual)) or changed
 
-    def _Idl__add_default(self, table, row_json):
+    def _Idl__add_default(self, table: Any, row_json: dict[str, Any]) -> None:
         """Add the columns that the server leaves out of a new row.
 
         The library calls this method ``__add_default`` of its class.  The
@@ -67,7 +72,7 @@ class QuickIdl(connection.OvsdbIdl):
         the same values each time.
 
         :param table: IdlTable
-        :param row_json: dict of name of a column to JSON
+        :param row_json: JSON by column
         """
         known = self._defaults.get(table.name)
         if known is None:
@@ -76,7 +81,7 @@ class QuickIdl(connection.OvsdbIdl):
         for name, value in known.items():
             row_json.setdefault(name, value)
 
-    def cooperative_yield(self):
+    def cooperative_yield(self) -> None:
         """Do nothing: the loop thread waits for the end of the load anyhow.
 
         The library sleeps for each row, about a second for 14,000 rows.
@@ -89,7 +94,7 @@ class Column:
     :param schema: ovs.db.schema.ColumnSchema
     """
 
-    def __init__(self, schema):
+    def __init__(self, schema: Any) -> None:
         self._schema = schema
         self._name, self._type = schema.name, schema.type
         self._key_is_free = _is_free(schema.type.key)
@@ -97,12 +102,12 @@ class Column:
         self._make = _way(schema.type)
         # The JSON of the last scalar value, and that value.
         self._last, self._same = None, None
-        self._keys = {}
+        self._keys: dict[str, Any] = {}
 
-    def take(self, columns, value):
+    def take(self, columns: dict[str, Any], value: Any) -> bool | None:
         """Give a row a value of the column.
 
-        :param columns: dict of name to value, which the row has
+        :param columns: the values that the row has
         :param value: JSON
         :returns: True if the row had another value, and changes of the column
             count; None for JSON that is no value of the column
@@ -117,7 +122,7 @@ class Column:
         columns[self._name] = datum
         return bool(self._schema.alert)
 
-    def _scalar(self, value):
+    def _scalar(self, value: Any) -> Any:
         """A value that rows may share: the library does not change it."""
         if type(value) is type(self._last) and value == self._last:
             return self._same
@@ -130,7 +135,7 @@ class Column:
             self._last, self._same = value, datum
         return datum
 
-    def _texts(self, value):
+    def _texts(self, value: Any) -> Any:
         """A set of texts; the library may change the set of each row."""
         if type(value) is str:
             return data.Datum(self._type, {
@@ -139,7 +144,7 @@ class Column:
             return data.Datum(self._type, {})
         return self._any(value)
 
-    def _map(self, value):
+    def _map(self, value: Any) -> Any:
         """A map of texts to texts; likewise.  Rows share the keys."""
         if not _is_map_of_texts(value):
             return self._any(value)
@@ -155,7 +160,7 @@ class Column:
             known.clear()
         return data.Datum(self._type, found)
 
-    def _any(self, value):
+    def _any(self, value: Any) -> Any:
         """The library's own value, or None."""
         try:
             return data.Datum.from_json(self._type, value)
@@ -169,7 +174,7 @@ _MOST_KEYS = 1000
 _EMPTY = ['set', []]
 
 
-def _way(type_):
+def _way(type_: Any) -> Callable[[Column, Any], Any]:
     """The method of :class:`Column` for a type of column."""
     if type_.is_scalar():
         return Column._scalar
@@ -183,7 +188,7 @@ def _way(type_):
     return Column._any
 
 
-def _is_free(base):
+def _is_free(base: Any) -> bool:
     """Whether any text is a valid value.
 
     :param base: ovs.db.types.BaseType
@@ -192,7 +197,7 @@ def _is_free(base):
             base.min_length == 0 and base.max_length == sys.maxsize)
 
 
-def _is_plain(value):
+def _is_plain(value: Any) -> bool:
     """Whether equal JSON of the same type is the same value.
 
     That is so for an atom, and for the pair of a reference.  In other lists,
@@ -202,7 +207,7 @@ def _is_plain(value):
         len(value) == 2 and type(value[0]) is type(value[1]) is str)
 
 
-def _is_map_of_texts(value):
+def _is_map_of_texts(value: Any) -> bool:
     return (type(value) is list and len(value) == 2 and value[0] == 'map' and
             type(value[1]) is list and all(
                 type(pair) is list and len(pair) == 2 and

@@ -3,26 +3,32 @@
 
 """One change that somebody waits for."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from ovsdbapp import exceptions
 
 from ovn_network_agent.ovsdb import bounded
 from ovn_network_agent.ovsdb import connection
+
+_T = TypeVar('_T')
 
 
 class NotWritten(Exception):
     """A change was not made, or may not have been; the text says why."""
 
 
-def write(database, called, make, timeout, shown_by):
+def write(database: connection.Database, called: str,
+          make: Callable[[bounded.Api], _T], timeout: float,
+          shown_by: str) -> _T:
     """Commit one command in a transaction of its own.
 
     If a row that the command verifies has changed meanwhile, the server
     refuses the transaction, and the command is run again with the new row.
 
-    :param database: :class:`connection.Database`
     :param called: the database for people
-    :param make: function(api) that returns the command; an exception of the
-        command is raised here, and nothing is written
+    :param make: makes the command; an exception of the command is raised
+        here, and nothing is written
     :param timeout: seconds
     :param shown_by: the command of ovn-network-agent-ctl that shows whether
         the change was made
@@ -36,7 +42,7 @@ def write(database, called, make, timeout, shown_by):
     txn = bounded.Transaction(
         bounded.Api(ovsdb.idl), ovsdb, check_error=True, log_errors=False,
         timeout=timeout)
-    command = txn.add(make(txn.api))
+    command: _T = txn.add(make(txn.api))
     try:
         txn.commit()
     except (exceptions.TimeoutException, bounded.NoAnswer) as e:

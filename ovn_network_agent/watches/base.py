@@ -10,56 +10,85 @@ problems.
 """
 
 import abc
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
 import types
+import typing
+from typing import Any
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent import trigger
+
+
+class Outcome(typing.Protocol):
+    """What observers see of an :class:`engine.outcome.Outcome`."""
+
+    @property
+    def readings(self) -> Iterable[tuple[str, float]]:
+        """The readings whose result has come: the backend, and seconds."""
+
+    @property
+    def applied(self) -> Iterable[tuple[str, Any]]:
+        """The changes that were made: 'created' or so, and the resource."""
+
+    @property
+    def lost(self) -> Sequence[resources.Ref]:
+        """Objects that others removed or changed."""
+
+
+class Tracker(typing.Protocol):
+    """What observers see of an :class:`engine.tracking.Tracker`."""
+
+    def touches(self, kinds: Iterable[str]) -> int:
+        """See there, as of the other methods."""
+
+    def wanted(self, kinds: Iterable[str]) -> Iterable[Any]:
+        """Resources of the classes that belong to the kinds."""
+
+    def in_sync(self, ref: resources.Ref) -> bool:
+        """Whether a resource is as desired."""
 
 
 class Observer(abc.ABC):
-    """Checks something beside the loop.
+    """Checks something beside the loop."""
 
-    :ivar reasons: tuple of str: problems for the status of the agent;
-        replaced as a whole, so that any thread may read it
-    :ivar unfit: True when the observer knows that this node could not
-        announce a gateway
-    :ivar recovers: True when the node is unfit only because what was lacking
-        is not back for long enough
-    :ivar counts: dict of the name of a metric to its value, a number or None
-        while unknown; replaced as a whole
-    """
-
-    reasons = ()
-    unfit = False
-    recovers = False
-    counts = types.MappingProxyType({})
+    # Problems for the status of the agent; replaced as a whole, so that any
+    # thread may read it.  A subclass may have properties instead of these
+    # attributes, which others only read.
+    reasons: tuple[str, ...] = ()
+    # Whether the observer knows that this node could not announce a gateway.
+    unfit: bool = False
+    # Whether the node is unfit only because what was lacking is not back for
+    # long enough.
+    recovers: bool = False
+    # Values of metrics, None while unknown; replaced as a whole.
+    counts: Mapping[str, float | None] = types.MappingProxyType({})
 
     @abc.abstractmethod
-    def start(self, trigger):
-        """Start the thread.
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the thread, which fires the trigger."""
 
-        :param trigger: :class:`trigger.Trigger` to fire
-        """
-
-    def look_once(self):  # noqa: B027
+    def look_once(self) -> object:
         """Find out what a pass needs to know, for a dry run.
 
         This runs on the thread of the caller, which waits for the answer.
         """
 
-    def seen(self, snapshot):  # noqa: B027
-        """Note a new view, quickly, because the loop thread waits.
+    def seen(self, snapshot: model.Snapshot) -> None:
+        """Note a new view, quickly, because the loop thread waits."""
 
-        :param snapshot: :class:`model.Snapshot`
-        """
-
-    def after_pass(self, outcome, tracker, full):  # noqa: B027
+    def after_pass(self, outcome: Outcome, tracker: Tracker,
+                   full: bool) -> None:
         """Note the result of a pass, quickly, because the loop thread waits.
 
-        :param outcome: :class:`outcome.Outcome`
-        :param tracker: :class:`tracking.Tracker`, valid during the call only
+        :param tracker: valid during the call only
         :param full: whether everything was read and compared
         """
 
     @abc.abstractmethod
-    def stop(self):
+    def stop(self) -> None:
         """Tell the thread to end, without a wait; may be called twice."""
 
 
@@ -69,33 +98,33 @@ class Serving(Observer):
     :param name: reason of the wake-up when the server's trouble has changed
     """
 
-    def __init__(self, name):
+    _trigger: trigger.Trigger
+
+    def __init__(self, name: str) -> None:
         self._name = name
-        self._trigger = None
         # Set by a subclass: an object with start(), stop() and trouble; None
         # while the configuration wants no server.
-        self._server = None
+        self._server: Any = None
 
     @property
-    def reasons(self):
-        """The reason why no client can connect, a tuple of str."""
+    def reasons(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The reason why no client can connect."""
         trouble = self._server.trouble if self._server else ''
         return (trouble,) if trouble else ()
 
-    def start(self, trigger):
+    def start(self, trigger: trigger.Trigger) -> None:
         """Start the server, if there is one.
 
-        :param trigger: :class:`trigger.Trigger`, fired when the server's
-            trouble has changed
+        :param trigger: fired when the server's trouble has changed
         """
         self._trigger = trigger
         if self._server is not None:
             self._server.start()
 
-    def stop(self):
+    def stop(self) -> None:
         """Stop the server, if there is one."""
         if self._server is not None:
             self._server.stop()
 
-    def _changed(self):
+    def _changed(self) -> None:
         self._trigger.fire(self._name)

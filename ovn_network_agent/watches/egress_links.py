@@ -9,6 +9,7 @@ all the time, and few of them are those of a link with egress addresses.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import socket
 import threading
 import time
@@ -25,8 +26,7 @@ _PAUSE = 0.3
 class EgressLinks(notifications.Watch):
     """Keeps the links up to date.
 
-    :param wake: function(reason) that wakes the loop, from any thread
-    :ivar chosen: :class:`egress_links.Chosen` of the last reading
+    :param wake: wakes the loop for a reason, from any thread
     """
 
     NAME = 'links for egress addresses'
@@ -34,6 +34,7 @@ class EgressLinks(notifications.Watch):
     def __init__(self, wake: Callable[[str], object]) -> None:
         super().__init__(lambda: self._look_again(wake))
         self._reading = threading.Lock()
+        # Of the last reading.
         self.chosen = egress_links.Chosen()
         self._found: tuple[model.Link, ...] = ()
 
@@ -55,11 +56,7 @@ class EgressLinks(notifications.Watch):
             return self.read(chosen)
         return self._found
 
-    def stop(self) -> None:
-        """See :class:`notifications.Watch`."""
-        super().stop()
-
-    def _look_again(self, wake):
+    def _look_again(self, wake: Callable[[str], object]) -> None:
         time.sleep(_PAUSE)
         with self._reading:
             before = self._found
@@ -67,7 +64,7 @@ class EgressLinks(notifications.Watch):
         if self._found != before:
             wake('a link, or its addresses or routes, have changed')
 
-    def _open(self):
+    def _open(self) -> socket.socket:
         sock = socket.socket(
             socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
             socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE)
@@ -79,5 +76,5 @@ class EgressLinks(notifications.Watch):
             raise
         return sock
 
-    def _news(self, datagrams):
+    def _news(self, datagrams: Iterator[bytes]) -> notifications.News:
         return [()] if sum(1 for _data in datagrams) else []

@@ -10,6 +10,8 @@ the address of another one, would do.
 """
 
 import asyncio
+from collections.abc import Collection
+from collections.abc import Mapping
 import dataclasses
 import math
 import os
@@ -32,47 +34,42 @@ _LARGEST = 2048
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of the question to a chassis.
+    """What came of the question to a chassis."""
 
-    :ivar result: 'ready', 'unready', 'refused', 'timeout' or 'error'
-    :ivar why: text why it does not count as alive, '' if ready
-    """
-
-    result: str
-    why: str = ''
+    result: str  # 'ready', 'unready', 'refused', 'timeout' or 'error'
+    why: str = ''  # text why it does not count as alive, '' if ready
 
 
-def line(word, chassis):
-    """The answer of an agent, bytes.
-
-    :param word: key of :data:`WORDS`
-    """
+def line(word: str, chassis: str) -> bytes:
+    """The answer of an agent; the word is a key of :data:`WORDS`."""
     return f'{word} {chassis}\n'.encode()
 
 
-def ask(targets, port, context=None, limit=LIMIT):
+def ask(targets: Mapping[str, Collection[str]], port: int,
+        context: ssl.SSLContext | None = None,
+        limit: float = LIMIT) -> dict[str, Answer]:
     """Ask the agents of some chassis, and wait for all answers.
 
-    :param targets: dict of chassis to its addresses; one of these will do
-    :param context: ssl.SSLContext, or None
+    :param targets: the addresses of each chassis; one of these will do
     :param limit: seconds, see :data:`LIMIT`
-    :returns: dict of chassis to :class:`Answer`
     """
     return asyncio.run(_ask(targets, port, context, limit))
 
 
-def longest(targets):
+def longest(targets: Mapping[str, Collection[str]]) -> float:
     """The most seconds that :func:`ask` waits for agents."""
     return LIMIT * max(1, math.ceil(
         sum(map(len, targets.values())) / AT_ONCE))
 
 
-async def _ask(targets, port, context, limit):
+async def _ask(targets: Mapping[str, Collection[str]], port: int,
+               context: ssl.SSLContext | None,
+               limit: float) -> dict[str, Answer]:
     few = asyncio.Semaphore(AT_ONCE)
 
-    async def answer(*question):
+    async def answer(chassis: str, address: str) -> Answer:
         async with few:
-            return await _answer(*question, port, context, limit)
+            return await _answer(chassis, address, port, context, limit)
     asked = {chassis: [
         asyncio.create_task(answer(chassis, address))
         for address in addresses] for chassis, addresses in targets.items()}
@@ -80,7 +77,7 @@ async def _ask(targets, port, context, limit):
             for chassis, tasks in asked.items()}
 
 
-def _best(answers):
+def _best(answers: list[Answer]) -> Answer:
     for each in answers:
         if each.result == READY:
             return each
@@ -90,7 +87,8 @@ def _best(answers):
                   '; '.join(each.why for each in answers))
 
 
-async def _answer(chassis, address, port, context, limit):
+async def _answer(chassis: str, address: str, port: int,
+                  context: ssl.SSLContext | None, limit: float) -> Answer:
     result, why = 'error', ''
     try:
         async with asyncio.timeout(limit):
@@ -116,7 +114,8 @@ async def _answer(chassis, address, port, context, limit):
     return Answer(result, f'{address} port {port:d}: {why}')
 
 
-async def _read(address, port, context):
+async def _read(address: str, port: int,
+                context: ssl.SSLContext | None) -> bytes:
     """The line of an answer."""
     reader, writer = await asyncio.open_connection(
         address, port, ssl=context, limit=_LARGEST)

@@ -10,23 +10,29 @@ of flows that concern the agent (:mod:`privileged.flow_monitor`).  A notice
 names the change, for the log alone; its receiver reads the flows anew.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterator
 import errno
+import socket
+
+from oslo_config import cfg
 
 from ovn_network_agent import notices
+from ovn_network_agent import trigger
 from ovn_network_agent.conf import bridges
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import flow_monitor
 from ovn_network_agent.privileged import receiving
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import notifications
+from ovn_network_agent.watches import pace
 
 
 class FlowWatch(notifications.Watch):
     """A thread that reports changes of the agent's flows by others.
 
-    :param callback: function of the text that names a change, called on the
-        thread of the watch; must return soon
-    :param bridge: name of the bridge
+    :param callback: gets the text that names a change, on the thread of the
+        watch; must return soon
     """
 
     NAME = 'flows of Open vSwitch'
@@ -36,19 +42,20 @@ class FlowWatch(notifications.Watch):
     EVERYTHING = [(flow_monitor.MISSED,)]
     NEEDED = False
 
-    def __init__(self, callback, bridge):
+    def __init__(self, callback: Callable[[str], object],
+                 bridge: str) -> None:
         super().__init__(callback)
         self._bridge = bridge
 
-    def _open(self):
+    def _open(self) -> socket.socket:
         return receiving.receive(
             lambda name: flow_monitor.subscribe(name, self._bridge))
 
-    def _news(self, datagrams):
+    def _news(self, datagrams: Iterator[bytes]) -> notifications.News:
         texts = [data.decode() for data in datagrams if self._alive(data)]
         return [(text,) for text in dict.fromkeys(texts)]
 
-    def _alive(self, data):
+    def _alive(self, data: bytes) -> bool:
         """Whether a datagram is no end of the connection.
 
         :raises ConnectionResetError: at the end of the connection
@@ -60,32 +67,25 @@ class FlowWatch(notifications.Watch):
 
 
 class Flows(base.Observer):
-    """Puts the flows in doubt when others change them.
+    """Puts the flows in doubt when others change them."""
 
-    :param conf: the oslo.config ConfigOpts
-    :param pace: :class:`watches.pace.Pace`
-    """
-
-    def __init__(self, conf, pace):
+    def __init__(self, conf: cfg.ConfigOpts, pace: pace.Pace) -> None:
         self._pace = pace
         self._watches = [FlowWatch(self._changed, bridge)
                          for bridge in bridges.served(conf)]
         self._stopped = False
 
-    def start(self, trigger):
-        """Start the watches.
-
-        :param trigger: not needed, because the pace wakes the loop
-        """
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the watches."""
         for watch in self._watches:
             watch.start()
 
-    def stop(self):
+    def stop(self) -> None:
         """End the watch on a thread of its own."""
         if not self._stopped:
             self._stopped = True
             for watch in self._watches:
                 watch.end()
 
-    def _changed(self, text):
+    def _changed(self, text: str) -> None:
         self._pace.notice(notices.FLOWS, text)

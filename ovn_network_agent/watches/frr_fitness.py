@@ -19,11 +19,19 @@ A node that stops asks whether it can announce at present: an owner whose FRR
 has come back some seconds ago serves its ports, and waits for a successor.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 import threading
 import time
 
+from oslo_config import cfg
 from oslo_log import log as logging
 
+from ovn_network_agent import model
+from ovn_network_agent import trigger
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import context
@@ -49,29 +57,26 @@ STABLE = 5.0
 _PATIENCE = 2
 
 
-def wanted(conf):
-    """Whether a driver uses the result, and bgpd may be asked.
-
-    :param conf: the oslo.config ConfigOpts
-    :returns: a value that is true or false
-    """
-    return (plugins.asked(conf, plugins.RANKING) and conf.frr.bgp_check and
-            conf.gateway_drain.standby_needs_bgp)
+def wanted(conf: cfg.ConfigOpts) -> bool:
+    """Whether a driver uses the result, and bgpd may be asked."""
+    return bool(plugins.asked(conf, plugins.RANKING) and
+                conf.frr.bgp_check and conf.gateway_drain.standby_needs_bgp)
 
 
-def daemons(conf):
-    """Names of the daemons that announcements need, a list."""
+def daemons(conf: cfg.ConfigOpts) -> list[str]:
+    """Names of the daemons that announcements need."""
     return ['zebra', 'bgpd', *(
         ['staticd'] if conf.fip_route.announce_method == 'static' else ())]
 
 
-def lack(missing, neighbours, vrf):
+def lack(missing: Collection[str], neighbours: Mapping[str, str],
+         vrf: str) -> str:
     """The reason why nothing could be announced, '' without one.
 
-    :param missing: names of daemons that do not run
-    :param neighbours: dict of BGP neighbour to its state; an empty dict is no
-        reason, because the operator may announce in another way
-    :param vrf: name of a VRF, '' for the default VRF
+    :param missing: daemons that do not run
+    :param neighbours: the states of BGP neighbours; none are no reason,
+        because the operator may announce in another way
+    :param vrf: '' for the default VRF
     """
     if missing:
         return f'{" and ".join(missing)} of FRR not running'
@@ -86,20 +91,20 @@ class Judgement:
     """Derives the fitness from a row of checks.  Pure.
 
     :param stable: seconds for which BGP has to be fit again
-    :ivar lack: the reason why nothing could be announced, '' without one or
-        before the first answer
-    :ivar asked: whether there was an answer
-    :ivar since: monotonic seconds of the first of the last checks that
-        differ from ``lack``, None without one
     """
 
-    def __init__(self, stable=STABLE):
+    def __init__(self, stable: float = STABLE) -> None:
+        # Why nothing could be announced, '' without a reason or an answer.
         self.lack = ''
         self._stable = stable
-        self.since = None
+        # Monotonic seconds of the first of the last checks that differ from
+        # ``lack``, None without one.
+        self.since: float | None = None
+        # Whether there was an answer.
         self.asked = False
 
-    def take(self, found, now, at_once=False):
+    def take(self, found: str | None, now: float,
+             at_once: bool = False) -> bool:
         """Take the result of a check.
 
         :param found: result of :func:`lack`, None without an answer
@@ -128,54 +133,51 @@ class Judgement:
 class Fitness(base.Observer):
     """Checks every other second whether BGP of this node works.
 
-    :param conf: the oslo.config ConfigOpts
-    :param clock: function that returns monotonic seconds
     :param stable: seconds for which BGP has to be fit again
-    :ivar judgement: :class:`Judgement`
     """
 
-    def __init__(self, conf, clock=time.monotonic, stable=STABLE):
+    _trigger: trigger.Trigger
+
+    def __init__(self, conf: cfg.ConfigOpts,
+                 clock: Callable[[], float] = time.monotonic,
+                 stable: float = STABLE) -> None:
         self._conf = conf
         self._clock = clock
         self.judgement = Judgement(stable)
         self._silent = 0
         self._needed = False
-        self._missing = ()
+        self._missing: Sequence[str] = ()
         # The chassis and the groups of the last view.
-        self._known = None
-        self._trigger = None
+        self._known: tuple[object, object] | None = None
         self._stop = threading.Event()
 
-    def awaited(self):
+    def awaited(self) -> bool:
         """Whether a daemon did not run at the last check; on any thread."""
         return bool(self._missing)
 
     @property
-    def unfit(self):
+    def unfit(self) -> bool:  # type: ignore[override]
         """Whether the last settled result was that BGP cannot announce."""
         return bool(self.judgement.lack)
 
     @property
-    def recovers(self):
+    def recovers(self) -> bool:  # type: ignore[override]
         """Whether BGP is unfit by the settled result, not by the last one."""
         return self.unfit and self.judgement.since is not None
 
-    def start(self, trigger):
+    def start(self, trigger: trigger.Trigger) -> None:
         """Start the checks, every other second.
 
-        :param trigger: :class:`trigger.Trigger`, fired when the reasons have
-            changed
+        :param trigger: fired when the reasons have changed
         """
         self._trigger = trigger
         threading.Thread(target=self._run, name='frr-fitness',
                          daemon=True).start()
 
-    def seen(self, snapshot):
+    def seen(self, snapshot: model.Snapshot) -> None:
         """Note whether some group has no other successor than this chassis.
 
         Such a chassis counts as fit as soon as a neighbour has sent a route.
-
-        :param snapshot: :class:`model.Snapshot`
         """
         known = snapshot.node.chassis, snapshot.groups
         if known == self._known:
@@ -184,28 +186,25 @@ class Fitness(base.Observer):
         self._needed = any(group.depends_on(snapshot.node.chassis)
                            for group in snapshot.groups)
 
-    def stop(self):
+    def stop(self) -> None:
         """End the checks after the present one, without a wait."""
         self._stop.set()
 
-    def _run(self):
+    def _run(self) -> None:
         while True:
             if self.look_once():
                 self._trigger.fire('fitness')
             if self._stop.wait(self._pause()):
                 return
 
-    def _pause(self):
+    def _pause(self) -> float:
         """Seconds until the next check."""
         if self._conf.frr.vtysh_wrapper:
             return _WITH_WRAPPER
         return _LACKING if self.unfit else _INTERVAL
 
-    def look_once(self):
-        """Check once.
-
-        :returns: whether the reasons have changed
-        """
+    def look_once(self) -> bool:
+        """Check once; whether the reasons have changed."""
         found, told, trouble = self._ask()
         self._silent = self._silent + 1 if trouble else 0
         before = self.reasons
@@ -216,7 +215,7 @@ class Fitness(base.Observer):
         self.reasons = tuple(self._reasons(trouble))
         return self.reasons != before
 
-    def _ask(self):
+    def _ask(self) -> tuple[str | None, bool, str]:
         """Ask FRR.
 
         :returns: (result of :func:`lack`, None without an answer; whether a
@@ -240,7 +239,7 @@ class Fitness(base.Observer):
             LOG.exception('Looking whether BGP could announce failed')
             return None, False, f'{type(error).__name__}: {error}'
 
-    def _reasons(self, trouble):
+    def _reasons(self, trouble: str) -> Iterator[str]:
         if self.judgement.lack:
             yield ('this node could not announce a gateway, and is no '
                    f'standby until it can: {self.judgement.lack}')

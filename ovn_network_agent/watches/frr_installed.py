@@ -13,13 +13,16 @@ kernel lacks.
 The agent does not repair the routes, because they are FRR's.
 """
 
+from collections.abc import Iterator
 import socket
 import threading
 
+from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import networks
 from ovn_network_agent import resources
+from ovn_network_agent import trigger
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import routes
@@ -43,37 +46,31 @@ _DEFAULTS = {'0.0.0.0/0': socket.AF_INET, '::/0': socket.AF_INET6}
 
 
 class Installed(base.Observer):
-    """Looks for routes that the kernel lacks, after each full comparison.
+    """Looks for routes that the kernel lacks, after each full comparison."""
 
-    :param conf: the oslo.config ConfigOpts
-    """
+    _trigger: trigger.Trigger
 
-    def __init__(self, conf):
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
-        self._trigger = None
         self._due = threading.Event()
         self._stop = threading.Event()
-        self._touches, self._wanted = None, frozenset()
+        self._touches: int | None = None
+        self._wanted: frozenset[str] = frozenset()
         # Routes that were missing at the last check.
-        self._suspects = frozenset()
+        self._suspects: frozenset[str] = frozenset()
 
-    def start(self, trigger):
+    def start(self, trigger: trigger.Trigger) -> None:
         """Start the thread.
 
-        :param trigger: :class:`trigger.Trigger`, fired when the reasons have
-            changed
+        :param trigger: fired when the reasons have changed
         """
         self._trigger = trigger
         threading.Thread(target=self._run, name='frr-installed',
                          daemon=True).start()
 
-    def after_pass(self, outcome, tracker, full):
-        """Have the thread look after a full comparison, and a resync.
-
-        :param outcome: :class:`outcome.Outcome`
-        :param tracker: :class:`tracking.Tracker`
-        :param full: whether everything was read and compared
-        """
+    def after_pass(self, outcome: base.Outcome, tracker: base.Tracker,
+                   full: bool) -> None:
+        """Have the thread look after a full comparison, and a resync."""
         if not full and _READ not in dict(outcome.readings):
             return
         if self._touches != tracker.touches(_KINDS):
@@ -83,12 +80,12 @@ class Installed(base.Observer):
                 if tracker.in_sync(each.ref))
         self._due.set()
 
-    def stop(self):
+    def stop(self) -> None:
         """End the thread after the present check, without a wait."""
         self._stop.set()
         self._due.set()
 
-    def _run(self):
+    def _run(self) -> None:
         while True:
             if not self._suspects:
                 self._due.wait()
@@ -98,18 +95,16 @@ class Installed(base.Observer):
             if self.look():
                 self._trigger.fire('routes of FRR looked for')
 
-    def _pause(self):
+    def _pause(self) -> float:
         if not self._suspects:
             return _FIRST
         return _AGAIN if self.reasons else _SECOND
 
-    def look(self):
-        """Check once.
+    def look(self) -> bool:
+        """Check once; whether the reasons have changed.
 
         A route counts as missing when two checks in a row have missed it:
         zebra and the kernel are not asked at the same moment.
-
-        :returns: whether the reasons have changed
         """
         before, trouble = self.reasons, ''
         try:
@@ -129,7 +124,7 @@ class Installed(base.Observer):
             self._suspects = missing
         return self.reasons != before
 
-    def _missing(self):
+    def _missing(self) -> Iterator[str]:
         """Prefixes that zebra calls installed, and that the kernel lacks."""
         vrf = self._conf.frr.vrf_name
         lacking = sorted(self._lacking(vrf, self._wanted))
@@ -140,7 +135,7 @@ class Installed(base.Observer):
                         if set(active.get(prefix, ())) - {'kernel'})
 
     @staticmethod
-    def _lacking(vrf, wanted):
+    def _lacking(vrf: str, wanted: frozenset[str]) -> Iterator[str]:
         """Wanted prefixes, and default routes of a VRF, not in the kernel."""
         with connection.Connection() as opened:
             table = resources.MAIN_TABLE
@@ -158,7 +153,7 @@ class Installed(base.Observer):
                 opened, kernel.ZEBRA_STATIC, table)}
             yield from wanted - there
 
-    def _reasons(self, missing):
+    def _reasons(self, missing: frozenset[str]) -> tuple[str, ...]:
         if not missing:
             return ()
         named = sorted(missing, key=lambda prefix: (

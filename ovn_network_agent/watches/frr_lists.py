@@ -8,21 +8,29 @@ The privileged side asks zebra and bgpd, and passes on a notice of each change
 alone; its receiver reads the lists anew.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterator
+import socket
 import threading
 
+from oslo_config import cfg
+
 from ovn_network_agent import notices
+from ovn_network_agent import trigger
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import list_monitor
 from ovn_network_agent.privileged import receiving
 from ovn_network_agent.watches import base
+from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import notifications
+from ovn_network_agent.watches import pace
 
 
 class FrrWatch(notifications.Watch):
     """A thread that reports changes of a part of FRR's configuration.
 
-    :param callback: function of the text that names a change, called on the
-        thread of the watch; must return soon
+    :param callback: gets the text that names a change, on the thread of the
+        watch; must return soon
     :param what: words for the part
     """
 
@@ -31,16 +39,17 @@ class FrrWatch(notifications.Watch):
     FAILURES = (*context.FAILURES, ValueError)
     NEEDED = False
 
-    def __init__(self, callback, what):
+    def __init__(self, callback: Callable[[str], object],
+                 what: str) -> None:
         super().__init__(callback)
         self._what = what
 
-    def _news(self, datagrams):
+    def _news(self, datagrams: Iterator[bytes]) -> notifications.News:
         changed = [self._changed(data) for data in datagrams]
         return [(f'{self._what} has changed in {changed[-1]}; FRR names no '
                  'author',)] if changed else []
 
-    def _changed(self, data):
+    def _changed(self, data: bytes) -> str:
         """The daemons that a notice names.
 
         :raises OSError: at the end of the notices
@@ -52,33 +61,26 @@ class FrrWatch(notifications.Watch):
 
 
 class ListWatch(FrrWatch):
-    """A thread that reports changes of the prefix lists of a name.
-
-    :param callback: see :class:`FrrWatch`
-    :param name: name of the lists
-    """
+    """A thread that reports changes of the prefix lists of a name."""
 
     NAME = 'prefix lists of FRR'
     EVERYTHING = [('changes of the prefix list were not reported',)]
 
-    def __init__(self, callback, name):
+    def __init__(self, callback: Callable[[str], object],
+                 name: str) -> None:
         super().__init__(callback, f'prefix list {name}')
         self._list = name
 
-    def _open(self):
+    def _open(self) -> socket.socket:
         return receiving.receive(
             lambda name: list_monitor.subscribe(name, self._list))
 
 
 class Lists(base.Observer):
-    """Puts the prefix lists in doubt when others change them.
+    """Puts the prefix lists in doubt when others change them."""
 
-    :param conf: the oslo.config ConfigOpts
-    :param pace: :class:`watches.pace.Pace`
-    :param beats: :class:`heartbeat.Heartbeat`
-    """
-
-    def __init__(self, conf, pace, beats):
+    def __init__(self, conf: cfg.ConfigOpts, pace: pace.Pace,
+                 beats: heartbeat.Heartbeat) -> None:
         self._conf = conf
         self._pace = pace
         self._beats = beats
@@ -86,24 +88,21 @@ class Lists(base.Observer):
         self._stopped = False
         # The watched list, '' for none.
         self._name = ''
-        self._watch = None
+        self._watch: ListWatch | None = None
 
-    def start(self, trigger):
-        """Start the watch.
-
-        :param trigger: not needed, because the pace wakes the loop
-        """
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the watch."""
         self.follow()
         self._beats.add(self.follow)
 
-    def stop(self):
+    def stop(self) -> None:
         """End the watch on a thread of its own."""
         self._beats.remove(self.follow)
         with self._following:
             self._stopped = True
             self._leave()
 
-    def follow(self):
+    def follow(self) -> None:
         """Watch the list that the configuration names now."""
         with self._following:
             name = self._conf.frr.frr_prefix_list
@@ -115,10 +114,10 @@ class Lists(base.Observer):
                 self._watch = ListWatch(self._changed, name)
                 self._watch.start()
 
-    def _leave(self):
+    def _leave(self) -> None:
         if self._watch is not None:
             self._watch.end()
             self._watch = None
 
-    def _changed(self, text):
+    def _changed(self, text: str) -> None:
         self._pace.notice(notices.PREFIX_LISTS, text)

@@ -12,10 +12,14 @@ Another filter has the same effect.  So a line is written again only once for
 each fault, and in a way that withdraws nothing.
 """
 
+from collections.abc import Callable
+from collections.abc import Mapping
 import time
 
+from oslo_config import cfg
 from oslo_log import log as logging
 
+from ovn_network_agent import trigger
 from ovn_network_agent.frr import effect
 from ovn_network_agent.privileged import prefix_lists
 
@@ -31,25 +35,23 @@ _BACKEND = 'frr_prefix_list'
 
 
 class Relisting:
-    """Remembers the addresses that bgpd keeps back.
+    """Remembers the addresses that bgpd keeps back."""
 
-    :param conf: the oslo.config ConfigOpts
-    :param clock: function that returns monotonic seconds
-    """
-
-    def __init__(self, conf, clock=time.monotonic):
+    def __init__(self, conf: cfg.ConfigOpts,
+                 clock: Callable[[], float] = time.monotonic) -> None:
         self._conf = conf
         self._clock = clock
-        self._since = {}
-        self._tried = set()
+        self._since: dict[str, float] = {}
+        self._tried: set[str] = set()
 
-    def mend(self, faults, sessions, trigger):
+    def mend(self, faults: Mapping[str, str], sessions: bool,
+             trigger: trigger.Trigger) -> None:
         """Write the lines of addresses again that bgpd still keeps back.
 
-        :param faults: dict of prefix to fault (:func:`effect.problem`) of all
-            prefixes that two checks in a row found wrong
+        :param faults: by prefix (:func:`effect.problem`), of all prefixes that
+            two checks in a row found wrong
         :param sessions: whether a session with a neighbour is established
-        :param trigger: :class:`trigger.Trigger`, to have the list read again
+        :param trigger: to have the list read again
         :raises OSError: or another of :data:`context.FAILURES`, when FRR
             cannot be asked or changed
         """

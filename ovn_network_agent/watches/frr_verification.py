@@ -18,15 +18,21 @@ keep back may have a line of the prefix list that bgpd does not obey
 (:mod:`frr_relisting`).
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 import threading
 import time
+import typing
+from typing import Any
 
+from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import iptext
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent import trigger
 from ovn_network_agent.frr import effect
 from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import context
@@ -58,12 +64,17 @@ _PROTOCOL = {resources.Announcement.kind: 'static',
 _DOUBT = {'static': notices.ZEBRA_STATIC, 'kernel': notices.ZEBRA_KERNEL}
 
 
-def advertised(vrf, prefixes):
+# The protocol of each prefix; whether these are all announced prefixes that
+# changed or were wrong; the number of the changes so far if these are all
+# announced prefixes, else None.
+Work: typing.TypeAlias = tuple[dict[str, str], bool, int | None]
+
+
+def advertised(vrf: str, prefixes: Iterable[str]) -> set[str]:
     """The addresses that BGP has advertised to some neighbour.
 
-    :param vrf: name of a VRF, '' for the default VRF
-    :param prefixes: iterable of text such as '198.51.100.10/32'
-    :returns: set, a subset of the prefixes
+    :param vrf: '' for the default VRF
+    :param prefixes: such as '198.51.100.10/32'
     :raises OSError: or another of :data:`context.FAILURES`, when FRR cannot
         be asked
     """
@@ -72,61 +83,59 @@ def advertised(vrf, prefixes):
 
 
 class Verification(base.Observer):
-    """Asks zebra and bgpd about the announced routes.
+    """Asks zebra and bgpd about the announced routes."""
 
-    :param conf: the oslo.config ConfigOpts
-    :param clock: function that returns monotonic seconds
-    :param trigger: :class:`trigger.Trigger` until :meth:`start`
-    """
+    _trigger: trigger.Trigger
 
-    def __init__(self, conf, clock=time.monotonic, trigger=None):
+    def __init__(self, conf: cfg.ConfigOpts,
+                 clock: Callable[[], float] = time.monotonic,
+                 trigger: trigger.Trigger | None = None) -> None:
         self._conf = conf
         self._clock = clock
         self._relisting = frr_relisting.Relisting(conf, clock)
-        self._trigger = trigger
+        if trigger is not None:
+            self._trigger = trigger
         self._news = threading.Condition()
         self._stopped = False
-        self._wanted = {}
+        self._wanted: dict[str, str] = {}
         # How often the wanted routes have changed, and Tracker.touches() at
         # the last full pass.
-        self._changes, self._touches = 0, None
-        self._pending = set()
+        self._changes = 0
+        self._touches: int | None = None
+        self._pending: set[str] = set()
         # Whether all wanted routes are to be looked at; what was seen before
         # the last look at all of them, if it found no fault.
         self._all = False
-        self._right = None
+        self._right: tuple[int, str, str] | None = None
         # Faults of the last check, and those that two checks have found.
-        self._suspects = {}
-        self._certain = {}
+        self._suspects: dict[str, str] = {}
+        self._certain: dict[str, str] = {}
         # When the changed routes are checked, and when the wrong ones.
-        self._due = None
-        self._again_due = None
+        self._due: float | None = None
+        self._again_due: float | None = None
         self._delay = _AGAIN
         self._not_before = 0.0
-        self.reasons = ()
-        #: number of times that an address was set anew for zebra
+        # How often an address was set anew for zebra.
         self.repairs = 0
-        #: number of announced prefixes that two checks in a row found wrong,
-        #: None while unknown
-        self.wrong = None
+        # How many announced prefixes two checks in a row found wrong.
+        self.wrong: int | None = None
 
     @property
-    def counts(self):
+    def counts(self) -> dict[str, int | None]:  # type: ignore[override]
         """The metrics ``nexthop_repairs_total`` and ``inactive_routes``."""
         return {'nexthop_repairs_total': self.repairs,
                 'inactive_routes': self.wrong}
 
-    def start(self, trigger):
+    def start(self, trigger: trigger.Trigger) -> None:
         """Start the thread, which checks what the passes have noted.
 
-        :param trigger: :class:`trigger.Trigger`, fired to repair routes and
-            when the reasons have changed
+        :param trigger: fired to repair routes, and for other reasons
         """
         self._trigger = trigger
         threading.Thread(target=self._run, name='frr-verification',
                          daemon=True).start()
 
-    def stop(self):
+    def stop(self) -> None:
         """End the thread; then the number of wrong routes is unknown."""
         with self._news:
             self._stopped = True
@@ -135,13 +144,9 @@ class Verification(base.Observer):
 
     # -- what is to be looked at (loop thread) -----------------------------
 
-    def after_pass(self, outcome, tracker, full):
-        """Note the changed announcements, or all after a full pass.
-
-        :param outcome: :class:`outcome.Outcome`
-        :param tracker: :class:`tracking.Tracker`
-        :param full: whether everything was read and compared
-        """
+    def after_pass(self, outcome: base.Outcome, tracker: base.Tracker,
+                   full: bool) -> None:
+        """Note the changed announcements, or all after a full pass."""
         with self._news:
             if full:
                 # Wrong routes go on to be checked at their own pace.
@@ -160,14 +165,14 @@ class Verification(base.Observer):
                 if resource.kind in _PROTOCOL:
                     self._note(verb, resource)
 
-    def everything(self):
+    def everything(self) -> None:
         """Check all routes again after a restart of FRR (any thread)."""
         with self._news:
             self._delay = _AGAIN
             self._changes += 1
             self._look_at_all()
 
-    def _note(self, verb, resource):
+    def _note(self, verb: str, resource: Any) -> None:
         self._changes += 1
         if verb == 'deleted':
             # Another method may announce the address at this moment.
@@ -179,28 +184,22 @@ class Verification(base.Observer):
         self._due = _earlier(self._due, self._clock() + _FIRST)
         self._news.notify_all()
 
-    def _look_at_all(self):
+    def _look_at_all(self) -> None:
         self._all = True
         self._again_due = _earlier(self._again_due, self._clock() + _FIRST)
         self._news.notify_all()
 
     # -- the thread --------------------------------------------------------
 
-    def _run(self):
+    def _run(self) -> None:
         while True:
             work = self._wait()
             if work is None:
                 return
             self.look(*work)
 
-    def _wait(self):
-        """Wait until something is due.
-
-        :returns: (dict of prefix to protocol, whether these are all
-            announced prefixes that changed or were wrong, number of the
-            changes so far if these are all announced prefixes, else None), or
-            None at the end
-        """
+    def _wait(self) -> Work | None:
+        """Wait until something is due; None at the end."""
         with self._news:
             while not self._stopped:
                 now = self._clock()
@@ -211,7 +210,7 @@ class Verification(base.Observer):
                 self._news.wait(None if due is None else due - now)
             return None
 
-    def _take(self, everything):
+    def _take(self, everything: bool) -> Work:
         prefixes, self._pending = self._pending, set()
         self._due = None
         if everything:
@@ -223,10 +222,11 @@ class Verification(base.Observer):
         return {p: self._wanted[p] for p in prefixes
                 if p in self._wanted}, everything, None
 
-    def look(self, pending, everything=True, changes=None):
+    def look(self, pending: dict[str, str], everything: bool = True,
+             changes: int | None = None) -> None:
         """Check once and report.
 
-        :param pending: dict of prefix to protocol
+        :param pending: the protocol of each prefix
         :param everything: whether these are all that changed or were wrong,
             so that the prerequisites of announcing are checked even when
             these prefixes are right
@@ -245,15 +245,16 @@ class Verification(base.Observer):
         except Exception as error:
             # The suspects stay, and the prefixes are still to be checked.  A
             # bug must be reported, and must not end the thread.
+            text = str(error)
             if not isinstance(error, context.FAILURES):
                 LOG.exception('Looking at what FRR announces failed')
-                error = f'{type(error).__name__}: {error}'
+                text = f'{type(error).__name__}: {error}'
             self.wrong = None
             problems = {p: kind for p, kind in self._suspects.items()
                         if p in pending}
             with self._news:
                 self._pending |= pending.keys()
-            reasons = (f'what FRR announces cannot be checked: {error}',)
+            reasons = (f'what FRR announces cannot be checked: {text}',)
         self._plan(problems, pending, everything, bool(reasons))
         if reasons != self.reasons:
             self.reasons = reasons
@@ -261,12 +262,13 @@ class Verification(base.Observer):
             self._trigger.fire('announcements checked',
                                revived=(notices.BGP_CHANGED,))
 
-    def _see(self, changes, count):
+    def _see(self, changes: int | None,
+             count: int) -> tuple[int, str, str] | None:
         """What all routes are right by as long as it stays the same.
 
         :param changes: see :meth:`look`
         :param count: number of the announced prefixes
-        :returns: tuple; None when nothing says so
+        :returns: None when nothing says so
         """
         vrf = self._conf.frr.vrf_name
         if changes is None or not self._conf.frr.bgp_check:
@@ -275,14 +277,12 @@ class Verification(base.Observer):
         # A list that cannot have all of them says nothing of the others.
         return (changes, vrf, digest) if digest and lines >= count else None
 
-    def _examine(self, pending, everything):
-        """Check some prefixes.
-
-        :returns: (dict of prefix to fault, reasons)
-        """
+    def _examine(self, pending: dict[str, str],
+                 everything: bool) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Check some prefixes; the fault of each, and the reasons."""
         vrf = self._conf.frr.vrf_name
         asks_bgp = self._conf.frr.bgp_check
-        problems = {}
+        problems: dict[str, str] = {}
         prefixes = sorted(pending)
         for at in range(0, len(prefixes), _PIECE):
             some = prefixes[at:at + _PIECE]
@@ -311,15 +311,17 @@ class Verification(base.Observer):
         return problems, effect.reasons(self._certain, dict(self._wanted),
                                         around, vrf, self._nexthop)
 
-    def _others(self, faults, pending):
+    def _others(self, faults: dict[str, str],
+                pending: dict[str, str]) -> dict[str, str]:
         """The faults of announced prefixes that were not checked now."""
         return {p: kind for p, kind in faults.items()
                 if p in self._wanted and p not in pending}
 
-    def _plan(self, problems, pending, everything, reported):
+    def _plan(self, problems: dict[str, str], pending: dict[str, str],
+              everything: bool, reported: bool) -> None:
         """Plan the next checks if there is a problem.
 
-        :param problems: dict of prefix to fault
+        :param problems: the fault of each prefix
         :param pending: the prefixes that were checked
         :param everything: as for :meth:`look`
         :param reported: whether there are reasons
@@ -344,14 +346,14 @@ class Verification(base.Observer):
                 self._due = _earlier(self._due, now + _AGAIN)
 
     @property
-    def _nexthop(self):
-        if self._conf.frr.vrf_name:
-            return self._conf.veth_leak.veth_nexthop
-        return self._conf.bridge_dev
+    def _nexthop(self) -> str:
+        return str(self._conf.veth_leak.veth_nexthop
+                   if self._conf.frr.vrf_name else self._conf.bridge_dev)
 
     # -- repair ------------------------------------------------------------
 
-    def _mend(self, inactive, certain, pending, around):
+    def _mend(self, inactive: set[str], certain: set[str],
+              pending: dict[str, str], around: effect.Surroundings) -> None:
         """Put the backends of missing routes in doubt; repair zebra."""
         new = inactive - self._suspects.keys()
         stale = {_DOUBT[pending[p]] for p in new}
@@ -361,7 +363,7 @@ class Verification(base.Observer):
                 not around.reaches(self._nexthop)):
             self._tell_zebra()
 
-    def _tell_zebra(self):
+    def _tell_zebra(self) -> None:
         """Set an address anew, so that zebra learns its network again."""
         now = self._clock()
         if now < self._not_before:
@@ -386,10 +388,10 @@ class Verification(base.Observer):
             self.everything()
 
 
-def _earlier(*times):
+def _earlier(*times: float | None) -> float | None:
     """The earliest of some times, without None; None without any."""
     return min((time for time in times if time is not None), default=None)
 
 
-def _reached(due, now):
+def _reached(due: float | None, now: float) -> bool:
     return due is not None and now >= due

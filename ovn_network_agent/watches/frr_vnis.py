@@ -7,54 +7,49 @@ The privileged side asks zebra and bgpd, as for the prefix lists
 (:mod:`privileged.vni_monitor`).
 """
 
+from collections.abc import Callable
+import socket
+
+from oslo_config import cfg
+
 from ovn_network_agent import notices
+from ovn_network_agent import trigger
 from ovn_network_agent.privileged import receiving
 from ovn_network_agent.privileged import vni_monitor
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import frr_lists
+from ovn_network_agent.watches import pace
 
 
 class VniWatch(frr_lists.FrrWatch):
-    """A thread that reports changes of VNIs.
-
-    :param callback: see :class:`frr_lists.FrrWatch`
-    """
+    """A thread that reports changes of VNIs."""
 
     NAME = 'VNIs of FRR'
     EVERYTHING = [('changes of VNIs were not reported',)]
 
-    def __init__(self, callback):
+    def __init__(self, callback: Callable[[str], object]) -> None:
         super().__init__(callback, 'the configuration of VNIs')
 
-    def _open(self):
+    def _open(self) -> socket.socket:
         return receiving.receive(vni_monitor.subscribe)
 
 
 class Vnis(base.Observer):
-    """Puts VNIs in doubt when others change them.
+    """Puts VNIs in doubt when others change them."""
 
-    :param pace: :class:`watches.pace.Pace`
-    """
-
-    def __init__(self, pace):
+    def __init__(self, pace: pace.Pace) -> None:
         self._watch = VniWatch(
             lambda text: pace.notice(notices.FRR_VNIS, text))
 
-    def start(self, trigger):
-        """Start the watch.
-
-        :param trigger: not needed, because the pace wakes the loop
-        """
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the watch."""
         self._watch.start()
 
-    def stop(self):
+    def stop(self) -> None:
         """End the watch on a thread of its own."""
         self._watch.end()
 
 
-def wanted(conf):
-    """Whether the agent writes VNIs into FRR.
-
-    :param conf: the oslo.config ConfigOpts
-    """
+def wanted(conf: cfg.ConfigOpts) -> bool:
+    """Whether the agent writes VNIs into FRR."""
     return 'evpn' in conf.drivers and conf.evpn.manage_frr

@@ -9,31 +9,28 @@ FRR's tools, there is no source: another program announces the kernel's
 routes.
 """
 
+from collections.abc import Iterable
 import shutil
+
+from oslo_config import cfg
 
 from ovn_network_agent.privileged import bgp
 from ovn_network_agent.watches import frr_verification
 
 
-def tools(conf):
-    """Whether the node has vtysh, or its wrapper, so that FRR can be asked.
-
-    :param conf: the oslo.config ConfigOpts
-    :returns: bool
-    """
+def tools(conf: cfg.ConfigOpts) -> bool:
+    """Whether the node has vtysh, or its wrapper, so that FRR can be asked."""
     return bool(shutil.which(
         (conf.frr.vtysh_wrapper.split() or ['vtysh'])[0]))
 
 
-def announced(conf, prefixes):
+def announced(conf: cfg.ConfigOpts, prefixes: Iterable[str]) -> set[str]:
     """The addresses that are known to be announced.
 
     The function runs processes, so call it on a thread beside the loop.
 
-    :param conf: the oslo.config ConfigOpts
-    :param prefixes: iterable of text such as '198.51.100.10/32', whose routes
-        are in the kernel or in FRR
-    :returns: set, a subset of the prefixes
+    :param prefixes: such as '198.51.100.10/32', whose routes are in the kernel
+        or in FRR
     :raises OSError: or another of :data:`context.FAILURES`, when FRR cannot
         be asked
     """
@@ -48,7 +45,7 @@ def announced(conf, prefixes):
             if method in active.get(prefix, ())}
 
 
-def witness(conf):
+def witness(conf: cfg.ConfigOpts) -> str:
     """The begin of a message about an address that is not announced."""
     return 'BGP does not advertise' if conf.frr.bgp_check else (
         'zebra has not selected and installed')

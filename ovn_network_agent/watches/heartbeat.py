@@ -8,12 +8,15 @@ checks here share a wake-up: each is due at the whole multiples of its pause on
 the monotonic clock.
 """
 
+from collections.abc import Callable
 import math
 import threading
 import time
+import typing
 
 from oslo_log import log as logging
 
+from ovn_network_agent import trigger
 from ovn_network_agent.watches import base
 
 LOG = logging.getLogger(__name__)
@@ -24,49 +27,48 @@ INTERVAL = 1.0
 _EARLY = 0.05
 
 
+_Check: typing.TypeAlias = Callable[[], object]
+
+
 class Heartbeat(base.Observer):
     """Makes checks at regular moments.
 
     A check must not wait for another process, because the others wait then.
-
-    :param clock: function that returns monotonic seconds
     """
 
-    def __init__(self, clock=time.monotonic):
+    def __init__(self,
+                 clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._stopped = threading.Event()
         # From a check to its pause, and to the time of the next one.
-        self._checks = {}
+        self._checks: dict[_Check, tuple[Callable[[], float], float]] = {}
         self._changing = threading.Lock()
 
-    def start(self, trigger):
-        """Start the thread.
-
-        :param trigger: not needed, because the checks wake the loop
-        """
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the thread."""
         threading.Thread(target=self._run, name='heartbeat',
                          daemon=True).start()
 
-    def stop(self):
+    def stop(self) -> None:
         """End the checks after the present one, without a wait."""
         self._stopped.set()
 
-    def add(self, check, pause=lambda: INTERVAL):
+    def add(self, check: _Check,
+            pause: Callable[[], float] = lambda: INTERVAL) -> None:
         """Make a check from now on.
 
-        :param check: function without arguments
-        :param pause: function without arguments that returns the seconds to
-            the next check, at most :data:`INTERVAL`
+        :param pause: returns the seconds to the next check, at most
+            :data:`INTERVAL`
         """
         with self._changing:
             self._checks[check] = pause, _following(self._clock(), pause())
 
-    def remove(self, check):
+    def remove(self, check: _Check) -> None:
         """Make a check no more; it may be under way."""
         with self._changing:
             self._checks.pop(check, None)
 
-    def beat(self):
+    def beat(self) -> float:
         """Make the checks that are due.
 
         :returns: seconds until the next one is due
@@ -90,12 +92,12 @@ class Heartbeat(base.Observer):
                 (at for _pause, at in self._checks.values()),
                 default=now + INTERVAL) - now)
 
-    def _run(self):
+    def _run(self) -> None:
         pause = INTERVAL
         while not self._stopped.wait(pause):
             pause = self.beat()
 
 
-def _following(now, pause):
+def _following(now: float, pause: float) -> float:
     """The next moment for a check, in monotonic seconds."""
     return pause * (1 + math.floor((now + _EARLY) / pause))

@@ -18,7 +18,12 @@ zebra deletes the kernel route of a static route that somebody removes from the
 configuration of FRR.  FRR itself notifies nobody.
 """
 
+from collections.abc import Callable
+from collections.abc import Container
+from collections.abc import Iterable
+from collections.abc import Iterator
 import socket
+import typing
 
 from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
@@ -61,6 +66,9 @@ _KIND = {
     rules.RTM_NEWRULE: RULE, rules.RTM_DELRULE: RULE,
     multicast.RTM_NEWNETCONF: SYSCTL, multicast.RTM_DELNETCONF: SYSCTL}
 
+# Kind and text of each change, and the port of its author.
+_Changes: typing.TypeAlias = Iterator[tuple[str, str, int]]
+
 _RECEIVE_BUFFER = 1024 * 1024
 
 
@@ -78,41 +86,45 @@ class LinkWatch(notifications.Watch):
         '' if not known; on the thread of the watch; must return soon
     :param neighbour_devices: names of the devices whose neighbours matter,
         beside the veth ends in the VRFs of VNIs
-    :param own_ports: function that returns the set of the agent's netlink
-        port ids, whose changes are not reported, see
-        :func:`ovn_network_agent.privileged.netlink.port`; called for each
-        batch of notifications, so it should remember the answer
-    :param owned: function of (table, dst) that returns whether the agent has
-        a route there; a route of another protocol is reported only if it
-        replaced such a route; None reports all replacements
-    :param announced: function of dst that returns whether the agent wants a
-        static route of FRR there
+    :param own_ports: gives the agent's netlink port ids, whose changes are not
+        reported, see :func:`ovn_network_agent.privileged.netlink.port`; called
+        for each batch of notifications, so it should remember the answer
+    :param owned: whether the agent has a route in a table to a destination; a
+        route of another protocol is reported only if it replaced such a route;
+        None reports all replacements
+    :param announced: whether the agent wants a static route of FRR to a
+        destination
     """
 
     NAME = 'netlink'
     EVERYTHING = [(kind, '') for kind in (*KINDS, STATIC, DEFAULT)]
 
-    def __init__(self, callback, neighbour_devices=(), own_ports=frozenset,
-                 owned=None, announced=lambda dst: False):
+    def __init__(self, callback: Callable[[str, str], object],
+                 neighbour_devices: Iterable[str] = (),
+                 own_ports: Callable[[], Container[int]] = frozenset,
+                 owned: Callable[[int, str], bool] | None = None,
+                 announced: Callable[[str], bool] = lambda dst: False
+                 ) -> None:
         super().__init__(callback)
         self._neighbour_devices = frozenset(neighbour_devices)
         self._own_ports = own_ports
         self._owned = owned
         self._announced = announced
 
-    def _open(self):
+    def _open(self) -> socket.socket:
         return _subscribe()
 
-    def _news(self, datagrams):
-        kinds = {}
+    def _news(self, datagrams: Iterator[bytes]) -> notifications.News:
+        kinds: dict[str, str] = {}
         own = self._own_ports()
         for data in datagrams:
             for name, text, port in self._kinds(data, own, kinds):
                 kinds[name] = text + sender.described(port)
         return list(kinds.items())
 
-    def _kinds(self, data, own, known):
-        """(kind, text, port of the author) of the news in a datagram.
+    def _kinds(self, data: bytes, own: Container[int],
+               known: Container[str]) -> _Changes:
+        """The news in a datagram.
 
         Kinds that are known already are left out: decoding takes time.
         """
@@ -133,13 +145,14 @@ class LinkWatch(notifications.Watch):
             else:
                 yield name, f'a {name} was changed', port
 
-    def _neighbour(self, data, start, end):
+    def _neighbour(self, data: bytes, start: int, end: int) -> bool:
         name = _name(messages.decode(neighbours.MESSAGE, data, start,
                                      end)['ifindex'])
         return name in self._neighbour_devices or (
             evpn_names.is_vrf_end(name))
 
-    def _route(self, kind, flags, port, data, start, end):
+    def _route(self, kind: int, flags: int, port: int, data: bytes, start: int,
+               end: int) -> _Changes:
         route = routes.decode(data, start, end)
         if route is None:
             return
@@ -157,27 +170,27 @@ class LinkWatch(notifications.Watch):
                    port)
 
 
-def _is_of_machine(kind, *message):
+def _is_of_machine(kind: str, data: bytes, start: int, end: int) -> bool:
     """Whether news is of a machine's device, or of one that is gone.
 
     LINK reports that a device is gone.
 
     :param kind: one of :data:`KINDS`
-    :param message: of the kernel: datagram, begin and end of its body
     """
     if kind == LINK:
-        return links.is_of_machine(links.decode(*message).name)
+        return links.is_of_machine(links.decode(data, start, end).name)
     if kind == ADDRESS:
-        index = messages.decode(addresses.MESSAGE, *message)['index']
+        index = messages.decode(addresses.MESSAGE, data, start, end)['index']
     else:
-        index = kind == SYSCTL and multicast.device_of_sysctls(*message)
+        index = kind == SYSCTL and multicast.device_of_sysctls(data, start,
+                                                               end)
     if not index:
         return False
     name = _name(index)
     return not name or links.is_of_machine(name)
 
 
-def _name(index):
+def _name(index: int) -> str:
     """Name of a device, '' for one that is gone."""
     try:
         return socket.if_indextoname(index)
@@ -185,11 +198,10 @@ def _name(index):
         return ''
 
 
-def _kind_of_route(kind, data, start):
+def _kind_of_route(kind: int, data: bytes, start: int) -> str:
     """The possible kind of the news about a route.
 
     :param kind: RTM_NEWROUTE or RTM_DELROUTE
-    :param data: datagram
     :param start: of struct rtmsg
     """
     protocol = data[start + _PROTOCOL]
@@ -202,7 +214,7 @@ def _kind_of_route(kind, data, start):
     return ROUTE
 
 
-def _subscribe():
+def _subscribe() -> socket.socket:
     """A netlink socket with the filter, in all groups of the watch."""
     sock = socket.socket(
         socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |

@@ -11,7 +11,10 @@ the netlink port.  Where the port is another number, such as with pid
 namespaces, an own change costs one listing that finds no difference.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterator
 import contextlib
+import socket
 import threading
 
 from oslo_log import log as logging
@@ -31,11 +34,10 @@ LOG = logging.getLogger(__name__)
 class TableWatch(notifications.Watch):
     """A thread that reports changes of the agent's table by others.
 
-    :param callback: function of the text that names a change and its author,
-        called on the thread of the watch; must return soon
+    :param callback: gets the text that names a change and its author, on the
+        thread of the watch; must return soon
     :param subscribe: entry point that connects to an abstract Unix socket
         and sends the notification socket over it
-    :param table: name of the table
     """
 
     NAME = 'nftables'
@@ -43,30 +45,31 @@ class TableWatch(notifications.Watch):
     FAILURES = (*context.FAILURES, ValueError)
     EVERYTHING = [('some changes of the table were not reported',)]
 
-    def __init__(self, callback, subscribe=None,
-                 table=ownership.NFT_TABLE):
+    def __init__(self, callback: Callable[[str], object],
+                 subscribe: Callable[[str], object] | None = None,
+                 table: str = ownership.NFT_TABLE) -> None:
         super().__init__(callback)
         self._table = table
         self._subscribe = subscribe or nft.subscribe
         # Held during a change by the agent: only at the end of the change is
         # the process id of its notifications known.
         self._changing = threading.Lock()
-        self._own = set()
+        self._own: set[int] = set()
 
     @contextlib.contextmanager
-    def own_change(self):
+    def own_change(self) -> Iterator[Callable[[int], None]]:
         """Context of a change by the agent.
 
-        :returns: function that notes the process id of an nft process
+        It gives a function that notes the process id of an nft process.
         """
         with self._changing:
             yield self._own.add
 
-    def _open(self):
+    def _open(self) -> socket.socket:
         # In a dry run, which does not need the watch, this raises ReadOnly.
         return receiving.receive(self._subscribe)
 
-    def _news(self, datagrams):
+    def _news(self, datagrams: Iterator[bytes]) -> notifications.News:
         with self._changing:
             # All datagrams are read, even after the first that counts.
             authors = [port for data in datagrams
@@ -75,11 +78,11 @@ class TableWatch(notifications.Watch):
             return []
         return [('the table was changed' + sender.described(authors[-1]),)]
 
-    def _all_read(self):
+    def _all_read(self) -> None:
         # The notifications of all own changes have been read, too.
         self._own.clear()
 
-    def _authors(self, data):
+    def _authors(self, data: bytes) -> Iterator[int]:
         """Netlink ports of the changes of the table by others."""
         # The cheap test comes first, for nodes with thousands of other rules.
         if self._table.encode() + b'\0' not in data:
@@ -90,11 +93,9 @@ class TableWatch(notifications.Watch):
                 yield port
 
 
-def started(callback, table=ownership.NFT_TABLE):
-    """A watch that was started, or None while there can be none.
-
-    :param callback: see :class:`TableWatch`; likewise table
-    """
+def started(callback: Callable[[str], object],
+            table: str = ownership.NFT_TABLE) -> TableWatch | None:
+    """A watch that was started, or None while there can be none."""
     watching = TableWatch(callback, table=table)
     try:
         watching.start()

@@ -8,10 +8,15 @@ or the socket has to be made again, the thread reports everything as changed.
 """
 
 import abc
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import errno
 import os
 import select
+import socket
 import threading
+import typing
 
 from oslo_log import log as logging
 
@@ -25,40 +30,45 @@ _MOST = 1000
 LONGEST = 5.0
 
 
+# The arguments of calls of the callback.
+News: typing.TypeAlias = Sequence[tuple[str, ...]]
+
+
 class Watch(abc.ABC):
     """Base of such threads.
 
-    :cvar NAME: the watched system, for the log and the name of the thread
-    :cvar RETRY: seconds from a failure to the first attempt to make the socket
-        again; the pauses double up to :data:`LONGEST`
-    :cvar FAILURES: exceptions after which the socket is made again
-    :cvar EVERYTHING: list of the arguments of the callback, one tuple for
-        each call, that report everything as changed
-    :cvar NEEDED: False for a system that may hang, or not run, at the start;
-        its socket is made on the thread
     :param callback: called on the thread of the watch; must return soon
     """
 
+    # The watched system, for the log and the name of the thread.
     NAME = ''
+    # Seconds from a failure to the first attempt to make the socket again; the
+    # pauses double up to LONGEST.
     RETRY = 1.0
-    FAILURES = (OSError, ValueError)
-    EVERYTHING = [()]
+    # Exceptions after which the socket is made again.
+    FAILURES: tuple[type[Exception], ...] = (OSError, ValueError)
+    # The arguments of the calls of the callback that report everything as
+    # changed.
+    EVERYTHING: News = [()]
+    # False for a system that may hang, or not run, at the start; its socket is
+    # made on the thread.
     NEEDED = True
 
-    def __init__(self, callback):
+    _wake: int
+
+    def __init__(self, callback: Callable[..., object]) -> None:
         self._callback = callback
         # Failures since the last success.
         self._failures = 0
-        self._socket = None
-        self._wake = None
-        self._thread = None
+        self._socket: socket.socket | None = None
+        self._thread: threading.Thread | None = None
 
     @property
-    def running(self):
+    def running(self) -> bool:
         """Whether the watch was started and not stopped."""
         return self._thread is not None
 
-    def start(self):
+    def start(self) -> None:
         """Subscribe and start the thread.
 
         The watch reports changes after the return, so start the watch before
@@ -74,7 +84,7 @@ class Watch(abc.ABC):
             target=self._run, name=f'{self.NAME}-watch', daemon=True)
         self._thread.start()
 
-    def stop(self):
+    def stop(self) -> None:
         """End the thread and close the socket; may be called twice."""
         if self._thread is None:
             return
@@ -85,7 +95,7 @@ class Watch(abc.ABC):
         if self._socket is not None:
             self._socket.close()
 
-    def end(self):
+    def end(self) -> None:
         """As :meth:`stop`, without a wait.
 
         The thread of the watch may wait for a system that hangs.
@@ -94,21 +104,17 @@ class Watch(abc.ABC):
                          name=f'end-of-{self.NAME}-watch').start()
 
     @abc.abstractmethod
-    def _open(self):
+    def _open(self) -> socket.socket:
         """The socket, subscribed and not blocking.
 
         :raises OSError: or another exception of FAILURES
         """
 
     @abc.abstractmethod
-    def _news(self, datagrams):
-        """The news in some notifications.
+    def _news(self, datagrams: Iterator[bytes]) -> News:
+        """The news in the waiting notifications, see EVERYTHING."""
 
-        :param datagrams: iterator of bytes over the waiting datagrams
-        :returns: list of arguments of the callback, see EVERYTHING
-        """
-
-    def _run(self):
+    def _run(self) -> None:
         while not self._stopped():
             try:
                 news = self._receive()
@@ -117,7 +123,7 @@ class Watch(abc.ABC):
             for arguments in news:
                 self._tell(arguments)
 
-    def _stopped(self):
+    def _stopped(self) -> bool:
         """Wait for a datagram or the end; whether it is the end."""
         poll = select.poll()
         poll.register(self._wake, select.POLLIN)
@@ -126,7 +132,7 @@ class Watch(abc.ABC):
         ready = poll.poll(None if self._socket else self._pause() * 1000)
         return any(fd == self._wake for fd, _events in ready)
 
-    def _pause(self):
+    def _pause(self) -> float:
         """Seconds until the next attempt to make the socket.
 
         The first attempt does not wait.
@@ -134,30 +140,30 @@ class Watch(abc.ABC):
         return min(LONGEST, self.RETRY * 2 ** (
             self._failures - 1)) if self._failures else 0.0
 
-    def _receive(self):
+    def _receive(self) -> News:
         if self._socket is None:
             self._socket = self._open()
             if self._failures:
                 LOG.info('Watch of %s: subscribed again', self.NAME)
             self._failures = 0
             return self.EVERYTHING
-        return self._news(self._datagrams())
+        return self._news(self._datagrams(self._socket))
 
-    def _datagrams(self):
+    def _datagrams(self, sock: socket.socket) -> Iterator[bytes]:
         """The waiting datagrams, up to a limit.
 
         :raises OSError: ENOBUFS when datagrams were lost
         """
         try:
             for _number in range(_MOST):
-                yield self._socket.recv(_DATAGRAM)
+                yield sock.recv(_DATAGRAM)
         except BlockingIOError:
             self._all_read()
 
-    def _all_read(self):
+    def _all_read(self) -> None:
         """Called when no datagram is waiting any more."""
 
-    def _recover(self, error):
+    def _recover(self, error: BaseException) -> News:
         """The news to report after an error."""
         if getattr(error, 'errno', None) == errno.ENOBUFS:
             LOG.info('Notifications of %s were lost, reading everything',
@@ -174,7 +180,7 @@ class Watch(abc.ABC):
             self._socket = None
         return []
 
-    def _tell(self, arguments):
+    def _tell(self, arguments: tuple[str, ...]) -> None:
         try:
             self._callback(*arguments)
         except Exception:

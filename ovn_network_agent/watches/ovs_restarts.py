@@ -10,22 +10,21 @@ a restart: the numbers of the ports are mostly the same.
 
 import os
 
+from oslo_config import cfg
+
 from ovn_network_agent import notices
 from ovn_network_agent import socket_marks
 from ovn_network_agent.privileged import openflow
+from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import restarts
 
 
-def make(conf, beats):
-    """The watch of the provider bridge.
-
-    :param conf: the oslo.config ConfigOpts
-    :param beats: :class:`heartbeat.Heartbeat`
-    :returns: :class:`restarts.RestartWatch`
-    """
+def make(conf: cfg.ConfigOpts,
+         beats: heartbeat.Heartbeat) -> restarts.RestartWatch:
+    """The watch of the provider bridge."""
     bridge = conf.bridge_dev
 
-    def read():
+    def read() -> dict[str, list[int]]:
         mark = socket_marks.of_socket(os.path.join(
             conf.ovs.ovs_rundir, bridge + openflow.SUFFIX))
         return {bridge: mark} if mark else {}

@@ -16,12 +16,18 @@ what it finds, as always.
 """
 
 import collections
+from collections.abc import Callable
+from collections.abc import Container
+from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 import threading
 import time
 
 from oslo_log import log as logging
 
+from ovn_network_agent import resources
+from ovn_network_agent import trigger
 from ovn_network_agent.watches import base
 
 LOG = logging.getLogger(__name__)
@@ -42,31 +48,27 @@ _BELONGS = 20.0
 
 @dataclasses.dataclass(slots=True)
 class _Word:
-    """The notices of one word.
+    """The notices of one word."""
 
-    :ivar by: text that names the last change, '' when it is not known
-    :ivar pending: whether a notice waits
-    :ivar fired: monotonic seconds of the last wake-up, None without one
-    :ivar not_before: monotonic seconds before which no notice wakes the loop
-    :ivar repaired: dict of ref to (number of repairs in a row, monotonic
-        seconds of the last one)
-    """
-
-    by: str = ''
-    pending: bool = False
+    by: str = ''  # text that names the last change, '' when it is not known
+    pending: bool = False  # whether a notice waits
+    # Monotonic seconds of the last wake-up, None without one.
     fired: float | None = None
+    # Monotonic seconds before which no notice wakes the loop.
     not_before: float = 0.0
-    repaired: dict = dataclasses.field(default_factory=dict)
+    # Number of repairs in a row, and monotonic seconds of the last one.
+    repaired: dict[resources.Ref, tuple[int, float]] = dataclasses.field(
+        default_factory=dict)
 
-    def streak(self, now):
-        """The longest row of repairs of one object that lasts, an int."""
+    def streak(self, now: float) -> int:
+        """The longest row of repairs of one object that lasts."""
         self.repaired = {
             ref: (number, at) for ref, (number, at) in self.repaired.items()
             if now - at < _CALM + 2 * _pause(number)}
         return max((number for number, _at in self.repaired.values()),
                    default=0)
 
-    def repair(self, refs, now):
+    def repair(self, refs: Sequence[resources.Ref], now: float) -> int:
         """Note a repair; the longest row of repairs of these objects."""
         self.streak(now)
         numbers = [1 + self.repaired.get(ref, (0, now))[0] for ref in refs]
@@ -76,7 +78,7 @@ class _Word:
         return max(numbers)
 
 
-def _pause(number):
+def _pause(number: int) -> float:
     """Seconds between a repair and the next one.
 
     :param number: of repairs of one object in a row
@@ -87,45 +89,39 @@ def _pause(number):
 class Pace(base.Observer):
     """Wakes the loop for the notices of watches.
 
-    :param kinds: function of a word that returns the set of the kinds of
-        resources that the word puts in doubt
-    :param clock: function that returns monotonic seconds
+    :param kinds: the kinds of resources that a word puts in doubt
     """
 
-    def __init__(self, kinds, clock=time.monotonic):
+    _trigger: trigger.Trigger
+
+    def __init__(self, kinds: Callable[[str], Container[str]],
+                 clock: Callable[[], float] = time.monotonic) -> None:
         self._kinds = kinds
         self._clock = clock
-        self._trigger = None
-        self._words = collections.defaultdict(_Word)
+        self._words: dict[str, _Word] = collections.defaultdict(_Word)
         self._news = threading.Condition()
         self._stopped = False
 
-    def wakes(self, trigger):
-        """Set the trigger of notices that come before the start.
-
-        :param trigger: :class:`trigger.Trigger`
-        """
+    def wakes(self, trigger: trigger.Trigger) -> None:
+        """Set the trigger of notices that come before the start."""
         self._trigger = trigger
 
-    def start(self, trigger):
-        """Start the thread that fires postponed notices.
-
-        :param trigger: :class:`trigger.Trigger`
-        """
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the thread that fires postponed notices."""
         self.wakes(trigger)
         threading.Thread(target=self._run, name='pace', daemon=True).start()
 
-    def stop(self):
+    def stop(self) -> None:
         """End the thread; postponed notices are lost."""
         with self._news:
             self._stopped = True
             self._news.notify_all()
 
-    def notice(self, word, by=''):
+    def notice(self, word: str, by: str = '') -> None:
         """Put backends in doubt, at once or after a pause (any thread).
 
-        :param word: word of :mod:`ovn_network_agent.notices`
-        :param by: text that names the change and its author, '' if not known
+        :param word: of :mod:`ovn_network_agent.notices`
+        :param by: names the change and its author, '' if not known
         """
         with self._news:
             known = self._words[word]
@@ -134,15 +130,13 @@ class Pace(base.Observer):
             self._fire_due()
             self._news.notify_all()
 
-    def fire(self, reason, urgent=False, stale=()):
+    def fire(self, reason: str, urgent: bool = False,
+             stale: Iterable[str] = ()) -> None:
         """Wake the loop for rows of a database, as :class:`trigger.Trigger`.
 
         The agent's own changes of rows come back this way, and a takeover must
         not wait.  So words that are in a fight have pauses, and no others.  An
         urgent event never waits.
-
-        :param reason: see :meth:`trigger.Trigger.fire`, as the other
-            parameters
         """
         with self._news:
             now = self._clock()
@@ -160,16 +154,12 @@ class Pace(base.Observer):
             self._fire_due()
             self._news.notify_all()
 
-    def after_pass(self, outcome, tracker, full):
+    def after_pass(self, outcome: base.Outcome, tracker: base.Tracker,
+                   full: bool) -> None:
         """Note the repairs of a pass for the notices that caused the pass.
 
         From :data:`FIGHT` repairs of an object in a row on, an error is
         logged.
-
-        :param outcome: :class:`outcome.Outcome`, whose lost objects were
-            repaired
-        :param tracker: not needed
-        :param full: not needed
         """
         if not outcome.lost:
             return
@@ -183,7 +173,8 @@ class Pace(base.Observer):
                 if refs:
                     self._repaired(word, known, refs, now)
 
-    def _repaired(self, word, known, refs, now):
+    def _repaired(self, word: str, known: _Word,
+                  refs: Sequence[resources.Ref], now: float) -> None:
         streak = known.repair(refs, now)
         known.not_before = now + _pause(streak)
         if streak >= FIGHT:
@@ -192,12 +183,12 @@ class Pace(base.Observer):
                       'Last change: %s', word, streak, _pause(streak),
                       known.by or 'the system does not name its author')
 
-    def _run(self):
+    def _run(self) -> None:
         with self._news:
             while not self._stopped:
                 self._news.wait(self._fire_due())
 
-    def _fire_due(self):
+    def _fire_due(self) -> float | None:
         """Wake the loop for notices that are due.
 
         :returns: seconds until the next notice is due, None without one

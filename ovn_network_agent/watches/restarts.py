@@ -14,11 +14,16 @@ some seconds later, because the daemons may still have been reading their own
 files.
 """
 
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
 import threading
 import time
+import typing
 
 from oslo_log import log as logging
 
+from ovn_network_agent import trigger
 from ovn_network_agent.privileged import context
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import heartbeat
@@ -31,6 +36,10 @@ _AWAITED = 0.2
 _SECOND = 5.0
 
 
+Read: typing.TypeAlias = Callable[[], Mapping[str, Sequence[int]]]
+_Marks: typing.TypeAlias = dict[str, tuple[int, ...]]
+
+
 class _Closed(Exception):
     """The directory of the sockets is closed to the agent."""
 
@@ -38,26 +47,28 @@ class _Closed(Exception):
 class RestartWatch(base.Observer):
     """Checks once a second whether a socket was made anew.
 
-    :param beats: :class:`heartbeat.Heartbeat`
     :param name: name of the watched program for the log, such as 'FRR'
     :param where: name of the option with the directory of the sockets
-    :param read: function without arguments that returns a dict of the name
-        of a daemon to a value that differs after a restart; raises one of
-        :data:`context.FAILURES`
+    :param read: reads for each daemon a value that differs after a restart;
+        raises one of :data:`context.FAILURES`
     :param privileged: likewise, of the privileged side, for a directory that
         is closed to the agent
     :param word: the word that puts the backends of the program in doubt
-    :param restarted: function without arguments, called with each doubt
-    :param clock: function that returns monotonic seconds
+    :param restarted: called with each doubt
     :param metric: name of the metric that counts the restarts, '' for none
     :param at_once: whether the backends are in doubt at the first sight, too
-    :param awaited: function without arguments that returns whether a daemon
-        is known not to run; the checks are more frequent then
+    :param awaited: whether a daemon is known not to run; the checks are more
+        frequent then
     """
 
-    def __init__(self, beats, name, where, read, privileged, word,
-                 restarted=lambda: None, clock=time.monotonic, metric='',
-                 at_once=False, awaited=lambda: False):
+    _trigger: trigger.Trigger
+
+    def __init__(self, beats: heartbeat.Heartbeat, name: str, where: str,
+                 read: Read, privileged: Read, word: str,
+                 restarted: Callable[[], object] = lambda: None,
+                 clock: Callable[[], float] = time.monotonic,
+                 metric: str = '', at_once: bool = False,
+                 awaited: Callable[[], bool] = lambda: False) -> None:
         self._beats = beats
         self._name = name
         self._where = where
@@ -69,38 +80,33 @@ class RestartWatch(base.Observer):
         self._metric = metric
         self._at_once = at_once
         self._awaited = awaited
-        self._trigger = None
         # The thread of a check with privileges, None before the first one.
-        self._beside = None
-        self._seen = None
-        self._doubts = []
-        self._trouble = None
-        #: number of noticed restarts
-        self.restarts = 0
+        self._beside: threading.Thread | None = None
+        self._seen: _Marks | None = None
+        self._doubts: list[float] = []
+        self._trouble: str | None = None
+        self.restarts = 0  # that were noticed
 
     @property
-    def counts(self):
+    def counts(self) -> dict[str, int]:  # type: ignore[override]
         """The number of noticed restarts, if a metric has a name for it."""
         return {self._metric: self.restarts} if self._metric else {}
 
-    def start(self, trigger):
-        """Remember the present sockets, and start the checks.
-
-        :param trigger: :class:`trigger.Trigger`
-        """
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Remember the present sockets, and start the checks."""
         self._trigger = trigger
         # The first pass reads the state of the daemons that run now.
         self._seen = self._read(self._with_privileges)
         self._beats.add(self.look, self._pause)
 
-    def stop(self):
+    def stop(self) -> None:
         """End the checks after the present one, without a wait."""
         self._beats.remove(self.look)
 
-    def _pause(self):
+    def _pause(self) -> float:
         return _AWAITED if self._awaited() else heartbeat.INTERVAL
 
-    def look(self):
+    def look(self) -> None:
         """Check once, if need be on another thread."""
         if self._beside is not None and self._beside.is_alive():
             return
@@ -112,10 +118,10 @@ class RestartWatch(base.Observer):
                 name=f'watch-{self._name}')
             self._beside.start()
 
-    def _look_beside(self):
+    def _look_beside(self) -> None:
         self._compare(self._read(self._with_privileges))
 
-    def _compare(self, found):
+    def _compare(self, found: _Marks | None) -> None:
         if found is None:
             return
         now = self._clock()
@@ -126,7 +132,7 @@ class RestartWatch(base.Observer):
             self._doubts.pop(0)
             self._doubt()
 
-    def _changed(self, found, now):
+    def _changed(self, found: _Marks, now: float) -> None:
         before, self._seen = self._seen, found
         if before is None:
             # The sockets could not be read before.
@@ -141,24 +147,24 @@ class RestartWatch(base.Observer):
             if self._at_once:
                 self._doubt()
 
-    def _doubt(self):
+    def _doubt(self) -> None:
         self._trigger.fire(f'{self._name} was restarted',
                            stale=self._words, revived=self._words)
         self._restarted()
 
-    def _openly(self):
+    def _openly(self) -> Mapping[str, Sequence[int]]:
         try:
             return self._sockets()
         except PermissionError as error:
             raise _Closed from error
 
-    def _with_privileges(self):
+    def _with_privileges(self) -> Mapping[str, Sequence[int]]:
         try:
             return self._openly()
         except _Closed:
             return self._privileged()
 
-    def _read(self, read):
+    def _read(self, read: Read) -> _Marks | None:
         """The sockets by name, or None when they cannot be read."""
         try:
             found = read()
@@ -169,7 +175,7 @@ class RestartWatch(base.Observer):
         self._say(None)
         return {name: tuple(mark) for name, mark in found.items()}
 
-    def _say(self, trouble):
+    def _say(self, trouble: str | None) -> None:
         if trouble is not None and trouble != self._trouble:
             LOG.warning('%s', trouble)
         self._trouble = trouble

@@ -7,9 +7,11 @@ No finding prevents a start.  Each text names the finding, its effect and the
 remedy.
 """
 
+from collections.abc import Iterable
 import socket
 import threading
 
+from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import ownership
@@ -22,6 +24,7 @@ from ovn_network_agent.frr import setup
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import frr_setup
@@ -33,13 +36,10 @@ _IPV6_FORWARDING = '/proc/sys/net/ipv6/conf/all/forwarding'
 _OWN_KINDS = ('openvswitch', 'tun')
 
 
-def look_beside(conf):
+def look_beside(conf: cfg.ConfigOpts) -> threading.Thread:
     """Run the checks on a thread of their own, and log the findings.
 
     A daemon of FRR that hangs must not delay the start of the agent.
-
-    :param conf: the oslo.config ConfigOpts
-    :returns: threading.Thread
     """
     thread = threading.Thread(target=_look, args=(conf,), daemon=True,
                               name='surroundings')
@@ -47,7 +47,7 @@ def look_beside(conf):
     return thread
 
 
-def _look(conf):
+def _look(conf: cfg.ConfigOpts) -> None:
     for look, what in ((bridge_address, 'other owners of bridge_ip'),
                        (frr, 'the configuration of FRR'),
                        (ipv6_forwarding, 'forwarding of IPv6')):
@@ -58,11 +58,9 @@ def _look(conf):
             LOG.warning('%s could not be checked: %s', what, error)
 
 
-def frr(conf):
+def frr(conf: cfg.ConfigOpts) -> list[str]:
     """The settings that FRR lacks for announcements.
 
-    :param conf: the oslo.config ConfigOpts
-    :returns: list of str
     :raises OSError: when FRR cannot be asked
     """
     names = conf.frr.vrf_name, conf.frr.frr_prefix_list
@@ -71,13 +69,11 @@ def frr(conf):
                        names[1])
 
 
-def bridge_address(conf):
+def bridge_address(conf: cfg.ConfigOpts) -> list[str]:
     """Other devices with the address bridge_ip, or with a route to it.
 
     The default of bridge_ip is also the address of the metadata service.
 
-    :param conf: the oslo.config ConfigOpts
-    :returns: list of str
     :raises OSError: when the kernel cannot be asked
     """
     if not conf.bridge_ip:
@@ -102,22 +98,17 @@ def bridge_address(conf):
               for dev in ways if not vlans.is_device(dev, ours)))]
 
 
-def _is_marked(found, name):
-    """Whether the agent has made a device.
-
-    :param found: dict of name to :class:`netlink.links.Link`
-    """
+def _is_marked(found: dict[str, links.Link], name: str) -> bool:
+    """Whether the agent has made a device."""
     return found[name].alias == ownership.LINK_ALIAS
 
 
-def ipv6_forwarding(conf):
+def ipv6_forwarding(conf: cfg.ConfigOpts) -> list[str]:
     """A warning if there are IPv6 VIPs and the node forwards no IPv6.
 
     The agent does not switch forwarding on: IPv6 has one switch for all
     devices, and a forwarding node ignores router advertisements.
 
-    :param conf: the oslo.config ConfigOpts
-    :returns: list of str
     :raises OSError: when the kernel cannot be asked
     """
     try:
@@ -135,7 +126,7 @@ def ipv6_forwarding(conf):
             'for devices that take routes from router advertisements']
 
 
-def forwards_ipv6():
+def forwards_ipv6() -> bool:
     """Whether the node forwards IPv6.
 
     :raises OSError: when the kernel cannot be asked
@@ -144,19 +135,17 @@ def forwards_ipv6():
         return opened.read().strip() != '0'
 
 
-def _routes():
+def _routes() -> list[route_codec.Route]:
     with connection.Connection() as kernel:
         return routes.read(kernel, table=resources.MAIN_TABLE,
                            families=(socket.AF_INET,))
 
 
-def leading_out(bridge, ports, found):
+def leading_out(bridge: str, ports: Iterable[str],
+                found: dict[str, links.Link]) -> frozenset[str]:
     """The ports of the provider bridge that lead to other machines.
 
-    :param bridge: name of the bridge
-    :param ports: iterable of str, names of all ports of the bridge
-    :param found: dict of name to :class:`netlink.links.Link`
-    :returns: frozenset of names
+    :param ports: names of all ports of the bridge
     """
     return frozenset(
         name for name in ports
@@ -164,8 +153,8 @@ def leading_out(bridge, ports, found):
         found[name].kind not in _OWN_KINDS and not _is_marked(found, name))
 
 
-def of_port(bridge, name):
-    """The warning about one port of :func:`leading_out`, text."""
+def of_port(bridge: str, name: str) -> str:
+    """The warning about one port of :func:`leading_out`."""
     return (f'provider bridge {bridge}: its port {name} leads out of '
             'this node, and the agent sets proxy_arp: there the node answers '
             'ARP requests for every address that it has a route to; '
@@ -176,14 +165,13 @@ def of_port(bridge, name):
 class BridgePorts:
     """Warns of ports that lead from provider bridges to other machines."""
 
-    def __init__(self):
-        self._known = {}
+    def __init__(self) -> None:
+        self._known: dict[str, frozenset[str]] = {}
 
-    def look(self, bridge, ports):
+    def look(self, bridge: str, ports: Iterable[str]) -> None:
         """Log such ports that a bridge did not have before.
 
-        :param bridge: name of the bridge
-        :param ports: iterable of str, names of all ports of the bridge
+        :param ports: names of all ports of the bridge
         """
         found = links.read_all()
         outside = leading_out(bridge, ports, found)

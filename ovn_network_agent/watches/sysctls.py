@@ -13,47 +13,39 @@ some microseconds.
 
 from ovn_network_agent import notices
 from ovn_network_agent import resources
+from ovn_network_agent import trigger
 from ovn_network_agent.netlink import sysctls
 from ovn_network_agent.watches import base
+from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import kernel
+from ovn_network_agent.watches import pace
 
 
 class Sysctls(base.Observer):
-    """Checks once a second the sysctls that the agent has set.
+    """Checks once a second the sysctls that the agent has set."""
 
-    :param pace: :class:`watches.pace.Pace`
-    :param beats: :class:`heartbeat.Heartbeat`
-    """
-
-    def __init__(self, pace, beats):
+    def __init__(self, pace: pace.Pace, beats: heartbeat.Heartbeat) -> None:
         self._pace = pace
         self._beats = beats
-        self._expected = {}
+        self._expected: dict[str, str] = {}
 
-    def start(self, trigger):
-        """Start the checks, once a second.
-
-        :param trigger: not needed, because the pace wakes the loop
-        """
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the checks, once a second."""
         self._beats.add(self.look)
 
-    def stop(self):
+    def stop(self) -> None:
         """End the checks after the present one, without a wait."""
         self._beats.remove(self.look)
 
-    def after_pass(self, outcome, tracker, full):
-        """Take the values that are now in place as the expected ones.
-
-        :param outcome: not needed
-        :param tracker: :class:`tracking.Tracker`
-        :param full: not needed
-        """
+    def after_pass(self, outcome: base.Outcome, tracker: base.Tracker,
+                   full: bool) -> None:
+        """Take the values that are now in place as the expected ones."""
         self._expected = {
             wanted.path: wanted.value
             for wanted in tracker.wanted([resources.Sysctl.kind])
             if tracker.in_sync(wanted.ref)}
 
-    def look(self):
+    def look(self) -> None:
         """Check once."""
         for path, value in self._expected.items():
             try:

@@ -8,11 +8,16 @@ at both in the kernel.  The backend decides what is to be done
 (:mod:`backends.vni_next_hops`).
 """
 
+from oslo_config import cfg
+
 from ovn_network_agent import notices
 from ovn_network_agent import resources
+from ovn_network_agent import trigger
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.netlink import vni_neighbours
 from ovn_network_agent.watches import base
+from ovn_network_agent.watches import heartbeat
+from ovn_network_agent.watches import pace
 
 # Heartbeats, of a second each, from one look to the next.
 _EACH = 5
@@ -21,45 +26,37 @@ _EACH = 5
 class NextHops(base.Observer):
     """Looks every few seconds while the agent has a VNI.
 
-    :param pace: :class:`watches.pace.Pace`
-    :param beats: :class:`heartbeat.Heartbeat`
     :param base: the option table_base
     """
 
-    def __init__(self, pace, beats, base):
+    def __init__(self, pace: pace.Pace, beats: heartbeat.Heartbeat,
+                 base: int) -> None:
         self._pace = pace
         self._beats = beats
         self._base = base
         self._count = 0
         self._any = False
 
-    def start(self, trigger):
-        """Start the looks.
-
-        :param trigger: not needed, because the pace wakes the loop
-        """
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the looks."""
         self._beats.add(self.beat)
 
-    def stop(self):
+    def stop(self) -> None:
         """End the looks after the present one, without a wait."""
         self._beats.remove(self.beat)
 
-    def after_pass(self, outcome, tracker, full):
-        """Note whether there are VNIs.
-
-        :param outcome: not needed
-        :param tracker: :class:`tracking.Tracker`
-        :param full: not needed
-        """
+    def after_pass(self, outcome: base.Outcome, tracker: base.Tracker,
+                   full: bool) -> None:
+        """Note whether there are VNIs."""
         self._any = any(tracker.wanted([resources.VniDevices.kind]))
 
-    def beat(self):
+    def beat(self) -> None:
         """Look at some beats."""
         self._count += 1
         if self._any and self._count % _EACH == 0:
             self.look()
 
-    def look(self):
+    def look(self) -> None:
         """Look once."""
         try:
             lost = [hop for hop in vni_neighbours.read_all(self._base)
@@ -73,9 +70,6 @@ class NextHops(base.Observer):
                 f'for its next hop {lost[0].via}')
 
 
-def wanted(conf):
-    """Whether there may be VNIs.
-
-    :param conf: the oslo.config ConfigOpts
-    """
+def wanted(conf: cfg.ConfigOpts) -> bool:
+    """Whether there may be VNIs."""
     return plugins.asked(conf, plugins.VNIS)

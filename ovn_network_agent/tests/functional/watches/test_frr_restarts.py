@@ -15,7 +15,7 @@ from ovn_network_agent.privileged import frr_sockets
 from ovn_network_agent.tests import programs
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches import frr_restarts
+from ovn_network_agent.watches import frr_observers
 from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import restarts
 
@@ -32,8 +32,8 @@ class TestWatch(base.FrrTestCase):
         self.beats = heartbeat.Heartbeat()
         self.beats.start(self.trigger)
         self.addCleanup(self.beats.stop)
-        self.watch = frr_restarts.make(cfg.CONF, self.beats,
-                                       lambda: self.told.append(1))
+        self.watch = frr_observers.restarts_of_frr(
+            cfg.CONF, self.beats, lambda: self.told.append(1))
 
     def start(self):
         self.watch.start(self.trigger)

@@ -8,7 +8,7 @@ import os
 import fixtures
 from oslotest import base
 
-from ovn_network_agent.migrate import files
+from ovn_network_agent.migrate import command
 
 
 class WriteTest(base.BaseTestCase):
@@ -28,17 +28,18 @@ class WriteTest(base.BaseTestCase):
     def refused(self, *paths, force=False):
         """The text of the refusal to write some files."""
         return str(self.assertRaises(
-            files.Refused, files.write, dict.fromkeys(paths, 'new'), force))
+            command.Refused, command.write, dict.fromkeys(paths, 'new'),
+            force))
 
     def test_both_are_written(self):
         second = self.path('a', 'folder', 'second')
-        files.write({self.first: 'one', second: 'two'}, False)
+        command.write({self.first: 'one', second: 'two'}, False)
         self.assertEqual(('one', 'two'),
                          (self.content(self.first), self.content(second)))
         self.assertEqual({'first', 'a'}, {*os.listdir(self.folder)})
 
     def test_a_second_one_that_cannot_be_written_leaves_none(self):
-        files.write({self.path('file'): 'no folder'}, False)
+        command.write({self.path('file'): 'no folder'}, False)
         second = self.path('file', 'second')
         said = self.refused(self.first, second)
         self.assertIn(f'{second}: ', said)

@@ -9,7 +9,7 @@ from oslotest import base
 
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.netlink import route_portions
+from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import wire
 
 NAMES = {7: 'br-ex'}
@@ -52,7 +52,7 @@ class PortionsTest(base.BaseTestCase):
         dice = random.Random(35)
         for _time in range(20):
             dice.shuffle(messages)
-            found = [decoded(pieces) for pieces in route_portions.divide(
+            found = [decoded(pieces) for pieces in routes.divide(
                 [datagrams(messages, dice.randrange(1, 400))]).values()]
             self.assertCountEqual(whole, [
                 route for some in found for route in some])
@@ -62,14 +62,14 @@ class PortionsTest(base.BaseTestCase):
 
     def test_one_portion_changes_with_a_route(self):
         messages = many()
-        before = route_portions.divide([datagrams(messages)])
+        before = routes.divide([datagrams(messages)])
         self.assertEqual(4, len(before))
         for changed in (
                 [*messages[:500], *messages[501:]],
                 [*messages[:500], message('198.51.1.7/32', 254, 9),
                  *messages[500:]],
                 [*messages, message('203.0.113.1/32')]):
-            after = route_portions.divide([datagrams(changed)])
+            after = routes.divide([datagrams(changed)])
             self.assertLessEqual(len(after.keys() - before.keys()), 1)
             self.assertNotEqual(after.keys(), before.keys())
 
@@ -79,4 +79,4 @@ class PortionsTest(base.BaseTestCase):
                           2, 32, 0, 0, 254, 44, 0, 1, 0) + b'\xff' * 16)):
             self.assertRaises(ValueError, lambda data=wrong: [
                 decoded(pieces) for pieces in
-                route_portions.divide([[data]]).values()])
+                routes.divide([[data]]).values()])

@@ -15,7 +15,7 @@ GROUP = 'evpn'
 class _TunnelAddress(types.IPv4Address):
     """An IPv4 address, because FRR has no tunnels over IPv6."""
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if ':' in value:
             raise ValueError(
                 f'{value!r} is an IPv6 address. Of such tunnels, FRR before '

@@ -4,6 +4,8 @@
 
 """Why an option needs a restart, in words."""
 
+from oslo_config import cfg
+
 _START = 'is read at the start only'
 _WALL = ('the privileged side keeps to the values with which it was started')
 _CONNECTED = 'the connections are made at the start'
@@ -11,7 +13,7 @@ _LOADED = 'plugins are loaded at the start'
 _WATCHED = 'what the agent watches and prepares is chosen at the start'
 
 # By section and option, or by section.
-REASONS = {
+REASONS: dict[tuple[str, ...], str] = {
     ('DEFAULT', 'drivers'): _LOADED,
     ('DEFAULT', 'bridge_dev'): _WALL,
     ('DEFAULT', 'further_bridges'): _WALL,
@@ -52,15 +54,7 @@ REASONS = {
 }
 
 
-def reason(section, option):
-    """Why a change of an option waits for a restart.
-
-    :param section: name of the section, 'DEFAULT' or another one
-    :param option: oslo.config option
-    :returns: text
-    """
-    found = (REASONS.get((section, option.dest)) or
-             REASONS.get((section,)))
-    if found:
-        return found
-    return _START
+def reason(section: str, option: cfg.Opt) -> str:
+    """Why a change of an option waits for a restart."""
+    return (REASONS.get((section, option.dest)) or
+            REASONS.get((section,), _START))

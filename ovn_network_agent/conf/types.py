@@ -12,6 +12,7 @@ import math
 import os
 import re
 import shlex
+from typing import Any
 
 from oslo_config import types
 
@@ -32,38 +33,39 @@ _REMOTE_SCHEMES = ('tcp', 'ssl', 'unix')
 class _Text(types.ConfigType):
     """Base of types for a text without blanks around it.
 
-    :cvar TYPE_NAME: name of the type in the sample file and the help
     :param empty: whether the empty string is allowed
     :param type_name: name in place of TYPE_NAME
     """
 
+    # In the sample file and the help.
     TYPE_NAME = ''
 
-    def __init__(self, empty=False, type_name=None):
+    def __init__(self, empty: bool = False,
+                 type_name: str | None = None) -> None:
         super().__init__(type_name=type_name or self.TYPE_NAME)
         self.empty = empty
 
-    def __call__(self, value):
-        value = str(value).strip()
-        return value if self.empty and not value else self._checked(value)
+    def __call__(self, value: object) -> str:
+        text = str(value).strip()
+        return text if self.empty and not text else self._checked(text)
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> Any:
         """Check a value; returns the value that the agent uses.
 
         :raises ValueError: with the value and the remedy
         """
         raise NotImplementedError
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return (self.__class__ is other.__class__ and
                 self.empty == other.empty)
 
     __hash__ = object.__hash__
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.__class__.__name__
 
-    def _formatter(self, value):
+    def _formatter(self, value: object) -> str:
         return str(value)
 
 
@@ -72,7 +74,7 @@ class Name(_Text):
 
     TYPE_NAME = 'name'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if not _NAME.match(value):
             raise ValueError(f'{value!r} is not a name; use letters, digits, '
                              'and "_", "." or "-" only')
@@ -84,7 +86,7 @@ class PortName(_Text):
 
     TYPE_NAME = 'port name'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if any(char.isspace() or not char.isprintable() for char in value):
             raise ValueError(f'{value!r} is not the name of a port; write it '
                              'as "ovn-sbctl list Port_Binding" shows it, '
@@ -97,7 +99,7 @@ class ObjectName(_Text):
 
     TYPE_NAME = 'name or UUID'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if not value or not value.isprintable():
             raise ValueError(f'{value!r} is not a name; give the name or the '
                              'UUID that "openstack router list" or "openstack '
@@ -110,7 +112,7 @@ class Uuid(_Text):
 
     TYPE_NAME = 'UUID'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if not _UUID.fullmatch(value):
             raise ValueError(f'{value!r} is not a UUID; give one as '
                              '"openstack address scope list" shows it, like '
@@ -123,7 +125,7 @@ class NamedTag(_Text):
 
     TYPE_NAME = 'name and tag'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         name, _colon, number = map(str.strip, value.rpartition(':'))
         if not name or not name.isprintable():
             raise ValueError(f'{value!r} is not a name with a tag; write it '
@@ -140,7 +142,7 @@ class NamedVni(_Text):
 
     TYPE_NAME = 'name and VNI'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         name, _colon, number = map(str.strip, value.rpartition(':'))
         if not name or not name.isprintable():
             raise ValueError(f'{value!r} is not a name with a VNI; write it '
@@ -157,7 +159,7 @@ class InterfaceName(Name):
 
     TYPE_NAME = 'interface name'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         value = super()._checked(value)
         if len(value) > _INTERFACE_NAME_MAX:
             raise ValueError(f'{value!r} has {len(value)} bytes; the kernel '
@@ -174,7 +176,7 @@ class Command(_Text):
 
     TYPE_NAME = 'command'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         try:
             words = shlex.split(value)
         except ValueError as error:
@@ -190,7 +192,7 @@ class SocketPath(_Text):
 
     TYPE_NAME = 'path of a socket'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if value and not value.startswith('/'):
             raise ValueError(f'{value!r} is not an absolute path; begin '
                              'it with "/"')
@@ -208,7 +210,7 @@ class FilePath(_Text):
 
     TYPE_NAME = 'path'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if value and not os.path.isabs(value):
             raise ValueError(f'{value!r} is not an absolute path; begin '
                              'it with /')
@@ -220,7 +222,7 @@ class IPv4Address(_Text):
 
     TYPE_NAME = 'IPv4 address'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         try:
             address = ipaddress.IPv4Address(value)
         except ValueError:
@@ -236,7 +238,7 @@ class IPv6Host(_Text):
 
     TYPE_NAME = 'IPv6 address'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         try:
             address = iptext.address(value)
             if address.version != 6 or (
@@ -255,7 +257,7 @@ class IPNetwork(_Text):
 
     TYPE_NAME = 'IP network'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         try:
             if '/' not in value:
                 raise ValueError
@@ -270,7 +272,7 @@ class OvsdbRemote(_Text):
 
     TYPE_NAME = 'OVSDB remote'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         scheme, colon, rest = value.partition(':')
         scheme = scheme.lower()
         if not colon or scheme not in _REMOTE_SCHEMES:
@@ -286,7 +288,7 @@ class OvsdbRemote(_Text):
         return f'{scheme}:{rest}'
 
     @staticmethod
-    def _check_host_and_port(value, rest):
+    def _check_host_and_port(value: str, rest: str) -> None:
         host, colon, port = rest.rpartition(':')
         if not colon or not port.isdigit() or not 0 < int(port) < 65536:
             raise ValueError(f'{value!r} has no port between 1 and 65535 at '
@@ -306,7 +308,7 @@ class OvsdbRemote(_Text):
                              'before its port')
 
 
-def _without_device(host):
+def _without_device(host: str) -> str:
     """The address 'fe80::1' of 'fe80::1%eth0'.
 
     Only a link-local address may have a device.
@@ -326,10 +328,11 @@ class CommaList(types.List):
     all following parts, too, because its items may contain commas.
     """
 
-    def __init__(self, item_type, type_name='list value'):
+    def __init__(self, item_type: types.ConfigType,
+                 type_name: str = 'list value') -> None:
         super().__init__(item_type=item_type, type_name=type_name)
 
-    def __call__(self, value):
+    def __call__(self, value: Any) -> list[Any]:
         if isinstance(value, str):
             value = [part for part in value.split(',') if part.strip()]
         return [self.item_type(part) for part in value]
@@ -338,10 +341,14 @@ class CommaList(types.List):
 class Integer(types.Integer):
     """A whole number within bounds; an empty value is an error."""
 
-    def __init__(self, min, max, type_name='integer value'):
+    min: int
+    max: int
+
+    def __init__(self, min: int, max: int,
+                 type_name: str = 'integer value') -> None:
         super().__init__(min=min, max=max, type_name=type_name)
 
-    def __call__(self, value):
+    def __call__(self, value: object) -> int:
         try:
             number = int(str(value).strip())
         except ValueError:
@@ -356,10 +363,14 @@ class Integer(types.Integer):
 class Seconds(types.Float):
     """A number of seconds, with fractions; never NaN or infinite."""
 
-    def __init__(self, min=0, max=86400, type_name='seconds'):
+    min: float
+    max: float
+
+    def __init__(self, min: float = 0, max: float = 86400,
+                 type_name: str = 'seconds') -> None:
         super().__init__(min=min, max=max, type_name=type_name)
 
-    def __call__(self, value):
+    def __call__(self, value: Any) -> float:
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -379,7 +390,7 @@ class ListenAddress(_Text):
 
     TYPE_NAME = 'address and port'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if not value:
             return ''
         host, _colon, port = value.rpartition(':')

@@ -7,6 +7,8 @@ The original's variables stay where they are when this agent takes its place,
 in the environment of a unit or of a container.
 """
 
+from typing import Any
+
 from oslo_config import cfg
 
 from ovn_network_agent.conf import original
@@ -20,16 +22,14 @@ class Environment:
     :param own: the source of oslo.config for the names of this agent
     """
 
-    def __init__(self, own):
+    def __init__(self, own: Any) -> None:
         self._own = own
 
-    def get(self, group_name, option_name, opt):
-        """As in the library.
-
-        :returns: (value, location); the value says by its own class that
-            there is none
-        """
-        found = self._own.get(group_name, option_name, opt)
+    def get(self, group_name: str | None, option_name: str,
+            opt: cfg.Opt) -> tuple[Any, cfg.LocationInfo | None]:
+        """As in the library."""
+        found: tuple[Any, cfg.LocationInfo | None] = self._own.get(
+            group_name, option_name, opt)
         if found[1] is not None:
             return found
         former = original.variable_for(group_name or 'DEFAULT',
@@ -39,15 +39,12 @@ class Environment:
         variable, value = former
         return value, cfg.LocationInfo(cfg.Locations.environment, variable)
 
-    def get_name(self, group_name, option_name):
+    def get_name(self, group_name: str | None, option_name: str) -> Any:
         """Name of the variable of this agent, as in the library."""
         return self._own.get_name(group_name, option_name)
 
 
-def accept_former_names(conf):
-    """Have an object read the variables of the original, too.
-
-    :param conf: oslo.config ConfigOpts
-    """
+def accept_former_names(conf: Any) -> None:
+    """Have an object read the variables of the original, too."""
     if not isinstance(conf._env_driver, Environment):
         conf._env_driver = Environment(conf._env_driver)

@@ -24,6 +24,23 @@ class _TunnelAddress(types.IPv4Address):
         return super()._checked(value)
 
 
+class NamedVni(types.Text):
+    """A name or UUID of a network, a colon, and a VNI."""
+
+    TYPE_NAME = 'name and VNI'
+
+    def _checked(self, value: str) -> str:
+        name, _colon, number = map(str.strip, value.rpartition(':'))
+        if not name or not name.isprintable():
+            raise ValueError(f'{value!r} is not a name with a VNI; write it '
+                             'like tenant-a:1001')
+        if not evpn_names.vni(number):
+            raise ValueError(f'{number!r} in {value!r} is not a VNI; use a '
+                             f'number from {evpn_names.VNIS[0]} to '
+                             f'{evpn_names.VNIS[-1]}')
+        return f'{name}:{number}'
+
+
 OPTS = [
     cfg.Opt(
         'local_ip', type=_TunnelAddress(empty=True), default='',
@@ -73,7 +90,7 @@ OPTS = [
              'instance of the VRF into FRR. With false, write them '
              'yourself.'),
     cfg.Opt(
-        'vnis', type=types.CommaList(types.NamedVni()), default=[],
+        'vnis', type=types.CommaList(NamedVni()), default=[],
         mutable=True,
         help='VNIs of provider networks, as NETWORK:VNI, comma-separated; '
              'the network by its UUID, its name in Neutron, or the name of '

@@ -16,7 +16,6 @@ from typing import Any
 
 from oslo_config import types
 
-from ovn_network_agent import evpn_names
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 
@@ -30,7 +29,7 @@ _SOCKET_PATH_MAX = 107
 _REMOTE_SCHEMES = ('tcp', 'ssl', 'unix')
 
 
-class _Text(types.ConfigType):
+class Text(types.ConfigType):
     """Base of types for a text without blanks around it.
 
     :param empty: whether the empty string is allowed
@@ -69,7 +68,7 @@ class _Text(types.ConfigType):
         return str(value)
 
 
-class Name(_Text):
+class Name(Text):
     """A name that becomes a part of other programs' commands."""
 
     TYPE_NAME = 'name'
@@ -81,7 +80,7 @@ class Name(_Text):
         return value
 
 
-class PortName(_Text):
+class PortName(Text):
     """The name of a port in OVN, or the empty string."""
 
     TYPE_NAME = 'port name'
@@ -94,7 +93,7 @@ class PortName(_Text):
         return value
 
 
-class ObjectName(_Text):
+class ObjectName(Text):
     """A name or UUID of an object of OVN or Neutron."""
 
     TYPE_NAME = 'name or UUID'
@@ -107,7 +106,7 @@ class ObjectName(_Text):
         return value
 
 
-class Uuid(_Text):
+class Uuid(Text):
     """The UUID of an object of Neutron, as Neutron writes it."""
 
     TYPE_NAME = 'UUID'
@@ -120,7 +119,7 @@ class Uuid(_Text):
         return value.lower()
 
 
-class NamedTag(_Text):
+class NamedTag(Text):
     """A name or UUID of an object of OVN or Neutron, a colon, and a tag."""
 
     TYPE_NAME = 'name and tag'
@@ -134,23 +133,6 @@ class NamedTag(_Text):
             raise ValueError(f'{number!r} in {value!r} is not a tag; use a '
                              f'number from {ownership.TAGS.start} to '
                              f'{ownership.TAGS.stop - 1}')
-        return f'{name}:{number}'
-
-
-class NamedVni(_Text):
-    """A name or UUID of a network, a colon, and a VNI."""
-
-    TYPE_NAME = 'name and VNI'
-
-    def _checked(self, value: str) -> str:
-        name, _colon, number = map(str.strip, value.rpartition(':'))
-        if not name or not name.isprintable():
-            raise ValueError(f'{value!r} is not a name with a VNI; write it '
-                             'like tenant-a:1001')
-        if not evpn_names.vni(number):
-            raise ValueError(f'{number!r} in {value!r} is not a VNI; use a '
-                             f'number from {evpn_names.VNIS[0]} to '
-                             f'{evpn_names.VNIS[-1]}')
         return f'{name}:{number}'
 
 
@@ -171,7 +153,7 @@ class InterfaceName(Name):
         return value
 
 
-class Command(_Text):
+class Command(Text):
     """A program with arguments, in the words of a shell."""
 
     TYPE_NAME = 'command'
@@ -187,7 +169,7 @@ class Command(_Text):
         return value
 
 
-class SocketPath(_Text):
+class SocketPath(Text):
     """The path of a Unix socket, or the empty string."""
 
     TYPE_NAME = 'path of a socket'
@@ -205,7 +187,7 @@ class SocketPath(_Text):
         return value
 
 
-class FilePath(_Text):
+class FilePath(Text):
     """An absolute path of a file, or the empty string for none."""
 
     TYPE_NAME = 'path'
@@ -217,7 +199,7 @@ class FilePath(_Text):
         return value
 
 
-class IPv4Address(_Text):
+class IPv4Address(Text):
     """An IPv4 address of a host."""
 
     TYPE_NAME = 'IPv4 address'
@@ -233,7 +215,7 @@ class IPv4Address(_Text):
         return str(address)
 
 
-class IPv6Host(_Text):
+class IPv6Host(Text):
     """A global IPv6 address of a host, in canonical notation."""
 
     TYPE_NAME = 'IPv6 address'
@@ -252,7 +234,7 @@ class IPv6Host(_Text):
         return str(address)
 
 
-class IPNetwork(_Text):
+class IPNetwork(Text):
     """An IP network; host bits are cut off, as in the Go program."""
 
     TYPE_NAME = 'IP network'
@@ -267,7 +249,7 @@ class IPNetwork(_Text):
                              'like 198.51.100.0/24 or 2001:db8:100::/64')
 
 
-class OvsdbRemote(_Text):
+class OvsdbRemote(Text):
     """The remote of an OVSDB server: tcp:host:port, ssl:..., unix:path."""
 
     TYPE_NAME = 'OVSDB remote'
@@ -382,7 +364,7 @@ class Seconds(types.Float):
         return number
 
 
-class ListenAddress(_Text):
+class ListenAddress(Text):
     """An address and a port to listen on, or the empty string.
 
     A port alone is a port of the loopback address.

@@ -3,8 +3,12 @@
 
 """The values of a file that are in force, kept up to date."""
 
+from collections.abc import Callable
+from typing import Any
+
 from oslo_log import log as logging
 
+from ovn_network_agent import trigger as triggers
 from ovn_network_agent.files import flaws
 from ovn_network_agent.files import watcher
 
@@ -16,43 +20,43 @@ class Watched:
 
     A file that cannot be used changes nothing.
 
-    :param path: function without arguments that returns the path
-    :param load: function without arguments that returns the values
-    :param put: function(values) that puts them in force; called once at the
-        start, and then on the watcher's thread
+    :param put: puts the values in force; called once at the start, and then on
+        the watcher's thread
     :param kept: what stays as it was, in messages
     :raises flaws.BadFile: when the file cannot be used at the start
-    :ivar reasons: tuple of str: why newer values are not in force
     """
 
-    def __init__(self, path, load, put, kept, interval=watcher.INTERVAL):
+    def __init__(self, path: Callable[[], str], load: Callable[[], Any],
+                 put: Callable[[Any], None], kept: str,
+                 interval: float = watcher.INTERVAL) -> None:
         self._path = path
         self._load = load
         self._put = put
         self._kept = kept
-        self._trigger = None
-        self._messages = ()
-        self.reasons = ()
+        self._trigger: triggers.Trigger | None = None
+        self._messages: tuple[str, ...] = ()
+        # Why newer values are not in force.
+        self.reasons: tuple[str, ...] = ()
         self._watcher = watcher.Watcher(path, self.take, interval)
         put(load())
 
-    def start(self, trigger):
+    def start(self, trigger: triggers.Trigger) -> None:
         """Begin to follow the file.
 
-        :param trigger: :class:`trigger.Trigger`, fired after each change
+        :param trigger: fired after each change
         """
         self._trigger = trigger
         self._watcher.start()
 
-    def stop(self):
+    def stop(self) -> None:
         """End this, without a wait; may be called twice."""
         self._watcher.stop()
 
-    def reread(self):
+    def reread(self) -> None:
         """Read the file again, on the watcher's thread."""
         self._watcher.again()
 
-    def take(self):
+    def take(self) -> None:
         """Put the present file in force, if it can be used."""
         try:
             values = self._load()
@@ -70,7 +74,7 @@ class Watched:
         if self._trigger is not None:
             self._trigger.fire(f'file of {self._kept}')
 
-    def _refuse(self, messages):
+    def _refuse(self, messages: tuple[str, ...]) -> None:
         if messages != self._messages:
             LOG.error('The %s stay as they were: %s', self._kept,
                       '\n'.join(messages))

@@ -9,6 +9,7 @@ after two equal checks.  Each check follows links, because Kubernetes changes
 the target of a link, and some editors replace the file.
 """
 
+from collections.abc import Callable
 import os
 import threading
 
@@ -19,12 +20,8 @@ LOG = logging.getLogger(__name__)
 INTERVAL = 1.0
 
 
-def mark(path):
-    """A value that differs when a file may have changed.
-
-    :param path: str
-    :returns: tuple
-    """
+def mark(path: str) -> tuple[object, ...]:
+    """A value that differs when a file may have changed."""
     try:
         found = os.stat(path)
     except OSError as error:
@@ -36,41 +33,41 @@ def mark(path):
 class Watcher:
     """Checks one file once a second.
 
-    :param path: function without arguments that returns the path
-    :param changed: function without arguments, called on the watcher's thread
+    :param changed: called on the watcher's thread
     :param interval: seconds between two checks
     """
 
-    def __init__(self, path, changed, interval=INTERVAL):
+    def __init__(self, path: Callable[[], str], changed: Callable[[], None],
+                 interval: float = INTERVAL) -> None:
         self._path = path
         self._changed = changed
         self._interval = interval
         self._stopping = False
         self._wanted = False
         self._condition = threading.Condition()
-        self._thread = None
+        self._thread: threading.Thread | None = None
         # The first reading comes later, so it is at least as new.
         self._taken = self._last = mark(path())
 
-    def start(self):
+    def start(self) -> None:
         """Start the thread."""
         self._thread = threading.Thread(target=self._run, daemon=True,
                                         name='watched-file')
         self._thread.start()
 
-    def stop(self):
+    def stop(self) -> None:
         """Tell the thread to end, without a wait; may be called twice."""
         with self._condition:
             self._stopping = True
             self._condition.notify_all()
 
-    def again(self):
+    def again(self) -> None:
         """Make the thread call ``changed`` now; returns at once."""
         with self._condition:
             self._wanted = True
             self._condition.notify_all()
 
-    def _run(self):
+    def _run(self) -> None:
         while True:
             with self._condition:
                 self._condition.wait_for(
@@ -80,7 +77,7 @@ class Watcher:
                 wanted, self._wanted = self._wanted, False
             self.look(wanted)
 
-    def look(self, wanted=False):
+    def look(self, wanted: bool = False) -> None:
         """Check once.
 
         :param wanted: whether to call ``changed`` in any case

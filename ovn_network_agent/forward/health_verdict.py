@@ -11,27 +11,21 @@ class Verdict:
     until then.  Later, several equal results in a row are needed, so that one
     lost packet does not move clients to and fro.
 
-    :param rise: number of good results in a row after which a dead
-        destination is alive
-    :param fall: number of bad results in a row after which a living
-        destination is dead
-    :ivar alive: True, False, or None without any result
-    :ivar row: number of results in a row that led to this
+    :param rise: good results in a row after which a dead destination is alive
+    :param fall: bad results in a row after which a living one is dead
     """
 
-    def __init__(self, rise, fall):
+    def __init__(self, rise: int, fall: int) -> None:
         self._rise = rise
         self._fall = fall
         self._against = 0
-        self.alive = None
+        # None without any result.
+        self.alive: bool | None = None
+        # The number of results in a row that led to this.
         self.row = 0
 
-    def take(self, good):
-        """Count one result.
-
-        :param good: bool
-        :returns: whether ``alive`` has changed
-        """
+    def take(self, good: bool) -> bool:
+        """Count one result; returns whether ``alive`` has changed."""
         if good is self.alive:
             self._against = 0
             return False

@@ -13,6 +13,7 @@ import types as types_of_python
 from ovn_network_agent import iptext
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
+from ovn_network_agent.conf import evpn
 from ovn_network_agent.conf import go_values
 from ovn_network_agent.conf import types
 from ovn_network_agent.diagnosis.node import managers
@@ -131,7 +132,7 @@ def _options(data):
     for parse in (types.OvsdbRemote(), types.ListenAddress(),
                   types.Command(), types.Name(),
                   types.CommaList(types.Name()), types.NamedTag(),
-                  types.NamedVni(),
+                  evpn.NamedVni(),
                   types.Uuid(),
                   go_values.seconds, go_values.listen):
         with contextlib.suppress(ValueError):

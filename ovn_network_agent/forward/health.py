@@ -46,8 +46,8 @@ class Health:
         """
 
     def alive(self, target: Target) -> bool:
-        """Whether a target is alive, as one without a result; each pass calls
-        this.
+        """Whether a target is alive, as one without a result is; asked each
+        pass.
         """
         return True
 

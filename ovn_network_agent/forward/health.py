@@ -46,9 +46,7 @@ class Health:
         """
 
     def alive(self, target: Target) -> bool:
-        """Whether a target is alive, as one without a result is; asked each
-        pass.
-        """
+        """Whether a target is alive; True without a result."""
         return True
 
     def why(self, target: Target) -> str:

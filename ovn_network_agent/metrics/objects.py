@@ -4,9 +4,11 @@
 """Numbers of objects that are desired and in place, kept by what changes."""
 
 import collections
+from collections.abc import Iterable
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.engine import tracking
 from ovn_network_agent.metrics import declared
 
 _ANNOUNCING = (resources.Announcement.kind, resources.AnnouncedRoute.kind,
@@ -20,18 +22,20 @@ _OTHERS = (_FLOW, *_VNIS)
 _COUNTED = (*_ANNOUNCING, *_OTHERS)
 
 
+# Owner and name.
+_Name = tuple[str, str | None]
+
+
 class _Names:
     """How many objects each name has, and how many names each owner has."""
 
-    def __init__(self):
-        self.objects = collections.Counter()
-        self.of = collections.Counter()
+    def __init__(self) -> None:
+        # By owner and name.
+        self.objects: collections.Counter[_Name] = collections.Counter()
+        self.of: collections.Counter[str] = collections.Counter()
 
-    def change(self, name, number):
-        """Count more objects of a name, or fewer.
-
-        :param name: (owner, name), None for nothing to count
-        """
+    def change(self, name: _Name | None, number: int) -> None:
+        """Count more objects of a name, or fewer; nothing for None."""
         if name is None:
             return
         before = bool(self.objects[name])
@@ -41,12 +45,12 @@ class _Names:
             del self.objects[name]
 
     @property
-    def addresses(self):
+    def addresses(self) -> int:
         """The number of addresses and prefixes."""
         return self.of.total() - sum(bool(self.count(kind))
                                      for kind in _OTHERS)
 
-    def count(self, kind):
+    def count(self, kind: str) -> int:
         """The number of objects of one of :data:`_OTHERS`."""
         return self.objects[kind, '']
 
@@ -54,31 +58,25 @@ class _Names:
 class Objects:
     """Counts announced addresses by driver, hairpin flows, parts of VNIs."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         # Those that have announced something, also if it is gone.
-        self._drivers = set()
+        self._drivers: set[str] = set()
         self._forget()
 
-    def _forget(self):
+    def _forget(self) -> None:
         # Whether each desired object is in place, with the name that it
         # counts for; and by name the numbers of both.
-        self._states = {}
+        self._states: dict[resources.Ref, tuple[_Name, bool]] = {}
         self._desired, self._there = _Names(), _Names()
 
-    def count_all(self, tracker):
-        """Count everything anew.
-
-        :param tracker: :class:`tracking.Tracker`
-        """
+    def count_all(self, tracker: tracking.Tracker) -> None:
+        """Count everything anew."""
         self._forget()
         self.count(tracker, [r.ref for r in tracker.wanted(_COUNTED)])
 
-    def count(self, tracker, refs):
-        """Count the objects that may have changed.
-
-        :param tracker: :class:`tracking.Tracker`
-        :param refs: iterable of :class:`resources.Ref`
-        """
+    def count(self, tracker: tracking.Tracker,
+              refs: Iterable[resources.Ref]) -> None:
+        """Count the objects that may have changed."""
         for ref in refs:
             if ref.kind not in _COUNTED:
                 continue
@@ -92,7 +90,7 @@ class Objects:
                 self._there.change(name, int(tracker.in_sync(ref)))
 
     @property
-    def gauges(self):
+    def gauges(self) -> declared.Gauges:
         """The numbers, see :class:`store.Store`."""
         desired, there = self._desired, self._there
         self._drivers.update(desired.of.keys() - {*_OTHERS})
@@ -109,11 +107,12 @@ class Objects:
                 'vnis_installed': _parts(there)}
 
 
-def _parts(names):
+def _parts(names: _Names) -> dict[tuple[str], int]:
     return {(part,): names.count(kind) for kind, part in _VNIS.items()}
 
 
-def _name(resource, tracker):
+def _name(resource: resources.Resource | None,
+          tracker: tracking.Tracker) -> _Name | None:
     """The name that an object counts for, None for an object without one.
 
     The objects of an address count as one address, and each other object as
@@ -123,7 +122,7 @@ def _name(resource, tracker):
         return None
     if resource.kind in _ANNOUNCING:
         return tracker.driver(resource.ref), resource.subject
-    if resource.kind == _FLOW and (
+    if isinstance(resource, resources.Flow) and (
             resource.cookie != ownership.COOKIE_HAIRPIN):
         return None
     return resource.kind, ''

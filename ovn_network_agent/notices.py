@@ -42,16 +42,12 @@ NFTABLES = 'kernel:nftables'
 EGRESS_NFT = 'kernel:nftables of egress addresses'
 
 
-def kernel(kind):
-    """The word for a change of the kernel.
-
-    :param kind: one of :data:`watches.kernel.KINDS`, or DEFAULT of the same
-        module, which no backend reads: each pass looks for the way out
-    """
+def kernel(kind: str) -> str:
+    """The word for a change of the kernel."""
     return f'kernel:{kind}'
 
 
-def connected(database):
+def connected(database: str) -> str:
     """The word for a database that can be written again.
 
     :param database: 'nb', 'sb' or 'ovs'

@@ -8,18 +8,17 @@ step of a slice visits one byte of each of them, in the time of a copy.
 """
 
 
-def alike(data, start, length, head):
+def alike(data: bytes, start: int, length: int, head: int) -> int:
     """How many records follow each other that begin with the same bytes.
 
     If the first bytes of a record say its length, the record after it begins
     where it ends.  So all of the counted records are records.
 
-    :param data: bytes
     :param start: offset of the first record, which lies in ``data``
     :param length: bytes of the first record, with any padding
     :param head: how many bytes at the begin of a record are compared; the
         length is among them
-    :returns: int, at least 1
+    :returns: at least 1
     """
     count = (len(data) - start) // length
     for place in range(start, start + head):

@@ -16,7 +16,6 @@ from oslo_log import log as logging
 
 from ovn_network_agent import trigger as triggers
 from ovn_network_agent.forward import health
-from ovn_network_agent.forward import health_verdict
 
 if typing.TYPE_CHECKING:
     from ovn_network_agent.forward import health_rounds
@@ -94,7 +93,7 @@ class Checks(health.Health):
 
     # -- for the thread ---------------------------------------------------
 
-    def _take(self, target: health.Target, verdict: health_verdict.Verdict,
+    def _take(self, target: health.Target, verdict: 'health_rounds.Verdict',
               why: str) -> None:
         """Note a changed verdict, log it, and wake the loop."""
         with self._lock:

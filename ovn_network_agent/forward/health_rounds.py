@@ -17,13 +17,45 @@ from oslo_log import log as logging
 
 from ovn_network_agent.forward import health
 from ovn_network_agent.forward import health_probe
-from ovn_network_agent.forward import health_verdict
 
 LOG = logging.getLogger(__name__)
 
 # Seconds within which the first checks begin.
 _BEGIN = 1.0
 _SPREAD = secrets.SystemRandom()
+
+
+class Verdict:
+    """Whether a destination is alive, by the results of one check.
+
+    The first result decides at once, because a dead destination gets clients
+    until then.  Later, several equal results in a row are needed, so that one
+    lost packet does not move clients to and fro.
+
+    :param rise: good results in a row after which a dead destination is alive
+    :param fall: bad results in a row after which a living one is dead
+    """
+
+    def __init__(self, rise: int, fall: int) -> None:
+        self._rise = rise
+        self._fall = fall
+        self._against = 0
+        # None without any result.
+        self.alive: bool | None = None
+        # The number of results in a row that led to this.
+        self.row = 0
+
+    def take(self, good: bool) -> bool:
+        """Count one result; returns whether ``alive`` has changed."""
+        if good is self.alive:
+            self._against = 0
+            return False
+        self._against += 1
+        if self.alive is not None and self._against < (
+                self._rise if good else self._fall):
+            return False
+        self.alive, self.row, self._against = good, self._against, 0
+        return True
 
 
 class Rounds:
@@ -36,7 +68,7 @@ class Rounds:
 
     def __init__(self, wanted: Callable[[], frozenset[health.Target] | None],
                  take: Callable[
-                     [health.Target, health_verdict.Verdict, str], None],
+                     [health.Target, Verdict, str], None],
                  room: int) -> None:
         self._wanted = wanted
         self._take = take
@@ -81,7 +113,7 @@ class Rounds:
                       room: asyncio.Semaphore) -> None:
         """Check one target as long as it is wanted."""
         check = target.check
-        verdict = health_verdict.Verdict(check.rise, check.fall)
+        verdict = Verdict(check.rise, check.fall)
         loop = asyncio.get_running_loop()
         # The first checks begin soon, but not all at once.
         soon = min(check.interval, _BEGIN)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from collections.abc import Set
 import dataclasses
 import time
+import typing
 from typing import Any
 
 from oslo_config import cfg
@@ -18,14 +19,16 @@ from oslo_log import log as logging
 from ovn_network_agent import model
 from ovn_network_agent import port_forwards
 from ovn_network_agent import trigger as triggers
-from ovn_network_agent.engine import outcome as outcomes
-from ovn_network_agent.engine import tracking
 from ovn_network_agent.files import watched
 from ovn_network_agent.forward import health as healths
 from ovn_network_agent.forward import neighbours
 from ovn_network_agent.forward import presence
 from ovn_network_agent.forward import rules
 from ovn_network_agent.forward import standing
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.engine import outcome as outcomes
+    from ovn_network_agent.engine import tracking
 
 LOG = logging.getLogger(__name__)
 
@@ -155,8 +158,8 @@ class Source:
                 tuple(_known(vip, *key[1:4]) for vip in vips), *key[4:])
         return self._made
 
-    def after_pass(self, outcome: outcomes.Outcome,
-                   tracker: tracking.Tracker) -> None:
+    def after_pass(self, outcome: 'outcomes.Outcome',
+                   tracker: 'tracking.Tracker') -> None:
         """Note the result of a pass with :meth:`current`."""
         self._standings.after_pass(self._made, outcome, tracker)
 

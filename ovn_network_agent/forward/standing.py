@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import enum
+import typing
 
 from oslo_config import cfg
 from oslo_log import log as logging
@@ -18,8 +19,10 @@ from oslo_log import log as logging
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.conf import mode
-from ovn_network_agent.engine import outcome as outcomes
-from ovn_network_agent.engine import tracking
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.engine import outcome as outcomes
+    from ovn_network_agent.engine import tracking
 
 LOG = logging.getLogger(__name__)
 
@@ -63,8 +66,8 @@ class Standings:
         self.now: tuple[Standing, ...] = ()
 
     def after_pass(self, forwards: port_forwards.Forwards | None,
-                   outcome: outcomes.Outcome,
-                   tracker: tracking.Tracker) -> None:
+                   outcome: 'outcomes.Outcome',
+                   tracker: 'tracking.Tracker') -> None:
         """Compute the standings after a pass."""
         if forwards is None:
             return
@@ -108,8 +111,8 @@ class Standings:
 
 
 def _standings(forwards: port_forwards.Forwards, conf: cfg.ConfigOpts,
-               outcome: outcomes.Outcome,
-               tracker: tracking.Tracker) -> Iterator[Standing]:
+               outcome: 'outcomes.Outcome',
+               tracker: 'tracking.Tracker') -> Iterator[Standing]:
     # The wanted routes name their table.
     routes = {route.dst: route.ref for route in tracker.wanted(
         (resources.AnnouncedRoute.kind,))
@@ -143,7 +146,7 @@ def _silent(vip: port_forwards.Vip, gateway: bool | None,
 def _announced(vip: port_forwards.Vip, routes: Mapping[str, resources.Ref],
                conf: cfg.ConfigOpts, failures: Mapping[resources.Ref, str],
                problems: Mapping[str, str],
-               tracker: tracking.Tracker) -> tuple[State, str]:
+               tracker: 'tracking.Tracker') -> tuple[State, str]:
     """State and reason of a VIP that should be announced."""
     # The other announcement would look like that of the VIP.
     if vip.taken:

@@ -12,13 +12,16 @@ from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
 import time
+import typing
 
 from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent import trigger
-from ovn_network_agent.engine import outcome as outcomes
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.engine import outcome as outcomes
 
 LOG = logging.getLogger(__name__)
 
@@ -57,7 +60,7 @@ class Takeovers:
         self.last: Takeover | None = None
 
     def after_pass(self, snapshot: model.Snapshot, wake: trigger.Wake,
-                   outcome: outcomes.Outcome) -> None:
+                   outcome: 'outcomes.Outcome') -> None:
         """Note the result of a pass with a view of OVN."""
         first = self._here is None
         came = self._note(snapshot.routers)
@@ -87,7 +90,7 @@ class Takeovers:
                 if self._here.get(router.uuid, frozenset()) -
                 before.get(router.uuid, frozenset())}
 
-    def _look(self, outcome: outcomes.Outcome) -> None:
+    def _look(self, outcome: 'outcomes.Outcome') -> None:
         self._announced += sum(
             1 for verb, resource in outcome.applied if verb == 'created' and
             resource.stage is resources.Stage.ANNOUNCE)

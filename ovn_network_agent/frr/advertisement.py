@@ -49,9 +49,9 @@ class Found(typing.NamedTuple):
     marks: tuple[str, ...]  # the agent's, lines
     on: bool  # whether there are advertisements at all
     prefixes: tuple[str, ...]  # in lines of the agent's form, sorted
-    # lines that prevent the agent's, none with a mark
+    # Lines that prevent the agent's, none with a mark.
     in_the_way: tuple[str, ...]
-    # which flags the marks name: managed, other
+    # Which flags the marks name: managed, other.
     flags: tuple[bool, bool] = _NO_FLAG
     has_flags: bool = True  # whether there are lines for them
 

@@ -52,9 +52,9 @@ class _Leaving:
     router: str  # UUID of the port's router
     lrp: str  # name of the port
     since: float  # monotonic seconds at which the port left
-    # earlier proofs, which say nothing about this move
+    # Earlier proofs, which say nothing about this move.
     former: frozenset[ownership.Owner] = frozenset()
-    # monotonic seconds of the first view with the proof
+    # Monotonic seconds of the first view with the proof.
     proved: float | None = None
     let_go: float | None = None  # monotonic seconds of the withdrawal
     state: model.Handover = model.Handover.NONE

@@ -35,7 +35,7 @@ class Seen:
     # The :attr:`model.Candidate.rank` of the candidates before this chassis,
     # while it has ports.
     above: frozenset[tuple[int, str]] = frozenset()
-    # monotonic seconds at which the last candidate got there
+    # Monotonic seconds at which the last candidate got there.
     since: float = 0.0
     # Name of the chassis that was before this one and still answers, or ''.
     former: str = ''

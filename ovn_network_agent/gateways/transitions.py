@@ -115,7 +115,7 @@ class Wants:
     forward: bool = False  # whether packets for such a port are forwarded
     # Whether the next owners are to believe that this chassis has died.
     overlap: bool = False
-    # whether the order of all groups that are left has to stay
+    # Whether the order of all groups that are left has to stay.
     hold: bool = False
 
 
@@ -127,10 +127,10 @@ class Table(Generic[_State, _Condition]):
     states: type[_State]  # of which the first is the start
     conditions: type[_Condition]  # in the order of precedence
     rows: Mapping[tuple[_State, _Condition], _State]  # complete
-    # the pairs that cannot occur
+    # The pairs that cannot occur.
     impossible: frozenset[tuple[_State, _Condition]]
     wants: Mapping[_State, Wants]  # complete
-    # a sentence for each state and condition
+    # A sentence for each state and condition.
     meanings: Mapping[enum.Enum, str]
 
     def after(self, state: _State, condition: _Condition) -> _State:

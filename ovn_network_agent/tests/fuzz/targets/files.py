@@ -183,7 +183,8 @@ TARGETS = (
            words=(b'198.51.100.10', b'/32', b'2001:db8::', b'::ffff:',
                   b'%eth0', b'/', b'.', b':')),
     Target('options', _options, (),
-           ('conf.evpn', 'conf.types', 'conf.go_values', 'diagnosis.node.versions'),
+           ('conf.evpn', 'conf.types', 'conf.go_values',
+            'diagnosis.node.versions'),
            words=(b'tcp:', b'ssl:', b'unix:/', b'127.0.0.1', b':6641', b'[',
                   b']', b'1h', b'30s', b'ms')),
 )

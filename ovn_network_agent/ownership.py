@@ -277,8 +277,8 @@ EXT_ID_PEER = 'ovn-network-agent-peer'
 # Of rows that no router refers to: the UUID of the router whose side they are.
 EXT_ID_PEER_SIDE = 'ovn-network-agent-peer-side'
 
-# Also in options of Logical_Router rows; of Logical_Switch, Port_Group rows: the
-# object of [egress_ip] file that has their machines, too.
+# Also in options of Logical_Router rows; of Logical_Switch, Port_Group rows:
+# the object of [egress_ip] file that has their machines, too.
 EXT_ID_EGRESS_SELECT = 'ovn-network-agent:egress-ip'
 # Of the local Open_vSwitch row: whether this node may have egress addresses of
 # the mode "host".

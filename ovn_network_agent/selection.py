@@ -101,8 +101,6 @@ class Selection:
         The nearest wins, as in :meth:`objection`: the row of the router, the
         row of the network, the options.
 
-        :param router: tags of the router's row
-        :param network: likewise of the row of the network
         :param router_names: all names of the router; likewise network_names
         """
         for found in (*router, *network):
